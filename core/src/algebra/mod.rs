@@ -1,0 +1,14 @@
+//! Scalars: the eleven element types, their values, and the built-in functions with their properties.
+//!
+//! ```text
+//!  Type ── Value (type + bit pattern) ── Op (built-in function) ── apply: Op × Values → Value
+//!                                           └── properties: identity, annihilator, … for (Op, Type, Mode)
+//! ```
+//!
+//! Invariants: a [`Value`] is equal to another exactly when type and bits are (so NaN = NaN and 0.0 ≠ −0.0);
+//! the bits above a type's width are zero; a `bool` is 0 or 1.
+mod op;
+mod value;
+
+pub use op::{Mode, Op, Properties, apply, properties};
+pub use value::{Type, Value};

@@ -1,0 +1,153 @@
+//! The kinds of levels, and formats as lists of them.
+
+use std::fmt;
+
+/// A kind of level (design, section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[allow(missing_docs)]
+pub enum LevelKind {
+    Dense,
+    /// Ordered and unique.
+    Compressed,
+    /// Compressed in which a coordinate may repeat: the outer levels of COO. `nonunique` in programs.
+    Nonunique,
+    /// Exactly one coordinate a parent position.
+    Singleton,
+    Bitmap,
+    Bytemap,
+    Hashed,
+    Runs,
+    Packbits,
+    Band,
+    Vbl,
+    Ragged,
+    Lower,
+    Upper,
+    Symmetric,
+    Function,
+}
+
+impl LevelKind {
+    /// Every kind.
+    pub const ALL: [LevelKind; 16] = [
+        LevelKind::Dense,
+        LevelKind::Compressed,
+        LevelKind::Nonunique,
+        LevelKind::Singleton,
+        LevelKind::Bitmap,
+        LevelKind::Bytemap,
+        LevelKind::Hashed,
+        LevelKind::Runs,
+        LevelKind::Packbits,
+        LevelKind::Band,
+        LevelKind::Vbl,
+        LevelKind::Ragged,
+        LevelKind::Lower,
+        LevelKind::Upper,
+        LevelKind::Symmetric,
+        LevelKind::Function,
+    ];
+
+    /// Its name in programs.
+    pub fn name(self) -> &'static str {
+        [
+            "dense",
+            "compressed",
+            "nonunique",
+            "singleton",
+            "bitmap",
+            "bytemap",
+            "hashed",
+            "runs",
+            "packbits",
+            "band",
+            "vbl",
+            "ragged",
+            "lower",
+            "upper",
+            "symmetric",
+            "function",
+        ][self as usize]
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<LevelKind> {
+        LevelKind::ALL.into_iter().find(|k| k.name() == name)
+    }
+}
+
+/// One level a mode, outermost first; level `l` holds mode `order[l]`. Of a scalar: no levels.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Format {
+    /// Kinds.
+    pub levels: Vec<LevelKind>,
+    /// A permutation of the modes, as long as `levels`.
+    pub order: Vec<usize>,
+}
+
+/// Names that stand for lists of levels, with what they ask of the rank.
+pub const NAMES: [&str; 8] = ["dense", "csr", "csc", "dcsr", "dcsc", "coo", "csf", "sparse"];
+
+impl Format {
+    /// The levels in the order of the modes.
+    pub fn of(levels: Vec<LevelKind>) -> Format {
+        let order = (0..levels.len()).collect();
+        Format { levels, order }
+    }
+
+    /// All levels dense, last mode innermost.
+    pub fn dense(rank: usize) -> Format {
+        Format::of(vec![LevelKind::Dense; rank])
+    }
+
+    /// All levels compressed, last mode innermost.
+    pub fn csf(rank: usize) -> Format {
+        Format::of(vec![LevelKind::Compressed; rank])
+    }
+
+    /// The format `name` of rank `rank`; `None` if there is no such name or it has no such rank.
+    /// `dense`, `csf` and `coo` exist at every rank (`csf` and `coo` from 1), `sparse` at rank 1, the others at 2.
+    pub fn named(name: &str, rank: usize) -> Option<Format> {
+        use LevelKind::*;
+        let matrix = |levels: [LevelKind; 2], order: [usize; 2]| {
+            (rank == 2).then(|| Format { levels: levels.to_vec(), order: order.to_vec() })
+        };
+        match name {
+            "dense" => Some(Format::dense(rank)),
+            "csf" if rank > 0 => Some(Format::csf(rank)),
+            "sparse" if rank == 1 => Some(Format::csf(1)),
+            "csr" => matrix([Dense, Compressed], [0, 1]),
+            "csc" => matrix([Dense, Compressed], [1, 0]),
+            "dcsr" => matrix([Compressed, Compressed], [0, 1]),
+            "dcsc" => matrix([Compressed, Compressed], [1, 0]),
+            "coo" if rank == 1 => Some(Format::csf(1)),
+            "coo" if rank > 1 => {
+                let mut levels = vec![Singleton; rank];
+                levels[0] = Nonunique;
+                Some(Format::of(levels))
+            }
+            _ => None,
+        }
+    }
+
+    /// Number of modes.
+    pub fn rank(&self) -> usize {
+        self.levels.len()
+    }
+}
+
+/// As the language writes it: `{dense, compressed} order(1, 0)`, the order only where it is not the modes' own.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.levels.is_empty() {
+            return write!(f, "dense");
+        }
+        let names: Vec<_> = self.levels.iter().map(|l| l.name()).collect();
+        write!(f, "{{{}}}", names.join(", "))?;
+        if self.order.iter().enumerate().any(|(l, m)| l != *m) {
+            let order: Vec<_> = self.order.iter().map(usize::to_string).collect();
+            write!(f, " order({})", order.join(", "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! A stored tensor, and the check of its invariants.
+
+use super::{Array, Format};
+use crate::algebra::Value;
+
+/// The arrays of one level.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level<'a> {
+    /// Nothing is stored.
+    Dense,
+    /// A fiber's positions are `pos[parent]..pos[parent + 1]`, their coordinates `crd[position]`.
+    /// Both arrays are `I32` or `I64`, each by itself.
+    Compressed {
+        /// One more than there are parent positions; from 0, never falling.
+        pos: Array<'a>,
+        /// Strictly ascending within a fiber, in the mode's extent.
+        crd: Array<'a>,
+    },
+}
+
+/// A tensor in some format: a function from coordinates to values that is `fill` wherever nothing is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor<'a> {
+    /// Extent of each mode, in the order of declaration. Below 2⁶³.
+    pub extents: Vec<u64>,
+    /// One level a mode.
+    pub format: Format,
+    /// The levels' arrays, in storage order.
+    pub levels: Vec<Level<'a>>,
+    /// One value a position of the last level; one for a scalar.
+    pub values: Array<'a>,
+    /// The value of what is not stored.
+    pub fill: Value,
+}
+
+/// What is wrong with a stored tensor: the first offending place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Storage level, or `None` for the values.
+    pub level: Option<usize>,
+    /// Place in the array that is wrong.
+    pub position: usize,
+    /// What is wrong and what was expected.
+    pub what: String,
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.level {
+            Some(l) => write!(f, "level {l}, position {}: {}", self.position, self.what),
+            None => write!(f, "values, position {}: {}", self.position, self.what),
+        }
+    }
+}
+
+impl Tensor<'_> {
+    /// Extent of storage level `l`.
+    pub fn level_extent(&self, l: usize) -> u64 {
+        self.extents[self.format.order[l]]
+    }
+
+    /// Number of stored values.
+    pub fn stored(&self) -> usize {
+        self.values.len()
+    }
+}

@@ -1,0 +1,23 @@
+//! What Fiberloom's programs, formats, schedules and loops *are*, and the passes between them.
+//!
+//! The nine modules stand in the order in which data flows:
+//!
+//! ```text
+//!  algebra ─▶ shape ─▶ format ─▶ notation ─▶ schedule ─▶ iteration ─▶ stream ─▶ looplet ─▶ loops
+//!  scalars    index    levels    programs    orders      lattices     iterators fibers     what runs
+//!             maps
+//! ```
+//!
+//! Invariants, as absences: this crate does no I/O, knows no LLVM, holds no `unsafe`, and reads no text but its own
+//! prints. What each noun *means* stands in `fiberloom-semantics`, which uses these types and none of these passes.
+#![forbid(unsafe_code)]
+
+pub mod algebra;
+pub mod format;
+pub mod iteration;
+pub mod looplet;
+pub mod loops;
+pub mod notation;
+pub mod schedule;
+pub mod shape;
+pub mod stream;

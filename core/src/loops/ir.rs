@@ -1,0 +1,214 @@
+//! The types of the loop language.
+
+use crate::algebra::{Op, Type, Value};
+use crate::format::Format;
+use crate::notation::typed::TensorId;
+
+/// A scalar variable of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Var(pub u32);
+
+/// A buffer of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BufferId(pub u32);
+
+/// What one call computes: reads operands and extents, makes results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// Its name, an identifier.
+    pub name: String,
+    /// Names and types of all variables.
+    pub vars: Vec<(String, Type)>,
+    /// Variables that the caller sets, all `i64`: extents, not negative.
+    pub params: Vec<Var>,
+    /// Buffers.
+    pub buffers: Vec<Buffer>,
+    /// What runs.
+    pub body: Vec<Stmt>,
+    /// The program's tensors: which buffers and params are theirs.
+    pub arguments: Vec<Argument>,
+    /// Float sums may be reassociated and contracted (algebraic mode).
+    pub reassociate: bool,
+}
+
+/// An array in memory. Distinct buffers never overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Its name, for people: `A1_pos`.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// Who owns it.
+    pub role: Role,
+}
+
+/// Who owns a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The caller; read only; its length is known at the call.
+    Operand,
+    /// Made by the kernel, given to the caller.
+    Result,
+    /// Made by the kernel, dropped at its end.
+    Workspace,
+}
+
+/// How a tensor of the program is passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The tensor in the typed program.
+    pub tensor: TensorId,
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// Its format.
+    pub format: Format,
+    /// Its fill value.
+    pub fill: Value,
+    /// Parameter that holds each mode's extent, in the order of declaration. Tensors may share one.
+    pub extents: Vec<Var>,
+    /// Arrays of each level, in storage order.
+    pub levels: Vec<LevelBuffers>,
+    /// The values.
+    pub values: BufferId,
+    /// Whether the caller gives it (else the kernel makes it).
+    pub operand: bool,
+}
+
+/// The buffers of a level.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LevelBuffers {
+    /// None.
+    Dense,
+    /// Positions and coordinates.
+    Compressed {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+    },
+}
+
+/// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only
+/// where needed: these three guard loads.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// A constant.
+    Const(Value),
+    /// A variable.
+    Var(Var),
+    /// An element; the index is an `i64` and in bounds.
+    Load(BufferId, Box<Expr>),
+    /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
+    Op(Op, Vec<Expr>),
+    /// Number of elements for which a result or workspace has room; an operand's length. An `i64`.
+    Capacity(BufferId),
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// Defines a variable that does not change until its block is left or begun anew.
+    Let(Var, Expr),
+    /// Sets a variable that may change.
+    Set(Var, Expr),
+    /// Sets an element; the index is in bounds.
+    Store(BufferId, Expr, Expr),
+    /// Both blocks may be empty.
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// While the condition holds.
+    While(Expr, Vec<Stmt>),
+    /// `for var in lo..hi`, ascending by one, bounds evaluated once; none if `lo >= hi`. The variable is unchangeable
+    /// in the body and undefined after the loop.
+    For {
+        /// The loop variable, an `i64`.
+        var: Var,
+        /// First value.
+        lo: Expr,
+        /// One past the last.
+        hi: Expr,
+        /// How iterations run.
+        how: How,
+        /// What runs.
+        body: Vec<Stmt>,
+    },
+    /// A runtime entry point.
+    Call(Entry),
+    /// A line for people.
+    Comment(String),
+}
+
+/// How a loop's iterations run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// One after the other.
+    Serial,
+    /// As lanes of vectors: iterations are independent but for reassociable sums.
+    Vector,
+    /// As tasks of threads: iterations are independent.
+    Parallel,
+}
+
+/// The closed set of runtime entry points. Each can fail (no memory, a limit), which ends the kernel with an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Makes the buffer anew with room for exactly `len` elements, each `fill`; `None` leaves them unset.
+    Alloc {
+        /// A result or workspace.
+        buffer: BufferId,
+        /// Elements; 0 if negative.
+        len: Expr,
+        /// What they hold.
+        fill: Option<Value>,
+    },
+    /// Makes room for at least `len` elements (and, if it must grow, for at least twice as many as before); what was
+    /// there stays, the rest is unset.
+    Reserve {
+        /// A result or workspace, allocated before.
+        buffer: BufferId,
+        /// Elements.
+        len: Expr,
+    },
+    /// Says how many elements a result has at last; all of them are set, and there is room for them.
+    Finish {
+        /// A result.
+        buffer: BufferId,
+        /// Elements.
+        len: Expr,
+    },
+    /// Sorts elements `lo..hi` of an integer buffer, ascending.
+    Sort {
+        /// A workspace of `i32` or `i64`.
+        keys: BufferId,
+        /// First.
+        lo: Expr,
+        /// One past the last.
+        hi: Expr,
+    },
+    /// Sorts elements `0..len` of `keys` ascending, and `order` with them: stable. `order` is overwritten with the
+    /// places at which the keys stood before.
+    SortOrder {
+        /// A workspace of `i64`.
+        keys: BufferId,
+        /// A workspace of `i64`.
+        order: BufferId,
+        /// Elements.
+        len: Expr,
+    },
+    /// Ends the kernel with an error.
+    Fail(Failure),
+}
+
+/// Why a kernel stops before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Failure {
+    /// Memory or the memory limit does not suffice.
+    Memory,
+    /// A product of extents or a number of elements does not fit its integer type.
+    Overflow,
+    /// A 32-bit position array would have to hold a larger number: compile for 64-bit positions.
+    Positions,
+    /// A step limit.
+    Steps,
+}

@@ -1,0 +1,17 @@
+//! Loops: the small typed language that engines run.
+//!
+//! ```text
+//!  Kernel ─┬ params    64-bit integers: extents
+//!          ├ buffers   operands (read), results and workspaces (made by the kernel)
+//!          ├ vars      scalars, each with a type, local to the kernel
+//!          ├ body      Stmt*: structured control flow only
+//!          └ arguments which buffer is which array of which tensor
+//! ```
+//!
+//! Invariants, held by the checker after every pass: expressions are typed; a variable is set before it is read on
+//! every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
+//! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
+//! every access is in bounds of what is allocated, what is read was written, results end with their length set.
+mod ir;
+
+pub use ir::*;

@@ -1,0 +1,16 @@
+//! Programs, from what the user wrote to loops over index variables.
+//!
+//! ```text
+//!  syntax ──check──▶ typed ──concretize──▶ concrete
+//!  as written        names resolved,       foralls, wheres and assignments,
+//!                    types explicit,       every access concordant with
+//!                    sums explicit         the loops around it
+//! ```
+//!
+//! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
+//! what lowering starts from. Every rejection is a [`Diagnostic`].
+pub mod diagnostic;
+pub mod syntax;
+pub mod typed;
+
+pub use diagnostic::{Diagnostic, Span};

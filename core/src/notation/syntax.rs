@@ -1,0 +1,491 @@
+//! The syntax tree of `docs/language.md`: what the parser reads, the builder makes, and the printer prints.
+//!
+//! ```text
+//!  Program ─ Item* ─┬ Dim
+//!                   ├ Tensor ─ sizes, fill, format
+//!                   ├ Function ─ parameters, block, properties
+//!                   ├ Statement ─ Access op Expr, where-statements, schedule
+//!                   └ Schedule (the statement before it)
+//! ```
+//!
+//! Nothing is resolved here: names are text, literals keep how they were written, `a < b < c` has been refused by the
+//! parser. Trees compare equal when they differ in [`Span`]s alone, so `read(print(p)) == p`.
+
+use super::Span;
+use crate::algebra::Type;
+
+/// A whole program.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Program {
+    /// Its items in the order of the text.
+    pub items: Vec<Item>,
+}
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ident {
+    /// The name.
+    pub name: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// One item of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// `dim I = 4`
+    Dim(Dim),
+    /// `tensor A: f64[I, J] csr`
+    Tensor(Tensor),
+    /// `fn f(x: i64) -> i64 { x } where idempotent`
+    Function(Function),
+    /// `y[i] = A[i,j] * x[j]`
+    Statement(Statement),
+    /// A schedule that stands alone belongs to the statement before it.
+    Schedule(Schedule),
+}
+
+/// `dim I = 4`: an extent with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dim {
+    /// Its name.
+    pub name: Ident,
+    /// Its value.
+    pub value: u64,
+}
+
+/// The size of a mode in a declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    /// Equal names are equal extents.
+    Name(Ident),
+    /// A number.
+    Int(u64, Span),
+}
+
+/// `tensor NAME: TYPE[SIZES] fill LITERAL FORMAT`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: Ident,
+    /// Element type.
+    pub ty: Type,
+    /// A size a mode; none for a scalar.
+    pub sizes: Vec<Size>,
+    /// The fill value, if written.
+    pub fill: Option<(Literal, Span)>,
+    /// The format, if written.
+    pub format: Option<Format>,
+}
+
+/// A format as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Format {
+    /// `csr`
+    Name(Ident),
+    /// `{dense, compressed} order(1, 0)`: storage level l holds mode order[l].
+    Levels {
+        /// Level names, outermost first.
+        levels: Vec<Ident>,
+        /// Mode of each level; as declared if absent.
+        order: Option<Vec<u64>>,
+        /// Where.
+        span: Span,
+    },
+}
+
+/// A literal as written; its type comes from its context.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// An integer, with its sign where the grammar has one (declarations, patterns); at most 64 bits of magnitude.
+    Int(i128),
+    /// A float. `nan` is equal to itself here: compared by bits.
+    Float(Float),
+    /// `true` or `false`.
+    Bool(bool),
+}
+
+/// A float that compares by bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Float(pub f64);
+
+impl PartialEq for Float {
+    fn eq(&self, other: &Float) -> bool {
+        self.0.to_bits() == other.0.to_bits() || self.0.is_nan() && other.0.is_nan()
+    }
+}
+
+/// `access op expr where { … } schedule { … }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The left side.
+    pub lhs: Access,
+    /// How the right side is joined to it.
+    pub op: Assign,
+    /// The right side.
+    pub rhs: Expr,
+    /// Statements that run first; what they define is local.
+    pub locals: Vec<Statement>,
+    /// The schedule written behind the statement.
+    pub schedule: Option<Schedule>,
+    /// Where.
+    pub span: Span,
+}
+
+/// How a statement joins its right side to its left.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assign {
+    /// `=`
+    Set,
+    /// `+=`
+    Add,
+    /// `min=`, or any function's name.
+    Fold(Ident),
+}
+
+/// `T[i, ~(j+1), k(0:8:2), P[l]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The tensor.
+    pub tensor: Ident,
+    /// An index a mode.
+    pub indices: Vec<Index>,
+    /// Where.
+    pub span: Span,
+}
+
+/// One index of an access.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// `2*i + k - 5`, with `~` if it may leave the array.
+    Affine {
+        /// Whether `~` stands before it.
+        permit: bool,
+        /// The expression.
+        map: Affine,
+        /// Where.
+        span: Span,
+    },
+    /// `i(start:end:step)`: the slice operator on this mode.
+    Slice {
+        /// The index variable of the slice.
+        var: Ident,
+        /// First coordinate; 0 if absent.
+        start: Option<u64>,
+        /// One past the last; the extent if absent.
+        end: Option<u64>,
+        /// 1 if absent.
+        step: Option<u64>,
+        /// Where.
+        span: Span,
+    },
+    /// `P[i]`: the coordinate is read from a tensor.
+    Access(Access),
+}
+
+/// A sum of terms; the first sign is written only if negative… which the grammar does not have: it is always `+`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Affine {
+    /// (whether subtracted, term), at least one.
+    pub terms: Vec<(bool, Term)>,
+}
+
+/// `c * factor / d % m …`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The integer before `*`.
+    pub coefficient: Option<u64>,
+    /// What is multiplied.
+    pub factor: Factor,
+    /// Divisions (`false`) and remainders (`true`), left to right; both round down.
+    pub divisions: Vec<(bool, u64)>,
+}
+
+/// A factor of a term.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factor {
+    /// An index variable.
+    Var(Ident),
+    /// An integer.
+    Int(u64),
+    /// A parenthesis.
+    Group(Box<Affine>),
+}
+
+/// An expression and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// Kinds of expressions. Parentheses leave no trace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `2.5`
+    Literal(Literal),
+    /// An index variable's value, a parameter, a local.
+    Name(Ident),
+    /// `A[i,j]`
+    Access(Access),
+    /// `-e`, `!e`
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b`
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`
+    Call(Ident, Vec<Argument>),
+    /// `if c then a else b`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `sum(i, j: e start s)`
+    Reduce {
+        /// `sum`, `min`, …, or a function's name.
+        function: Ident,
+        /// What is reduced over, outermost first.
+        vars: Vec<Ident>,
+        /// What is folded.
+        body: Box<Expr>,
+        /// What the fold begins with, if written.
+        start: Option<Box<Expr>>,
+    },
+    /// `collapse(e, (i, j) -> k)`
+    Collapse {
+        /// What is collapsed.
+        body: Box<Expr>,
+        /// Bound in the body, two or more.
+        from: Vec<Ident>,
+        /// The result's index variable.
+        to: Ident,
+    },
+    /// `split(e, j -> (k, l))`
+    Split {
+        /// What is split.
+        body: Box<Expr>,
+        /// Bound in the body.
+        from: Ident,
+        /// The result's index variables.
+        to: (Ident, Ident),
+    },
+    /// `concat((e, f), (j, k) -> l)`
+    Concat {
+        /// What is concatenated, two or more.
+        parts: Vec<Expr>,
+        /// Part m binds from[m]; as many as parts.
+        from: Vec<Ident>,
+        /// The result's index variable.
+        to: Ident,
+    },
+    /// `slice(e, j -> k, start:end:step)`
+    Slice {
+        /// What is sliced.
+        body: Box<Expr>,
+        /// Bound in the body.
+        from: Ident,
+        /// The result's index variable.
+        to: Ident,
+        /// First coordinate.
+        start: u64,
+        /// One past the last.
+        end: u64,
+        /// 1 if not written.
+        step: Option<u64>,
+    },
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// An expression.
+    Expr(Expr),
+    /// A type, for `convert`.
+    Type(Type, Span),
+}
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UnaryOp {
+    Neg,
+    Not,
+}
+
+/// Binary operators, tightest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    And,
+    Xor,
+    Or,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    AndAlso,
+    OrElse,
+}
+
+/// `fn f(x: T, …) -> R { … } where …`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: Ident,
+    /// Parameters with types, one or more.
+    pub params: Vec<(Ident, Type)>,
+    /// Result type.
+    pub result: Type,
+    /// Its body.
+    pub body: Block,
+    /// Declared properties.
+    pub properties: Vec<(Property, Span)>,
+}
+
+/// `{ stmt* expr }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Statements.
+    pub stmts: Vec<Stmt>,
+    /// The value.
+    pub value: Box<Expr>,
+}
+
+/// A statement inside a function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// `let x = e;`
+    Let(Ident, Expr),
+    /// `x = e;`
+    Set(Ident, Expr),
+    /// `while e { … }`
+    While(Expr, Vec<Stmt>),
+    /// `if e { … } else { … }`; no `else` is an empty one.
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+}
+
+/// A declared property of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Property {
+    /// f(a, b) = f(b, a)
+    Commutative,
+    /// f(f(a, b), c) = f(a, f(b, c))
+    Associative,
+    /// f(a, a) = a
+    Idempotent,
+    /// f(…, v at that position, …) = the other argument; every position if none is written.
+    Identity(Literal, Option<u64>),
+    /// f(…, v at that position, …) is the same for all other arguments; every position if none is written.
+    Annihilator(Literal, Option<u64>),
+    /// Where the result can differ from its fill.
+    Iterate(SetExpr),
+    /// f(pattern…) = e
+    Case(Vec<Pattern>, Expr),
+}
+
+/// A set of coordinates in terms of where parameters differ from their fill.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SetExpr {
+    /// Where this parameter differs from its fill.
+    Param(Ident),
+    /// Everywhere.
+    All,
+    /// Complement.
+    Not(Box<SetExpr>),
+    /// Intersection.
+    And(Box<SetExpr>, Box<SetExpr>),
+    /// Union.
+    Or(Box<SetExpr>, Box<SetExpr>),
+}
+
+/// A pattern of a `case`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Matches this value.
+    Literal(Literal),
+    /// Matches anything, and names it.
+    Name(Ident),
+}
+
+/// `schedule { command; … }`: see the `schedule` module for what each does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Its commands in order.
+    pub commands: Vec<Command>,
+    /// Where.
+    pub span: Span,
+}
+
+/// One command of a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it does.
+    pub kind: CommandKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// Schedule commands of `docs/language.md`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum CommandKind {
+    /// `none`: no autoscheduler.
+    None,
+    /// `pos(i -> p, T)`
+    Pos { from: Ident, to: Ident, tensor: Ident },
+    /// `coord(p -> i)`
+    Coord { from: Ident, to: Ident },
+    /// `collapse(i, j -> f)`
+    Collapse { from: (Ident, Ident), to: Ident },
+    /// `split(i -> i0, i1, n)`, `split_up` if `up`
+    Split { up: bool, from: Ident, to: (Ident, Ident), factor: u64 },
+    /// `reorder(i, j, …)`
+    Reorder(Vec<Ident>),
+    /// `precompute(expr, i -> iw, W)`; several variables as `(i, j) -> (iw, jw)`
+    Precompute { expr: Expr, from: Vec<Ident>, to: Vec<Ident>, workspace: Ident },
+    /// `bound(i, n)`
+    Bound(Ident, u64),
+    /// `unroll(i, n)`
+    Unroll(Ident, u64),
+    /// `parallelize(i, cpu_thread, atomics)`
+    Parallelize(Ident, Unit, Race),
+    /// `protocol(T[i], gallop)`
+    Protocol(Access, Protocol),
+}
+
+/// What a parallel loop runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Unit {
+    CpuThread,
+    CpuVector,
+    GpuBlock,
+    GpuWarp,
+    GpuThread,
+}
+
+/// What keeps parallel iterations apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Race {
+    NoRaces,
+    Atomics,
+    Temporary,
+    ParallelReduction,
+}
+
+/// How an access is iterated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Protocol {
+    Walk,
+    Gallop,
+    Locate,
+}

@@ -1,0 +1,329 @@
+//! The checked program: names resolved, types explicit, sums explicit, sugar gone.
+//!
+//! ```text
+//!  Program ─┬ sizes      extents with a name or a number; equal names are one size
+//!           ├ vars       index variables, each bound once in the whole program
+//!           ├ tensors    inputs, results, and locals of `where` blocks
+//!           ├ functions  the user's
+//!           └ statements `T[κ…] f= e`, where-statements flattened before their consumer
+//! ```
+//!
+//! What `check` has made true:
+//! 1. every expression has its type; literals are values of it; there is no implicit conversion;
+//! 2. the einsum short form is spelled out as `Reduce`; an index variable is bound by the left side or by exactly one
+//!    reduction or shape operator;
+//! 3. a slice in place has become the slice operator; `+=` names its function;
+//! 4. `missing` can arise only inside `coalesce`;
+//! 5. a `Set` statement has distinct bare index variables on its left;
+//! 6. statements stand in order of execution; tensors are defined before they are read, or are inputs.
+//!
+//! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
+
+use super::Span;
+use super::syntax;
+use crate::algebra::{Op, Type, Value};
+use crate::format::Format;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As a place in its table.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id!(/** A tensor of the program. */ TensorId);
+id!(/** A size of the program. */ SizeId);
+id!(/** An index variable. */ VarId);
+id!(/** A function that the user declared. */ FnId);
+id!(/** A parameter or local of a function; parameters come first. */ LocalId);
+
+/// A checked program.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Program {
+    /// Extents that declarations name.
+    pub sizes: Vec<Size>,
+    /// Index variables.
+    pub vars: Vec<Var>,
+    /// Tensors, in order of first appearance.
+    pub tensors: Vec<Tensor>,
+    /// The user's functions.
+    pub functions: Vec<Function>,
+    /// What runs, in order.
+    pub statements: Vec<Statement>,
+}
+
+/// An extent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// Its name, if a declaration gave one.
+    pub name: Option<String>,
+    /// Its value, if the program says it.
+    pub value: Option<u64>,
+    /// Where it first stands.
+    pub span: Span,
+}
+
+/// An index variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    /// As written. Two variables may share a name in different scopes.
+    pub name: String,
+    /// Where it is bound.
+    pub span: Span,
+}
+
+/// What a tensor is to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Read before any statement defines it: the caller brings it.
+    Input,
+    /// Defined by a statement (and brought by the caller too, if its first statement accumulates into it and it was
+    /// given; else it starts as its fill).
+    Result,
+    /// Defined in a `where` block.
+    Local,
+}
+
+/// A tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// A size a mode. An undeclared result has fresh unnamed ones.
+    pub sizes: Vec<SizeId>,
+    /// The fill value. `None` only of an undeclared result: its expression's value where nothing is stored.
+    pub fill: Option<Value>,
+    /// The format. `None` only of an undeclared result.
+    pub format: Option<Format>,
+    /// What it is to the program.
+    pub role: Role,
+    /// Where it is declared, or first stands.
+    pub span: Span,
+}
+
+/// A function that can be applied or folded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fun {
+    /// A built-in.
+    Op(Op),
+    /// A declared one.
+    User(FnId),
+}
+
+/// `T[κ…] = e` or `T[κ…] f= e`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What is defined.
+    pub tensor: TensorId,
+    /// Where in it; under `Set`, distinct bare variables.
+    pub indices: Vec<Index>,
+    /// `None` for `=`, else the function that accumulates.
+    pub fold: Option<Fun>,
+    /// The right side.
+    pub rhs: Expr,
+    /// Index variables of the left side, each once, in order of appearance.
+    pub vars: Vec<VarId>,
+    /// Further variables that `T f= e` folds over: free on the right, absent on the left. Empty under `Set` and under
+    /// `+=`, where the right side has its sums spelled out.
+    pub folded: Vec<VarId>,
+    /// Its schedule, if the program has one.
+    pub schedule: Option<syntax::Schedule>,
+    /// Where.
+    pub span: Span,
+}
+
+/// One index of an access.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    /// Under `~`: may leave the array.
+    pub permit: bool,
+    /// The coordinate.
+    pub map: Map,
+    /// Where.
+    pub span: Span,
+}
+
+impl Index {
+    /// The index variable, if this is a bare one.
+    pub fn bare(&self) -> Option<VarId> {
+        match self.map {
+            Map::Var(v) if !self.permit => Some(v),
+            _ => None,
+        }
+    }
+}
+
+/// An index map `κ`: a coordinate as a function of index variables (design, section 2). Divisions round down and
+/// their divisors are positive. All are 64-bit in meaning; one that overflows is rejected.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Map {
+    /// An index variable's value.
+    Var(VarId),
+    /// An integer.
+    Const(i64),
+    /// A sum.
+    Add(Box<Map>, Box<Map>),
+    /// A multiple (−1 for subtraction).
+    Mul(i64, Box<Map>),
+    /// Quotient, rounded down.
+    Div(Box<Map>, i64),
+    /// Remainder, not negative.
+    Mod(Box<Map>, i64),
+    /// Read from a tensor of integers: gather, scatter.
+    Gather(TensorId, Vec<Index>),
+}
+
+/// A typed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: Kind,
+    /// Its type.
+    pub ty: Type,
+    /// Where.
+    pub span: Span,
+}
+
+/// Kinds of typed expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A value of the expression's type.
+    Literal(Value),
+    /// An index variable's value, an `i64`.
+    Index(VarId),
+    /// A parameter or local, in function bodies and `case`s only.
+    Local(LocalId),
+    /// `T[κ…]`
+    Access(TensorId, Vec<Index>),
+    /// A function applied; built-in operators, `if`, `mask`, `convert` and `coalesce` are [`Op`]s.
+    Call(Fun, Vec<Expr>),
+    /// A fold over all of the variables' extents, lexicographic, ascending.
+    Reduce {
+        /// An associative function, or one with a start.
+        fun: Fun,
+        /// Outermost first.
+        vars: Vec<VarId>,
+        /// What is folded; its type is the expression's.
+        body: Box<Expr>,
+        /// What the fold begins with.
+        start: Option<Box<Expr>>,
+    },
+    /// `to = (from₀·|from₁| + from₁)·|from₂| + …`
+    Collapse {
+        /// What is collapsed.
+        body: Box<Expr>,
+        /// Bound in the body.
+        from: Vec<VarId>,
+        /// Free outside.
+        to: VarId,
+    },
+    /// `from = to₀·|to₁| + to₁`
+    Split {
+        /// What is split.
+        body: Box<Expr>,
+        /// Bound in the body.
+        from: VarId,
+        /// Free outside.
+        to: (VarId, VarId),
+    },
+    /// `parts` one behind the other.
+    Concat {
+        /// Two or more.
+        parts: Vec<Expr>,
+        /// Part m binds from[m].
+        from: Vec<VarId>,
+        /// Free outside.
+        to: VarId,
+    },
+    /// `from = start + step·to`
+    Slice {
+        /// What is sliced.
+        body: Box<Expr>,
+        /// Bound in the body.
+        from: VarId,
+        /// Free outside.
+        to: VarId,
+        /// First coordinate.
+        start: u64,
+        /// One past the last; the extent of `from` if absent.
+        end: Option<u64>,
+        /// At least 1.
+        step: u64,
+    },
+}
+
+/// A function of the user's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Names and types of parameters, then of locals, in order of definition.
+    pub locals: Vec<(String, Type)>,
+    /// How many of them are parameters.
+    pub arity: usize,
+    /// Result type.
+    pub result: Type,
+    /// Statements.
+    pub stmts: Vec<Stmt>,
+    /// The value.
+    pub value: Expr,
+    /// Declared properties.
+    pub properties: Vec<(Property, Span)>,
+    /// Where.
+    pub span: Span,
+}
+
+/// A statement inside a function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// `let x = e;` and `x = e;`
+    Set(LocalId, Expr),
+    /// `while e { … }`
+    While(Expr, Vec<Stmt>),
+    /// `if e { … } else { … }`
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+}
+
+/// A declared property, typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Property {
+    /// f(a, b) = f(b, a)
+    Commutative,
+    /// f(f(a, b), c) = f(a, f(b, c))
+    Associative,
+    /// f(a, a) = a
+    Idempotent,
+    /// A value and an argument position (from 0); every position if `None`.
+    Identity(Value, Option<usize>),
+    /// A value and an argument position (from 0); every position if `None`.
+    Annihilator(Value, Option<usize>),
+    /// Where the result can differ from its fill.
+    Iterate(Set),
+    /// f(pattern…) = e, the names of the pattern being the parameters at their positions.
+    Case(Vec<Option<Value>>, Expr),
+}
+
+/// A set of coordinates in terms of where parameters differ from their fill.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Set {
+    /// Where this parameter differs from its fill.
+    Param(usize),
+    /// Everywhere.
+    All,
+    /// Complement.
+    Not(Box<Set>),
+    /// Intersection.
+    And(Box<Set>, Box<Set>),
+    /// Union.
+    Or(Box<Set>, Box<Set>),
+}
