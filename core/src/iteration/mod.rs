@@ -12,10 +12,11 @@
 //! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
 //! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
 //! reads are *followers*: they are sought at the coordinates that the others lead to.
+pub mod draw;
 mod lattice;
 mod sequence;
 mod simplify;
 
 pub use lattice::{Lattice, Point, Shape};
 pub use sequence::{Sequence, background};
-pub use simplify::{Simplify, identity};
+pub use simplify::Simplify;

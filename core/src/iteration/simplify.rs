@@ -2,7 +2,7 @@
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
-use crate::algebra::{Mode, Op, Type, Value, apply, properties};
+use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
 use crate::notation::concrete::{AccessId, Expr};
 
 /// Simplifies under a mode.
@@ -12,17 +12,15 @@ pub struct Simplify {
     pub mode: Mode,
 }
 
-/// A value that the fold with `op` on type `ty` begins with.
-pub fn identity(op: Op, ty: Type, mode: Mode) -> Option<Value> {
-    let all = properties(op, ty, mode).identities;
-    let second = |v: &Value| all.iter().any(|(at, w)| *at == 1 && w == v);
-    all.iter().find(|(at, v)| *at == 0 && second(v)).map(|(_, v)| *v)
-}
-
 impl Simplify {
     /// Whether two values are the same to a program: bit for bit, or in algebraic mode as numbers.
     pub fn same(self, a: Value, b: Value) -> bool {
         a == b || self.mode == Mode::Algebraic && a.ty() == b.ty() && a.ty().is_float() && a.as_f64() == b.as_f64()
+    }
+
+    /// Whether folding `v` in changes nothing: `op(x, v) = x`.
+    pub fn neutral(self, op: Op, v: Value) -> bool {
+        properties(op, v.ty(), self.mode).identities.iter().any(|(at, i)| *at == 1 && self.same(*i, v))
     }
 
     /// The body with these accesses replaced by constants.
@@ -86,7 +84,9 @@ impl Simplify {
 
     fn reduce(self, op: Op, vars: Vec<crate::notation::concrete::Index>, body: Expr, ty: Type) -> Expr {
         match literal(&body) {
-            Some(v) if identity(op, ty, self.mode).is_some_and(|i| self.same(i, v)) => Expr::Literal(v),
+            Some(v) if self.neutral(op, v) && identity(op, ty).is_some_and(|i| self.neutral(op, i)) => {
+                Expr::Literal(identity(op, ty).unwrap_or(v))
+            }
             _ => Expr::Reduce(op, vars, Box::new(body), ty),
         }
     }

@@ -5,7 +5,6 @@
 //!   compressed level  Stepper(Spike)            entries in ascending order; between and behind them the fill
 //!   …of a coordinate that is bound already
 //!                     Switch(found)             sought by binary search: there or not
-//!   absent            Run                       nothing stored: the fill
 //! ```
 //!
 //! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by exhaustion
@@ -23,8 +22,6 @@ pub enum Looplet {
     Stepper,
     /// One coordinate, present or not.
     Switch,
-    /// The fill at every coordinate.
-    Run,
 }
 
 /// The level as a looplet; `bound` if its coordinate is known before the level is opened. `None` of kinds that are
@@ -44,7 +41,6 @@ impl fmt::Display for Looplet {
             Looplet::Lookup => "Lookup",
             Looplet::Stepper => "Stepper(Spike)",
             Looplet::Switch => "Switch(found)",
-            Looplet::Run => "Run",
         })
     }
 }

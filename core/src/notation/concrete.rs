@@ -290,7 +290,12 @@ impl fmt::Display for Shown<'_, Expr> {
             Expr::Literal(v) => write!(f, "{v}"),
             Expr::Index(v) => f.write_str(&program.vars[v.0].name),
             Expr::Access(a, _) => Shown(program, &program.accesses[a.0]).fmt(f),
-            Expr::Call(op, args, _) => write!(f, "{}", op.show(&args.iter().map(|a| Shown(program, a).to_string()).collect::<Vec<_>>())),
+            Expr::Call(op, args, _) => match &args[..] {
+                [a, b] if !op.name().starts_with(char::is_alphabetic) => {
+                    write!(f, "({} {} {})", Shown(program, a), op.name(), Shown(program, b))
+                }
+                _ => write!(f, "{}({})", op.name(), list(args.iter().map(|a| Shown(program, a).to_string()))),
+            },
             Expr::Reduce(op, vars, body, _) => {
                 write!(f, "{}({}: {})", reduction_name(*op), program.names(vars), Shown(program, &**body))
             }

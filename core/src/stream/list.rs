@@ -96,6 +96,18 @@ impl<I: Clone> List<I> {
         );
     }
 
+    /// To the first entry at or after `target`, one by one: for targets that ascend.
+    pub fn catch_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let behind = |d: &mut D| {
+            let valid = self.valid(d);
+            d.and(valid, &|d| {
+                let i = self.index(d);
+                d.compare(Compare::Lt, &i, target)
+            })
+        };
+        d.repeat(&behind, &mut |d| self.next(d));
+    }
+
     /// Whether it rests on an entry at `target`.
     pub fn found<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> D::B {
         let valid = self.valid(d);

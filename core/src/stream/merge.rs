@@ -128,3 +128,80 @@ fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::BufferId;
+    use crate::stream::Concrete;
+
+    const EXTENT: u32 = 5;
+
+    fn list(set: u32) -> Vec<i64> {
+        (0..EXTENT as i64).filter(|i| set >> i & 1 == 1).collect()
+    }
+
+    /// Runs `f` on the lists of these sets and returns the coordinates that it came to, with who was present.
+    fn run(sets: &[u32], f: impl Fn(&mut Concrete, &[List<i64>], &mut Vec<(i64, u32)>)) -> Vec<(i64, u32)> {
+        let lists: Vec<Vec<i64>> = sets.iter().map(|s| list(*s)).collect();
+        let arrays: Vec<&[i64]> = lists.iter().map(|l| &l[..]).collect();
+        let mut d = Concrete::new(&arrays, 200);
+        let opened: Vec<List<i64>> = (0..arrays.len())
+            .map(|n| List::open(&mut d, "p", BufferId(n as u32), 0, arrays[n].len() as i64))
+            .collect();
+        let mut seen = Vec::new();
+        f(&mut d, &opened, &mut seen);
+        assert_eq!(d.fault(), None, "{sets:?}");
+        seen
+    }
+
+    fn expected(sets: &[u32], keep: impl Fn(u32) -> bool) -> Vec<(i64, u32)> {
+        let present = |i: u32| sets.iter().enumerate().map(|(n, s)| (s >> i & 1) << n).sum::<u32>();
+        (0..EXTENT).map(|i| (i as i64, present(i))).filter(|(_, p)| *p != 0 && keep(*p)).collect()
+    }
+
+    /// All pairs of lists over five coordinates: the intersection, and the union with its two tails.
+    #[test]
+    fn two_lists() {
+        for (a, b) in (0..1 << EXTENT).flat_map(|a| (0..1 << EXTENT).map(move |b| (a, b))) {
+            let both = run(&[a, b], |d, l, seen| {
+                intersect(d, &[&l[0], &l[1]], &mut |_, at| seen.push((*at, 3)));
+            });
+            assert_eq!(both, expected(&[a, b], |p| p == 3));
+            let either = run(&[a, b], |d, l, seen| {
+                unite_two(d, &l[0], &l[1], &mut |_, side, at| {
+                    seen.push((*at, [3, 1, 2][side as usize]));
+                });
+                for (n, tail) in l.iter().enumerate() {
+                    tail.each(d, "p", &mut |d, p| {
+                        let at = tail.coordinate(d, &p);
+                        seen.push((at, 1 << n));
+                    });
+                }
+            });
+            assert_eq!(either, expected(&[a, b], |_| true));
+        }
+    }
+
+    /// All triples of lists over four coordinates: intersections, and the wide loop for `a ∩ (b ∪ c)`.
+    #[test]
+    fn three_lists() {
+        for n in 0..1u32 << 12 {
+            let sets = [n & 15, n >> 4 & 15, n >> 8];
+            let all = run(&sets, |d, l, seen| {
+                intersect(d, &[&l[0], &l[1], &l[2]], &mut |_, at| seen.push((*at, 7)));
+            });
+            assert_eq!(all, expected(&sets, |p| p == 7));
+            let some = run(&sets, |d, l, seen| {
+                let live = |_: &mut Concrete, v: &[bool]| v[0] && (v[1] || v[2]);
+                wide(d, &[&l[0], &l[1], &l[2]], &live, &mut |_, at, here| {
+                    let present = here.iter().enumerate().map(|(n, h)| (*h as u32) << n).sum();
+                    seen.push((*at, present));
+                });
+            });
+            let wanted = |p: u32| p & 1 != 0 && p & 6 != 0;
+            let kept: Vec<_> = some.into_iter().filter(|(_, p)| wanted(*p)).collect();
+            assert_eq!(kept, expected(&sets, wanted));
+        }
+    }
+}
