@@ -275,15 +275,22 @@ impl Concretize<'_> {
             Expr::Reduce(op, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
                 let free = self.free(&body, &vars);
-                let everywhere = outer.iter().all(|v| free.contains(v));
                 let inner = self.inner_order(&vars, &body, outer);
-                if everywhere && self.follows(&body, outer, &inner) {
+                if self.stays(&body, outer, &free) && self.follows(&body, outer, &inner) {
                     return Expr::Reduce(op, inner, Box::new(body), ty);
                 }
                 self.temporary(op, vars, body, ty, free)
             }
             other => other,
         }
+    }
+
+    /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
+    /// their variables, and so does each of its sparse operands.
+    fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
+        let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
+        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.contains(&LevelKind::Compressed);
+        outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
     }
 
     /// The variables of a body that are not bound inside it, in order of appearance.

@@ -21,7 +21,8 @@ const FIRST: f64 = 100.0;
 /// Relative costs of a value's way into the result, and of copying an operand, per entry.
 const IN_PLACE: f64 = 1.2;
 const WORKSPACE: f64 = 3.0;
-const SORTED: f64 = 30.0;
+const SORTED: f64 = 25.0;
+const COPIED: f64 = 30.0;
 const STRIDED: f64 = 1.5;
 
 /// More loops than this are ordered greedily.
@@ -181,7 +182,7 @@ impl Search<'_, '_> {
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
-        SORTED * format.levels.iter().enumerate().map(level).product::<f64>()
+        COPIED * format.levels.iter().enumerate().map(level).product::<f64>()
     }
 
     fn strided(&self, a: AccessId, inner: Index) -> bool {

@@ -5,7 +5,7 @@
 //! carries the variables it reads with their versions; placing a stale one is a defect of the compiler, found at once.
 
 use super::domain::{Arith, Compare, Domain, State};
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Op, Type, Value, apply};
 use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Stmt, Var};
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,15 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Debug)]
 pub struct Term {
     expr: Expr,
-    reads: Vec<(Var, u64)>,
+    reads: Vec<Read>,
+}
+
+/// A variable that was read: in which version, and how many loops had been begun by then.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    var: Var,
+    version: u64,
+    loops: u64,
 }
 
 impl Term {
@@ -30,7 +38,8 @@ impl Term {
 
 #[derive(Debug)]
 struct Turn {
-    begun: u64,
+    /// How many loops had been begun, with this one.
+    number: u64,
     read_before: HashSet<Var>,
     set: HashSet<Var>,
 }
@@ -46,6 +55,7 @@ pub struct Symbolic {
     names: HashMap<String, u32>,
     version: HashMap<Var, u64>,
     clock: u64,
+    loops: u64,
     turns: Vec<Turn>,
 }
 
@@ -79,13 +89,11 @@ impl Symbolic {
 
     /// The expression, for placing it here.
     pub fn place(&mut self, term: &Term) -> Expr {
-        for &(v, version) in &term.reads {
-            let now = self.version.get(&v).copied().unwrap_or(0);
-            debug_assert_eq!(now, version, "a stale read of {}", self.vars[v.0 as usize].0);
-            for turn in &mut self.turns {
-                if version <= turn.begun {
-                    turn.read_before.insert(v);
-                }
+        for read in &term.reads {
+            let now = self.version.get(&read.var).copied().unwrap_or(0);
+            debug_assert_eq!(now, read.version, "a stale read of {}", self.vars[read.var.0 as usize].0);
+            for turn in self.turns.iter_mut().filter(|turn| read.loops < turn.number) {
+                turn.read_before.insert(read.var);
             }
         }
         term.expr.clone()
@@ -114,7 +122,7 @@ impl Symbolic {
     /// A variable's value, to be placed before it is set again.
     pub fn read(&mut self, v: Var) -> Term {
         let version = self.version.get(&v).copied().unwrap_or(0);
-        Term { expr: Expr::Var(v), reads: vec![(v, version)] }
+        Term { expr: Expr::Var(v), reads: vec![Read { var: v, version, loops: self.loops }] }
     }
 
     /// An immutable variable of the expression's value.
@@ -136,7 +144,8 @@ impl Symbolic {
 
     /// A loop's block: stale reads across turns are caught.
     fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
-        self.turns.push(Turn { begun: self.clock, read_before: HashSet::new(), set: HashSet::new() });
+        self.loops += 1;
+        self.turns.push(Turn { number: self.loops, read_before: HashSet::new(), set: HashSet::new() });
         let block = self.block(f);
         let turn = self.turns.pop().expect("pushed above");
         debug_assert!(
@@ -234,7 +243,14 @@ impl Domain for Symbolic {
             Arith::Div => Op::FloorDiv,
             Arith::Min => Op::Min,
         };
-        Term::join(op, &[a, b])
+        let joined = Term::join(op, &[a, b]);
+        match (&a.expr, &b.expr) {
+            (Expr::Const(x), Expr::Const(y)) => match apply(op, &[*x, *y]) {
+                Some(v) => Term::fixed(Expr::Const(v)),
+                None => joined,
+            },
+            _ => joined,
+        }
     }
     fn compare(&mut self, op: Compare, a: &Term, b: &Term) -> Term {
         let op = match op {

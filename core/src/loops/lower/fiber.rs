@@ -2,7 +2,7 @@
 
 use super::{Context, Expr, LevelBuffers, binary, plus, times};
 use crate::algebra::{Op, Type};
-use crate::iteration::background;
+use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Domain, List, Symbolic, Term};
@@ -52,6 +52,12 @@ impl Scope {
     pub fn descend(&mut self, a: AccessId, position: Expr, present: Option<Expr>) {
         let depth = self.fiber(a).depth + 1;
         self.fibers.insert(a, Fiber { depth, position, present, value: None });
+    }
+
+    /// The access has its fiber, as a condition around this place says.
+    fn certain(&mut self, a: AccessId) {
+        let fiber = Fiber { present: None, ..self.fiber(a) };
+        self.fibers.insert(a, fiber);
     }
 
     fn keep(&mut self, a: AccessId, value: Expr) {
@@ -153,21 +159,29 @@ impl Context<'_> {
         scope.descend(a, position, Some(found));
     }
 
-    /// Where a body that has searched for `lists` has an effect: `None` if everywhere.
+    /// Where a body that has searched for `lists` has an effect: `None` if everywhere. Inside, a list without which
+    /// there is none is present for certain.
     pub(super) fn guard(
         &self,
-        scope: &Scope,
+        scope: &mut Scope,
         body: &concrete::Expr,
         lists: &[AccessId],
         nothing: &impl Fn(&concrete::Expr) -> bool,
     ) -> Option<Expr> {
         let fill = |a: AccessId| self.fill(a);
         let (sequence, rest) = background(body, lists, &fill, self.simplify);
-        nothing(&rest).then(|| self.holds(&sequence, &|a| scope.fiber(a).present.expect("searched for")))
+        if !nothing(&rest) {
+            return None;
+        }
+        let condition = self.holds(&sequence, &|a| scope.fiber(a).present.expect("searched for"));
+        for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
+            scope.certain(a);
+        }
+        Some(condition)
     }
 
     /// A sequence as a condition.
-    pub(super) fn holds(&self, s: &crate::iteration::Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
+    pub(super) fn holds(&self, s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
         let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
         let mut and = |a, b| binary(Op::AndAlso, a, b);
         let mut or = |a, b| binary(Op::OrElse, a, b);

@@ -200,12 +200,16 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])
 }
 
-/// `a + b`, without adding 0.
+/// `a + b`, constants gathered at the end.
 fn plus(a: Expr, b: Expr) -> Expr {
-    match (&a, &b) {
-        (Expr::Const(z), _) if z.bits() == 0 => b,
-        (_, Expr::Const(z)) if z.bits() == 0 => a,
-        _ => binary(Op::Add, a, b),
+    match (a, b) {
+        (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
+        (Expr::Const(z), e) | (e, Expr::Const(z)) if z.bits() == 0 => e,
+        (Expr::Op(Op::Add, mut args), Expr::Const(y)) if matches!(args[1], Expr::Const(_)) => {
+            let last = args.pop().expect("two arguments");
+            plus(args.remove(0), plus(last, Expr::Const(y)))
+        }
+        (a, b) => binary(Op::Add, a, b),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::{Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest};
 use crate::stream::{Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
 pub(super) enum Sink<'a> {
@@ -39,7 +39,7 @@ struct Forall<'a> {
     v: Index,
     rest: &'a [Index],
     lattice: &'a Lattice,
-    lists: &'a HashMap<AccessId, List<Term>>,
+    lists: &'a BTreeMap<AccessId, List<Term>>,
     scope: &'a Scope,
     sink: &'a Sink<'a>,
 }
@@ -90,10 +90,10 @@ impl Context<'_> {
             looplets: self.looplets(&scope, body, v),
             lattice: lattice.clone(),
         });
-        let bounds: HashMap<AccessId, _> = names.iter().map(|&a| (a, self.bounds(d, &scope, a))).collect();
+        let bounds: BTreeMap<AccessId, _> = names.iter().map(|&a| (a, self.bounds(d, &scope, a))).collect();
         let top = &lattice.points[0];
         let alone = top.shape == Shape::Each && top.followers.is_empty();
-        let bounds: HashMap<AccessId, _> = bounds
+        let bounds: BTreeMap<AccessId, _> = bounds
             .into_iter()
             .map(|(a, (crd, begin, end))| if alone { (a, (crd, begin, end)) } else { (a, (crd, begin, d.snapshot("end", end))) })
             .collect();
@@ -125,7 +125,7 @@ impl Context<'_> {
         d: &mut Symbolic,
         point: &Point,
         v: Index,
-        bounds: &HashMap<AccessId, (crate::loops::BufferId, Term, Term)>,
+        bounds: &BTreeMap<AccessId, (crate::loops::BufferId, Term, Term)>,
     ) -> Expr {
         let lengths: Vec<Expr> = point
             .leaders
@@ -335,7 +335,7 @@ impl Context<'_> {
         let guard = if searched.is_empty() {
             None
         } else {
-            self.guard(&scope, body, &searched, &|e| self.nothing(sink, e))
+            self.guard(&mut scope, body, &searched, &|e| self.nothing(sink, e))
         };
         match guard {
             None => self.inside(d, v, rest, body, scope, sink, driven),
