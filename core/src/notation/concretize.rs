@@ -376,7 +376,8 @@ impl Concretize<'_> {
         Expr::Access(self.out.access(place, free), ty)
     }
 
-    /// Levels for a temporary that is not everywhere: what operands store densely stays dense, on the outside.
+    /// Levels for a temporary that is not everywhere: the outermost is dense if all
+    /// operands store it so.
     fn sparse_format(&self, vars: &[Index], accesses: &[AccessId]) -> Format {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
@@ -385,8 +386,8 @@ impl Concretize<'_> {
                     .all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
             })
         };
-        let dense = vars.iter().take_while(|v| densely(v)).count();
-        let kind = |m: usize| if m < dense { LevelKind::Dense } else { LevelKind::Compressed };
+        let outermost = vars.first().is_some_and(densely);
+        let kind = |m: usize| if m == 0 && outermost { LevelKind::Dense } else { LevelKind::Compressed };
         Format::of((0..vars.len()).map(kind).collect())
     }
 

@@ -8,7 +8,7 @@ use crate::algebra::{Op, Type, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::{Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest};
-use crate::stream::{Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
+use crate::stream::{Arith, Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
@@ -246,6 +246,9 @@ impl Context<'_> {
 
     /// The whole extent: dense levels are looked up, lists are followed by cursors.
     fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        if let ([a], []) = (&point.followers[..], f.rest) {
+            return self.gaps(d, f, point, *a);
+        }
         let extent = Term::fixed(self.extent(self.program.vars[f.v.0].extent));
         let name = self.program.vars[f.v.0].name.clone();
         let zero = d.int(0);
@@ -264,18 +267,45 @@ impl Context<'_> {
         });
     }
 
+    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
+    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
+        let list = &f.lists[&a];
+        let name = &self.program.vars[f.v.0].name;
+        let (present, absent) = self.with_and_without(point, a);
+        let zero = d.int(0);
+        let from = d.state("from", zero);
+        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, p| {
+            let at = list.coordinate(d, &p);
+            let at = d.snapshot(name, at);
+            let begin = d.get(from);
+            d.count(name, begin, at.clone(), &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
+            let p = d.place(&p);
+            self.arrive(d, f, &present, &at, &[(a, p, None)], Driven::Counted);
+            let one = d.int(1);
+            let next = d.arith(Arith::Add, &at, &one);
+            d.set(from, next);
+        });
+        let (begin, end) = (d.get(from), Term::fixed(self.extent(self.program.vars[f.v.0].extent)));
+        d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
+    }
+
+    /// A point where one of its followers has an entry, and where it has none.
+    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
+        let with = Point { followers: Vec::new(), ..point.clone() };
+        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
+        (with.clone(), Point { body, ..with })
+    }
+
     /// One list beside a whole extent: the body is simplified where the list has no entry.
     fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
         let list = &f.lists[&a];
-        let bare = Point { followers: Vec::new(), ..point.clone() };
-        let without = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
-        let absent = Point { body: without, ..bare.clone() };
+        let (present, absent) = self.with_and_without(point, a);
         let found = list.found(d, at);
         d.branch(
             found,
             &mut |d| {
                 let here = self.positions(d, f, &[a]);
-                self.arrive(d, f, &bare, at, &here, Driven::Counted);
+                self.arrive(d, f, &present, at, &here, Driven::Counted);
                 list.next(d);
             },
             &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
