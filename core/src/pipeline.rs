@@ -5,8 +5,8 @@
 //! ```
 
 use crate::iteration::draw;
-use crate::loops::{self, Kernel};
 use crate::loops::lower::{self, Forall, Options};
+use crate::loops::{self, Kernel};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::{Diagnostic, Span, concretize, typed};
 use crate::shape::Classes;
@@ -34,7 +34,7 @@ pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     loops::inline(&mut kernel);
-    //CHECK
+    // The checker of loops runs here once it has landed.
     Ok(Lowered { concrete, foralls, kernel })
 }
 

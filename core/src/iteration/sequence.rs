@@ -135,8 +135,7 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
                 Expr::Literal(v) => known.iter().any(|(at, w, _)| *at == k && s.same(*w, *v)),
                 _ => false,
             };
-            let killers: Vec<Sequence> =
-                (0..args.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect();
+            let killers: Vec<Sequence> = (0..args.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect();
             let set = if killers.is_empty() { Sequence::or(sets) } else { Sequence::and(killers) };
             (set, s.call(*op, values, *ty))
         }

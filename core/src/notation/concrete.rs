@@ -231,8 +231,7 @@ impl Program {
             }
             Expr::Access(a, _) => {
                 let access = &self.accesses[a.0];
-                let times: Option<Vec<usize>> =
-                    access.vars.iter().map(|v| bound.iter().position(|b| b == v)).collect();
+                let times: Option<Vec<usize>> = access.vars.iter().map(|v| bound.iter().position(|b| b == v)).collect();
                 let name = &self.tensor(*a).name;
                 let times = times.ok_or_else(|| format!("an index variable of {name} is not bound"))?;
                 if times.len() != self.tensor(*a).extents.len() {

@@ -102,8 +102,11 @@ impl Concretize<'_> {
             Some(fill) => fill,
             None => self.background(rhs).ok_or_else(|| {
                 vec![
-                    Diagnostic::new(s.span, format!("the fill value of `{}` depends on extents or indices", tensor.name))
-                        .help(format!("declare it: tensor {}: {}[…] fill … {format}", tensor.name, tensor.ty)),
+                    Diagnostic::new(
+                        s.span,
+                        format!("the fill value of `{}` depends on extents or indices", tensor.name),
+                    )
+                    .help(format!("declare it: tensor {}: {}[…] fill … {format}", tensor.name, tensor.ty)),
                 ]
             })?,
         };
@@ -342,7 +345,8 @@ impl Concretize<'_> {
         for a in body.accesses() {
             let access = &self.out.accesses[a.0];
             let format = &self.out.tensor(a).format;
-            let mut wanted: Vec<Index> = format.order.iter().map(|&m| access.vars[m]).filter(|v| vars.contains(v)).collect();
+            let mut wanted: Vec<Index> =
+                format.order.iter().map(|&m| access.vars[m]).filter(|v| vars.contains(v)).collect();
             wanted.dedup();
             wanted.extend(vars.iter().filter(|v| !wanted.contains(v)).copied().collect::<Vec<_>>());
             if wanted.len() == vars.len() && self.follows(body, outer, &wanted) {
@@ -382,8 +386,7 @@ impl Concretize<'_> {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
                 let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-                (0..format.rank())
-                    .all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
+                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
             })
         };
         let outermost = vars.first().is_some_and(densely);
@@ -504,7 +507,9 @@ impl Refuse<'_> {
     }
 
     fn statement(&mut self, s: &typed::Statement) {
-        if s.indices.iter().any(|i| i.bare().is_none()) || (1..s.indices.len()).any(|m| s.indices[..m].iter().any(|i| i.bare() == s.indices[m].bare())) {
+        if s.indices.iter().any(|i| i.bare().is_none())
+            || (1..s.indices.len()).any(|m| s.indices[..m].iter().any(|i| i.bare() == s.indices[m].bare()))
+        {
             self.say(s.span, "a scatter (a left side other than distinct index variables)".to_string());
         }
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
@@ -540,7 +545,8 @@ impl Refuse<'_> {
             Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
             Kind::Access(_, indices) => {
                 if let Some(i) = indices.iter().find(|i| i.bare().is_none()) {
-                    let what = if i.permit { "a permitted index `~`" } else { "an index other than a bare index variable" };
+                    let what =
+                        if i.permit { "a permitted index `~`" } else { "an index other than a bare index variable" };
                     self.say(i.span, what.to_string());
                 }
             }

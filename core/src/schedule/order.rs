@@ -153,8 +153,7 @@ impl Search<'_, '_> {
         let access = &self.q.program.accesses[a.0];
         let format = &self.q.program.tensor(a).format;
         let late = order.len();
-        let times: Vec<usize> =
-            access.vars.iter().map(|v| order.iter().position(|w| w == v).unwrap_or(late)).collect();
+        let times: Vec<usize> = access.vars.iter().map(|v| order.iter().position(|w| w == v).unwrap_or(late)).collect();
         self.q.program.concordant(format, &times)
     }
 

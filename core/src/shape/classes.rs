@@ -37,7 +37,8 @@ impl Classes {
     fn access(&mut self, program: &typed::Program, t: typed::TensorId, indices: &[Index]) {
         for (m, i) in indices.iter().enumerate() {
             if let Some(v) = i.bare() {
-                let (a, b) = (self.find(program.tensors[t.index()].sizes[m].index()), self.find(self.sizes + v.index()));
+                let (a, b) =
+                    (self.find(program.tensors[t.index()].sizes[m].index()), self.find(self.sizes + v.index()));
                 self.parent[a.max(b)] = a.min(b);
             }
         }

@@ -42,12 +42,7 @@ pub enum Side {
 
 /// Every coordinate at which one of two lists has an entry, until either is exhausted. An arm that `skip` names only
 /// advances.
-pub fn unite_two<D: Domain>(
-    d: &mut D,
-    a: &List<D::I>,
-    b: &List<D::I>,
-    body: &mut dyn FnMut(&mut D, Side, &D::I),
-) {
+pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mut dyn FnMut(&mut D, Side, &D::I)) {
     d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
         let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
         let equal = d.compare(Compare::Eq, &ia, &ib);
@@ -146,9 +141,8 @@ mod tests {
         let lists: Vec<Vec<i64>> = sets.iter().map(|s| list(*s)).collect();
         let arrays: Vec<&[i64]> = lists.iter().map(|l| &l[..]).collect();
         let mut d = Concrete::new(&arrays, 200);
-        let opened: Vec<List<i64>> = (0..arrays.len())
-            .map(|n| List::open(&mut d, "p", BufferId(n as u32), 0, arrays[n].len() as i64))
-            .collect();
+        let opened: Vec<List<i64>> =
+            (0..arrays.len()).map(|n| List::open(&mut d, "p", BufferId(n as u32), 0, arrays[n].len() as i64)).collect();
         let mut seen = Vec::new();
         f(&mut d, &opened, &mut seen);
         assert_eq!(d.fault(), None, "{sets:?}");

@@ -95,7 +95,11 @@ impl Context<'_> {
         let alone = top.shape == Shape::Each && top.followers.is_empty();
         let bounds: BTreeMap<AccessId, _> = bounds
             .into_iter()
-            .map(|(a, (crd, begin, end))| if alone { (a, (crd, begin, end)) } else { (a, (crd, begin, d.snapshot("end", end))) })
+            .map(
+                |(a, (crd, begin, end))| {
+                    if alone { (a, (crd, begin, end)) } else { (a, (crd, begin, d.snapshot("end", end))) }
+                },
+            )
             .collect();
         if let Some((output, slot)) = sink.appends(v) {
             output.open(self, d, slot, &|d| self.at_most(d, top, v, &bounds));

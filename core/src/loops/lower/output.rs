@@ -55,9 +55,8 @@ impl Output {
         let (tensor, arrays) = (&cx.program.tensors[place.0], &cx.arrays[place.0]);
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none());
-        let initial = in_place.map_or(tensor.fill, |op| {
-            identity(op, tensor.ty).expect("folds in place have an identity")
-        });
+        let initial =
+            in_place.map_or(tensor.fill, |op| identity(op, tensor.ty).expect("folds in place have an identity"));
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
             extents: (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect(),

@@ -47,7 +47,11 @@ impl Scratch {
         let name = |what: &str| format!("{}_w{what}", tensor.name);
         let values = d.buffer(&name(""), tensor.ty, Role::Workspace);
         let keys = d.buffer(&name("list"), if dense { cx.made.crd } else { Type::I64 }, Role::Workspace);
-        let marks = d.buffer(&name(if dense { "seen" } else { "order" }), if dense { Type::Bool } else { Type::I64 }, Role::Workspace);
+        let marks = d.buffer(
+            &name(if dense { "seen" } else { "order" }),
+            if dense { Type::Bool } else { Type::I64 },
+            Role::Workspace,
+        );
         let count = d.fresh(&name("count"), Type::I64);
         let mut strides = vec![int(1); vars.len()];
         if dense {
@@ -63,7 +67,18 @@ impl Scratch {
                 alloc(d, buffer, int(16), None);
             }
         }
-        Scratch { vars, extents, strides, values, keys, marks, count, kind: w.kind, fold: nest.fold, initial: tensor.fill }
+        Scratch {
+            vars,
+            extents,
+            strides,
+            values,
+            keys,
+            marks,
+            count,
+            kind: w.kind,
+            fold: nest.fold,
+            initial: tensor.fill,
+        }
     }
 
     /// Forgets everything.
@@ -144,7 +159,14 @@ impl Scratch {
     }
 
     /// Sorted keys `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
-    fn drain_list(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot, (t, begin, end): (usize, Expr, Expr)) {
+    fn drain_list(
+        &self,
+        cx: &Context,
+        d: &mut Symbolic,
+        output: &Output,
+        slot: &Slot,
+        (t, begin, end): (usize, Expr, Expr),
+    ) {
         let compressed = output.is_compressed(slot.level);
         if compressed {
             let length = binary(Op::Sub, end.clone(), begin.clone());
