@@ -1,0 +1,297 @@
+//! Kernels: compiled programs, called on tensors.
+//!
+//! ```text
+//!  Program ──compile──▶ Kernel ──bind: operands checked, extents solved, code for their index widths──▶ Call
+//!                          ▲                                                                            │ run
+//!                          └──────────── cache, keyed by what a kernel was compiled from          Outcome: results
+//! ```
+//!
+//! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other; every
+//! result has passed it too. If a result outgrows 32-bit positions the kernel is compiled for 64 bits and run again.
+
+use crate::cache::{self, Code};
+use crate::error::Error;
+use crate::program::Program;
+use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::{Array, Level, Tensor};
+use fiberloom_core::loops::{self, Bound, Failure};
+use fiberloom_core::notation::typed::{self, Role, TensorId};
+use fiberloom_core::shape::{self, Extents};
+use fiberloom_core::{Options as Lowering, Widths};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What evaluates a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Engine {
+    /// Machine code.
+    #[default]
+    Llvm,
+    /// The interpreter of loops: checks every access and counts operations.
+    Loops,
+    /// The reference semantics: slow, and right by definition.
+    Meaning,
+}
+
+impl Engine {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Llvm => "llvm",
+            Engine::Loops => "loops",
+            Engine::Meaning => "meaning",
+        }
+    }
+}
+
+impl std::str::FromStr for Engine {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Engine, String> {
+        match name {
+            "llvm" => Ok(Engine::Llvm),
+            "loops" => Ok(Engine::Loops),
+            "meaning" => Ok(Engine::Meaning),
+            "nvptx" => Err("the engine `nvptx` is not there yet: use llvm".to_string()),
+            _ => Err(format!("`{name}` is no engine: llvm, loops, meaning or nvptx expected")),
+        }
+    }
+}
+
+/// How a program is compiled and run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// What evaluates it.
+    pub engine: Engine,
+    /// How floats are understood.
+    pub mode: Mode,
+    /// The most bytes that one call may allocate.
+    pub memory: u64,
+    /// The most steps that the interpreter and the reference semantics take.
+    pub steps: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { engine: Engine::Llvm, mode: Mode::Algebraic, memory: 1 << 40, steps: 1 << 36 }
+    }
+}
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    program: Program,
+    options: Options,
+}
+
+/// What a call made.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The results by name.
+    pub results: BTreeMap<String, Tensor<'static>>,
+    /// How long the engine took, results and temporaries made anew; checks are outside it.
+    pub time: Duration,
+    /// What the interpreter counted, if that was the engine: names and counts.
+    pub ops: Option<Vec<(&'static str, u64)>>,
+}
+
+impl std::ops::Index<&str> for Outcome {
+    type Output = Tensor<'static>;
+
+    /// The result of that name.
+    fn index(&self, name: &str) -> &Tensor<'static> {
+        &self.results[name]
+    }
+}
+
+impl Kernel {
+    pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
+        let kernel = Kernel { program, options: *options };
+        if options.engine != Engine::Meaning {
+            // Whatever is not lowered is refused before there are data.
+            kernel.program.lowered(options.mode)?;
+        }
+        Ok(kernel)
+    }
+
+    /// The program that it was compiled from.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Checks the operands, by name, and runs.
+    ///
+    /// # Errors
+    /// Operands that are missing, malformed, or not as declared; and see [`Call::run`].
+    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Outcome, Error> {
+        self.bind(operands)?.run()
+    }
+
+    /// Checks the operands, by name, and makes the code for them: a call that can be run many times. Operands are
+    /// borrowed, not copied.
+    ///
+    /// # Errors
+    /// Operands that are missing, malformed, or not as declared.
+    pub fn bind<'a>(&self, operands: &[(&str, &'a Tensor<'a>)]) -> Result<Call<'a>, Error> {
+        let operands = self.named(operands)?;
+        for (id, tensor) in &operands {
+            self.fits(*id, tensor)?;
+        }
+        let extents = self.extents(&operands)?;
+        let mut call = Call { kernel: self.clone(), operands, extents, made: Widths::NARROW, compiled: None };
+        call.compile()?;
+        Ok(call)
+    }
+
+    /// Operands by the program's tensors; complete, each once.
+    fn named<'a>(&self, given: &[(&str, &'a Tensor<'a>)]) -> Result<BTreeMap<TensorId, &'a Tensor<'a>>, Error> {
+        let mut operands = BTreeMap::new();
+        for (name, tensor) in given {
+            let unknown = || Error::Call(format!("the program has no tensor `{name}`"));
+            let (id, _) = self.program.tensor(name).ok_or_else(unknown)?;
+            if operands.insert(id, *tensor).is_some() {
+                return Err(Error::Call(format!("operand `{name}` is given twice")));
+            }
+        }
+        let missing = self.missing(&|id| operands.contains_key(&id));
+        if missing.is_empty() { Ok(operands) } else { Err(self.program.refused(missing)) }
+    }
+
+    /// A message for each operand that the program reads and that is not given.
+    pub(crate) fn missing(&self, given: &dyn Fn(TensorId) -> bool) -> Vec<fiberloom_core::notation::Diagnostic> {
+        let tensors = &self.program.typed().tensors;
+        let inputs = tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Input);
+        let missing = inputs.filter(|(id, _)| !given(TensorId(*id as u32)));
+        let message = |t: &typed::Tensor| {
+            let what = format!("no data are given for tensor `{}`, which the program reads", t.name);
+            fiberloom_core::notation::Diagnostic::new(t.span, what).help(format!("on the command line: --in {}=FILE", t.name))
+        };
+        missing.map(|(_, t)| message(t)).collect()
+    }
+
+    /// Whether an operand is well-formed and as declared.
+    fn fits(&self, id: TensorId, tensor: &Tensor) -> Result<(), Error> {
+        let declared = &self.program.typed().tensors[id.index()];
+        let refused = |what: String| Err(Error::operand(&declared.name, what));
+        let format = self.program.stored_format(id);
+        if tensor.extents.len() != declared.sizes.len() {
+            return refused(format!("{} modes, declared with {}", tensor.extents.len(), declared.sizes.len()));
+        }
+        if tensor.values.ty() != declared.ty {
+            return refused(format!("values of type {}, declared as {}", tensor.values.ty(), declared.ty));
+        }
+        if tensor.format != format {
+            return refused(format!("in format {}, declared as {format}", tensor.format));
+        }
+        if declared.fill.is_some_and(|fill| fill != tensor.fill) {
+            return refused(format!("its fill value is {}, declared as another", tensor.fill));
+        }
+        tensor.check().map_err(|malformed| Error::operand(&declared.name, malformed))
+    }
+
+    /// Every extent, from what the operands have.
+    fn extents(&self, operands: &BTreeMap<TensorId, &Tensor>) -> Result<Extents, Error> {
+        let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
+        shape::solve(self.program.typed(), &given).map_err(|diagnostic| self.program.refused(vec![diagnostic]))
+    }
+}
+
+/// A kernel with its operands: checked, and ready to run.
+pub struct Call<'a> {
+    kernel: Kernel,
+    operands: BTreeMap<TensorId, &'a Tensor<'a>>,
+    extents: Extents,
+    made: Widths,
+    compiled: Option<Arc<Code>>,
+}
+
+impl Call<'_> {
+    /// Runs the kernel; every call makes its results anew.
+    ///
+    /// # Errors
+    /// A limit on memory, size or steps. A malformed result is a defect, and is reported as one.
+    pub fn run(&mut self) -> Result<Outcome, Error> {
+        loop {
+            match self.attempt() {
+                Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
+                    self.made = Widths::WIDE;
+                    self.compile()?;
+                }
+                Err(stop) => return Err(stop.error()),
+                Ok(outcome) => {
+                    for (name, tensor) in &outcome.results {
+                        tensor.check().map_err(|m| Error::Defect(format!("result `{name}` is malformed: {m}")))?;
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Makes the code for these operands' index widths, or finds it in the cache.
+    fn compile(&mut self) -> Result<(), Error> {
+        let Options { engine, mode, .. } = self.kernel.options;
+        if engine == Engine::Meaning {
+            return Ok(());
+        }
+        let typed = self.kernel.program.typed();
+        if let Some(id) = self.operands.keys().find(|id| typed.tensors[id.index()].role == Role::Result) {
+            let name = &typed.tensors[id.index()].name;
+            let what = format!("initial values for the result `{name}` are not lowered yet: use --engine meaning");
+            return Err(Error::Call(what));
+        }
+        let operands = self.operands.iter().map(|(id, t)| (*id, t.levels.iter().map(widths).collect())).collect();
+        let lowering = Lowering { mode, operands, made: self.made };
+        self.code = Some(cache::code(&self.kernel.program, engine, &lowering)?);
+        Ok(())
+    }
+
+    /// One call of the engine.
+    fn attempt(&self) -> Result<Outcome, Stop> {
+        match &self.code {
+            None => self.evaluate(),
+            Some(code) => self.execute(code),
+        }
+    }
+
+    /// Evaluates the reference semantics, and stores what it says in the results' formats.
+    fn evaluate(&self) -> Result<Outcome, Stop> {
+        let typed = self.kernel.program.typed();
+        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
+        let operands = self.operands.iter().map(named).collect();
+        let Options { mode, memory, steps, .. } = self.kernel.options;
+        let begin = Instant::now();
+        let functions = meaning::evaluate(typed, &operands, mode, &limits::meaning(memory, steps));
+        let time = begin.elapsed();
+        let mut results = BTreeMap::new();
+        for (name, function) in functions.map_err(Stop::Refusal)? {
+            let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
+            let format = self.kernel.program.stored_format(id);
+            results.insert(name, stored(&function, &format, memory)?);
+        }
+        Ok(Outcome { results, time, ops: None })
+    }
+
+    /// Runs loops or machine code.
+    fn execute(&self, code: &Code) -> Result<Outcome, Stop> {
+        let typed = self.kernel.program.typed();
+        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
+        let operands: Vec<(&str, &Tensor)> = self.operands.iter().map(named).collect();
+        let extents = |id: TensorId| self.extents_of(id);
+        let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Stop::Defect)?;
+        let begin = Instant::now();
+        let (buffers, ops) = code.run(&bound, &self.kernel.options)?;
+        let time = begin.elapsed();
+        let results = loops::collect(&code.kernel, &bound.params, buffers).into_iter().collect();
+        Ok(Outcome { results, time, ops })
+    }
+
+    /// The solved extents of a tensor.
+    fn extents_of(&self, id: TensorId) -> Vec<u64> {
+        let sizes = &self.kernel.program.typed().tensors[id.index()].sizes;
+        sizes.iter().map(|s| self.extents.sizes[s.index()]).collect()
+    }
+}
