@@ -7,8 +7,12 @@
 //!
 //! Invariants: a [`Value`] is equal to another exactly when type and bits are (so NaN = NaN and 0.0 ≠ −0.0);
 //! the bits above a type's width are zero; a `bool` is 0 or 1.
+mod apply;
 mod op;
+mod properties;
 mod value;
 
-pub use op::{Mode, Op, Properties, apply, properties};
+pub use apply::apply;
+pub use op::{Mode, Op, result_type};
+pub use properties::{Properties, identity, properties};
 pub use value::{Type, Value};

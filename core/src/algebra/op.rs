@@ -1,6 +1,13 @@
-//! The built-in functions: names, typing, evaluation, properties.
+//! The built-in functions: their names, how many arguments they take, and of which types.
+//!
+//! ```text
+//!  name ──from_name──▶ Op ──arity, result_type──▶ is a call well-typed, and of which type
+//! ```
+//!
+//! A built-in is total on the types that [`result_type`] admits: what it computes stands in `apply.rs`, what lowering
+//! may assume of it in `properties.rs`.
 
-use super::{Type, Value};
+use super::Type;
 
 /// How float functions are understood: `docs/language.md`, *Numbers*.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -83,27 +90,209 @@ pub enum Op {
     FloorRem,
 }
 
-/// What lowering may assume of a function of type `ty` in a mode. Values are of the argument's type.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Properties {
-    /// f(a, b) = f(b, a)
-    pub commutative: bool,
-    /// f(f(a, b), c) = f(a, f(b, c)), up to rounding in algebraic mode
-    pub associative: bool,
-    /// f(a, a) = a
-    pub idempotent: bool,
-    /// (position, value): f with that value there is the other argument.
-    pub identities: Vec<(usize, Value)>,
-    /// (position, value, result): f with that value there is that result.
-    pub annihilators: Vec<(usize, Value, Value)>,
+/// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
+const NAMES: [(Op, &str); 40] = [
+    (Op::Add, "+"),
+    (Op::Sub, "-"),
+    (Op::Mul, "*"),
+    (Op::Div, "/"),
+    (Op::Rem, "%"),
+    (Op::Pow, "pow"),
+    (Op::Min, "min"),
+    (Op::Max, "max"),
+    (Op::And, "&"),
+    (Op::Or, "|"),
+    (Op::Xor, "xor"),
+    (Op::AndAlso, "&&"),
+    (Op::OrElse, "||"),
+    (Op::Lt, "<"),
+    (Op::Le, "<="),
+    (Op::Gt, ">"),
+    (Op::Ge, ">="),
+    (Op::Eq, "=="),
+    (Op::Ne, "!="),
+    (Op::Shl, "<<"),
+    (Op::Shr, ">>"),
+    (Op::Neg, "neg"),
+    (Op::Not, "not"),
+    (Op::Abs, "abs"),
+    (Op::Sqrt, "sqrt"),
+    (Op::Exp, "exp"),
+    (Op::Log, "log"),
+    (Op::Floor, "floor"),
+    (Op::Ceil, "ceil"),
+    (Op::Round, "round"),
+    (Op::Sin, "sin"),
+    (Op::Cos, "cos"),
+    (Op::Tanh, "tanh"),
+    (Op::Ldexp, "ldexp"),
+    (Op::Gcd, "gcd"),
+    (Op::Select, "select"),
+    (Op::Mask, "mask"),
+    (Op::Coalesce, "coalesce"),
+    (Op::FloorDiv, "floordiv"),
+    (Op::FloorRem, "floorrem"),
+];
+
+/// The reductions that have names of their own.
+const REDUCTIONS: [(&str, Op); 6] = [
+    ("sum", Op::Add),
+    ("prod", Op::Mul),
+    ("min", Op::Min),
+    ("max", Op::Max),
+    ("any", Op::OrElse),
+    ("all", Op::AndAlso),
+];
+
+impl Op {
+    /// Every built-in once, with one [`Op::Convert`] a type.
+    pub fn all() -> impl Iterator<Item = Op> {
+        NAMES.into_iter().map(|(op, _)| op).chain(Type::ALL.into_iter().map(Op::Convert))
+    }
+
+    /// Its name, different for each: an operator's symbol (`neg` and `not` for the unary ones), else the word that
+    /// calls it. All conversions are `convert`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Convert(_) => "convert",
+            _ => NAMES.iter().find(|(op, _)| *op == self).map_or("convert", |(_, name)| name),
+        }
+    }
+
+    /// The function that programs call by this word. `convert` is not among them: it takes a type.
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::callable().find(|(n, _)| *n == name).map(|(_, op)| op)
+    }
+
+    /// The words by which programs call built-ins, `convert` apart.
+    pub fn callable() -> impl Iterator<Item = (&'static str, Op)> {
+        let word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
+        let hidden = |op| matches!(op, Op::Neg | Op::Not | Op::FloorDiv | Op::FloorRem);
+        NAMES.into_iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (name, op))
+    }
+
+    /// The function that folds under the reduction `name`: `sum`, `prod`, `min`, `max`, `any`, `all`, or any callable
+    /// function of two arguments, whether it is associative or not.
+    pub fn from_reduction(name: &str) -> Option<Op> {
+        let named = REDUCTIONS.into_iter().find(|(n, _)| *n == name).map(|(_, op)| op);
+        named.or_else(|| Op::from_name(name).filter(|op| op.arity() == Some(2)))
+    }
+
+    /// The reductions that have names of their own: `sum`, `prod`, `min`, `max`, `any`, `all`.
+    pub fn reductions() -> impl Iterator<Item = (&'static str, Op)> {
+        REDUCTIONS.into_iter()
+    }
+
+    /// How many arguments it takes; `None` for `coalesce`, which takes one or more.
+    pub fn arity(self) -> Option<usize> {
+        use Op::*;
+        match self {
+            Coalesce => None,
+            Select => Some(3),
+            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_) => Some(1),
+            _ => Some(2),
+        }
+    }
+
+    /// Whether arguments of type `ty` are what it computes on (for `select` and `mask`: behind the condition; for
+    /// `ldexp`: before the exponent).
+    pub fn takes(self, ty: Type) -> bool {
+        use Op::*;
+        match self {
+            Add | Mul | Min | Max | Lt | Le | Gt | Ge | Eq | Ne | Select | Mask | Coalesce | Convert(_) => true,
+            Sub | Div | Rem | Pow | Neg | Abs => ty != Type::Bool,
+            And | Or | Xor | Not => !ty.is_float(),
+            AndAlso | OrElse => ty == Type::Bool,
+            Shl | Shr | Gcd => ty.is_integer(),
+            Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Ldexp => ty.is_float(),
+            FloorDiv | FloorRem => ty == Type::I64,
+        }
+    }
+
+    /// One of the six comparisons, whose result is a `bool`.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne)
+    }
 }
 
-/// The properties of `op` on arguments of type `ty`.
-pub fn properties(_op: Op, _ty: Type, _mode: Mode) -> Properties {
-    Properties::default()
+/// The type of `op` applied to arguments of these types; `None` if it does not take them.
+pub fn result_type(op: Op, args: &[Type]) -> Option<Type> {
+    typed(op, args.len(), |i| args[i])
 }
 
-/// `op` applied. `None` if the arguments have not the types that the operation takes.
-pub fn apply(_op: Op, _args: &[Value]) -> Option<Value> {
-    None
+/// [`result_type`] of `count` arguments, the type of each being `ty(i)`.
+pub(super) fn typed(op: Op, count: usize, ty: impl Fn(usize) -> Type) -> Option<Type> {
+    if count == 0 || op.arity().is_some_and(|n| n != count) {
+        return None;
+    }
+    match op {
+        Op::Convert(to) => return Some(to),
+        Op::Ldexp => return (op.takes(ty(0)) && ty(1).is_integer()).then(|| ty(0)),
+        _ => {}
+    }
+    let condition = matches!(op, Op::Select | Op::Mask) as usize;
+    if condition == 1 && ty(0) != Type::Bool {
+        return None;
+    }
+    let t = ty(condition);
+    let fits = op.takes(t) && (condition..count).all(|i| ty(i) == t);
+    fits.then_some(if op.is_comparison() { Type::Bool } else { t })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_read_back() {
+        let mut names: Vec<_> = NAMES.iter().map(|(op, name)| (op.name(), *name)).collect();
+        assert!(names.iter().all(|(a, b)| a == b));
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), NAMES.len());
+        for (name, op) in Op::callable() {
+            assert_eq!(Op::from_name(name), Some(op));
+        }
+    }
+
+    #[test]
+    fn words_of_the_language() {
+        let mut words: Vec<_> = Op::callable().map(|(name, _)| name).collect();
+        words.sort();
+        let mut said: Vec<_> =
+            "min max abs pow sqrt exp log floor ceil round sin cos tanh ldexp gcd xor select mask coalesce"
+                .split(' ')
+                .collect();
+        said.sort();
+        assert_eq!(words, said);
+        assert_eq!(Op::from_reduction("any"), Some(Op::OrElse));
+        assert_eq!(Op::from_reduction("gcd"), Some(Op::Gcd));
+        assert_eq!(Op::from_reduction("sqrt"), None);
+    }
+
+    #[test]
+    fn typing() {
+        use Type::*;
+        let cases: [(Op, &[Type], Option<Type>); 16] = [
+            (Op::Add, &[Bool, Bool], Some(Bool)),
+            (Op::Add, &[I8, I16], None),
+            (Op::Sub, &[Bool, Bool], None),
+            (Op::Lt, &[F32, F32], Some(Bool)),
+            (Op::Shl, &[F64, F64], None),
+            (Op::Neg, &[U8], Some(U8)),
+            (Op::Not, &[Bool], Some(Bool)),
+            (Op::Sqrt, &[I64], None),
+            (Op::Ldexp, &[F32, I8], Some(F32)),
+            (Op::Ldexp, &[F32, F32], None),
+            (Op::Select, &[Bool, U8, U8], Some(U8)),
+            (Op::Select, &[U8, U8, U8], None),
+            (Op::Mask, &[Bool, F64], Some(F64)),
+            (Op::Coalesce, &[F64, F64, F64], Some(F64)),
+            (Op::Coalesce, &[], None),
+            (Op::Convert(U8), &[F64], Some(U8)),
+        ];
+        for (op, args, ty) in cases {
+            assert_eq!(result_type(op, args), ty, "{op:?} {args:?}");
+        }
+    }
 }
