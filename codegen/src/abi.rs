@@ -173,10 +173,9 @@ impl Slot {
     pub fn signature(self) -> (&'static [(Kind, &'static str)], Kind) {
         use Kind::*;
         match self {
-            Slot::Alloc => (
-                &[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes"), (I32, "filled"), (U64, "fill")],
-                I32,
-            ),
+            Slot::Alloc => {
+                (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes"), (I32, "filled"), (U64, "fill")], I32)
+            }
             Slot::Reserve | Slot::Finish => (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes")], I32),
             Slot::Sort => (&[(Runtime, "rt"), (Buffer, "keys"), (I64, "lo"), (I64, "hi"), (I32, "bytes")], I32),
             Slot::SortOrder => (&[(Runtime, "rt"), (Buffer, "keys"), (Buffer, "order"), (I64, "len")], I32),

@@ -36,7 +36,8 @@ impl<'a> Session<'a> {
     /// # Safety
     /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
     pub unsafe fn new(memory: &'a dyn Memory, buffers: *mut Buffer, count: usize, limit: usize) -> Session<'a> {
-        let table = Slot::ALL.map(|slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one"));
+        let table =
+            Slot::ALL.map(|slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one"));
         Session { table, memory, buffers, blocks: vec![None; count], left: limit }
     }
 
