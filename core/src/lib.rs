@@ -21,3 +21,8 @@ pub mod notation;
 pub mod schedule;
 pub mod shape;
 pub mod stream;
+
+mod pipeline;
+
+pub use loops::lower::{Options, Widths};
+pub use pipeline::{Lowered, lower};

@@ -1,1 +1,2 @@
-//! Placeholder until its first commit.
+//! A compiler for sparse and structured arrays.
+pub mod data;

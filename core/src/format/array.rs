@@ -69,6 +69,35 @@ macro_rules! arrays {
                 match self { $(Array::$variant(v) => Array::$variant(Cow::Owned(v.into_owned())),)* }
             }
 
+            /// An owned array of the elements at these places, or `None` if memory does not suffice.
+            ///
+            /// # Panics
+            /// If a place is none of the array's.
+            pub fn gather(&self, places: &[usize]) -> Option<Array<'static>> {
+                match self { $(Array::$variant(v) => {
+                    let mut out: Vec<$rust> = Vec::new();
+                    out.try_reserve_exact(places.len()).ok()?;
+                    out.extend(places.iter().map(|&p| v[p]));
+                    Some(Array::$variant(Cow::Owned(out)))
+                })* }
+            }
+
+            /// Sets element `places[i]` to element `i` of `from`, making the array its own if it was borrowed.
+            ///
+            /// # Panics
+            /// If a place is none of the array's, if there are more places than elements, or if the types differ.
+            pub fn scatter(&mut self, places: &[usize], from: &Array) {
+                match (self, from) {
+                    $((Array::$variant(to), Array::$variant(from)) => {
+                        let to = to.to_mut();
+                        for (i, &p) in places.iter().enumerate() {
+                            to[p] = from[i];
+                        }
+                    })*
+                    (to, from) => panic!("{} scattered into {}", from.ty(), to.ty()),
+                }
+            }
+
             /// Address of the first element, for generated code and for tests that nothing was copied.
             pub fn as_ptr(&self) -> *const u8 {
                 match self { $(Array::$variant(v) => v.as_ptr().cast(),)* }
@@ -76,6 +105,26 @@ macro_rules! arrays {
         }
     };
 }
+
+macro_rules! from_rust {
+    ($($variant:ident $rust:ty;)*) => { $(
+        /// Borrows the slice: nothing is copied.
+        impl<'a> From<&'a [$rust]> for Array<'a> {
+            fn from(v: &'a [$rust]) -> Array<'a> {
+                Array::$variant(Cow::Borrowed(v))
+            }
+        }
+
+        /// Takes the vector: nothing is copied.
+        impl From<Vec<$rust>> for Array<'static> {
+            fn from(v: Vec<$rust>) -> Array<'static> {
+                Array::$variant(Cow::Owned(v))
+            }
+        }
+    )* };
+}
+
+from_rust! { I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64; F32 f32; F64 f64; }
 
 arrays! {
     Bool u8, |b| b as u8, |x| x as u64;
@@ -91,7 +140,31 @@ arrays! {
     F64 f64, f64::from_bits, |x: f64| x.to_bits();
 }
 
-impl Array<'_> {
+impl<'a> Array<'a> {
+    /// An owned array of positions or coordinates, of type `I32` or `I64`; `None` if memory does not suffice or a
+    /// number does not fit: nothing is narrowed silently.
+    pub fn from_indices(ty: Type, indices: &[i64]) -> Option<Array<'static>> {
+        match ty {
+            Type::I64 => Some(Array::I64(Cow::Owned(indices.to_vec()))),
+            Type::I32 => {
+                let mut out = Vec::new();
+                out.try_reserve_exact(indices.len()).ok()?;
+                for &x in indices {
+                    out.push(i32::try_from(x).ok()?);
+                }
+                Some(Array::I32(Cow::Owned(out)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Borrowed truth values, one byte each. Bytes other than 0 and 1 are found by [`Tensor::check`].
+    ///
+    /// [`Tensor::check`]: super::Tensor::check
+    pub fn of_bools(bytes: &'a [u8]) -> Array<'a> {
+        Array::Bool(Cow::Borrowed(bytes))
+    }
+
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -8,12 +8,24 @@
 //!       compressed: pos[parent] .. pos[parent+1] are the positions of a fiber, crd[position] their coordinates
 //! ```
 //!
+//! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
+//! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
+//!
 //! A level maps a parent position to the positions of a fiber; the root's only position is 0; the positions of the
 //! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result.
 mod array;
+mod assemble;
+mod check;
+mod convert;
+mod entries;
 mod level;
+mod sort;
 mod tensor;
+#[cfg(test)]
+mod tests;
 
 pub use array::Array;
+pub use assemble::{Assembly, Duplicates, Error};
+pub use entries::Entries;
 pub use level::{Format, LevelKind, NAMES};
 pub use tensor::{Level, Malformed, Tensor};

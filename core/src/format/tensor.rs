@@ -18,6 +18,24 @@ pub enum Level<'a> {
     },
 }
 
+impl Level<'_> {
+    /// The same arrays, borrowed.
+    pub fn borrow(&self) -> Level<'_> {
+        match self {
+            Level::Dense => Level::Dense,
+            Level::Compressed { pos, crd } => Level::Compressed { pos: pos.borrow(), crd: crd.borrow() },
+        }
+    }
+
+    /// The same arrays, owned.
+    pub fn into_owned(self) -> Level<'static> {
+        match self {
+            Level::Dense => Level::Dense,
+            Level::Compressed { pos, crd } => Level::Compressed { pos: pos.into_owned(), crd: crd.into_owned() },
+        }
+    }
+}
+
 /// A tensor in some format: a function from coordinates to values that is `fill` wherever nothing is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<'a> {
@@ -57,6 +75,28 @@ impl Tensor<'_> {
     /// Extent of storage level `l`.
     pub fn level_extent(&self, l: usize) -> u64 {
         self.extents[self.format.order[l]]
+    }
+
+    /// The same tensor, borrowed.
+    pub fn borrow(&self) -> Tensor<'_> {
+        Tensor {
+            extents: self.extents.clone(),
+            format: self.format.clone(),
+            levels: self.levels.iter().map(Level::borrow).collect(),
+            values: self.values.borrow(),
+            fill: self.fill,
+        }
+    }
+
+    /// The same tensor, owned.
+    pub fn into_owned(self) -> Tensor<'static> {
+        Tensor {
+            extents: self.extents,
+            format: self.format,
+            levels: self.levels.into_iter().map(Level::into_owned).collect(),
+            values: self.values.into_owned(),
+            fill: self.fill,
+        }
     }
 
     /// Number of stored values.

@@ -1,1 +1,22 @@
-//! iteration
+//! Iteration: at which coordinates a loop must run, and with what is left of its body there.
+//!
+//! ```text
+//!   body            C = A + B·D            at the loop over j, all three lists
+//!   sequence        A ∪ (B ∩ D)            from the functions' properties
+//!   lattice   ┌ {A,B,D} A ∪ (B ∩ D) ┐     a point is a simplified body
+//!             └─ A exhausted ─▶ B ∩ D     an edge is "this list is exhausted"
+//!                B or D exhausted ─▶ A
+//! ```
+//!
+//! An annihilator makes an intersection, everything else a union; a body whose value where nothing is present must be
+//! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
+//! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
+//! reads are *followers*: they are sought at the coordinates that the others lead to.
+pub mod draw;
+mod lattice;
+mod sequence;
+mod simplify;
+
+pub use lattice::{Lattice, Point, Shape};
+pub use sequence::{Sequence, background};
+pub use simplify::Simplify;

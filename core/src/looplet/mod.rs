@@ -1,1 +1,46 @@
-//! looplet
+//! Looplets: what one level of a tensor looks like along one index variable.
+//!
+//! ```text
+//!   dense level       Lookup                    a value at every coordinate, in O(1)
+//!   compressed level  Stepper(Spike)            entries in ascending order; between and behind them the fill
+//!   …of a coordinate that is bound already
+//!                     Switch(found)             sought by binary search: there or not
+//! ```
+//!
+//! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by exhaustion
+//! (see `docs/architecture.md`). Source: the looplets paper, section 3.
+
+use crate::format::LevelKind;
+use std::fmt;
+
+/// One fiber along one index variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looplet {
+    /// A value at every coordinate.
+    Lookup,
+    /// Spikes in ascending order.
+    Stepper,
+    /// One coordinate, present or not.
+    Switch,
+}
+
+/// The level as a looplet; `bound` if its coordinate is known before the level is opened. `None` of kinds that are
+/// not lowered.
+pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
+    match (kind, bound) {
+        (LevelKind::Dense, _) => Some(Looplet::Lookup),
+        (LevelKind::Compressed, false) => Some(Looplet::Stepper),
+        (LevelKind::Compressed, true) => Some(Looplet::Switch),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Looplet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Looplet::Lookup => "Lookup",
+            Looplet::Stepper => "Stepper(Spike)",
+            Looplet::Switch => "Switch(found)",
+        })
+    }
+}

@@ -9,8 +9,11 @@
 //!
 //! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
 //! what lowering starts from. Every rejection is a [`Diagnostic`].
+pub mod concrete;
+mod concretize;
 pub mod diagnostic;
 pub mod syntax;
 pub mod typed;
 
+pub use concretize::{concretize, refuse};
 pub use diagnostic::{Diagnostic, Span};

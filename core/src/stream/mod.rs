@@ -1,1 +1,25 @@
-//! stream
+//! Indexed streams: iterators over fibers, each written once and read twice.
+//!
+//! ```text
+//!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
+//!  List, Merge … over a Domain
+//!                     └ Symbolic: emits loops (what the compiler generates)
+//! ```
+//!
+//! An iterator's state lives in the domain ([`State`] handles), never in the iterator. A stream here is always
+//! *settled*: between calls it rests on an entry or at its end, so `index` may be asked whenever `valid` holds.
+//!
+//! Laws (checked in `proofs`): indices are strictly ascending; `seek(i)` lands on the first entry at or after `i`, as
+//! repeated `next` would; every loop ends; no load leaves its array.
+//! Source: the streams paper, section 5; settling is this project's (see `docs/architecture.md`).
+mod concrete;
+mod domain;
+mod list;
+mod merge;
+mod symbolic;
+
+pub use concrete::Concrete;
+pub use domain::{Arith, Compare, Domain, State};
+pub use list::List;
+pub use merge::{Side, intersect, unite_two, wide};
+pub use symbolic::{Symbolic, Term};

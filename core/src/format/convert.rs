@@ -1,0 +1,109 @@
+//! Tensors from lists and from dense data, to dense data, and from one format to another.
+//!
+//! All of it goes through [`Entries`]: any mixture of dense and compressed levels in any order of modes becomes any
+//! other. What a compressed innermost level stores stays stored, fill values among it; under a dense innermost level
+//! only what is not bit-identical to the fill value counts as stored.
+
+use super::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
+use crate::algebra::{Type, Value};
+
+impl<'a> Tensor<'a> {
+    /// The tensor that holds these entries (coordinates in the order of declaration, in any order, none twice) and
+    /// `fill` elsewhere, with index arrays of these types (`I32` or `I64`).
+    ///
+    /// To let the index types be chosen, combine duplicates or limit memory, see [`Entries::assemble`].
+    ///
+    /// # Panics
+    /// If an entry has not as many coordinates as there are extents.
+    pub fn from_entries(
+        extents: Vec<u64>,
+        format: Format,
+        fill: Value,
+        pos_ty: Type,
+        crd_ty: Type,
+        entries: impl IntoIterator<Item = (Vec<i64>, Value)>,
+    ) -> Result<Tensor<'static>, Error> {
+        let entries = Entries::of(extents.len(), fill.ty(), entries);
+        entries.assemble(
+            &extents,
+            &format,
+            fill,
+            &Assembly { pos: Some(pos_ty), crd: Some(crd_ty), ..Assembly::default() },
+        )
+    }
+
+    /// The tensor with a value at every coordinate, the last mode's coordinate running fastest. In a format other than
+    /// `dense`, what is not bit-identical to `fill` is stored; the dense format takes `values` as they are.
+    pub fn from_dense(
+        extents: Vec<u64>,
+        format: Format,
+        fill: Value,
+        pos_ty: Type,
+        crd_ty: Type,
+        values: Array<'a>,
+    ) -> Result<Tensor<'a>, Error> {
+        let dense = Tensor::dense(extents, fill, values)?;
+        dense.convert(&format, &Assembly { pos: Some(pos_ty), crd: Some(crd_ty), ..Assembly::default() })
+    }
+
+    /// The dense tensor of these values, the last mode's coordinate running fastest, which it borrows if they are
+    /// borrowed. Refused if there are not as many values as coordinates.
+    pub fn dense(extents: Vec<u64>, fill: Value, values: Array<'a>) -> Result<Tensor<'a>, Error> {
+        let format = Format::dense(extents.len());
+        let levels = vec![Level::Dense; extents.len()];
+        let tensor = Tensor { extents, format, levels, values, fill };
+        tensor.check()?;
+        Ok(tensor)
+    }
+
+    /// The scalar tensor of one value.
+    pub fn scalar(value: Value) -> Tensor<'static> {
+        let values = Array::from_values(value.ty(), [value]);
+        Tensor { extents: vec![], format: Format::dense(0), levels: vec![], values, fill: Value::zero(value.ty()) }
+    }
+
+    /// The same function in another format, borrowing if the format is the same and its index types are as asked.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
+    pub fn convert(self, format: &Format, how: &Assembly) -> Result<Tensor<'a>, Error> {
+        if self.format == *format && self.has_types(how) {
+            return Ok(self);
+        }
+        self.stored_entries()?.assemble(&self.extents, format, self.fill, how)
+    }
+
+    /// Whether the index arrays have the types that are asked for.
+    fn has_types(&self, how: &Assembly) -> bool {
+        self.levels.iter().all(|level| match level {
+            Level::Dense => true,
+            Level::Compressed { pos, crd } => {
+                how.pos.is_none_or(|ty| ty == pos.ty()) && how.crd.is_none_or(|ty| ty == crd.ty())
+            }
+        })
+    }
+
+    /// The entries that another format has to store: see the head of this module.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
+    pub fn stored_entries(&self) -> Result<Entries<'_>, Error> {
+        if self.format.levels.last() == Some(&LevelKind::Compressed) || self.extents.is_empty() {
+            return Ok(self.listed());
+        }
+        let differing = (0..self.stored()).filter(|&p| self.values.get(p) != self.fill).collect();
+        let bytes = 8 * (self.extents.len() as u128 + 1) * self.stored() as u128;
+        self.listed_at(differing).ok_or(Error::Memory { bytes })
+    }
+
+    /// The value at every coordinate, the last mode's coordinate running fastest. Refused if that takes more than
+    /// `limit` bytes.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
+    pub fn to_dense(&self, limit: u64) -> Result<Array<'static>, Error> {
+        let dense =
+            self.borrow().convert(&Format::dense(self.extents.len()), &Assembly { limit, ..Assembly::default() });
+        Ok(dense?.values.into_owned())
+    }
+}

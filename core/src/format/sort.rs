@@ -1,0 +1,151 @@
+//! Entries in storage order, each coordinate once.
+//!
+//! ```text
+//!  order (1, 0):   i 0 0 2     columns, outermost level first:   j 0 1 3
+//!                  j 1 3 0                                       i 2 0 0
+//!                  v 5 7 1                             values      1 5 7      origin 2 0 1
+//! ```
+//!
+//! Invariant: the rows of `columns` never fall, lexicographically; equal rows stand in their original order.
+//! Sorting goes from the innermost level out, each pass stable; a column already in order costs one look.
+
+use super::assemble::Error;
+use super::{Array, Entries, Format};
+use crate::algebra::Value;
+
+/// Sorted entries.
+pub(super) struct Sorted {
+    /// Coordinates, a column a level, outermost first.
+    pub(super) columns: Vec<Vec<i64>>,
+    /// As long as each column.
+    pub(super) values: Array<'static>,
+    /// The number that each entry had; `None` if its own.
+    origin: Option<Vec<usize>>,
+}
+
+impl Sorted {
+    /// The entries, whose coordinates are in bounds, in the storage order of `format`.
+    pub(super) fn of(entries: &Entries, extents: &[u64], format: &Format) -> Result<Sorted, Error> {
+        let n = entries.len();
+        let memory = || Error::Memory { bytes: 8 * (entries.coordinates.len() as u128 + 2) * n as u128 };
+        let columns: Vec<&[i64]> = format.order.iter().map(|&m| &entries.coordinates[m][..]).collect();
+        if ascends(&columns, n) {
+            let columns = columns.iter().map(|c| c.to_vec()).collect();
+            return Ok(Sorted { columns, values: entries.values.clone().into_owned(), origin: None });
+        }
+        let mut order: Vec<usize> = Vec::new();
+        order.try_reserve_exact(n).map_err(|_| memory())?;
+        order.extend(0..n);
+        for (column, &m) in columns.iter().zip(&format.order).rev() {
+            sort_by_column(&mut order, column, extents[m]);
+        }
+        let columns = columns.iter().map(|c| order.iter().map(|&e| c[e]).collect()).collect();
+        let values = entries.values.gather(&order).ok_or_else(memory)?;
+        Ok(Sorted { columns, values, origin: Some(order) })
+    }
+
+    /// Whether entry `e` has the coordinates of the one before it.
+    fn repeats(&self, e: usize) -> bool {
+        e > 0 && self.columns.iter().all(|c| c[e] == c[e - 1])
+    }
+
+    /// The least original number of an entry that has the coordinates of an earlier one.
+    pub(super) fn first_duplicate(&self) -> Option<usize> {
+        let repeated = (1..self.values.len()).filter(|&e| self.repeats(e));
+        repeated.map(|e| self.origin.as_ref().map_or(e, |o| o[e])).min()
+    }
+
+    /// Each coordinate once, its values folded with `f` in their original order.
+    pub(super) fn combined(self, f: &dyn Fn(Value, Value) -> Value) -> Sorted {
+        let mut kept: Vec<usize> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
+        for e in 0..self.values.len() {
+            let value = self.values.get(e);
+            match values.last_mut() {
+                Some(sum) if self.repeats(e) => *sum = f(*sum, value),
+                _ => {
+                    kept.push(e);
+                    values.push(value);
+                }
+            }
+        }
+        let columns = self.columns.iter().map(|c| kept.iter().map(|&e| c[e]).collect()).collect();
+        Sorted { columns, values: Array::from_values(self.values.ty(), values), origin: None }
+    }
+}
+
+/// Whether the rows of `columns` never fall, lexicographically.
+fn ascends(columns: &[&[i64]], n: usize) -> bool {
+    (1..n).all(|e| {
+        let change = columns.iter().find(|c| c[e - 1] != c[e]);
+        change.is_none_or(|c| c[e - 1] < c[e])
+    })
+}
+
+/// Sorts entry numbers by a column of coordinates in `0..extent`, stably: by counting where the extent is not much
+/// larger than the number of entries, else by merging.
+fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) {
+    if order.windows(2).all(|w| column[w[0]] <= column[w[1]]) {
+        return;
+    }
+    if extent > 4 * order.len() as u64 + 1024 {
+        order.sort_by_key(|&e| column[e]);
+        return;
+    }
+    let mut next = vec![0usize; extent as usize + 1];
+    for &c in column {
+        next[c as usize + 1] += 1;
+    }
+    for c in 1..next.len() {
+        next[c] += next[c - 1];
+    }
+    let mut sorted = vec![0; order.len()];
+    for &e in order.iter() {
+        let place = &mut next[column[e] as usize];
+        sorted[*place] = e;
+        *place += 1;
+    }
+    *order = sorted;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::Type;
+
+    /// Entries whose values are their numbers.
+    fn numbered(coordinates: Vec<Vec<i64>>) -> Entries<'static> {
+        let n = coordinates[0].len();
+        let values = Array::from_values(Type::I64, (0..n).map(|e| Value::i64(e as i64)));
+        Entries { coordinates, values }
+    }
+
+    fn numbers(sorted: &Sorted) -> Vec<i64> {
+        sorted.values.iter().map(|v| v.as_i64().unwrap()).collect()
+    }
+
+    #[test]
+    fn by_levels_and_stably() {
+        let entries = numbered(vec![vec![2, 0, 2, 0], vec![1, 3, 1, 0]]);
+        // A small extent is sorted by counting, a large one by merging.
+        for extents in [[4, 4], [1 << 40, 1 << 40]] {
+            let rows = Sorted::of(&entries, &extents, &Format::csf(2)).unwrap();
+            assert_eq!(numbers(&rows), [3, 1, 0, 2]);
+            assert_eq!(rows.columns, [[0, 0, 2, 2], [0, 3, 1, 1]]);
+            assert_eq!(rows.first_duplicate(), Some(2));
+            let columns = Sorted::of(&entries, &extents, &Format::named("dcsc", 2).unwrap()).unwrap();
+            assert_eq!(numbers(&columns), [3, 0, 2, 1]);
+        }
+    }
+
+    #[test]
+    fn duplicates_fold_in_their_order() {
+        let entries = numbered(vec![vec![1, 0, 1, 1]]);
+        let sorted = Sorted::of(&entries, &[2], &Format::csf(1)).unwrap();
+        let digits = |a: Value, b: Value| Value::i64(10 * a.as_i64().unwrap() + b.as_i64().unwrap());
+        let combined = sorted.combined(&digits);
+        assert_eq!(numbers(&combined), [1, 23]);
+        assert_eq!(combined.columns, [[0, 1]]);
+        assert_eq!(combined.first_duplicate(), None);
+    }
+}

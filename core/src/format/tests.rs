@@ -1,0 +1,238 @@
+//! Formats against plain maps, and one test for each way in which a tensor can be malformed.
+
+use super::LevelKind::{Compressed, Dense};
+use super::*;
+use crate::algebra::{Type, Value};
+use std::collections::BTreeMap;
+
+fn f(x: f64) -> Value {
+    Value::from_f64(Type::F64, x)
+}
+
+/// The matrix  . 5 . / . . . / 7 . 1  in CSR.
+fn csr() -> Tensor<'static> {
+    Tensor {
+        extents: vec![3, 3],
+        format: Format::named("csr", 2).unwrap(),
+        levels: vec![Level::Dense, Level::Compressed { pos: vec![0i32, 1, 1, 3].into(), crd: vec![1i32, 0, 2].into() }],
+        values: vec![5.0, 7.0, 1.0].into(),
+        fill: f(0.0),
+    }
+}
+
+fn compressed(t: &mut Tensor<'static>, l: usize, new_pos: &[i64], new_crd: &[i64]) {
+    t.levels[l] = Level::Compressed { pos: new_pos.to_vec().into(), crd: new_crd.to_vec().into() };
+}
+
+#[track_caller]
+fn refused(t: &Tensor, level: Option<usize>, position: usize, says: &str) {
+    let m = t.check().expect_err("malformed");
+    assert_eq!((m.level, m.position), (level, position), "{m}");
+    assert!(m.what.contains(says), "{m}");
+}
+
+#[test]
+fn each_invariant_is_checked_at_its_first_offence() {
+    assert_eq!(csr().check(), Ok(()));
+    let cases: [(&[i64], &[i64], usize, &str); 8] = [
+        (&[0, 1, 3], &[1, 0, 2], 3, "4 elements"),
+        (&[1, 1, 1, 3], &[1, 0, 2], 0, "begins with 1"),
+        (&[0, 2, 1, 3], &[0, 1, 2], 2, "falls from 2 to 1"),
+        (&[0, -1, 1, 3], &[0, 1, 2], 1, "falls from 0 to -1"),
+        (&[0, 1, 1, 4], &[1, 0, 2], 3, "ends with 4"),
+        (&[0, 1, 1, 3], &[1, 0, 3], 2, "3 is not in 0..3"),
+        (&[0, 1, 1, 3], &[1, -1, 2], 1, "-1 is not in 0..3"),
+        (&[0, 1, 1, 3], &[1, 2, 2], 2, "twice"),
+    ];
+    for (pos, crd, position, says) in cases {
+        let mut t = csr();
+        compressed(&mut t, 1, pos, crd);
+        refused(&t, Some(1), position, if says == "4 elements" { "3 elements, 3 + 1 expected" } else { says });
+    }
+    let mut t = csr();
+    compressed(&mut t, 1, &[0, 1, 1, 3], &[1, 2, 0]);
+    refused(&t, Some(1), 2, "stands behind 2");
+}
+
+#[test]
+fn values_and_shape_are_checked() {
+    let mut t = csr();
+    t.values = vec![5.0, 7.0].into();
+    refused(&t, None, 2, "2 values for 3 positions");
+    t.values = vec![5i64, 7, 1].into();
+    refused(&t, None, 0, "type i64");
+    let mut t = csr();
+    t.format.order = vec![0, 0];
+    refused(&t, Some(1), 0, "permutation");
+    let mut t = csr();
+    t.levels.pop();
+    refused(&t, None, 0, "2 levels");
+    let mut t = csr();
+    t.levels[1] = Level::Compressed { pos: vec![0u32, 1, 1, 3].into(), crd: vec![1i32, 0, 2].into() };
+    refused(&t, Some(1), 0, "pos is of type u32");
+    let mut t = csr();
+    t.format.levels[0] = LevelKind::Band;
+    refused(&t, Some(0), 0, "band");
+    let bools = Tensor { values: Array::of_bools(&[1, 0, 2]), fill: Value::bool(false), ..csr() };
+    refused(&bools, None, 2, "not 2");
+    let huge =
+        Tensor { extents: vec![1 << 40, 1 << 40], format: Format::dense(2), levels: vec![Level::Dense; 2], ..csr() };
+    refused(&huge, Some(1), 0, "63 bits");
+}
+
+/// Every mixture of dense and compressed levels of a rank, in every order of modes.
+fn formats(rank: usize) -> Vec<Format> {
+    let mut orders = vec![vec![]];
+    for _ in 0..rank {
+        orders = orders
+            .iter()
+            .flat_map(|o: &Vec<usize>| (0..rank).filter(|m| !o.contains(m)).map(|m| [&o[..], &[m]].concat()))
+            .collect();
+    }
+    let kinds = (0..1 << rank).map(|bits: usize| (0..rank).map(move |l| [Dense, Compressed][bits >> l & 1]).collect());
+    kinds
+        .flat_map(|levels: Vec<_>| orders.iter().map(move |o| Format { levels: levels.clone(), order: o.clone() }))
+        .collect()
+}
+
+/// A map of `n` pseudorandom entries.
+fn random_map(extents: &[u64], n: u64, mut seed: u64) -> BTreeMap<Vec<i64>, Value> {
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) % below
+    };
+    (0..n).map(|_| (extents.iter().map(|&e| next(e) as i64).collect(), f(1.0 + next(9) as f64))).collect()
+}
+
+fn differing(t: &Tensor) -> BTreeMap<Vec<i64>, Value> {
+    t.entries().filter(|(_, v)| *v != t.fill).collect()
+}
+
+#[test]
+fn every_format_holds_the_map_that_it_was_made_of() {
+    for extents in [vec![], vec![7], vec![4, 5], vec![3, 1, 4]] {
+        for n in [0, 1, 9] {
+            let map = random_map(&extents, n, n + 10 * extents.len() as u64);
+            let dense: Vec<Value> = coordinates(&extents).map(|c| *map.get(&c).unwrap_or(&f(0.0))).collect();
+            for format in formats(extents.len()) {
+                for ty in [Type::I32, Type::I64] {
+                    // In descending order, so that there is something to sort.
+                    let given = map.clone().into_iter().rev();
+                    let t = Tensor::from_entries(extents.clone(), format.clone(), f(0.0), ty, ty, given).unwrap();
+                    assert_eq!(t.check(), Ok(()), "{format}");
+                    assert_eq!(differing(&t), map, "{format}");
+                    assert_eq!(t.to_dense(1 << 20).unwrap(), Array::from_values(Type::F64, dense.iter().copied()));
+                    let values = Array::from_values(Type::F64, dense.iter().copied());
+                    let d = Tensor::from_dense(extents.clone(), format.clone(), f(0.0), ty, ty, values).unwrap();
+                    assert_eq!(d, t, "{format}");
+                }
+            }
+        }
+    }
+}
+
+/// All coordinates in lexicographic order.
+fn coordinates(extents: &[u64]) -> impl Iterator<Item = Vec<i64>> {
+    let all: u64 = extents.iter().product();
+    let extents = extents.to_vec();
+    (0..all).map(move |mut at| {
+        let mut c = vec![0; extents.len()];
+        for m in (0..extents.len()).rev() {
+            c[m] = (at % extents[m]) as i64;
+            at /= extents[m];
+        }
+        c
+    })
+}
+
+#[test]
+fn any_format_converts_to_any_other() {
+    let extents = vec![3, 4, 2];
+    let map = random_map(&extents, 8, 5);
+    for from in formats(3) {
+        let t = Tensor::from_entries(extents.clone(), from, f(0.0), Type::I32, Type::I64, map.clone()).unwrap();
+        for to in formats(3) {
+            let converted = t.borrow().convert(&to, &Assembly::default()).unwrap();
+            let made = Tensor::from_entries(extents.clone(), to, f(0.0), Type::I32, Type::I32, map.clone()).unwrap();
+            assert_eq!(converted.check(), Ok(()));
+            assert_eq!(differing(&converted), map);
+            assert!(
+                converted.format != t.format && converted == made || converted == t,
+                "{} {}",
+                t.format,
+                made.format
+            );
+        }
+    }
+}
+
+#[test]
+fn csr_is_what_a_person_would_write() {
+    let entries = [(vec![2, 2], f(1.0)), (vec![0, 1], f(5.0)), (vec![2, 0], f(7.0))];
+    let format = Format::named("csr", 2).unwrap();
+    let t = Tensor::from_entries(vec![3, 3], format.clone(), f(0.0), Type::I32, Type::I32, entries).unwrap();
+    assert_eq!(t, csr());
+    let csc = t.convert(&Format::named("csc", 2).unwrap(), &Assembly::default()).unwrap();
+    let Level::Compressed { pos, crd } = &csc.levels[1] else { panic!("{csc:?}") };
+    assert_eq!((pos, crd), (&vec![0i32, 1, 2, 3].into(), &vec![2i32, 0, 2].into()));
+    assert_eq!(csc.values, vec![7.0, 5.0, 1.0].into());
+}
+
+#[test]
+fn stored_fill_values_stay_in_compressed_levels_only() {
+    let mut t = csr();
+    t.values.set(1, f(0.0));
+    let csc = t.borrow().convert(&Format::named("csc", 2).unwrap(), &Assembly::default()).unwrap();
+    assert_eq!(csc.stored(), 3);
+    let dense = t.convert(&Format::dense(2), &Assembly::default()).unwrap();
+    let negative_zero = Tensor { values: vec![-0.0; 9].into(), ..dense.clone() };
+    assert_eq!(dense.convert(&Format::csf(2), &Assembly::default()).unwrap().stored(), 2);
+    assert_eq!(negative_zero.convert(&Format::csf(2), &Assembly::default()).unwrap().stored(), 9);
+}
+
+#[test]
+fn entries_are_refused_at_the_first_offence() {
+    let assemble = |at: &[[i64; 2]], how: &Assembly| {
+        let entries = Entries::of(2, Type::F64, at.iter().map(|c| (c.to_vec(), f(1.0))));
+        entries.assemble(&[3, 3], &Format::csf(2), f(0.0), how)
+    };
+    let place = |e: Error| match e {
+        Error::Malformed(m) => (m.position, m.what),
+        e => panic!("{e}"),
+    };
+    let (e, what) = place(assemble(&[[0, 0], [2, 1], [1, 1], [2, 1], [0, 0]], &Assembly::default()).unwrap_err());
+    assert_eq!((e, &*what), (3, "coordinates (2, 1) stand twice: in entry 1 too"));
+    assert_eq!(place(assemble(&[[0, 0], [0, 3]], &Assembly::default()).unwrap_err()).0, 1);
+    assert_eq!(place(assemble(&[[0, 0], [-1, 0]], &Assembly::default()).unwrap_err()).0, 1);
+    let sum = |a: Value, b: Value| f(a.as_f64() + b.as_f64());
+    let how = Assembly { duplicates: Duplicates::Combine(&sum), ..Assembly::default() };
+    let t = assemble(&[[0, 0], [2, 1], [1, 1], [2, 1], [0, 0]], &how).unwrap();
+    assert_eq!(t.values, vec![2.0, 1.0, 2.0].into());
+}
+
+#[test]
+fn limits_come_before_memory() {
+    let none = Entries::of(2, Type::F64, []);
+    let limited = Assembly { limit: 1 << 20, ..Assembly::default() };
+    for format in ["csr", "dense", "csc"] {
+        let format = Format::named(format, 2).unwrap();
+        for extents in [[1 << 40, 1 << 40], [1 << 62, 1 << 62], [1 << 20, 1 << 20]] {
+            let e = none.assemble(&extents, &format, f(0.0), &limited).unwrap_err();
+            assert!(matches!(e, Error::Memory { .. }), "{e}");
+        }
+    }
+    let hypersparse = none.assemble(&[1 << 62, 1 << 62], &Format::csf(2), f(0.0), &limited).unwrap();
+    assert_eq!(hypersparse.check(), Ok(()));
+    let Level::Compressed { pos, crd } = &hypersparse.levels[0] else { panic!() };
+    assert_eq!((pos.ty(), crd.ty()), (Type::I32, Type::I64));
+}
+
+#[test]
+fn indices_are_never_narrowed() {
+    let entries = Entries::of(1, Type::F64, [(vec![1 << 31], f(1.0))]);
+    let narrow = Assembly { crd: Some(Type::I32), ..Assembly::default() };
+    let e = entries.assemble(&[1 << 33], &Format::csf(1), f(0.0), &narrow).unwrap_err();
+    assert_eq!(e, Error::Narrow(Type::I32));
+    let t = entries.assemble(&[1 << 33], &Format::csf(1), f(0.0), &Assembly::default()).unwrap();
+    assert_eq!(t.entries().collect::<Vec<_>>(), [(vec![1 << 31], f(1.0))]);
+}

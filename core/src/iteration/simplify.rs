@@ -1,0 +1,100 @@
+//! Simplification of bodies: constants fold, identities and annihilators apply.
+//!
+//! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
+
+use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
+use crate::notation::concrete::{AccessId, Expr};
+
+/// Simplifies under a mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Simplify {
+    /// What may be assumed of floats.
+    pub mode: Mode,
+}
+
+impl Simplify {
+    /// Whether two values are the same to a program: bit for bit, or in algebraic mode as numbers.
+    pub fn same(self, a: Value, b: Value) -> bool {
+        a == b || self.mode == Mode::Algebraic && a.ty() == b.ty() && a.ty().is_float() && a.as_f64() == b.as_f64()
+    }
+
+    /// Whether folding `v` in changes nothing: `op(x, v) = x`.
+    pub fn neutral(self, op: Op, v: Value) -> bool {
+        properties(op, v.ty(), self.mode).identities.iter().any(|(at, i)| *at == 1 && self.same(*i, v))
+    }
+
+    /// The body with these accesses replaced by constants.
+    pub fn replace(self, e: &Expr, value: &impl Fn(AccessId) -> Option<Value>) -> Expr {
+        match e {
+            Expr::Access(a, _) => value(*a).map_or_else(|| e.clone(), Expr::Literal),
+            Expr::Literal(_) | Expr::Index(_) => e.clone(),
+            Expr::Call(op, args, ty) => self.call(*op, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
+            Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),
+        }
+    }
+
+    /// The expression with all rules applied.
+    pub fn simplify(self, e: &Expr) -> Expr {
+        self.replace(e, &|_| None)
+    }
+
+    /// A call of simplified arguments.
+    pub fn call(self, op: Op, args: Vec<Expr>, ty: Type) -> Expr {
+        let constants: Option<Vec<Value>> = args.iter().map(literal).collect();
+        if let Some(v) = constants.and_then(|c| apply(op, &c)) {
+            return Expr::Literal(v);
+        }
+        if args.iter().any(|a| literal(a).is_some())
+            && let Some(simpler) = self.with_constant(op, &args, ty)
+        {
+            return simpler;
+        }
+        match (op, &args[..]) {
+            (Op::Neg, [Expr::Call(Op::Neg, inner, _)]) => inner[0].clone(),
+            (Op::Select, [_, a, b]) if a == b => a.clone(),
+            _ => Expr::Call(op, args, ty),
+        }
+    }
+
+    fn with_constant(self, op: Op, args: &[Expr], ty: Type) -> Option<Expr> {
+        let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
+        let typed = args.last().map_or(ty, Expr::ty);
+        let known = properties(op, typed, self.mode);
+        if let Some((_, _, result)) = known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()) {
+            return Some(Expr::Literal(*result));
+        }
+        if args.len() == 2
+            && let Some((k, _)) = known.identities.iter().find(|(k, v)| at(*k, *v).is_some())
+        {
+            return Some(args[1 - k].clone());
+        }
+        match (op, args) {
+            (Op::Sub, [zero, x]) if self.is_zero(zero) && (!ty.is_float() || self.mode == Mode::Algebraic) => {
+                Some(self.call(Op::Neg, vec![x.clone()], ty))
+            }
+            (Op::Select, [c, a, b]) => literal(c).map(|c| if c.is_true() { a.clone() } else { b.clone() }),
+            (Op::Mask, [c, a]) => literal(c).filter(|c| c.is_true()).map(|_| a.clone()),
+            _ => None,
+        }
+    }
+
+    fn is_zero(self, e: &Expr) -> bool {
+        literal(e).is_some_and(|v| self.same(v, Value::zero(v.ty())))
+    }
+
+    fn reduce(self, op: Op, vars: Vec<crate::notation::concrete::Index>, body: Expr, ty: Type) -> Expr {
+        match literal(&body) {
+            Some(v) if self.neutral(op, v) && identity(op, ty).is_some_and(|i| self.neutral(op, i)) => {
+                Expr::Literal(identity(op, ty).unwrap_or(v))
+            }
+            _ => Expr::Reduce(op, vars, Box::new(body), ty),
+        }
+    }
+}
+
+fn literal(e: &Expr) -> Option<Value> {
+    match e {
+        Expr::Literal(v) => Some(*v),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! The checker of kernels. It runs after every pass that makes or changes one.
+//!
+//! ```text
+//!  tables     names, parameters, which buffer is which array of which tensor        (here)
+//!  typing     every expression has a type, and the one that its place needs         (check/typing.rs)
+//!  flow       on every path: variables set before read, buffers allocated before    (check/flow.rs)
+//!             use, results finished at the end; loops whose turns are independent
+//! ```
+//!
+//! A kernel that passes may still access out of bounds or read what was never written: that is checked where it runs.
+//! Nothing here, and no later stage, recurses deeper than [`NESTING`] blocks and [`DEPTH`] levels of an expression.
+mod flow;
+mod typing;
+
+use super::print::role_name;
+use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
+use crate::algebra::Type;
+use std::collections::HashSet;
+
+pub use flow::accumulates;
+
+/// How many blocks may stand in each other.
+pub const NESTING: usize = 256;
+/// How many expressions may stand in each other.
+pub const DEPTH: usize = 512;
+
+/// Words that are literals in the text of kernels, so that nothing else can have them as names.
+pub const LITERALS: [&str; 6] = ["true", "false", "inf", "inff32", "nan", "nanf32"];
+
+/// Whether the kernel holds the invariants of this module's page.
+///
+/// # Errors
+/// What does not hold, with the statement or the name it is about.
+pub fn check(kernel: &Kernel) -> Result<(), String> {
+    names(kernel)?;
+    parameters(kernel)?;
+    arguments(kernel)?;
+    flow::check(kernel)
+}
+
+/// Whether this can be the name of a kernel, a variable or a buffer.
+pub fn is_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !LITERALS.contains(&name)
+}
+
+fn names(kernel: &Kernel) -> Result<(), String> {
+    let vars = kernel.vars.iter().map(|(name, _)| name);
+    let buffers = kernel.buffers.iter().map(|b| &b.name);
+    let tensors = kernel.arguments.iter().map(|a| &a.name);
+    if let Some(bad) = vars.clone().chain(buffers.clone()).chain([&kernel.name]).chain(tensors).find(|n| !is_name(n)) {
+        return Err(format!("`{bad}` is no name: it must be letters, digits and `_`, and none of {LITERALS:?}"));
+    }
+    let mut seen = HashSet::new();
+    match vars.chain(buffers).find(|n| !seen.insert(n.as_str())) {
+        Some(twice) => Err(format!("`{twice}` names two variables or buffers")),
+        None => Ok(()),
+    }
+}
+
+fn parameters(kernel: &Kernel) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for p in &kernel.params {
+        let (name, ty) = variable(kernel, *p)?;
+        if *ty != Type::I64 {
+            return Err(format!("parameter `{name}` is {ty}, and parameters are i64"));
+        }
+        if !seen.insert(*p) {
+            return Err(format!("`{name}` is a parameter twice"));
+        }
+    }
+    Ok(())
+}
+
+fn variable(kernel: &Kernel, v: Var) -> Result<&(String, Type), String> {
+    kernel.vars.get(v.0 as usize).ok_or_else(|| format!("there is no variable number {}", v.0))
+}
+
+fn buffer(kernel: &Kernel, b: BufferId) -> Result<&super::Buffer, String> {
+    kernel.buffers.get(b.0 as usize).ok_or_else(|| format!("there is no buffer number {}", b.0))
+}
+
+/// Every operand and result is exactly one array of one tensor, of a type that this array can have.
+fn arguments(kernel: &Kernel) -> Result<(), String> {
+    let mut used = HashSet::new();
+    for a in &kernel.arguments {
+        shape(kernel, a).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
+        for (b, index) in a.buffers() {
+            array(kernel, a, b, index).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
+            if !used.insert(b) {
+                return Err(format!("tensor `{}`: `{}` is already another array", a.name, buffer(kernel, b)?.name));
+            }
+        }
+    }
+    let outside = |(i, b): &(usize, &super::Buffer)| b.role != Role::Workspace && !used.contains(&BufferId(*i as u32));
+    match kernel.buffers.iter().enumerate().find(outside) {
+        Some((_, b)) => Err(format!("{} `{}` belongs to no tensor", role_name(b.role), b.name)),
+        None => Ok(()),
+    }
+}
+
+fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
+    let rank = a.format.levels.len();
+    if a.extents.len() != rank || a.levels.len() != rank {
+        return Err(format!("{rank} levels, but {} extents and arrays of {} levels", a.extents.len(), a.levels.len()));
+    }
+    let mut order = a.format.order.clone();
+    order.sort_unstable();
+    if order.into_iter().ne(0..rank) {
+        return Err(format!("its order {:?} is no permutation of its {rank} modes", a.format.order));
+    }
+    if a.fill.ty() != a.ty {
+        return Err(format!("its fill value is {}, its elements are {}", a.fill.ty(), a.ty));
+    }
+    for v in &a.extents {
+        let (name, _) = variable(kernel, *v)?;
+        if !kernel.params.contains(v) {
+            return Err(format!("its extent `{name}` is no parameter"));
+        }
+    }
+    Ok(())
+}
+
+fn array(kernel: &Kernel, a: &Argument, b: BufferId, index: bool) -> Result<(), String> {
+    let b = buffer(kernel, b)?;
+    let role = if a.operand { Role::Operand } else { Role::Result };
+    if b.role != role {
+        return Err(format!("`{}` is a {}, and should be a {}", b.name, role_name(b.role), role_name(role)));
+    }
+    match index {
+        true if !matches!(b.ty, Type::I32 | Type::I64) => {
+            Err(format!("`{}` is {}; positions and coordinates are i32 or i64", b.name, b.ty))
+        }
+        false if b.ty != a.ty => Err(format!("`{}` is {}, its elements are {}", b.name, b.ty, a.ty)),
+        _ => Ok(()),
+    }
+}
+
+impl Argument {
+    /// Its buffers in storage order, the values last; with each, whether it holds positions or coordinates.
+    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, bool)> + '_ {
+        let levels = self.levels.iter().flat_map(|level| match level {
+            LevelBuffers::Dense => vec![],
+            LevelBuffers::Compressed { pos, crd } => vec![(*pos, true), (*crd, true)],
+        });
+        levels.chain([(self.values, false)])
+    }
+}

@@ -1,0 +1,366 @@
+//! What holds on every path: variables are set before they are read, buffers are allocated before they are used,
+//! results are finished at the end.
+//!
+//! A state is what is certain at a place: three sets. Where paths meet, it is their intersection; behind `fail` there
+//! is no path, hence no state. A loop's body starts with what is certain before its first turn, and since sets only
+//! grow along a body (but for *finished*, which nothing reads before the end), once through the body is enough.
+
+use super::{NESTING, buffer, variable};
+use crate::algebra::{Op, Type};
+use crate::loops::print::{expression, headline, role_name};
+use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+
+/// What is certain at a place of the kernel.
+#[derive(Clone)]
+struct State {
+    set: Vec<bool>,
+    allocated: Vec<bool>,
+    finished: Vec<bool>,
+}
+
+/// `None`: no path leads here.
+type Reached = Option<State>;
+
+/// How a variable gets its values; the same all through a kernel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Parameter,
+    Let,
+    Set,
+    Loop,
+}
+
+struct Flow<'k> {
+    kernel: &'k Kernel,
+    kinds: Vec<Option<Kind>>,
+    /// How the enclosing loops run: the least free of them.
+    how: How,
+}
+
+/// Types and paths of the whole body.
+pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
+    let mut kinds = vec![None; kernel.vars.len()];
+    let mut set = vec![false; kernel.vars.len()];
+    for p in &kernel.params {
+        kinds[p.0 as usize] = Some(Kind::Parameter);
+        set[p.0 as usize] = true;
+    }
+    let allocated = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
+    let finished = kernel.buffers.iter().map(|b| b.role != Role::Result).collect();
+    let mut flow = Flow { kernel, kinds, how: How::Serial };
+    let end = flow.block(&kernel.body, Some(State { set, allocated, finished }), NESTING)?;
+    match end.and_then(|s| s.finished.iter().position(|f| !f)) {
+        Some(b) => Err(format!("result `{}` is not finished on every path", kernel.buffers[b].name)),
+        None => Ok(()),
+    }
+}
+
+fn meet(a: Reached, b: Reached) -> Reached {
+    let (Some(mut a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    let and = |x: &mut Vec<bool>, y: Vec<bool>| x.iter_mut().zip(y).for_each(|(x, y)| *x &= y);
+    and(&mut a.set, b.set);
+    and(&mut a.allocated, b.allocated);
+    and(&mut a.finished, b.finished);
+    Some(a)
+}
+
+impl Flow<'_> {
+    fn block(&mut self, stmts: &[Stmt], mut state: Reached, depth: usize) -> Result<Reached, String> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(format!("blocks are nested more than {NESTING} deep"));
+        };
+        for stmt in stmts {
+            state = self.stmt(stmt, state, depth)?;
+        }
+        for stmt in stmts {
+            if let (Stmt::Let(v, _), Some(state)) = (stmt, &mut state) {
+                state.set[v.0 as usize] = false;
+            }
+        }
+        Ok(state)
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, mut state: Reached, depth: usize) -> Result<Reached, String> {
+        let at = |e: String| format!("in `{}`: {e}", headline(self.kernel, stmt));
+        self.straight(stmt, &mut state).map_err(at)?;
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                let yes = self.block(yes, state.clone(), depth)?;
+                let no = self.block(no, state, depth)?;
+                Ok(meet(yes, no))
+            }
+            Stmt::While(_, body) => {
+                let end = self.block(body, state.clone(), depth)?;
+                Ok(meet(state, end))
+            }
+            Stmt::For { var, how, body, .. } => self.each(*var, *how, body, state, depth),
+            Stmt::Call(Entry::Fail(_)) => Ok(None),
+            _ => Ok(state),
+        }
+    }
+
+    /// A counted loop, from behind its bounds.
+    fn each(&mut self, var: Var, how: How, body: &[Stmt], before: Reached, depth: usize) -> Result<Reached, String> {
+        let (v, outer) = (var.0 as usize, self.how);
+        let mut private = vec![];
+        if how != How::Serial {
+            self.how = how;
+            assigned(body, &mut private);
+            private.retain(|v| how == How::Parallel || accumulates(self.kernel, body, *v).is_none());
+        }
+        let forget = |state: Reached| {
+            state.map(|mut s| {
+                private.iter().for_each(|v| s.set[v.0 as usize] = false);
+                s
+            })
+        };
+        let before = forget(before);
+        let start = before.clone().map(|mut s| {
+            s.set[v] = true;
+            s
+        });
+        let end = self.block(body, start, depth)?;
+        self.how = outer;
+        Ok(forget(meet(before, end)).map(|mut s| {
+            s.set[v] = false;
+            s
+        }))
+    }
+
+    /// What a statement does before its blocks.
+    fn straight(&mut self, stmt: &Stmt, state: &mut Reached) -> Result<(), String> {
+        match stmt {
+            Stmt::Let(v, e) => {
+                let ty = variable(self.kernel, *v)?.1;
+                self.needs(e, ty, state)?;
+                self.kind(*v, Kind::Let)?;
+                self.fresh(*v, state)
+            }
+            Stmt::Set(v, e) => {
+                let ty = variable(self.kernel, *v)?.1;
+                self.needs(e, ty, state)?;
+                self.kind(*v, Kind::Set)?;
+                if let Some(state) = state {
+                    state.set[v.0 as usize] = true;
+                }
+                Ok(())
+            }
+            Stmt::Store(b, at, e) => {
+                self.changes(*b)?;
+                self.needs(at, Type::I64, state)?;
+                self.needs(e, buffer(self.kernel, *b)?.ty, state)?;
+                self.allocated(*b, state)
+            }
+            Stmt::If(c, _, _) | Stmt::While(c, _) => self.needs(c, Type::Bool, state),
+            Stmt::For { var, lo, hi, how, .. } => {
+                self.needs(lo, Type::I64, state)?;
+                self.needs(hi, Type::I64, state)?;
+                if variable(self.kernel, *var)?.1 != Type::I64 {
+                    return Err("a loop's variable is i64".into());
+                }
+                if *how == How::Parallel && self.how == How::Vector {
+                    return Err("a parallel loop cannot stand in a vector loop".into());
+                }
+                self.kind(*var, Kind::Loop)?;
+                let mut seen = state.clone();
+                self.fresh(*var, &mut seen)
+            }
+            Stmt::Call(entry) => self.entry(entry, state),
+            Stmt::Comment(text) if text.contains(|c: char| c.is_control()) => {
+                Err("a comment is one line without control characters".into())
+            }
+            Stmt::Comment(_) => Ok(()),
+        }
+    }
+
+    fn entry(&self, entry: &Entry, state: &mut Reached) -> Result<(), String> {
+        match (self.how, entry) {
+            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortOrder { .. }) => {}
+            (how, _) => return Err(format!("not in a {} loop", format!("{how:?}").to_lowercase())),
+        }
+        match entry {
+            Entry::Alloc { buffer: b, len, fill } => {
+                self.changes(*b)?;
+                self.needs(len, Type::I64, state)?;
+                if let Some(x) = fill.filter(|x| x.ty() != self.kernel.buffers[b.0 as usize].ty) {
+                    return Err(format!("{} elements cannot be filled with the {} {x}", self.element(*b), x.ty()));
+                }
+                self.mark(*b, state, true, false);
+                Ok(())
+            }
+            Entry::Reserve { buffer, len } => {
+                self.changes(*buffer)?;
+                self.needs(len, Type::I64, state)?;
+                self.allocated(*buffer, state)?;
+                self.mark(*buffer, state, true, false);
+                Ok(())
+            }
+            Entry::Finish { buffer: b, len } => {
+                if buffer(self.kernel, *b)?.role != Role::Result {
+                    return Err("only results are finished".into());
+                }
+                self.needs(len, Type::I64, state)?;
+                self.allocated(*b, state)?;
+                self.mark(*b, state, true, true);
+                Ok(())
+            }
+            Entry::Sort { keys, lo, hi } => {
+                self.needs(lo, Type::I64, state)?;
+                self.needs(hi, Type::I64, state)?;
+                self.sorts(*keys, &[Type::I32, Type::I64], state)
+            }
+            Entry::SortOrder { keys, order, len } => {
+                self.needs(len, Type::I64, state)?;
+                self.sorts(*keys, &[Type::I64], state)?;
+                self.sorts(*order, &[Type::I64], state)?;
+                if keys == order { Err("the keys and their order are one buffer".into()) } else { Ok(()) }
+            }
+            Entry::Fail(_) => Ok(()),
+        }
+    }
+
+    fn sorts(&self, b: BufferId, types: &[Type], state: &Reached) -> Result<(), String> {
+        self.changes(b)?;
+        self.allocated(b, state)?;
+        match self.element(b) {
+            ty if types.contains(&ty) => Ok(()),
+            ty => Err(format!("elements of type {ty} are not sorted, only {types:?}")),
+        }
+    }
+
+    fn element(&self, b: BufferId) -> Type {
+        self.kernel.buffers[b.0 as usize].ty
+    }
+
+    fn mark(&self, b: BufferId, state: &mut Reached, allocated: bool, finished: bool) {
+        if let Some(state) = state {
+            state.allocated[b.0 as usize] = allocated;
+            state.finished[b.0 as usize] = finished || self.kernel.buffers[b.0 as usize].role != Role::Result;
+        }
+    }
+
+    /// The kernel may change the buffer.
+    fn changes(&self, b: BufferId) -> Result<(), String> {
+        match buffer(self.kernel, b)? {
+            b if b.role == Role::Operand => Err(format!("{} `{}` is read only", role_name(b.role), b.name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn allocated(&self, b: BufferId, state: &Reached) -> Result<(), String> {
+        let name = &buffer(self.kernel, b)?.name;
+        match state {
+            Some(state) if !state.allocated[b.0 as usize] => Err(format!("`{name}` may not be allocated here")),
+            _ => Ok(()),
+        }
+    }
+
+    fn kind(&mut self, v: Var, kind: Kind) -> Result<(), String> {
+        let place = &mut self.kinds[v.0 as usize];
+        match *place.get_or_insert(kind) {
+            k if k == kind => Ok(()),
+            k => {
+                Err(format!("`{}` is a {k:?} variable elsewhere, not a {kind:?} one", self.kernel.vars[v.0 as usize].0))
+            }
+        }
+    }
+
+    /// Defines a variable that is not defined yet.
+    fn fresh(&self, v: Var, state: &mut Reached) -> Result<(), String> {
+        let Some(state) = state else { return Ok(()) };
+        match std::mem::replace(&mut state.set[v.0 as usize], true) {
+            true => Err(format!("`{}` is defined already", self.kernel.vars[v.0 as usize].0)),
+            false => Ok(()),
+        }
+    }
+
+    /// The expression has that type and can be evaluated here.
+    fn needs(&self, e: &Expr, ty: Type, state: &Reached) -> Result<(), String> {
+        let has = self.kernel.type_of(e)?;
+        if has != ty {
+            return Err(format!("`{}` is {has}, and {ty} is needed", expression(self.kernel, e)));
+        }
+        state.as_ref().map_or(Ok(()), |state| self.reads(e, state))
+    }
+
+    fn reads(&self, e: &Expr, state: &State) -> Result<(), String> {
+        match e {
+            Expr::Const(_) => Ok(()),
+            Expr::Var(v) if state.set[v.0 as usize] => Ok(()),
+            Expr::Var(v) => Err(format!("`{}` may not be set here", self.kernel.vars[v.0 as usize].0)),
+            Expr::Op(_, args) => args.iter().try_for_each(|a| self.reads(a, state)),
+            Expr::Load(b, at) => {
+                self.reads(at, state)?;
+                self.available(*b, state)
+            }
+            Expr::Capacity(b) => self.available(*b, state),
+        }
+    }
+
+    fn available(&self, b: BufferId, state: &State) -> Result<(), String> {
+        match state.allocated[b.0 as usize] {
+            true => Ok(()),
+            false => Err(format!("`{}` may not be allocated here", self.kernel.buffers[b.0 as usize].name)),
+        }
+    }
+}
+
+/// The mutable variables that these statements set.
+fn assigned(stmts: &[Stmt], out: &mut Vec<Var>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Set(v, _) => out.push(*v),
+            Stmt::If(_, yes, no) => {
+                assigned(yes, out);
+                assigned(no, out);
+            }
+            Stmt::While(_, body) | Stmt::For { body, .. } => assigned(body, out),
+            _ => {}
+        }
+    }
+}
+
+/// The function with which a vector loop's body accumulates into `v`, if that is all it does with `v`: it occurs only
+/// in statements `v = f(v, e)` or `v = f(e, v)` with one and the same `f`, whose folds may be regrouped (on floats
+/// `+` and `*` only in a kernel that reassociates). Any other variable that such a body sets is private to its turn.
+pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
+    let mut found = None;
+    let ty = kernel.vars.get(v.0 as usize)?.1;
+    (folds(body, v, &mut found) && regroups(found?, ty, kernel.reassociate)).then_some(found?)
+}
+
+fn regroups(op: Op, ty: Type, reassociate: bool) -> bool {
+    match op {
+        Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::AndAlso | Op::OrElse => true,
+        Op::Add | Op::Mul => !ty.is_float() || reassociate,
+        _ => false,
+    }
+}
+
+/// Whether `v` occurs only in folds with `found`.
+fn folds(stmts: &[Stmt], v: Var, found: &mut Option<Op>) -> bool {
+    stmts.iter().all(|stmt| match stmt {
+        Stmt::Set(w, e) if *w == v => match e {
+            Expr::Op(op, args) if args.len() == 2 && *found.get_or_insert(*op) == *op => {
+                let itself = args.iter().filter(|a| **a == Expr::Var(v)).count();
+                itself == 1 && args.iter().filter(|a| **a != Expr::Var(v)).all(|a| !occurs(a, v))
+            }
+            _ => false,
+        },
+        Stmt::Let(_, e) | Stmt::Set(_, e) => !occurs(e, v),
+        Stmt::Store(_, at, e) => !occurs(at, v) && !occurs(e, v),
+        Stmt::If(c, yes, no) => !occurs(c, v) && folds(yes, v, found) && folds(no, v, found),
+        Stmt::While(c, body) => !occurs(c, v) && folds(body, v, found),
+        Stmt::For { lo, hi, body, .. } => !occurs(lo, v) && !occurs(hi, v) && folds(body, v, found),
+        Stmt::Call(_) | Stmt::Comment(_) => true,
+    })
+}
+
+fn occurs(e: &Expr, v: Var) -> bool {
+    match e {
+        Expr::Var(w) => *w == v,
+        Expr::Load(_, at) => occurs(at, v),
+        Expr::Op(_, args) => args.iter().any(|a| occurs(a, v)),
+        Expr::Const(_) | Expr::Capacity(_) => false,
+    }
+}

@@ -1,0 +1,94 @@
+//! A value that is used once, in the very next statement, is written there.
+//!
+//! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
+//! Nothing happens between the two, so no load can see another store.
+
+use super::{Entry, Expr, Kernel, Stmt, Var};
+
+/// Applies the rewrite everywhere.
+pub fn inline(kernel: &mut Kernel) {
+    let mut uses = vec![0; kernel.vars.len()];
+    kernel.body.iter().for_each(|s| count(s, &mut uses));
+    kernel.body = block(std::mem::take(&mut kernel.body), &uses);
+}
+
+fn block(stmts: Vec<Stmt>, uses: &[usize]) -> Vec<Stmt> {
+    let mut out: Vec<Stmt> = Vec::with_capacity(stmts.len());
+    for mut stmt in stmts {
+        match &mut stmt {
+            Stmt::If(_, t, e) => {
+                *t = block(std::mem::take(t), uses);
+                *e = block(std::mem::take(e), uses);
+            }
+            Stmt::While(_, body) | Stmt::For { body, .. } => *body = block(std::mem::take(body), uses),
+            _ => {}
+        }
+        while let Some(Stmt::Let(v, value)) = out.last()
+            && uses[v.0 as usize] == 1
+            && replace(&mut stmt, *v, value)
+        {
+            out.pop();
+        }
+        out.push(stmt);
+    }
+    out
+}
+
+/// Puts `value` in the place of `v` if the statement evaluates `v` once, first of all.
+fn replace(stmt: &mut Stmt, v: Var, value: &Expr) -> bool {
+    let exprs: Vec<&mut Expr> = match stmt {
+        Stmt::Let(_, e) | Stmt::Set(_, e) | Stmt::If(e, _, _) => vec![e],
+        Stmt::Store(_, at, e) => vec![at, e],
+        Stmt::For { lo, hi, .. } => vec![lo, hi],
+        _ => return false,
+    };
+    exprs.into_iter().any(|e| substitute(e, v, value))
+}
+
+fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
+    match e {
+        Expr::Var(w) if *w == v => {
+            *e = value.clone();
+            true
+        }
+        Expr::Load(_, at) => substitute(at, v, value),
+        Expr::Op(_, args) => args.iter_mut().any(|a| substitute(a, v, value)),
+        _ => false,
+    }
+}
+
+fn count(stmt: &Stmt, uses: &mut [usize]) {
+    let mut see = |e: &Expr| reads(e, uses);
+    match stmt {
+        Stmt::Let(_, e) | Stmt::Set(_, e) => see(e),
+        Stmt::Store(_, at, e) => [at, e].into_iter().for_each(see),
+        Stmt::If(c, t, e) => {
+            see(c);
+            t.iter().chain(e).for_each(|s| count(s, uses));
+        }
+        Stmt::While(c, body) => {
+            see(c);
+            body.iter().for_each(|s| count(s, uses));
+        }
+        Stmt::For { lo, hi, body, .. } => {
+            [lo, hi].into_iter().for_each(see);
+            body.iter().for_each(|s| count(s, uses));
+        }
+        Stmt::Call(entry) => match entry {
+            Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => see(len),
+            Entry::Sort { lo, hi, .. } => [lo, hi].into_iter().for_each(see),
+            Entry::SortOrder { len, .. } => see(len),
+            Entry::Fail(_) => {}
+        },
+        Stmt::Comment(_) => {}
+    }
+}
+
+fn reads(e: &Expr, uses: &mut [usize]) {
+    match e {
+        Expr::Var(v) => uses[v.0 as usize] += 1,
+        Expr::Load(_, at) => reads(at, uses),
+        Expr::Op(_, args) => args.iter().for_each(|a| reads(a, uses)),
+        Expr::Const(_) | Expr::Capacity(_) => {}
+    }
+}

@@ -1,0 +1,243 @@
+//! Where accesses stand: the fibers that the loops so far have opened, and loads from them.
+
+use super::{Context, Expr, LevelBuffers, binary, plus, times};
+use crate::algebra::{Op, Type};
+use crate::iteration::{Sequence, background};
+use crate::looplet::{Looplet, unfurl};
+use crate::notation::concrete::{self, AccessId, Index};
+use crate::stream::{Domain, List, Symbolic, Term};
+use std::collections::HashMap;
+
+/// How far an access has been opened.
+#[derive(Clone, Debug)]
+pub(super) struct Fiber {
+    /// Levels that are open.
+    pub depth: usize,
+    /// Position in the last open level; 0 at the root.
+    pub position: Expr,
+    /// If it is not certain that the access has this fiber: whether it has. A position that is absent is not used.
+    pub present: Option<Expr>,
+    /// The value, once it was loaded.
+    pub value: Option<Expr>,
+}
+
+/// What the loops around a place have bound.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    coordinates: HashMap<Index, Expr>,
+    /// Variables in the order in which they were bound.
+    pub order: Vec<Index>,
+    fibers: HashMap<AccessId, Fiber>,
+}
+
+impl Scope {
+    /// An index variable's value, if it is bound.
+    pub fn coordinate(&self, v: Index) -> Option<&Expr> {
+        self.coordinates.get(&v)
+    }
+
+    /// Binds an index variable.
+    pub fn bind(&mut self, v: Index, x: Expr) {
+        self.coordinates.insert(v, x);
+        self.order.push(v);
+    }
+
+    /// Where an access stands.
+    pub fn fiber(&self, a: AccessId) -> Fiber {
+        let root = || Fiber { depth: 0, position: super::int(0), present: None, value: None };
+        self.fibers.get(&a).cloned().unwrap_or_else(root)
+    }
+
+    /// Moves an access to a position one level down.
+    pub fn descend(&mut self, a: AccessId, position: Expr, present: Option<Expr>) {
+        let depth = self.fiber(a).depth + 1;
+        self.fibers.insert(a, Fiber { depth, position, present, value: None });
+    }
+
+    /// The access has its fiber, as a condition around this place says.
+    fn certain(&mut self, a: AccessId) {
+        let fiber = Fiber { present: None, ..self.fiber(a) };
+        self.fibers.insert(a, fiber);
+    }
+
+    fn keep(&mut self, a: AccessId, value: Expr) {
+        let fiber = Fiber { value: Some(value), ..self.fiber(a) };
+        self.fibers.insert(a, fiber);
+    }
+}
+
+impl Context<'_> {
+    /// The variable of an access's next level, if it has one.
+    pub(super) fn next_var(&self, scope: &Scope, a: AccessId) -> Option<(usize, Index)> {
+        let access = &self.program.accesses[a.0];
+        let level = scope.fiber(a).depth;
+        (level < access.vars.len()).then(|| (level, self.program.level_var(access, level)))
+    }
+
+    /// The accesses of a body whose next level is a list over `v`.
+    pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut all = body.accesses();
+        all.retain(|a| match self.next_var(scope, *a) {
+            Some((l, w)) => w == v && matches!(self.levels(*a)[l], LevelBuffers::Compressed { .. }),
+            None => false,
+        });
+        all
+    }
+
+    /// What the accesses of a body look like along `v`: the levels that open when it is bound.
+    pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<(AccessId, usize, Looplet)> {
+        let mut all = Vec::new();
+        for a in body.accesses() {
+            let access = &self.program.accesses[a.0];
+            let mut along = false;
+            for l in scope.fiber(a).depth..access.vars.len() {
+                let w = self.program.level_var(access, l);
+                if w != v && scope.coordinate(w).is_none() {
+                    break;
+                }
+                let kind = self.program.tensor(a).format.levels[l];
+                all.extend(unfurl(kind, along || w != v).map(|looplet| (a, l, looplet)));
+                along = true;
+            }
+        }
+        all
+    }
+
+    pub(super) fn levels(&self, a: AccessId) -> &[LevelBuffers] {
+        &self.arrays[self.program.accesses[a.0].tensor.0].levels
+    }
+
+    /// The array of coordinates and the bounds of the fiber that an access opens next; an absent one is empty.
+    pub(super) fn bounds(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> (crate::loops::BufferId, Term, Term) {
+        let fiber = scope.fiber(a);
+        let LevelBuffers::Compressed { pos, crd } = self.levels(a)[fiber.depth] else {
+            unreachable!("only lists have bounds")
+        };
+        let (begin, end) = List::bounds(d, pos, &Term::fixed(fiber.position.clone()));
+        let Some(present) = fiber.present else { return (crd, begin, end) };
+        let present = Term::fixed(present);
+        let zero = d.int(0);
+        (crd, d.select(&present, &|_| begin.clone(), zero.clone()), d.select(&present, &|_| end.clone(), zero))
+    }
+
+    /// Opens every further level whose variable is bound: dense ones by arithmetic, lists by search. Returns the
+    /// accesses that were searched for.
+    pub(super) fn locate(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) -> Vec<AccessId> {
+        let mut searched = Vec::new();
+        for a in body.accesses() {
+            while let Some((level, v)) = self.next_var(scope, a)
+                && let Some(at) = scope.coordinate(v).cloned()
+            {
+                let fiber = scope.fiber(a);
+                match self.levels(a)[level] {
+                    LevelBuffers::Dense => {
+                        let tensor = self.program.tensor(a);
+                        let extent = self.extent(tensor.extents[tensor.format.order[level]]);
+                        scope.descend(a, plus(times(fiber.position, extent), at), fiber.present);
+                    }
+                    LevelBuffers::Compressed { .. } => {
+                        self.search(d, scope, a, at);
+                        searched.push(a);
+                    }
+                }
+            }
+        }
+        searched
+    }
+
+    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
+        let name = format!("p_{}", self.program.tensor(a).name);
+        let (crd, begin, end) = self.bounds(d, scope, a);
+        let end = d.snapshot("end", end);
+        let list = List::open(d, &name, crd, begin, end);
+        let target = Term::fixed(at);
+        list.seek(d, &target);
+        let found = list.found(d, &target);
+        let found = d.snapshot_bool("found", found);
+        let position = list.position(d);
+        let (found, position) = (d.place(&found), d.place(&position));
+        scope.descend(a, position, Some(found));
+    }
+
+    /// Where a body that has searched for `lists` has an effect: `None` if everywhere. Inside, a list without which
+    /// there is none is present for certain.
+    pub(super) fn guard(
+        &self,
+        scope: &mut Scope,
+        body: &concrete::Expr,
+        lists: &[AccessId],
+        nothing: &impl Fn(&concrete::Expr) -> bool,
+    ) -> Option<Expr> {
+        let fill = |a: AccessId| self.fill(a);
+        let (sequence, rest) = background(body, lists, &fill, self.simplify);
+        if !nothing(&rest) {
+            return None;
+        }
+        let condition = self.holds(&sequence, &|a| scope.fiber(a).present.expect("searched for"));
+        for &a in lists.iter().filter(|a| sequence.exhaust(**a) == Sequence::Empty) {
+            scope.certain(a);
+        }
+        Some(condition)
+    }
+
+    /// A sequence as a condition.
+    pub(super) fn holds(&self, s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
+        let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
+        let mut and = |a, b| binary(Op::AndAlso, a, b);
+        let mut or = |a, b| binary(Op::OrElse, a, b);
+        s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
+    }
+
+    /// Loads the values of accesses that are open to the last level, so that inner loops need not.
+    pub(super) fn keep_values(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) {
+        for a in body.accesses() {
+            let fiber = scope.fiber(a);
+            if self.next_var(scope, a).is_none() && fiber.value.is_none() && fiber.depth > 0 {
+                let tensor = self.program.tensor(a);
+                let value = self.load(&fiber, a);
+                let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
+                scope.keep(a, value);
+            }
+        }
+    }
+
+    /// The value of an access whose levels are all open.
+    pub(super) fn load(&self, fiber: &Fiber, a: AccessId) -> Expr {
+        if let Some(value) = &fiber.value {
+            return value.clone();
+        }
+        let values = self.arrays[self.program.accesses[a.0].tensor.0].values;
+        let load = Expr::Load(values, Box::new(fiber.position.clone()));
+        match &fiber.present {
+            None => load,
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(self.fill(a))]),
+        }
+    }
+
+    /// The value of a body all of whose loops are bound; sums inside run their own loops.
+    pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
+        match body {
+            concrete::Expr::Literal(v) => Expr::Const(*v),
+            concrete::Expr::Index(v) => scope.coordinate(*v).cloned().expect("bound: checked concrete notation"),
+            concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
+            concrete::Expr::Call(op, args, _) => {
+                let args = args.iter().map(|e| self.value(d, scope, e)).collect();
+                Expr::Op(*op, args)
+            }
+            concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
+        }
+    }
+
+    fn reduction(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        (op, vars, inner, ty): (Op, &[Index], &concrete::Expr, Type),
+    ) -> Expr {
+        let start = crate::algebra::identity(op, ty).expect("reductions have an identity");
+        let t = d.fresh("t", ty);
+        d.assign(t, Expr::Const(start));
+        self.nest(d, vars, inner, scope.clone(), &super::nest::Sink::Scalar { var: t, op, ty });
+        Expr::Var(t)
+    }
+}

@@ -1,0 +1,256 @@
+//! Lowering: concrete notation to loops.
+//!
+//! ```text
+//!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
+//!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
+//!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
+//!  workspace results whose coordinates arrive out of order: scatter, sort, drain              (workspace.rs)
+//! ```
+//!
+//! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+mod fiber;
+mod nest;
+mod output;
+mod workspace;
+
+use super::{Argument, Buffer, BufferId, Entry, Expr, Failure, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var};
+use crate::algebra::{Mode, Op, Type, Value};
+use crate::format::LevelKind;
+use crate::iteration::{Lattice, Simplify};
+use crate::looplet::Looplet;
+use crate::notation::concrete::{AccessId, Index, Place, Program, Role};
+use crate::notation::typed::TensorId;
+use crate::shape::{ClassId, Classes};
+use crate::stream::Symbolic;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Element types of positions and coordinates, each `I32` or `I64`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Widths {
+    /// Of positions.
+    pub pos: Type,
+    /// Of coordinates.
+    pub crd: Type,
+}
+
+impl Widths {
+    /// 32 bits each.
+    pub const NARROW: Widths = Widths { pos: Type::I32, crd: Type::I32 };
+    /// 64 bits each.
+    pub const WIDE: Widths = Widths { pos: Type::I64, crd: Type::I64 };
+}
+
+/// What a kernel is compiled for, besides its program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// How floats are understood.
+    pub mode: Mode,
+    /// Index widths of operands, by tensor and level; `made` where nothing is said.
+    pub operands: BTreeMap<TensorId, Vec<Widths>>,
+    /// Index widths of everything that the kernel makes.
+    pub made: Widths,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { mode: Mode::Algebraic, operands: BTreeMap::new(), made: Widths::NARROW }
+    }
+}
+
+/// The arrays of a tensor.
+#[derive(Clone, Debug)]
+struct Arrays {
+    levels: Vec<LevelBuffers>,
+    values: BufferId,
+}
+
+/// What all of lowering reads.
+struct Context<'a> {
+    program: &'a Program,
+    simplify: Simplify,
+    made: Widths,
+    params: BTreeMap<ClassId, Var>,
+    arrays: Vec<Arrays>,
+    /// The loops so far that a person would want to see.
+    foralls: RefCell<Vec<Forall>>,
+}
+
+/// One loop of the concrete notation, as it was lowered.
+#[derive(Clone, Debug)]
+pub struct Forall {
+    /// Index variables of the loops around it that are bound, outermost first, then its own.
+    pub vars: Vec<Index>,
+    /// What each access looks like along its variable.
+    pub looplets: Vec<(AccessId, usize, Looplet)>,
+    /// Its points.
+    pub lattice: Lattice,
+}
+
+/// The kernel of a concrete program, and the loops of its notation with their lattices.
+pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Vec<Forall>) {
+    let mut d = Symbolic::default();
+    let params = extents(&mut d, program, classes);
+    let arrays: Vec<Arrays> = program.tensors.iter().map(|t| arrays(&mut d, t, options)).collect();
+    let simplify = Simplify { mode: options.mode };
+    let cx = Context { program, simplify, made: options.made, params, arrays, foralls: RefCell::default() };
+    cx.guards(&mut d);
+    for nest in &program.nests {
+        cx.statement(&mut d, nest);
+    }
+    let arguments = (0..program.tensors.len()).filter_map(|p| cx.argument(Place(p))).collect();
+    let params = cx.params.values().copied().collect();
+    let (vars, buffers, body) = d.finish();
+    let reassociate = options.mode == Mode::Algebraic;
+    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, reassociate };
+    (kernel, cx.foralls.into_inner())
+}
+
+/// A parameter for every extent.
+fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> BTreeMap<ClassId, Var> {
+    let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
+    let all: std::collections::BTreeSet<ClassId> =
+        program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+    all.into_iter().map(|c| (c, d.fresh(&format!("n_{}", classes.name(c)), Type::I64))).collect()
+}
+
+/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1.
+fn arrays(d: &mut Symbolic, t: &crate::notation::concrete::Tensor, options: &Options) -> Arrays {
+    let role = match t.role {
+        Role::Operand(_) => BufferRole::Operand,
+        Role::Result(_) => BufferRole::Result,
+        Role::Temporary => BufferRole::Workspace,
+    };
+    let given = match t.role {
+        Role::Operand(id) => options.operands.get(&id),
+        _ => None,
+    };
+    let width = |l: usize| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made);
+    let levels = (0..t.format.rank())
+        .map(|l| match t.format.levels[l] {
+            LevelKind::Dense => LevelBuffers::Dense,
+            _ => LevelBuffers::Compressed {
+                pos: d.buffer(&format!("{}{l}_pos", t.name), width(l).pos, role),
+                crd: d.buffer(&format!("{}{l}_crd", t.name), width(l).crd, role),
+            },
+        })
+        .collect();
+    Arrays { levels, values: d.buffer(&format!("{}_vals", t.name), t.ty, role) }
+}
+
+impl Context<'_> {
+    /// An extent.
+    fn extent(&self, class: ClassId) -> Expr {
+        Expr::Var(self.params[&class])
+    }
+
+    fn fill(&self, a: AccessId) -> Value {
+        self.program.tensor(a).fill
+    }
+
+    /// Coordinates of what the kernel makes must fit their type.
+    fn guards(&self, d: &mut Symbolic) {
+        if self.made.crd == Type::I64 {
+            return;
+        }
+        let made = self.program.tensors.iter().filter(|t| !matches!(t.role, Role::Operand(_)));
+        let mut classes: Vec<ClassId> = made
+            .flat_map(|t| (0..t.format.rank()).map(move |l| (t, l)))
+            .filter(|(t, l)| t.format.levels[*l] == LevelKind::Compressed)
+            .map(|(t, l)| t.extents[t.format.order[l]])
+            .collect();
+        classes.sort();
+        classes.dedup();
+        for class in classes {
+            let most = Expr::Const(Value::i64(1 << 31));
+            let fail = Stmt::Call(Entry::Fail(Failure::Positions));
+            d.when(binary(Op::Gt, self.extent(class), most), |d| d.emit(fail), |_| {});
+        }
+    }
+
+    /// How a tensor of the program is passed; `None` for temporaries.
+    fn argument(&self, place: Place) -> Option<Argument> {
+        let (t, arrays) = (&self.program.tensors[place.0], &self.arrays[place.0]);
+        let (tensor, operand) = match t.role {
+            Role::Operand(id) => (id, true),
+            Role::Result(id) => (id, false),
+            Role::Temporary => return None,
+        };
+        Some(Argument {
+            tensor,
+            name: t.name.clone(),
+            ty: t.ty,
+            format: t.format.clone(),
+            fill: t.fill,
+            extents: t.extents.iter().map(|c| self.params[c]).collect(),
+            levels: arrays.levels.clone(),
+            values: arrays.values,
+            operand,
+        })
+    }
+}
+
+/// An integer constant.
+fn int(x: i64) -> Expr {
+    Expr::Const(Value::i64(x))
+}
+
+/// `a op b`
+fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+    Expr::Op(op, vec![a, b])
+}
+
+/// `a + b`, constants gathered at the end.
+fn plus(a: Expr, b: Expr) -> Expr {
+    match (a, b) {
+        (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
+        (Expr::Const(z), e) | (e, Expr::Const(z)) if z.bits() == 0 => e,
+        (Expr::Op(Op::Add, mut args), Expr::Const(y)) if matches!(args[1], Expr::Const(_)) => {
+            let last = args.pop().expect("two arguments");
+            plus(args.remove(0), plus(last, Expr::Const(y)))
+        }
+        (a, b) => binary(Op::Add, a, b),
+    }
+}
+
+/// `a · b`, without multiplying by 0 or 1.
+fn times(a: Expr, b: Expr) -> Expr {
+    let is = |e: &Expr, x: i64| *e == int(x);
+    if is(&a, 0) || is(&b, 0) {
+        int(0)
+    } else if is(&a, 1) {
+        b
+    } else if is(&b, 1) {
+        a
+    } else {
+        binary(Op::Mul, a, b)
+    }
+}
+
+/// The buffers, for their types.
+fn stored(buffers: &[Buffer], b: BufferId, x: Expr) -> Expr {
+    match buffers[b.0 as usize].ty {
+        Type::I64 => x,
+        ty => Expr::Op(Op::Convert(ty), vec![x]),
+    }
+}
+
+/// Stores a position or coordinate in an index buffer of any width.
+fn store_index(d: &mut Symbolic, b: BufferId, at: Expr, x: Expr) {
+    let x = stored(&d.buffers, b, x);
+    d.emit(Stmt::Store(b, at, x));
+}
+
+/// A product of extents that is checked to fit 63 bits.
+fn checked_product(d: &mut Symbolic, factors: &[Expr]) -> Expr {
+    factors.iter().cloned().fold(int(1), |product, n| {
+        if product == int(1) {
+            return n;
+        }
+        let most = binary(Op::Div, int(i64::MAX), n.clone());
+        let over = binary(Op::Gt, product.clone(), most);
+        let guarded = binary(Op::AndAlso, binary(Op::Gt, n.clone(), int(0)), over);
+        d.when(guarded, |d| d.call(Entry::Fail(Failure::Overflow)), |_| {});
+        d.define("size", Type::I64, times(product, n))
+    })
+}

@@ -1,0 +1,485 @@
+//! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
+
+use super::fiber::Scope;
+use super::output::{Output, Slot};
+use super::workspace::Scratch;
+use super::{Context, Expr, binary, int};
+use crate::algebra::{Op, Type, Value};
+use crate::iteration::{Lattice, Point, Sequence, Shape};
+use crate::loops::{Stmt, Var};
+use crate::notation::concrete::{self, AccessId, Index, Nest};
+use crate::stream::{Arith, Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
+use std::collections::BTreeMap;
+
+/// Where the values of a nest go.
+pub(super) enum Sink<'a> {
+    /// `t = op(t, value)`
+    Scalar { var: Var, op: Op, ty: Type },
+    /// Into the result's levels, at the slot that the loops have reached.
+    Store { output: &'a Output, slot: Slot, fold: Option<Op> },
+    /// Into a workspace.
+    Scatter { scratch: &'a Scratch, fold: Option<Op> },
+    /// The loops of a nest around its workspace: at the innermost, the rest of the nest fills it, then it is drained.
+    Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
+}
+
+/// How a loop comes to a coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Driven {
+    /// By an entry of a list.
+    Stored,
+    /// By counting through the extent, without conditions.
+    Counted,
+    /// By counting, but perhaps not everywhere.
+    Guarded,
+}
+
+/// One index variable's loop, while its points are emitted.
+struct Forall<'a> {
+    v: Index,
+    rest: &'a [Index],
+    lattice: &'a Lattice,
+    lists: &'a BTreeMap<AccessId, List<Term>>,
+    scope: &'a Scope,
+    sink: &'a Sink<'a>,
+}
+
+impl Context<'_> {
+    /// A whole statement: storage for its result, its loops, the result's end.
+    pub(super) fn statement(&self, d: &mut Symbolic, nest: &Nest) {
+        let output = Output::begin(self, d, nest);
+        let scratch = nest.workspace.map(|w| Scratch::begin(self, d, nest, w));
+        let slot = output.root();
+        match (&scratch, nest.workspace) {
+            (Some(scratch), Some(w)) => {
+                let sink = Sink::Around { nest, output: &output, slot, scratch };
+                self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
+            }
+            _ => {
+                let sink = Sink::Store { output: &output, slot, fold: nest.fold };
+                self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+            }
+        }
+        output.finish(self, d);
+    }
+
+    /// Whether a body has no effect on what a sink's memory holds already.
+    fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
+        let concrete::Expr::Literal(v) = body else { return false };
+        let neutral = |op: Op| self.simplify.neutral(op, *v);
+        match sink {
+            Sink::Scalar { op, .. } => neutral(*op),
+            Sink::Store { fold: Some(op), .. } | Sink::Scatter { fold: Some(op), .. } => neutral(*op),
+            Sink::Store { output, fold: None, .. } => self.simplify.same(output.initial, *v),
+            Sink::Scatter { scratch, fold: None } => self.simplify.same(scratch.initial, *v),
+            Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
+        }
+    }
+
+    /// Loops over `vars` around `body`.
+    pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
+        let searched = self.locate(d, &mut scope, body);
+        debug_assert!(searched.is_empty(), "lists are searched for where their variable is bound");
+        let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        let names = self.lists(&scope, body, v);
+        let fill = |a: AccessId| self.fill(a);
+        let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
+        self.foralls.borrow_mut().push(super::Forall {
+            vars: scope.order.iter().copied().chain([v]).collect(),
+            looplets: self.looplets(&scope, body, v),
+            lattice: lattice.clone(),
+        });
+        let bounds: BTreeMap<AccessId, _> = names.iter().map(|&a| (a, self.bounds(d, &scope, a))).collect();
+        let top = &lattice.points[0];
+        let alone = top.shape == Shape::Each && top.followers.is_empty();
+        let bounds: BTreeMap<AccessId, _> = bounds
+            .into_iter()
+            .map(
+                |(a, (crd, begin, end))| {
+                    if alone { (a, (crd, begin, end)) } else { (a, (crd, begin, d.snapshot("end", end))) }
+                },
+            )
+            .collect();
+        if let Some((output, slot)) = sink.appends(v) {
+            output.open(self, d, slot, &|d| self.at_most(d, top, v, &bounds));
+        }
+        if alone {
+            let (crd, begin, end) = &bounds[&top.leaders[0]];
+            self.each(d, top, (v, rest), (*crd, begin, end), &scope, sink);
+        } else {
+            let lists = bounds
+                .into_iter()
+                .map(|(a, (crd, begin, end))| {
+                    let name = format!("p_{}", self.program.tensor(a).name);
+                    (a, List::open(d, &name, crd, begin, end))
+                })
+                .collect();
+            let forall = Forall { v, rest, lattice: &lattice, lists: &lists, scope: &scope, sink };
+            self.point(d, &forall, top);
+        }
+        if let Some((output, slot)) = sink.appends(v) {
+            output.close(self, d, slot);
+        }
+    }
+
+    /// A bound on the coordinates that a point comes to.
+    fn at_most(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        v: Index,
+        bounds: &BTreeMap<AccessId, (crate::loops::BufferId, Term, Term)>,
+    ) -> Expr {
+        let lengths: Vec<Expr> = point
+            .leaders
+            .iter()
+            .map(|a| {
+                let (_, begin, end) = &bounds[a];
+                binary(Op::Sub, d.place(end), d.place(begin))
+            })
+            .collect();
+        let extent = self.extent(self.program.vars[v.0].extent);
+        let joined = match point.shape {
+            Shape::Nothing => None,
+            Shape::Dense => return extent,
+            Shape::Intersect => lengths.into_iter().reduce(|a, b| binary(Op::Min, a, b)),
+            Shape::Each | Shape::Tree | Shape::Wide => lengths.into_iter().reduce(|a, b| binary(Op::Add, a, b)),
+        };
+        joined.unwrap_or_else(|| int(0))
+    }
+
+    /// A single list over its whole fiber: a counted loop with no comparison of coordinates.
+    fn each(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        (crd, begin, end): (crate::loops::BufferId, &Term, &Term),
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        let a = point.leaders[0];
+        d.count(&format!("p_{}", self.program.tensor(a).name), begin.clone(), end.clone(), &mut |d, p| {
+            let at = d.load(crd, &p);
+            let at = d.snapshot(&self.program.vars[v.0].name, at);
+            let (at, p) = (d.place(&at), d.place(&p));
+            let mut scope = scope.clone();
+            scope.descend(a, p, None);
+            self.bind(d, (v, at), rest, &point.body, scope, sink, Driven::Stored);
+        });
+    }
+
+    /// The loop of one point, and of the points that are left when its lists are exhausted.
+    fn point(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        match point.shape {
+            Shape::Nothing => f.sink.skip(f.v),
+            Shape::Dense => self.dense(d, f, point),
+            Shape::Each => {
+                let a = point.leaders[0];
+                let name = format!("q_{}", self.program.tensor(a).name);
+                f.lists[&a].each(d, &name, &mut |d, p| {
+                    let at = f.lists[&a].coordinate(d, &p);
+                    let at = d.snapshot(&self.program.vars[f.v.0].name, at);
+                    let p = d.place(&p);
+                    self.arrive(d, f, point, &at, &[(a, p, None)], Driven::Stored);
+                });
+            }
+            Shape::Intersect => {
+                let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+                intersect(d, &lists, &mut |d, at| {
+                    let here = self.positions(d, f, &point.leaders);
+                    self.arrive(d, f, point, at, &here, Driven::Stored);
+                });
+            }
+            Shape::Tree => self.tree(d, f, point),
+            Shape::Wide => self.wide(d, f, point),
+        }
+    }
+
+    fn positions(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<(AccessId, Expr, Option<Expr>)> {
+        lists
+            .iter()
+            .map(|&a| {
+                let p = f.lists[&a].position(d);
+                (a, d.place(&p), None)
+            })
+            .collect()
+    }
+
+    fn tree(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let (a, b) = (point.leaders[0], point.leaders[1]);
+        unite_two(d, &f.lists[&a], &f.lists[&b], &mut |d, side, at| {
+            let (present, absent): (&[AccessId], Option<AccessId>) = match side {
+                Side::Both => (&[a, b], None),
+                Side::First => (&[a], Some(b)),
+                Side::Second => (&[b], Some(a)),
+            };
+            let body = self.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| self.fill(x)));
+            let here = self.positions(d, f, present);
+            let part = Point { body, ..point.clone() };
+            self.arrive(d, f, &part, at, &here, Driven::Stored);
+        });
+        for (_, next) in &point.edges {
+            self.point(d, f, &f.lattice.points[*next]);
+        }
+    }
+
+    fn wide(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+        let place = |a: AccessId| point.leaders.iter().position(|l| *l == a).expect("a leader");
+        let sequence = &point.sequence;
+        let live = |d: &mut Symbolic, valid: &[Term]| {
+            let valid: Vec<Expr> = valid.iter().map(|t| d.place(t)).collect();
+            Term::fixed(self.holds(sequence, &|a| valid[place(a)].clone()))
+        };
+        let somewhere = matches!(sequence, Sequence::Or(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))));
+        wide(d, &lists, &live, &mut |d, at, present| {
+            let flags: Vec<Expr> = present.iter().map(|t| d.place(t)).collect();
+            let mut here = self.positions(d, f, &point.leaders);
+            for (entry, flag) in here.iter_mut().zip(&flags) {
+                entry.2 = Some(flag.clone());
+            }
+            if somewhere {
+                return self.arrive(d, f, point, at, &here, Driven::Stored);
+            }
+            let needed = self.holds(sequence, &|a| flags[place(a)].clone());
+            d.when(needed, |d| self.arrive(d, f, point, at, &here, Driven::Stored), |_| {});
+        });
+    }
+
+    /// The whole extent: dense levels are looked up, lists are followed by cursors.
+    fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        if let ([a], []) = (&point.followers[..], f.rest) {
+            return self.gaps(d, f, point, *a);
+        }
+        let extent = Term::fixed(self.extent(self.program.vars[f.v.0].extent));
+        let name = self.program.vars[f.v.0].name.clone();
+        let zero = d.int(0);
+        d.count(&name, zero, extent, &mut |d, at| match point.followers[..] {
+            [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
+            [a] => self.cursor(d, f, point, a, &at),
+            _ => {
+                let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
+                let bare = Point { followers: Vec::new(), ..point.clone() };
+                self.arrive(d, f, &bare, &at, &here, Driven::Counted);
+                for (a, _, present) in here {
+                    let present = Term::fixed(present.expect("a follower's flag"));
+                    f.lists[&a].next_if(d, &present);
+                }
+            }
+        });
+    }
+
+    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
+    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
+        let list = &f.lists[&a];
+        let name = &self.program.vars[f.v.0].name;
+        let (present, absent) = self.with_and_without(point, a);
+        let zero = d.int(0);
+        let from = d.state("from", zero);
+        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, p| {
+            let at = list.coordinate(d, &p);
+            let at = d.snapshot(name, at);
+            let begin = d.get(from);
+            d.count(name, begin, at.clone(), &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
+            let p = d.place(&p);
+            self.arrive(d, f, &present, &at, &[(a, p, None)], Driven::Counted);
+            let one = d.int(1);
+            let next = d.arith(Arith::Add, &at, &one);
+            d.set(from, next);
+        });
+        let (begin, end) = (d.get(from), Term::fixed(self.extent(self.program.vars[f.v.0].extent)));
+        d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
+    }
+
+    /// A point where one of its followers has an entry, and where it has none.
+    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
+        let with = Point { followers: Vec::new(), ..point.clone() };
+        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
+        (with.clone(), Point { body, ..with })
+    }
+
+    /// One list beside a whole extent: the body is simplified where the list has no entry.
+    fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
+        let list = &f.lists[&a];
+        let (present, absent) = self.with_and_without(point, a);
+        let found = list.found(d, at);
+        d.branch(
+            found,
+            &mut |d| {
+                let here = self.positions(d, f, &[a]);
+                self.arrive(d, f, &present, at, &here, Driven::Counted);
+                list.next(d);
+            },
+            &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
+        );
+    }
+
+    /// Whether a cursor rests on a coordinate that is not behind it.
+    fn follow(&self, d: &mut Symbolic, f: &Forall, a: AccessId, at: &Term) -> (AccessId, Expr, Option<Expr>) {
+        let list = &f.lists[&a];
+        let found = list.found(d, at);
+        let found = d.snapshot_bool("here", found);
+        let position = list.position(d);
+        (a, d.place(&position), Some(d.place(&found)))
+    }
+
+    /// At a coordinate of a point: followers are brought up to it, then the body runs.
+    fn arrive(
+        &self,
+        d: &mut Symbolic,
+        f: &Forall,
+        point: &Point,
+        at: &Term,
+        here: &[(AccessId, Expr, Option<Expr>)],
+        driven: Driven,
+    ) {
+        let mut scope = f.scope.clone();
+        for (a, position, present) in here {
+            scope.descend(*a, position.clone(), present.clone());
+        }
+        let accesses = point.body.accesses();
+        for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
+            f.lists[&a].catch_up(d, at);
+            let (_, position, present) = self.follow(d, f, a, at);
+            scope.descend(a, position, present);
+        }
+        let at = d.place(at);
+        self.bind(d, (f.v, at), f.rest, &point.body, scope, f.sink, driven);
+    }
+
+    /// Binds an index variable to a coordinate and goes on inside.
+    #[allow(clippy::too_many_arguments)]
+    fn bind(
+        &self,
+        d: &mut Symbolic,
+        (v, at): (Index, Expr),
+        rest: &[Index],
+        body: &concrete::Expr,
+        mut scope: Scope,
+        sink: &Sink,
+        driven: Driven,
+    ) {
+        scope.bind(v, at);
+        if self.nothing(sink, body) {
+            return sink.skip(v);
+        }
+        let searched = self.locate(d, &mut scope, body);
+        let guard = if searched.is_empty() {
+            None
+        } else {
+            self.guard(&mut scope, body, &searched, &|e| self.nothing(sink, e))
+        };
+        match guard {
+            None => self.inside(d, v, rest, body, scope, sink, driven),
+            Some(c) => {
+                let driven = if driven == Driven::Counted { Driven::Guarded } else { driven };
+                sink.skip(v);
+                d.when(c, |d| self.inside(d, v, rest, body, scope, sink, driven), |_| {});
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn inside(
+        &self,
+        d: &mut Symbolic,
+        v: Index,
+        rest: &[Index],
+        body: &concrete::Expr,
+        mut scope: Scope,
+        sink: &Sink,
+        driven: Driven,
+    ) {
+        if !rest.is_empty() || has_loops(body) {
+            self.keep_values(d, &mut scope, body);
+        }
+        let at = scope.coordinate(v).cloned().expect("bound by the caller");
+        match sink.enters(v) {
+            None => self.nest(d, rest, body, scope, sink),
+            Some((output, slot)) => output.visit(self, d, slot, at, driven, &mut |d, slot| {
+                let slot = output.locate(self, slot, &|v| scope.coordinate(v).cloned());
+                self.nest(d, rest, body, scope.clone(), &sink.at(slot));
+            }),
+        }
+    }
+
+    fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
+        match sink {
+            Sink::Scalar { var, op, .. } => {
+                let value = self.value(d, scope, body);
+                d.assign(*var, Expr::Op(*op, vec![Expr::Var(*var), value]));
+            }
+            Sink::Store { output, slot, fold } => {
+                let value = self.value(d, scope, body);
+                output.store(d, slot, *fold, value);
+            }
+            Sink::Scatter { scratch, fold } => {
+                let value = self.value(d, scope, body);
+                scratch.put(self, d, *fold, &|v| scope.coordinate(v).cloned(), value);
+            }
+            Sink::Around { nest, output, slot, scratch } => {
+                scratch.clear(d);
+                let prefix = nest.workspace.expect("a nest around a workspace").prefix;
+                let sink = Sink::Scatter { scratch, fold: nest.fold };
+                self.nest(d, &nest.order[prefix..], body, scope.clone(), &sink);
+                scratch.drain(self, d, nest, output, slot);
+            }
+        }
+    }
+}
+
+impl<'a> Sink<'a> {
+    fn slot(&self) -> Option<(&'a Output, &Slot)> {
+        match self {
+            Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
+            _ => None,
+        }
+    }
+
+    /// The output, if its next level is that of `v`.
+    fn enters(&self, v: Index) -> Option<(&'a Output, &Slot)> {
+        self.slot().filter(|(output, slot)| output.next_var(slot) == Some(v))
+    }
+
+    /// The output, if its next level is that of `v` and appends.
+    fn appends(&self, v: Index) -> Option<(&'a Output, &Slot)> {
+        self.enters(v).filter(|(output, slot)| output.is_compressed(slot.level))
+    }
+
+    /// A coordinate of `v` is passed over.
+    fn skip(&self, v: Index) {
+        if let Some((output, slot)) = self.enters(v) {
+            output.skipped(slot);
+        }
+    }
+
+    /// The same sink one level further.
+    fn at(&self, slot: Slot) -> Sink<'a> {
+        match self {
+            Sink::Store { output, fold, .. } => Sink::Store { output, slot, fold: *fold },
+            Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
+            Sink::Scalar { var, op, ty } => Sink::Scalar { var: *var, op: *op, ty: *ty },
+            Sink::Scatter { scratch, fold } => Sink::Scatter { scratch, fold: *fold },
+        }
+    }
+}
+
+fn has_loops(e: &concrete::Expr) -> bool {
+    match e {
+        concrete::Expr::Reduce(..) => true,
+        concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
+        _ => false,
+    }
+}
+
+/// `true`, for flags.
+pub(super) fn yes() -> Expr {
+    Expr::Const(Value::bool(true))
+}
+
+/// A statement that only sets a flag.
+pub(super) fn set(d: &mut Symbolic, flag: Var, value: Expr) {
+    d.emit(Stmt::Set(flag, value));
+}

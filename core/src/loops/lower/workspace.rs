@@ -1,0 +1,219 @@
+//! Workspaces: where values wait whose coordinates arrive out of order.
+//!
+//! ```text
+//!   Dense, one variable     w[j]    values         List, several    keys   linearized coordinates, as they come
+//!                           seen[j] stored yet?                     vals   values, as they come
+//!                           list    the j's, then sorted            order  places of the sorted keys
+//! ```
+//!
+//! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
+//! inside the loop over rows.
+
+use super::nest::{Driven, yes};
+use super::output::{Output, Slot, alloc, reserve};
+use super::{Context, Expr, binary, checked_product, int, plus, store_index, times};
+use crate::algebra::{Op, Type, Value};
+use crate::loops::{BufferId, Entry, Role, Stmt, Var};
+use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
+use crate::stream::Symbolic;
+
+/// A workspace of one nest.
+pub(super) struct Scratch {
+    vars: Vec<Index>,
+    extents: Vec<Expr>,
+    /// Elements of key per step of each variable; the last is 1.
+    strides: Vec<Expr>,
+    values: BufferId,
+    /// Coordinates (dense) or keys (list), in order of arrival.
+    keys: BufferId,
+    /// Dense: which coordinates are in the list. List: the sorted keys' places.
+    marks: BufferId,
+    count: Var,
+    kind: WorkspaceKind,
+    fold: Option<Op>,
+    /// What is not put is this.
+    pub initial: Value,
+}
+
+impl Scratch {
+    /// Makes the nest's workspace, empty.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
+        let tensor = &cx.program.tensors[nest.target.tensor.0];
+        let outer = &nest.order[..w.prefix];
+        let levels: Vec<Index> = (0..tensor.format.rank()).map(|l| cx.program.level_var(&nest.target, l)).collect();
+        let vars: Vec<Index> = levels.into_iter().filter(|v| !outer.contains(v)).collect();
+        let extents: Vec<Expr> = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
+        let dense = w.kind == WorkspaceKind::Dense;
+        let name = |what: &str| format!("{}_w{what}", tensor.name);
+        let values = d.buffer(&name(""), tensor.ty, Role::Workspace);
+        let keys = d.buffer(&name("list"), if dense { cx.made.crd } else { Type::I64 }, Role::Workspace);
+        let marks = d.buffer(
+            &name(if dense { "seen" } else { "order" }),
+            if dense { Type::Bool } else { Type::I64 },
+            Role::Workspace,
+        );
+        let count = d.fresh(&name("count"), Type::I64);
+        let mut strides = vec![int(1); vars.len()];
+        if dense {
+            alloc(d, values, extents[0].clone(), None);
+            alloc(d, keys, extents[0].clone(), None);
+            alloc(d, marks, extents[0].clone(), Some(Value::bool(false)));
+        } else {
+            checked_product(d, &extents);
+            for t in (0..vars.len() - 1).rev() {
+                strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
+            }
+            for buffer in [values, keys, marks] {
+                alloc(d, buffer, int(16), None);
+            }
+        }
+        Scratch {
+            vars,
+            extents,
+            strides,
+            values,
+            keys,
+            marks,
+            count,
+            kind: w.kind,
+            fold: nest.fold,
+            initial: tensor.fill,
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self, d: &mut Symbolic) {
+        d.assign(self.count, int(0));
+    }
+
+    /// Puts a value at the bound coordinates.
+    pub fn put(
+        &self,
+        _: &Context,
+        d: &mut Symbolic,
+        fold: Option<Op>,
+        coordinate: &dyn Fn(Index) -> Option<Expr>,
+        value: Expr,
+    ) {
+        let at = |v: &Index| coordinate(*v).expect("all loops are bound");
+        match self.kind {
+            WorkspaceKind::Dense => self.put_dense(d, fold, at(&self.vars[0]), value),
+            WorkspaceKind::List => {
+                let terms = self.vars.iter().zip(&self.strides).map(|(v, s)| times(at(v), s.clone()));
+                let key = terms.reduce(plus).expect("a variable or more");
+                let n = Expr::Var(self.count);
+                let next = plus(n.clone(), int(1));
+                reserve(d, self.keys, next.clone());
+                reserve(d, self.values, next.clone());
+                d.emit(Stmt::Store(self.keys, n.clone(), key));
+                d.emit(Stmt::Store(self.values, n, value));
+                d.assign(self.count, next);
+            }
+        }
+    }
+
+    fn put_dense(&self, d: &mut Symbolic, fold: Option<Op>, at: Expr, value: Expr) {
+        let value = d.define("value", self.initial.ty(), value);
+        let load = |b: BufferId| Expr::Load(b, Box::new(at.clone()));
+        let joined = fold.map_or(value.clone(), |op| binary(op, load(self.values), value.clone()));
+        d.when(
+            load(self.marks),
+            |d| d.emit(Stmt::Store(self.values, at.clone(), joined)),
+            |d| {
+                d.emit(Stmt::Store(self.marks, at.clone(), yes()));
+                d.emit(Stmt::Store(self.values, at.clone(), value));
+                store_index(d, self.keys, Expr::Var(self.count), at.clone());
+                d.assign(self.count, plus(Expr::Var(self.count), int(1)));
+            },
+        );
+    }
+
+    /// Moves everything into the result's next levels, in ascending order, and leaves the workspace clean.
+    pub fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Nest, output: &Output, slot: &Slot) {
+        let n = Expr::Var(self.count);
+        match self.kind {
+            WorkspaceKind::Dense => self.drain_dense(cx, d, output, slot),
+            WorkspaceKind::List => {
+                // The order is as long as the keys: `reserve` leaves room, sorting sets it.
+                reserve(d, self.marks, n.clone());
+                d.call(Entry::SortOrder { keys: self.keys, order: self.marks, len: n.clone() });
+                self.drain_list(cx, d, output, slot, (0, int(0), n));
+            }
+        }
+    }
+
+    fn drain_dense(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+        let n = Expr::Var(self.count);
+        d.call(Entry::Sort { keys: self.keys, lo: int(0), hi: n.clone() });
+        output.open(cx, d, slot, &|_| Expr::Var(self.count));
+        d.each("q", int(0), n, |d, q| {
+            let at = d.index(self.keys, q);
+            let at = d.define(&cx.program.vars[self.vars[0].0].name, Type::I64, at);
+            let value = Expr::Load(self.values, Box::new(at.clone()));
+            output.visit(cx, d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+                output.store(d, &slot, None, value.clone());
+            });
+            d.emit(Stmt::Store(self.marks, at, Expr::Const(Value::bool(false))));
+        });
+        output.close(cx, d, slot);
+    }
+
+    /// Sorted keys `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
+    fn drain_list(
+        &self,
+        cx: &Context,
+        d: &mut Symbolic,
+        output: &Output,
+        slot: &Slot,
+        (t, begin, end): (usize, Expr, Expr),
+    ) {
+        let compressed = output.is_compressed(slot.level);
+        if compressed {
+            let length = binary(Op::Sub, end.clone(), begin.clone());
+            output.open(cx, d, slot, &|_| length.clone());
+        }
+        let last = t + 1 == self.vars.len();
+        let group = |at: Expr| {
+            let key = Expr::Load(self.keys, Box::new(at));
+            if last { key } else { binary(Op::FloorDiv, key, self.strides[t].clone()) }
+        };
+        let s = d.fresh("s", Type::I64);
+        d.assign(s, begin);
+        let here = Expr::Var(s);
+        d.during(binary(Op::Lt, here.clone(), end.clone()), |d| {
+            let first = d.define("first", Type::I64, here.clone());
+            let g = d.define("group", Type::I64, group(first.clone()));
+            let value = last.then(|| self.sorted(first.clone()));
+            let folded = value.map(|v| {
+                let t = d.fresh("t", self.initial.ty());
+                d.assign(t, v);
+                t
+            });
+            d.assign(s, plus(here.clone(), int(1)));
+            let same = binary(Op::Eq, group(here.clone()), g.clone());
+            if !last || self.fold.is_some() {
+                d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
+                    if let (Some(t), Some(op)) = (folded, self.fold) {
+                        let joined = binary(op, Expr::Var(t), self.sorted(here.clone()));
+                        d.assign(t, joined);
+                    }
+                    d.assign(s, plus(here.clone(), int(1)));
+                });
+            }
+            let at = if t == 0 { g } else { binary(Op::FloorRem, g, self.extents[t].clone()) };
+            let at = d.define(&cx.program.vars[self.vars[t].0].name, Type::I64, at);
+            output.visit(cx, d, slot, at, Driven::Stored, &mut |d, slot| match folded {
+                Some(t) => output.store(d, &slot, None, Expr::Var(t)),
+                None => self.drain_list(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
+            });
+        });
+        if compressed {
+            output.close(cx, d, slot);
+        }
+    }
+
+    /// The value whose key is at a place of the sorted keys.
+    fn sorted(&self, at: Expr) -> Expr {
+        Expr::Load(self.values, Box::new(Expr::Load(self.marks, Box::new(at))))
+    }
+}

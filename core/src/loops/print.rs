@@ -1,0 +1,403 @@
+//! The text of kernels, as a person would write the loops.
+//!
+//! ```text
+//!  kernel spmv(n_i, n_j) reassociate               # name, parameters
+//!    operand A1_pos: i32, A1_crd: i32, A_vals: f64, x_vals: f64
+//!    result y_vals: f64
+//!    in A@0: f64[n_i, n_j] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
+//!    in x@1: f64[n_j] {dense} at dense, x_vals
+//!    out y@2: f64[n_i] {dense} at dense, y_vals
+//!
+//!    alloc y_vals[n_i] = 0.0
+//!    for i in 0..n_i {
+//!      t = 0.0
+//!      for p in A1_pos[i]..A1_pos[i + 1] {
+//!        t = t + A_vals[p] * x_vals[A1_crd[p]]
+//!      }
+//!      y_vals[i] = t
+//!    }
+//! ```
+//!
+//! What makes the text short, and still say everything:
+//! 1. a literal has its type in itself: `1` is an `i64`, `1.0` an `f64`, any other carries it: `1u8`, `1.0f32`, `inff32`;
+//! 2. a variable has the type of what it is first set to;
+//! 3. a load from an `i32` buffer is widened to `i64` where an `i64` is needed (an index, a bound, an `i64` variable or
+//!    element), where another argument of the same function is an `i64`, and where it is what a variable is first
+//!    set to, unless an annotation says otherwise: `let c: i32 = A1_crd[p]`. Any other widening is written `i64(…)`.
+//!
+//! Variables are not declared: reading numbers them in order of appearance, parameters first. So the print of what was
+//! read is the text, and what is read from a print is the kernel, up to the numbers of its variables.
+
+use super::check::DEPTH;
+use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var};
+use crate::algebra::{Op, Type, Value};
+use std::fmt::{self, Write};
+
+/// Widest line of the header.
+const WIDTH: usize = 110;
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let params: Vec<_> = self.params.iter().map(|v| var_name(self, *v)).collect();
+        let mode = if self.reassociate { " reassociate" } else { "" };
+        writeln!(f, "kernel {}({}){mode}", self.name, params.join(", "))?;
+        buffers(self, f)?;
+        self.arguments.iter().try_for_each(|a| argument(self, a, f))?;
+        writeln!(f)?;
+        let mut seen = vec![false; self.vars.len()];
+        self.params.iter().for_each(|v| seen[v.0 as usize] = true);
+        Printer { kernel: self, seen, depth: DEPTH, out: f }.block(&self.body, 1)
+    }
+}
+
+/// A statement in one line, of a block only its head: for messages.
+pub fn headline(kernel: &Kernel, stmt: &Stmt) -> String {
+    let mut out = String::new();
+    let mut printer = Printer { kernel, seen: vec![true; kernel.vars.len()], depth: DEPTH, out: &mut out };
+    printer.head(stmt).expect("writing to a string");
+    out
+}
+
+/// An expression in one line: for messages.
+pub fn expression(kernel: &Kernel, expr: &Expr) -> String {
+    let mut out = String::new();
+    Printer { kernel, seen: Vec::new(), depth: DEPTH, out: &mut out }.expr(expr, 0).expect("writing to a string");
+    out
+}
+
+/// How a literal is written; see the module's first rule.
+pub(super) fn literal(value: Value) -> String {
+    let (ty, suffix) =
+        (value.ty(), if matches!(value.ty(), Type::Bool | Type::I64 | Type::F64) { "" } else { value.ty().name() });
+    match ty {
+        _ if value.is_nan() && value != Value::from_f64(ty, f64::NAN) => format!("{ty}({:#x})", value.bits()),
+        _ => format!("{value}{suffix}"),
+    }
+}
+
+/// The operator's symbol and how tightly it binds, if it is written between its arguments.
+pub(super) fn infix(op: Op) -> Option<(&'static str, u8)> {
+    let binds = match op {
+        Op::Mul | Op::Div | Op::Rem => 9,
+        Op::Add | Op::Sub => 8,
+        Op::Shl | Op::Shr => 7,
+        Op::And => 6,
+        Op::Xor => return Some(("^", 5)),
+        Op::Or => 4,
+        _ if op.is_comparison() => COMPARISON,
+        Op::AndAlso => 2,
+        Op::OrElse => 1,
+        _ => return None,
+    };
+    Some((op.name(), binds))
+}
+
+/// How tightly comparisons bind. They do not chain.
+pub(super) const COMPARISON: u8 = 3;
+/// How tightly a sign and `!` bind.
+const UNARY: u8 = 10;
+
+/// The arguments that have one type: all, those behind a condition, or none.
+pub(super) fn alike(op: Op, count: usize) -> std::ops::Range<usize> {
+    match op {
+        Op::Select | Op::Mask => 1..count,
+        Op::Ldexp | Op::Convert(_) => 0..0,
+        _ => 0..count,
+    }
+}
+
+pub(super) fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Operand => "operand",
+        Role::Result => "result",
+        Role::Workspace => "workspace",
+    }
+}
+
+impl Failure {
+    /// The word for it in the text of kernels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::Memory => "memory",
+            Failure::Overflow => "overflow",
+            Failure::Positions => "positions",
+            Failure::Steps => "steps",
+        }
+    }
+}
+
+fn var_name(kernel: &Kernel, v: Var) -> String {
+    kernel.vars.get(v.0 as usize).map_or_else(|| format!("var{}?", v.0), |(name, _)| name.clone())
+}
+
+fn buffer_name(kernel: &Kernel, b: BufferId) -> String {
+    kernel.buffers.get(b.0 as usize).map_or_else(|| format!("buffer{}?", b.0), |b| b.name.clone())
+}
+
+/// One line for neighbours of one role, as wide as lines may be.
+fn buffers(kernel: &Kernel, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut line = String::new();
+    let mut role = None;
+    for b in &kernel.buffers {
+        let item = format!("{}: {}", b.name, b.ty);
+        if role == Some(b.role) && line.len() + item.len() + 2 <= WIDTH {
+            write!(line, ", {item}")?;
+            continue;
+        }
+        if role.is_some() {
+            writeln!(f, "{line}")?;
+        }
+        role = Some(b.role);
+        line = format!("  {} {item}", role_name(b.role));
+    }
+    if role.is_some() { writeln!(f, "{line}") } else { Ok(()) }
+}
+
+fn argument(kernel: &Kernel, a: &Argument, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let extents: Vec<_> = a.extents.iter().map(|v| var_name(kernel, *v)).collect();
+    let way = if a.operand { "in" } else { "out" };
+    write!(f, "  {way} {}@{}: {}[{}]", a.name, a.tensor.0, a.ty, extents.join(", "))?;
+    if a.fill != Value::zero(a.ty) {
+        write!(f, " fill {}", literal(a.fill))?;
+    }
+    write!(f, " {} at ", a.format)?;
+    for level in &a.levels {
+        match level {
+            LevelBuffers::Dense => write!(f, "dense, ")?,
+            LevelBuffers::Compressed { pos, crd } => {
+                write!(f, "compressed({}, {}), ", buffer_name(kernel, *pos), buffer_name(kernel, *crd))?
+            }
+        }
+    }
+    writeln!(f, "{}", buffer_name(kernel, a.values))
+}
+
+/// Writes statements.
+struct Printer<'a, W> {
+    kernel: &'a Kernel,
+    /// The variables that have been set so far in the text.
+    seen: Vec<bool>,
+    /// How much deeper an expression may be: what is too deep for the checker is cut off in its messages.
+    depth: usize,
+    out: &'a mut W,
+}
+
+impl<W: Write> Printer<'_, W> {
+    fn block(&mut self, stmts: &[Stmt], depth: usize) -> fmt::Result {
+        stmts.iter().try_for_each(|s| self.stmt(s, depth))
+    }
+
+    fn indent(&mut self, depth: usize) -> fmt::Result {
+        write!(self.out, "{:1$}", "", 2 * depth)
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, depth: usize) -> fmt::Result {
+        self.indent(depth)?;
+        self.head(stmt)?;
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                writeln!(self.out, " {{")?;
+                self.block(yes, depth + 1)?;
+                self.otherwise(no, depth)?;
+            }
+            Stmt::While(_, body) | Stmt::For { body, .. } => {
+                writeln!(self.out, " {{")?;
+                self.block(body, depth + 1)?;
+            }
+            _ => return writeln!(self.out),
+        }
+        self.indent(depth)?;
+        writeln!(self.out, "}}")
+    }
+
+    /// The rest of an `if`, up to its last brace.
+    fn otherwise(&mut self, mut no: &[Stmt], depth: usize) -> fmt::Result {
+        while let [Stmt::If(_, yes, rest)] = no {
+            self.indent(depth)?;
+            write!(self.out, "}} else ")?;
+            self.head(&no[0])?;
+            writeln!(self.out, " {{")?;
+            self.block(yes, depth + 1)?;
+            no = rest;
+        }
+        if no.is_empty() {
+            return Ok(());
+        }
+        self.indent(depth)?;
+        writeln!(self.out, "}} else {{")?;
+        self.block(no, depth + 1)
+    }
+
+    /// The statement without its blocks.
+    fn head(&mut self, stmt: &Stmt) -> fmt::Result {
+        match stmt {
+            Stmt::Let(v, e) => {
+                write!(self.out, "let ")?;
+                self.set(*v, e)
+            }
+            Stmt::Set(v, e) => self.set(*v, e),
+            Stmt::Store(b, at, e) => {
+                self.place(*b, at)?;
+                write!(self.out, " = ")?;
+                match self.element(*b) {
+                    Some(Type::I64) => self.index(e),
+                    _ => self.expr(e, 0),
+                }
+            }
+            Stmt::If(c, _, _) => {
+                write!(self.out, "if ")?;
+                self.expr(c, 0)
+            }
+            Stmt::While(c, _) => {
+                write!(self.out, "while ")?;
+                self.expr(c, 0)
+            }
+            Stmt::For { var, lo, hi, how, .. } => {
+                let how = match how {
+                    How::Serial => "",
+                    How::Vector => "vector ",
+                    How::Parallel => "parallel ",
+                };
+                self.first(*var);
+                write!(self.out, "{how}for {} in ", var_name(self.kernel, *var))?;
+                self.extent(lo, hi)
+            }
+            Stmt::Call(entry) => self.entry(entry),
+            Stmt::Comment(text) if text.is_empty() => write!(self.out, "#"),
+            Stmt::Comment(text) => write!(self.out, "# {text}"),
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) -> fmt::Result {
+        match entry {
+            Entry::Alloc { buffer, len, fill } => {
+                write!(self.out, "alloc ")?;
+                self.place(*buffer, len)?;
+                fill.map_or(Ok(()), |x| write!(self.out, " = {}", literal(x)))
+            }
+            Entry::Reserve { buffer, len } => {
+                write!(self.out, "reserve ")?;
+                self.place(*buffer, len)
+            }
+            Entry::Finish { buffer, len } => {
+                write!(self.out, "finish ")?;
+                self.place(*buffer, len)
+            }
+            Entry::Sort { keys, lo, hi } => {
+                write!(self.out, "sort {}[", buffer_name(self.kernel, *keys))?;
+                self.extent(lo, hi)?;
+                write!(self.out, "]")
+            }
+            Entry::SortOrder { keys, order, len } => {
+                write!(self.out, "sort {}[0..", buffer_name(self.kernel, *keys))?;
+                self.index(len)?;
+                write!(self.out, "] with {}", buffer_name(self.kernel, *order))
+            }
+            Entry::Fail(failure) => write!(self.out, "fail {}", failure.name()),
+        }
+    }
+
+    fn first(&mut self, v: Var) -> bool {
+        self.seen.get_mut(v.0 as usize).is_some_and(|seen| !std::mem::replace(seen, true))
+    }
+
+    /// `x = e`, with an annotation where `e` alone would say another type (rules 2 and 3 of the module).
+    fn set(&mut self, v: Var, e: &Expr) -> fmt::Result {
+        let ty = self.kernel.vars.get(v.0 as usize).map(|(_, ty)| *ty);
+        write!(self.out, "{}", var_name(self.kernel, v))?;
+        let narrow = matches!(e, Expr::Load(b, _) if self.element(*b) == Some(Type::I32));
+        if self.first(v) && narrow && ty == Some(Type::I32) {
+            write!(self.out, ": i32")?;
+        }
+        write!(self.out, " = ")?;
+        if ty == Some(Type::I64) { self.index(e) } else { self.expr(e, 0) }
+    }
+
+    fn place(&mut self, b: BufferId, at: &Expr) -> fmt::Result {
+        write!(self.out, "{}[", buffer_name(self.kernel, b))?;
+        self.index(at)?;
+        write!(self.out, "]")
+    }
+
+    fn extent(&mut self, lo: &Expr, hi: &Expr) -> fmt::Result {
+        self.index(lo)?;
+        write!(self.out, "..")?;
+        self.index(hi)
+    }
+
+    fn element(&self, b: BufferId) -> Option<Type> {
+        self.kernel.buffers.get(b.0 as usize).map(|b| b.ty)
+    }
+
+    /// The load that `e` widens from `i32` to `i64`, if that is what it is.
+    fn widened<'e>(&self, e: &'e Expr) -> Option<&'e Expr> {
+        match e {
+            Expr::Op(Op::Convert(Type::I64), args) => match args.as_slice() {
+                [load @ Expr::Load(b, _)] if self.element(*b) == Some(Type::I32) => Some(load),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Where an `i64` is needed: a widened load as the bare load.
+    fn index(&mut self, e: &Expr) -> fmt::Result {
+        self.expr(self.widened(e).unwrap_or(e), 0)
+    }
+
+    /// In parentheses if it binds less tightly than `least`.
+    fn expr(&mut self, e: &Expr, least: u8) -> fmt::Result {
+        let Some(depth) = self.depth.checked_sub(1) else { return write!(self.out, "…") };
+        let depth = std::mem::replace(&mut self.depth, depth);
+        self.open(e, least)?;
+        self.depth = depth;
+        Ok(())
+    }
+
+    fn open(&mut self, e: &Expr, least: u8) -> fmt::Result {
+        match e {
+            Expr::Const(x) => write!(self.out, "{}", literal(*x)),
+            Expr::Var(v) => write!(self.out, "{}", var_name(self.kernel, *v)),
+            Expr::Load(b, at) => self.place(*b, at),
+            Expr::Capacity(b) => write!(self.out, "capacity({})", buffer_name(self.kernel, *b)),
+            Expr::Op(op, args) => self.op(*op, args, least),
+        }
+    }
+
+    fn op(&mut self, op: Op, args: &[Expr], least: u8) -> fmt::Result {
+        let alike = alike(op, args.len());
+        let elide = args[alike.clone()].iter().any(|a| self.widened(a).is_none());
+        let args: Vec<&Expr> = args
+            .iter()
+            .enumerate()
+            .map(|(i, a)| if elide && alike.contains(&i) { self.widened(a).unwrap_or(a) } else { a })
+            .collect();
+        match (op, args.as_slice(), infix(op)) {
+            (_, [a, b], Some((symbol, binds))) => {
+                if binds < least {
+                    write!(self.out, "(")?;
+                }
+                self.expr(a, if binds == COMPARISON { binds + 1 } else { binds })?;
+                write!(self.out, " {symbol} ")?;
+                self.expr(b, binds + 1)?;
+                if binds < least { write!(self.out, ")") } else { Ok(()) }
+            }
+            (Op::Neg | Op::Not, [a], _) => {
+                write!(self.out, "{}", if op == Op::Neg { "-" } else { "!" })?;
+                // A sign before a number would be read as the number's own.
+                if matches!(a, Expr::Const(_)) { self.list("", &args) } else { self.expr(a, UNARY) }
+            }
+            (Op::Convert(ty), _, _) => self.list(ty.name(), &args),
+            _ => self.list(op.name(), &args),
+        }
+    }
+
+    fn list(&mut self, name: &str, args: &[&Expr]) -> fmt::Result {
+        write!(self.out, "{name}(")?;
+        for (i, a) in args.iter().enumerate() {
+            write!(self.out, "{}", if i > 0 { ", " } else { "" })?;
+            self.expr(a, 0)?;
+        }
+        write!(self.out, ")")
+    }
+}

@@ -1,0 +1,99 @@
+//! The passes in a row: a typed program becomes a kernel.
+//!
+//! ```text
+//!  typed ──concretize──▶ concrete ──check──▶ lower ──▶ loops ──check──▶ Lowered
+//! ```
+
+use crate::iteration::draw;
+use crate::loops::lower::{self, Forall, Options};
+use crate::loops::{self, Kernel};
+use crate::notation::concrete::{self, AccessId};
+use crate::notation::{Diagnostic, Span, concretize, typed};
+use crate::shape::Classes;
+use std::fmt::Write;
+
+/// A program at every stage below the typed one.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// Loops over index variables.
+    pub concrete: concrete::Program,
+    /// Each loop with its looplets and its lattice.
+    pub foralls: Vec<Forall>,
+    /// What engines run.
+    pub kernel: Kernel,
+}
+
+/// Lowers a checked program.
+///
+/// # Errors
+/// What the language has and lowering does not take yet, by name and place. A violated invariant between passes is an
+/// error too: it says that the compiler has a defect, and which.
+pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec<Diagnostic>> {
+    let classes = Classes::of(program)?;
+    let concrete = concretize(program, &classes, options.mode)?;
+    concrete.check().map_err(defect)?;
+    let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
+    loops::inline(&mut kernel);
+    loops::check(&kernel).map_err(defect)?;
+    Ok(Lowered { concrete, foralls, kernel })
+}
+
+fn defect(what: String) -> Vec<Diagnostic> {
+    let message = format!("a defect of the compiler, not of this program: {what}");
+    vec![Diagnostic::new(Span::default(), message).help("please report it, with the program")]
+}
+
+impl Lowered {
+    fn access(&self, a: AccessId) -> String {
+        let access = &self.concrete.accesses[a.0];
+        let vars: Vec<&str> = access.vars.iter().map(|v| self.concrete.vars[v.0].name.as_str()).collect();
+        format!("{}[{}]", self.concrete.tensor(a).name, vars.join(","))
+    }
+
+    fn forall(&self, f: &Forall) -> String {
+        let vars: Vec<&str> = f.vars.iter().map(|v| self.concrete.vars[v.0].name.as_str()).collect();
+        format!("forall {}", vars.join(" "))
+    }
+
+    /// Each loop with what every access looks like along it.
+    pub fn show_looplets(&self) -> String {
+        let mut text = String::new();
+        for f in &self.foralls {
+            writeln!(text, "{}", self.forall(f)).expect("strings take everything");
+            for (a, level, looplet) in &f.looplets {
+                writeln!(text, "  {} level {level}: {looplet}", self.access(*a)).expect("strings take everything");
+            }
+        }
+        text
+    }
+
+    /// Each loop with its lattice: points with their sequence expressions and loop shapes, edges with what is
+    /// exhausted.
+    pub fn show_lattice(&self) -> String {
+        let mut text = String::new();
+        for f in &self.foralls {
+            writeln!(text, "{}", self.forall(f)).expect("strings take everything");
+            for (n, p) in f.lattice.points.iter().enumerate() {
+                let sequence = p.sequence.show(&|a| self.access(a));
+                let edges: Vec<String> =
+                    p.edges.iter().map(|(a, to)| format!(", {} exhausted → {to}", self.access(*a))).collect();
+                let shape = format!("{:?}", p.shape).to_lowercase();
+                writeln!(text, "  {n}: {sequence}  ({shape}){}", edges.concat()).expect("strings take everything");
+            }
+        }
+        text
+    }
+
+    /// The same as a picture, in SVG.
+    pub fn draw_lattice(&self) -> String {
+        let mut top = 0;
+        let mut groups = Vec::new();
+        for f in &self.foralls {
+            let (svg, height) = draw::group(&f.lattice, &self.forall(f), &|a| self.access(a), top);
+            top += height;
+            groups.push((svg, height));
+        }
+        let columns = self.foralls.iter().map(|f| draw::columns(&f.lattice)).max().unwrap_or(0);
+        draw::picture(&groups, columns)
+    }
+}

@@ -1,0 +1,239 @@
+//! The order of loops, chosen by estimated visits.
+//!
+//! ```text
+//!   C[i,j] = sum(k: A[i,k] * D[k,j]), all CSR
+//!     i j k   D cannot be followed: transposed; every pair (i, j) is visited
+//!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
+//! ```
+//!
+//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]).
+//! Branch and bound over permutations, so that what is obviously worse is not completed.
+
+use crate::algebra::Value;
+use crate::format::LevelKind;
+use crate::iteration::{Sequence, Simplify, background};
+use crate::notation::concrete::{AccessId, Expr, Index, Place, Program};
+
+const EXTENT: f64 = 1000.0;
+const ENTRIES: f64 = 10.0;
+const FIRST: f64 = 100.0;
+
+/// Relative costs of a value's way into the result, and of copying an operand, per entry.
+const IN_PLACE: f64 = 1.2;
+const WORKSPACE: f64 = 3.0;
+const SORTED: f64 = 25.0;
+const COPIED: f64 = 30.0;
+const STRIDED: f64 = 1.5;
+
+/// More loops than this are ordered greedily.
+const EXHAUSTIVE: usize = 7;
+
+/// What is to be ordered.
+pub struct Question<'a> {
+    /// The program with its tensors.
+    pub program: &'a Program,
+    /// The result and its variables.
+    pub target: (Place, &'a [Index]),
+    /// Variables that are folded over.
+    pub sums: &'a [Index],
+    /// The value.
+    pub body: &'a Expr,
+    /// Whether folded variables must keep their order (floats under `strict`).
+    pub keep_sums: bool,
+    /// Simplification under the program's mode.
+    pub simplify: Simplify,
+}
+
+struct Search<'a, 'b> {
+    q: &'b Question<'a>,
+    accesses: Vec<AccessId>,
+    best: Option<(f64, Vec<Index>)>,
+}
+
+/// The cheapest order of the target's variables and the sums.
+pub fn choose(q: &Question) -> Vec<Index> {
+    let vars: Vec<Index> = natural(q);
+    let mut search = Search { q, accesses: q.body.accesses(), best: None };
+    if vars.len() <= EXHAUSTIVE {
+        search.extend(&mut Vec::new(), &vars, 1.0, 0.0);
+        return search.best.map_or(vars, |(_, order)| order);
+    }
+    search.greedy(vars)
+}
+
+/// The variables in the order in which the result stores them, then the sums: the first of equals wins.
+fn natural(q: &Question) -> Vec<Index> {
+    let format = &q.program.tensors[q.target.0.0].format;
+    let mut vars: Vec<Index> = format.order.iter().map(|&m| q.target.1[m]).collect();
+    vars.extend(q.sums);
+    vars
+}
+
+impl Search<'_, '_> {
+    fn extend(&mut self, order: &mut Vec<Index>, vars: &[Index], visits: f64, cost: f64) {
+        if self.best.as_ref().is_some_and(|(best, _)| cost >= *best) {
+            return;
+        }
+        if order.len() == vars.len() {
+            let total = cost + self.leaf(order, visits);
+            if self.best.as_ref().is_none_or(|(best, _)| total < *best) {
+                self.best = Some((total, order.clone()));
+            }
+            return;
+        }
+        for &v in vars {
+            if order.contains(&v) || !self.allowed(order, v) {
+                continue;
+            }
+            let (trips, work) = self.trips(order, v);
+            order.push(v);
+            self.extend(order, vars, visits * trips, cost + visits * work);
+            order.pop();
+        }
+    }
+
+    /// One variable after the other, each the cheapest next.
+    fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
+        let mut order = Vec::new();
+        while !vars.is_empty() {
+            let open = (0..vars.len()).filter(|&k| self.allowed(&order, vars[k]));
+            let next = open.min_by(|&a, &b| self.trips(&order, vars[a]).1.total_cmp(&self.trips(&order, vars[b]).1));
+            order.push(vars.remove(next.unwrap_or(0)));
+        }
+        order
+    }
+
+    fn allowed(&self, order: &[Index], v: Index) -> bool {
+        let before = self.q.sums.iter().take_while(|s| **s != v);
+        !self.q.keep_sums || !self.q.sums.contains(&v) || before.into_iter().all(|s| order.contains(s))
+    }
+
+    /// (coordinates visited, work of finding them) of a loop over `v` inside `order`.
+    fn trips(&self, order: &[Index], v: Index) -> (f64, f64) {
+        let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
+        let names: Vec<AccessId> = lists.iter().map(|(a, _)| *a).collect();
+        let fill = |a: AccessId| -> Value { self.q.program.tensor(a).fill };
+        let (sequence, rest) = background(self.q.body, &names, &fill, self.q.simplify);
+        let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
+        let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
+        let work: f64 = lists.iter().map(|(_, n)| n).sum();
+        if !quiet || sequence == Sequence::Full {
+            return (EXTENT, EXTENT.max(work));
+        }
+        let trips = sequence.fold(&mut |a| length(a), &|_| 0.0, &mut f64::min, &mut |a, b| (a + b).min(EXTENT));
+        (trips, work)
+    }
+
+    fn quiet(&self, x: Value) -> bool {
+        let fill = self.q.program.tensors[self.q.target.0.0].fill;
+        self.q.simplify.same(x, fill) || self.q.simplify.same(x, Value::zero(x.ty()))
+    }
+
+    /// The access, if it walks a list over `v`: its level there is compressed and those above are open.
+    fn list(&self, order: &[Index], a: AccessId, v: Index) -> Option<(AccessId, f64)> {
+        let access = &self.q.program.accesses[a.0];
+        let format = &self.q.program.tensor(a).format;
+        if !access.vars.contains(&v) {
+            return None;
+        }
+        let bound = |l: usize| order.contains(&access.vars[format.order[l]]);
+        if !self.followed(order, a) {
+            // It will be transposed: a dense level first, lists below.
+            let open = access.vars.iter().any(|w| order.contains(w));
+            return open.then_some((a, ENTRIES));
+        }
+        let level = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v)?;
+        let above = (0..level).all(bound);
+        let first = format.levels[..level].iter().all(|k| *k == LevelKind::Dense) && level == 0;
+        (above && format.levels[level] == LevelKind::Compressed).then_some((a, if first { FIRST } else { ENTRIES }))
+    }
+
+    /// Whether no variable of `order` has been bound before a level that must come first.
+    fn followed(&self, order: &[Index], a: AccessId) -> bool {
+        let access = &self.q.program.accesses[a.0];
+        let format = &self.q.program.tensor(a).format;
+        let late = order.len();
+        let times: Vec<usize> = access.vars.iter().map(|v| order.iter().position(|w| w == v).unwrap_or(late)).collect();
+        self.q.program.concordant(format, &times)
+    }
+
+    /// What the order costs besides its visits: transposed operands, assembly, strides.
+    fn leaf(&self, order: &[Index], visits: f64) -> f64 {
+        let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
+        let mut factor = match assembly(self.q.program, self.q.target, order) {
+            Assembly::Append => 1.0,
+            Assembly::InPlace => IN_PLACE,
+            Assembly::Workspace { vars: 1, .. } => WORKSPACE,
+            Assembly::Workspace { .. } => SORTED,
+        };
+        if let Some(&inner) = order.last() {
+            let strided = self.accesses.iter().filter(|a| self.strided(**a, inner)).count();
+            factor *= STRIDED.powi(strided as i32);
+            factor *= if self.target_strided(inner) { STRIDED } else { 1.0 };
+        }
+        copies + visits * factor
+    }
+
+    fn copy(&self, a: AccessId) -> f64 {
+        let format = &self.q.program.tensor(a).format;
+        let level = |(l, kind): (usize, &LevelKind)| match kind {
+            LevelKind::Dense => EXTENT,
+            _ if l == 0 => FIRST,
+            _ => ENTRIES,
+        };
+        COPIED * format.levels.iter().enumerate().map(level).product::<f64>()
+    }
+
+    fn strided(&self, a: AccessId, inner: Index) -> bool {
+        let access = &self.q.program.accesses[a.0];
+        strided(&access.vars, &self.q.program.tensor(a).format, inner)
+    }
+
+    fn target_strided(&self, inner: Index) -> bool {
+        strided(self.q.target.1, &self.q.program.tensors[self.q.target.0.0].format, inner)
+    }
+}
+
+/// Whether `inner` moves a dense level that has others below it.
+fn strided(vars: &[Index], format: &crate::format::Format, inner: Index) -> bool {
+    let rank = format.rank();
+    rank > 1
+        && vars[format.order[rank - 1]] != inner
+        && (0..rank - 1).any(|l| format.levels[l] == LevelKind::Dense && vars[format.order[l]] == inner)
+}
+
+/// How a result is assembled under an order of loops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assembly {
+    /// Coordinates arrive in order, once; sums are innermost.
+    Append,
+    /// The levels that are visited more than once, or out of order, are dense: values are folded in where they are.
+    InPlace,
+    /// From loop `prefix` on, `vars` of the result's variables arrive out of order at a compressed level.
+    Workspace {
+        /// Loops around the workspace.
+        prefix: usize,
+        /// Variables that it ranges over.
+        vars: usize,
+    },
+}
+
+/// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
+pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[Index]) -> Assembly {
+    let format = &program.tensors[place.0].format;
+    let levels: Vec<Index> = format.order.iter().map(|&m| vars[m]).collect();
+    let mut next = 0;
+    for (prefix, v) in order.iter().enumerate() {
+        if next == levels.len() {
+            return Assembly::Append;
+        }
+        if levels[next] == *v {
+            next += 1;
+        } else if format.levels[next..].iter().all(|k| *k == LevelKind::Dense) {
+            return Assembly::InPlace;
+        } else {
+            return Assembly::Workspace { prefix, vars: levels.len() - next };
+        }
+    }
+    Assembly::Append
+}

@@ -1,0 +1,115 @@
+//! The domain that runs: coordinates are integers, arrays are slices, nothing allocates.
+
+use super::domain::{Arith, Compare, Domain, State};
+use crate::loops::BufferId;
+
+/// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
+/// recorded in `fault` instead of happening, so that a law can say "none".
+#[derive(Clone, Debug)]
+pub struct Concrete<'a> {
+    arrays: &'a [&'a [i64]],
+    vars: [i64; 32],
+    used: usize,
+    fuel: u32,
+    fault: Option<&'static str>,
+}
+
+impl<'a> Concrete<'a> {
+    /// A domain over these arrays whose loops may turn `fuel` times in all.
+    pub fn new(arrays: &'a [&'a [i64]], fuel: u32) -> Concrete<'a> {
+        Concrete { arrays, vars: [0; 32], used: 0, fuel, fault: None }
+    }
+
+    /// What went wrong, if anything did.
+    pub fn fault(&self) -> Option<&'static str> {
+        self.fault
+    }
+
+    fn burn(&mut self) -> bool {
+        if self.fuel == 0 {
+            self.fault = Some("a loop does not end");
+        } else {
+            self.fuel -= 1;
+        }
+        self.fault.is_none()
+    }
+}
+
+impl Domain for Concrete<'_> {
+    type I = i64;
+    type B = bool;
+
+    fn int(&mut self, c: i64) -> i64 {
+        c
+    }
+    fn state(&mut self, _: &str, init: i64) -> State {
+        assert!(self.used < self.vars.len(), "an iterator of more than {} variables", self.vars.len());
+        self.vars[self.used] = init;
+        self.used += 1;
+        State(self.used as u32 - 1)
+    }
+    fn get(&mut self, s: State) -> i64 {
+        self.vars[s.0 as usize]
+    }
+    fn set(&mut self, s: State, x: i64) {
+        self.vars[s.0 as usize] = x;
+    }
+    fn snapshot(&mut self, _: &str, x: i64) -> i64 {
+        x
+    }
+    fn load(&mut self, array: BufferId, &i: &i64) -> i64 {
+        match usize::try_from(i).ok().and_then(|i| self.arrays[array.0 as usize].get(i)) {
+            Some(&x) => x,
+            None => {
+                self.fault = Some("a load out of bounds");
+                0
+            }
+        }
+    }
+    fn arith(&mut self, op: Arith, &a: &i64, &b: &i64) -> i64 {
+        match op {
+            Arith::Add => a.wrapping_add(b),
+            Arith::Sub => a.wrapping_sub(b),
+            Arith::Mul => a.wrapping_mul(b),
+            Arith::Div => a.div_euclid(b.max(1)),
+            Arith::Min => a.min(b),
+        }
+    }
+    fn compare(&mut self, op: Compare, a: &i64, b: &i64) -> bool {
+        match op {
+            Compare::Lt => a < b,
+            Compare::Le => a <= b,
+            Compare::Eq => a == b,
+        }
+    }
+    fn snapshot_bool(&mut self, _: &str, b: bool) -> bool {
+        b
+    }
+    fn and(&mut self, a: bool, b: &dyn Fn(&mut Self) -> bool) -> bool {
+        a && b(self)
+    }
+    fn or(&mut self, a: bool, b: bool) -> bool {
+        a || b
+    }
+    fn to_int(&mut self, &b: &bool) -> i64 {
+        b as i64
+    }
+    fn select(&mut self, &c: &bool, t: &dyn Fn(&mut Self) -> i64, e: i64) -> i64 {
+        if c { t(self) } else { e }
+    }
+    fn branch(&mut self, c: bool, t: &mut dyn FnMut(&mut Self), e: &mut dyn FnMut(&mut Self)) {
+        if c { t(self) } else { e(self) }
+    }
+    fn repeat(&mut self, c: &dyn Fn(&mut Self) -> bool, body: &mut dyn FnMut(&mut Self)) {
+        while c(self) && self.burn() {
+            body(self);
+        }
+    }
+    fn count(&mut self, _: &str, lo: i64, hi: i64, body: &mut dyn FnMut(&mut Self, i64)) {
+        let mut i = lo;
+        while i < hi && self.burn() {
+            body(self, i);
+            i += 1;
+        }
+    }
+}

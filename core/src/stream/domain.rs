@@ -1,0 +1,79 @@
+//! What an iterator may do: the operations that running and emitting have in common.
+
+use crate::loops::BufferId;
+
+/// A variable that belongs to an iterator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct State(pub u32);
+
+/// Arithmetic on coordinates and positions. None overflows on well-formed tensors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Arith {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Min,
+}
+
+/// Comparisons of coordinates and positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Compare {
+    Lt,
+    Le,
+    Eq,
+}
+
+/// Where iterators live. `I` is a coordinate or position, `B` a truth value.
+///
+/// In `Concrete` a read is a snapshot; in `Symbolic` it is an expression that is evaluated where it is used. The two
+/// agree because `Symbolic` refuses an expression that reads a variable which has been set since
+/// ([`Domain::snapshot`] is the way to keep a value).
+pub trait Domain: Sized {
+    /// A coordinate or position.
+    type I: Clone;
+    /// A truth value.
+    type B: Clone;
+
+    /// A constant.
+    fn int(&mut self, c: i64) -> Self::I;
+    /// A new variable with its first value.
+    fn state(&mut self, name: &str, init: Self::I) -> State;
+    /// Its value.
+    fn get(&mut self, s: State) -> Self::I;
+    /// Sets it.
+    fn set(&mut self, s: State, x: Self::I);
+    /// A value that stays what it is now.
+    fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
+    /// An element of an array of positions or coordinates.
+    fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
+    /// Arithmetic.
+    fn arith(&mut self, op: Arith, a: &Self::I, b: &Self::I) -> Self::I;
+    /// Comparison.
+    fn compare(&mut self, op: Compare, a: &Self::I, b: &Self::I) -> Self::B;
+    /// Keeps a truth value as it is now.
+    fn snapshot_bool(&mut self, name: &str, b: Self::B) -> Self::B;
+    /// Both; the second is evaluated only if the first holds, and has no effects.
+    fn and(&mut self, a: Self::B, b: &dyn Fn(&mut Self) -> Self::B) -> Self::B;
+    /// Either.
+    fn or(&mut self, a: Self::B, b: Self::B) -> Self::B;
+    /// 1 or 0.
+    fn to_int(&mut self, b: &Self::B) -> Self::I;
+    /// `t` where `c` holds, else `e`; `t` is evaluated only where it is needed, and has no effects.
+    fn select(&mut self, c: &Self::B, t: &dyn Fn(&mut Self) -> Self::I, e: Self::I) -> Self::I;
+    /// A conditional.
+    fn branch(&mut self, c: Self::B, t: &mut dyn FnMut(&mut Self), e: &mut dyn FnMut(&mut Self));
+    /// A loop. `Symbolic` calls condition and body once.
+    fn repeat(&mut self, c: &dyn Fn(&mut Self) -> Self::B, body: &mut dyn FnMut(&mut Self));
+    /// A counted loop, ascending. `Symbolic` calls the body once.
+    fn count(&mut self, name: &str, lo: Self::I, hi: Self::I, body: &mut dyn FnMut(&mut Self, Self::I));
+
+    /// `s := s + x`
+    fn advance(&mut self, s: State, x: Self::I) {
+        let old = self.get(s);
+        let new = self.arith(Arith::Add, &old, &x);
+        self.set(s, new);
+    }
+}

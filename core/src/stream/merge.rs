@@ -1,0 +1,201 @@
+//! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
+//!
+//! * [`intersect`]: one equality test, advances without branches.
+//! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
+//! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
+//!
+//! Measured on the loops they emit (prototype, `docs/architecture.md`): branch-free advances win for intersections
+//! and lose for unions of two; from three lists on the wide loop wins and its code is linear in the lists.
+
+use super::domain::{Arith, Compare, Domain};
+use super::list::List;
+
+/// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
+pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
+    d.repeat(&|d| all_valid(d, lists), &mut |d| {
+        let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
+        let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();
+        let here = equal.into_iter().reduce(|a, b| d.and(a, &|_| b.clone())).expect("two lists or more");
+        d.branch(here, &mut |d| body(d, &at[0]), &mut |_| {});
+        // A list moves on unless it is ahead of another: it is at or behind the least of the others.
+        let moves: Vec<D::B> = (0..lists.len())
+            .map(|m| {
+                let others = (0..lists.len()).filter(|&o| o != m).map(|o| at[o].clone());
+                let least = others.reduce(|a, b| d.arith(Arith::Min, &a, &b)).expect("two lists or more");
+                d.compare(Compare::Le, &at[m], &least)
+            })
+            .collect();
+        for (list, moves) in lists.iter().zip(&moves) {
+            list.next_if(d, moves);
+        }
+    });
+}
+
+/// Which of two lists have an entry at a coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Side {
+    Both,
+    First,
+    Second,
+}
+
+/// Every coordinate at which one of two lists has an entry, until either is exhausted. An arm that `skip` names only
+/// advances.
+pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mut dyn FnMut(&mut D, Side, &D::I)) {
+    d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
+        let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
+        let equal = d.compare(Compare::Eq, &ia, &ib);
+        // Each arm is emitted once, but the closures of nested branches cannot share `body`: a cell lends it in turn.
+        let body = std::cell::RefCell::new(&mut *body);
+        d.branch(
+            equal,
+            &mut |d| {
+                (body.borrow_mut())(d, Side::Both, &ia);
+                a.next(d);
+                b.next(d);
+            },
+            &mut |d| {
+                let first = d.compare(Compare::Lt, &ia, &ib);
+                d.branch(
+                    first,
+                    &mut |d| {
+                        (body.borrow_mut())(d, Side::First, &ia);
+                        a.next(d);
+                    },
+                    &mut |d| {
+                        (body.borrow_mut())(d, Side::Second, &ib);
+                        b.next(d);
+                    },
+                );
+            },
+        );
+    });
+}
+
+/// One loop over any number of lists, while `live(valid of each list)` holds: `body(coordinate, present of each list)`
+/// at every coordinate at which one of them has an entry.
+pub fn wide<D: Domain>(
+    d: &mut D,
+    lists: &[&List<D::I>],
+    live: &impl Fn(&mut D, &[D::B]) -> D::B,
+    body: &mut impl FnMut(&mut D, &D::I, &[D::B]),
+) {
+    let valid = |d: &mut D| {
+        let valid: Vec<D::B> = lists.iter().map(|l| l.valid(d)).collect();
+        live(d, &valid)
+    };
+    d.repeat(&valid, &mut |d| {
+        let at: Vec<D::I> = lists
+            .iter()
+            .map(|l| {
+                let far = d.int(i64::MAX);
+                let i = l.index_or(d, far);
+                d.snapshot("at", i)
+            })
+            .collect();
+        let least = at.iter().cloned().reduce(|a, b| d.arith(Arith::Min, &a, &b)).expect("a list or more");
+        let least = d.snapshot("least", least);
+        let present: Vec<D::B> = at
+            .iter()
+            .map(|x| {
+                let here = d.compare(Compare::Eq, x, &least);
+                d.snapshot_bool("here", here)
+            })
+            .collect();
+        body(d, &least, &present);
+        for (list, here) in lists.iter().zip(&present) {
+            list.next_if(d, here);
+        }
+    });
+}
+
+fn snapshot_index<D: Domain>(d: &mut D, list: &List<D::I>) -> D::I {
+    let i = list.index(d);
+    d.snapshot("at", i)
+}
+
+fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
+    let (first, rest) = lists.split_first().expect("a list or more");
+    let mut all = first.valid(d);
+    for list in rest {
+        all = d.and(all, &|d| list.valid(d));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::BufferId;
+    use crate::stream::Concrete;
+
+    const EXTENT: u32 = 5;
+
+    fn list(set: u32) -> Vec<i64> {
+        (0..EXTENT as i64).filter(|i| set >> i & 1 == 1).collect()
+    }
+
+    /// Runs `f` on the lists of these sets and returns the coordinates that it came to, with who was present.
+    fn run(sets: &[u32], f: impl Fn(&mut Concrete, &[List<i64>], &mut Vec<(i64, u32)>)) -> Vec<(i64, u32)> {
+        let lists: Vec<Vec<i64>> = sets.iter().map(|s| list(*s)).collect();
+        let arrays: Vec<&[i64]> = lists.iter().map(|l| &l[..]).collect();
+        let mut d = Concrete::new(&arrays, 200);
+        let opened: Vec<List<i64>> =
+            (0..arrays.len()).map(|n| List::open(&mut d, "p", BufferId(n as u32), 0, arrays[n].len() as i64)).collect();
+        let mut seen = Vec::new();
+        f(&mut d, &opened, &mut seen);
+        assert_eq!(d.fault(), None, "{sets:?}");
+        seen
+    }
+
+    fn expected(sets: &[u32], keep: impl Fn(u32) -> bool) -> Vec<(i64, u32)> {
+        let present = |i: u32| sets.iter().enumerate().map(|(n, s)| (s >> i & 1) << n).sum::<u32>();
+        (0..EXTENT).map(|i| (i as i64, present(i))).filter(|(_, p)| *p != 0 && keep(*p)).collect()
+    }
+
+    /// All pairs of lists over five coordinates: the intersection, and the union with its two tails.
+    #[test]
+    fn two_lists() {
+        for (a, b) in (0..1 << EXTENT).flat_map(|a| (0..1 << EXTENT).map(move |b| (a, b))) {
+            let both = run(&[a, b], |d, l, seen| {
+                intersect(d, &[&l[0], &l[1]], &mut |_, at| seen.push((*at, 3)));
+            });
+            assert_eq!(both, expected(&[a, b], |p| p == 3));
+            let either = run(&[a, b], |d, l, seen| {
+                unite_two(d, &l[0], &l[1], &mut |_, side, at| {
+                    seen.push((*at, [3, 1, 2][side as usize]));
+                });
+                for (n, tail) in l.iter().enumerate() {
+                    tail.each(d, "p", &mut |d, p| {
+                        let at = tail.coordinate(d, &p);
+                        seen.push((at, 1 << n));
+                    });
+                }
+            });
+            assert_eq!(either, expected(&[a, b], |_| true));
+        }
+    }
+
+    /// All triples of lists over four coordinates: intersections, and the wide loop for `a ∩ (b ∪ c)`.
+    #[test]
+    fn three_lists() {
+        for n in 0..1u32 << 12 {
+            let sets = [n & 15, n >> 4 & 15, n >> 8];
+            let all = run(&sets, |d, l, seen| {
+                intersect(d, &[&l[0], &l[1], &l[2]], &mut |_, at| seen.push((*at, 7)));
+            });
+            assert_eq!(all, expected(&sets, |p| p == 7));
+            let some = run(&sets, |d, l, seen| {
+                let live = |_: &mut Concrete, v: &[bool]| v[0] && (v[1] || v[2]);
+                wide(d, &[&l[0], &l[1], &l[2]], &live, &mut |_, at, here| {
+                    let present = here.iter().enumerate().map(|(n, h)| (*h as u32) << n).sum();
+                    seen.push((*at, present));
+                });
+            });
+            let wanted = |p: u32| p & 1 != 0 && p & 6 != 0;
+            let kept: Vec<_> = some.into_iter().filter(|(_, p)| wanted(*p)).collect();
+            assert_eq!(kept, expected(&sets, wanted));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The domain that emits: coordinates are expressions of the loop language, effects are statements.
+//!
+//! Invariant (*no stale reads*): an expression is evaluated where it is placed, so one that reads a variable must not
+//! be placed after that variable was set again, nor in a loop that sets it if it was read before the loop. Every term
+//! carries the variables it reads with their versions; placing a stale one is a defect of the compiler, found at once.
+
+use super::domain::{Arith, Compare, Domain, State};
+use crate::algebra::{Op, Type, Value, apply};
+use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Stmt, Var};
+use std::collections::{HashMap, HashSet};
+
+/// An expression and the mutable variables that it reads, each with its version.
+#[derive(Clone, Debug)]
+pub struct Term {
+    expr: Expr,
+    reads: Vec<Read>,
+}
+
+/// A variable that was read: in which version, and how many loops had been begun by then.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    var: Var,
+    version: u64,
+    loops: u64,
+}
+
+impl Term {
+    /// An expression that reads no variable which is ever set twice.
+    pub fn fixed(expr: Expr) -> Term {
+        Term { expr, reads: Vec::new() }
+    }
+
+    fn join(op: Op, parts: &[&Term]) -> Term {
+        let reads = parts.iter().flat_map(|t| t.reads.iter().copied()).collect();
+        Term { expr: Expr::Op(op, parts.iter().map(|t| t.expr.clone()).collect()), reads }
+    }
+}
+
+#[derive(Debug)]
+struct Turn {
+    /// How many loops had been begun, with this one.
+    number: u64,
+    read_before: HashSet<Var>,
+    set: HashSet<Var>,
+}
+
+/// Emits loops.
+#[derive(Debug, Default)]
+pub struct Symbolic {
+    /// Variables so far.
+    pub vars: Vec<(String, Type)>,
+    /// Buffers so far.
+    pub buffers: Vec<Buffer>,
+    body: Vec<Stmt>,
+    names: HashMap<String, u32>,
+    version: HashMap<Var, u64>,
+    clock: u64,
+    loops: u64,
+    turns: Vec<Turn>,
+}
+
+impl Symbolic {
+    /// A variable with a name of its own that begins with `name`.
+    pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
+        let name = self.unique(name);
+        self.vars.push((name, ty));
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// A buffer with a name of its own that begins with `name`.
+    pub fn buffer(&mut self, name: &str, ty: Type, role: Role) -> BufferId {
+        let name = self.unique(name);
+        self.buffers.push(Buffer { name, ty, role });
+        BufferId(self.buffers.len() as u32 - 1)
+    }
+
+    fn unique(&mut self, name: &str) -> String {
+        let mut n = self.names.get(name).copied().unwrap_or(0);
+        loop {
+            n += 1;
+            let candidate = if n == 1 { name.to_string() } else { format!("{name}_{n}") };
+            if n == 1 || !self.names.contains_key(&candidate) {
+                self.names.insert(name.to_string(), n);
+                self.names.entry(candidate.clone()).or_insert(1);
+                return candidate;
+            }
+        }
+    }
+
+    /// The expression, for placing it here.
+    pub fn place(&mut self, term: &Term) -> Expr {
+        for read in &term.reads {
+            let now = self.version.get(&read.var).copied().unwrap_or(0);
+            debug_assert_eq!(now, read.version, "a stale read of {}", self.vars[read.var.0 as usize].0);
+            for turn in self.turns.iter_mut().filter(|turn| read.loops < turn.number) {
+                turn.read_before.insert(read.var);
+            }
+        }
+        term.expr.clone()
+    }
+
+    /// A statement.
+    pub fn emit(&mut self, stmt: Stmt) {
+        self.body.push(stmt);
+    }
+
+    /// A call of a runtime entry point.
+    pub fn call(&mut self, entry: Entry) {
+        self.emit(Stmt::Call(entry));
+    }
+
+    /// Sets a variable.
+    pub fn assign(&mut self, v: Var, value: Expr) {
+        self.emit(Stmt::Set(v, value));
+        self.clock += 1;
+        self.version.insert(v, self.clock);
+        for turn in &mut self.turns {
+            turn.set.insert(v);
+        }
+    }
+
+    /// A variable's value, to be placed before it is set again.
+    pub fn read(&mut self, v: Var) -> Term {
+        let version = self.version.get(&v).copied().unwrap_or(0);
+        Term { expr: Expr::Var(v), reads: vec![Read { var: v, version, loops: self.loops }] }
+    }
+
+    /// An immutable variable of the expression's value.
+    pub fn define(&mut self, name: &str, ty: Type, value: Expr) -> Expr {
+        if matches!(value, Expr::Const(_)) {
+            return value;
+        }
+        let v = self.fresh(name, ty);
+        self.emit(Stmt::Let(v, value));
+        Expr::Var(v)
+    }
+
+    /// What `f` emits, as a block.
+    pub fn block(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
+        let outer = std::mem::take(&mut self.body);
+        f(self);
+        std::mem::replace(&mut self.body, outer)
+    }
+
+    /// A loop's block: stale reads across turns are caught.
+    fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
+        self.loops += 1;
+        self.turns.push(Turn { number: self.loops, read_before: HashSet::new(), set: HashSet::new() });
+        let block = self.block(f);
+        let turn = self.turns.pop().expect("pushed above");
+        debug_assert!(
+            turn.read_before.is_disjoint(&turn.set),
+            "a read from before a loop that sets {:?}",
+            turn.read_before.intersection(&turn.set).map(|v| &self.vars[v.0 as usize].0).collect::<Vec<_>>()
+        );
+        block
+    }
+
+    /// A conditional; one with two empty blocks is left out.
+    pub fn when(&mut self, c: Expr, t: impl FnOnce(&mut Symbolic), e: impl FnOnce(&mut Symbolic)) {
+        let (t, e) = (self.block(t), self.block(e));
+        match (t.is_empty(), e.is_empty()) {
+            (true, true) => {}
+            (true, false) => self.emit(Stmt::If(Expr::Op(Op::Not, vec![c]), e, t)),
+            _ => self.emit(Stmt::If(c, t, e)),
+        }
+    }
+
+    /// A counted loop over plain expressions; an empty one is left out.
+    pub fn each(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
+        let var = self.fresh(name, Type::I64);
+        let body = self.turn(|d| body(d, Expr::Var(var)));
+        if !body.is_empty() {
+            self.emit(Stmt::For { var, lo, hi, how: How::Serial, body });
+        }
+    }
+
+    /// A loop while `c`, as plain expressions.
+    pub fn during(&mut self, c: Expr, body: impl FnOnce(&mut Symbolic)) {
+        let body = self.turn(body);
+        self.emit(Stmt::While(c, body));
+    }
+
+    /// All that was emitted.
+    pub fn finish(self) -> (Vec<(String, Type)>, Vec<Buffer>, Vec<Stmt>) {
+        (self.vars, self.buffers, self.body)
+    }
+
+    /// Number of statements in the block that is being emitted.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Whether the block that is being emitted has no statement.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// The element type of a buffer.
+    pub fn element(&self, b: BufferId) -> Type {
+        self.buffers[b.0 as usize].ty
+    }
+
+    /// An element of an index buffer as an `i64`.
+    pub fn index(&self, array: BufferId, i: Expr) -> Expr {
+        let load = Expr::Load(array, Box::new(i));
+        if self.element(array) == Type::I64 { load } else { Expr::Op(Op::Convert(Type::I64), vec![load]) }
+    }
+}
+
+impl Domain for Symbolic {
+    type I = Term;
+    type B = Term;
+
+    fn int(&mut self, c: i64) -> Term {
+        Term::fixed(Expr::Const(Value::i64(c)))
+    }
+    fn state(&mut self, name: &str, init: Term) -> State {
+        let v = self.fresh(name, Type::I64);
+        let init = self.place(&init);
+        self.assign(v, init);
+        State(v.0)
+    }
+    fn get(&mut self, s: State) -> Term {
+        self.read(Var(s.0))
+    }
+    fn set(&mut self, s: State, x: Term) {
+        let x = self.place(&x);
+        self.assign(Var(s.0), x);
+    }
+    fn snapshot(&mut self, name: &str, x: Term) -> Term {
+        let x = self.place(&x);
+        Term::fixed(self.define(name, Type::I64, x))
+    }
+    fn load(&mut self, array: BufferId, i: &Term) -> Term {
+        Term { expr: self.index(array, i.expr.clone()), reads: i.reads.clone() }
+    }
+    fn arith(&mut self, op: Arith, a: &Term, b: &Term) -> Term {
+        let op = match op {
+            Arith::Add => Op::Add,
+            Arith::Sub => Op::Sub,
+            Arith::Mul => Op::Mul,
+            Arith::Div => Op::FloorDiv,
+            Arith::Min => Op::Min,
+        };
+        let joined = Term::join(op, &[a, b]);
+        match (&a.expr, &b.expr) {
+            (Expr::Const(x), Expr::Const(y)) => match apply(op, &[*x, *y]) {
+                Some(v) => Term::fixed(Expr::Const(v)),
+                None => joined,
+            },
+            _ => joined,
+        }
+    }
+    fn compare(&mut self, op: Compare, a: &Term, b: &Term) -> Term {
+        let op = match op {
+            Compare::Lt => Op::Lt,
+            Compare::Le => Op::Le,
+            Compare::Eq => Op::Eq,
+        };
+        Term::join(op, &[a, b])
+    }
+    fn snapshot_bool(&mut self, name: &str, b: Term) -> Term {
+        let b = self.place(&b);
+        Term::fixed(self.define(name, Type::Bool, b))
+    }
+    fn and(&mut self, a: Term, b: &dyn Fn(&mut Self) -> Term) -> Term {
+        let b = self.pure(b);
+        Term::join(Op::AndAlso, &[&a, &b])
+    }
+    fn or(&mut self, a: Term, b: Term) -> Term {
+        Term::join(Op::OrElse, &[&a, &b])
+    }
+    fn to_int(&mut self, b: &Term) -> Term {
+        Term::join(Op::Convert(Type::I64), &[b])
+    }
+    fn select(&mut self, c: &Term, t: &dyn Fn(&mut Self) -> Term, e: Term) -> Term {
+        let t = self.pure(t);
+        Term::join(Op::Select, &[c, &t, &e])
+    }
+    fn branch(&mut self, c: Term, t: &mut dyn FnMut(&mut Self), e: &mut dyn FnMut(&mut Self)) {
+        let c = self.place(&c);
+        self.when(c, |d| t(d), |d| e(d));
+    }
+    fn repeat(&mut self, c: &dyn Fn(&mut Self) -> Term, body: &mut dyn FnMut(&mut Self)) {
+        // The condition is evaluated anew at every turn, so it is read inside.
+        let mut condition = None;
+        let body = self.turn(|d| {
+            let c = d.pure(c);
+            condition = Some(d.place(&Term::fixed(c.expr)));
+            body(d);
+        });
+        self.emit(Stmt::While(condition.expect("set above"), body));
+    }
+    fn count(&mut self, name: &str, lo: Term, hi: Term, body: &mut dyn FnMut(&mut Self, Term)) {
+        let (lo, hi) = (self.place(&lo), self.place(&hi));
+        self.each(name, lo, hi, |d, i| body(d, Term::fixed(i)));
+    }
+}
+
+impl Symbolic {
+    /// A term whose making has no effects.
+    fn pure(&mut self, f: &dyn Fn(&mut Self) -> Term) -> Term {
+        let before = self.body.len();
+        let term = f(self);
+        debug_assert_eq!(before, self.body.len(), "a condition has effects");
+        term
+    }
+}

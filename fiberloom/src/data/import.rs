@@ -1,0 +1,144 @@
+//! From what a file holds to a tensor as declared.
+//!
+//! Invariants of the result: it passes [`Tensor::check`], its type, rank and fill value are the declared ones, each of
+//! its values is equal to the file's as a number, and its format is [`stored_format`] of the declared one.
+
+use super::{Cause, Declared, Fault, Options, Place};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
+
+/// What a file holds.
+pub(super) enum Contents {
+    /// A value at every coordinate.
+    Dense {
+        /// Extent of each mode.
+        extents: Vec<u64>,
+        /// Whether the first mode's coordinate runs fastest, not the last one's.
+        first_fastest: bool,
+        /// The values.
+        values: Array<'static>,
+    },
+    /// Some coordinates' values, in any order.
+    Sparse {
+        /// Extent of each mode.
+        extents: Vec<u64>,
+        /// The values with their coordinates.
+        entries: Entries<'static>,
+    },
+}
+
+/// The tensor of these contents, whose values are of the declared type. `place` says where in the file element `e` is.
+pub(super) fn import(
+    contents: Contents,
+    declared: &Declared,
+    options: &Options,
+    place: &dyn Fn(usize) -> Place,
+) -> Result<Tensor<'static>, Fault> {
+    let how = Assembly { duplicates: options.duplicates, limit: options.limit, ..Assembly::default() };
+    let format = stored_format(declared.format);
+    let tensor = match contents {
+        Contents::Sparse { extents, entries } => entries.assemble(&extents, &format, declared.fill, &how),
+        Contents::Dense { extents, first_fastest, values } => {
+            dense(extents, first_fastest, values, declared.fill).and_then(|t| t.convert(&format, &how))
+        }
+    };
+    let tensor = tensor.map_err(|error| fault(error, place))?;
+    debug_assert_eq!(tensor.check(), Ok(()));
+    within_structure(&tensor, declared.format)?;
+    Ok(tensor)
+}
+
+fn dense(
+    extents: Vec<u64>,
+    first_fastest: bool,
+    values: Array<'static>,
+    fill: Value,
+) -> Result<Tensor<'static>, Error> {
+    let rank = extents.len();
+    let mut format = Format::dense(rank);
+    if first_fastest {
+        format.order.reverse();
+    }
+    let tensor = Tensor { extents, format, levels: vec![Level::Dense; rank], values, fill };
+    tensor.check()?;
+    Ok(tensor)
+}
+
+fn fault(error: Error, place: &dyn Fn(usize) -> Place) -> Fault {
+    match error {
+        Error::Malformed(m) if m.level.is_none() => Fault::new(place(m.position), m.what),
+        Error::Memory { .. } => Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) },
+        error => Fault::new(Place::Whole, error.to_string()),
+    }
+}
+
+/// How a tensor of this format is stored until every kind of level has arrays of its own: what is neither dense nor
+/// compressed is stored compressed, which holds the same function.
+pub fn stored_format(format: &Format) -> Format {
+    let stored = |kind: &LevelKind| match kind {
+        LevelKind::Dense => LevelKind::Dense,
+        _ => LevelKind::Compressed,
+    };
+    Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }
+}
+
+/// Whether a matrix in a triangular or symmetric format holds what that format can say. A file holds the whole matrix.
+fn within_structure(tensor: &Tensor, format: &Format) -> Result<(), Fault> {
+    let inner = format.levels.last();
+    if tensor.extents.len() != 2 || !matches!(inner, Some(LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)) {
+        return Ok(());
+    }
+    let (outer, inner_mode) = (format.order[0], format.order[1]);
+    let values: std::collections::HashMap<Vec<i64>, Value> = match inner {
+        Some(LevelKind::Symmetric) => tensor.entries().collect(),
+        _ => Default::default(),
+    };
+    for (at, value) in tensor.entries().filter(|(_, v)| *v != tensor.fill) {
+        let wrong = match inner {
+            Some(LevelKind::Lower) => at[inner_mode] > at[outer],
+            Some(LevelKind::Upper) => at[inner_mode] < at[outer],
+            _ => values.get(&vec![at[1], at[0]]).unwrap_or(&tensor.fill) != &value,
+        };
+        if wrong {
+            let what = format!("the value {value} at ({}, {}) does not fit the format {format}", at[0], at[1]);
+            return Err(Fault::new(Place::Whole, what));
+        }
+    }
+    Ok(())
+}
+
+/// The value of type `ty` that is the same number, if there is one; NaN is one of both float types, and `bool`'s
+/// numbers are 0 and 1.
+pub fn exact(value: Value, ty: Type) -> Option<Value> {
+    let x = value.as_f64();
+    match (value.as_i128(), ty.range()) {
+        _ if value.ty() == ty => Some(value),
+        (Some(i), Some((least, most))) => (least..=most).contains(&i).then(|| Value::from_i128(ty, i)),
+        (Some(i), None) => Some(Value::from_i128(ty, i)).filter(|v| v.as_f64() as i128 == i),
+        (None, Some((least, most))) => {
+            let within = x.fract() == 0.0 && x.abs() < 1e30 && (least..=most).contains(&(x as i128));
+            within.then(|| Value::from_i128(ty, x as i128))
+        }
+        (None, None) => Some(Value::from_f64(ty, x)).filter(|v| v.as_f64() == x || x.is_nan()),
+    }
+}
+
+/// The values as numbers of type `ty`; refused at the first that is not exact.
+pub(super) fn cast(values: Array<'static>, ty: Type) -> Result<Array<'static>, Fault> {
+    if values.ty() == ty {
+        return Ok(values);
+    }
+    let mut out = Vec::with_capacity(values.len());
+    for (e, value) in values.iter().enumerate() {
+        match exact(value, ty) {
+            Some(v) => out.push(v),
+            None => return Err(Fault::new(Place::Element(e), inexact(&format!("{value}"), ty))),
+        }
+    }
+    Ok(Array::from_values(ty, out))
+}
+
+/// The message for a number that a type does not hold.
+pub(super) fn inexact(number: &str, ty: Type) -> String {
+    format!("{number} is not exactly a value of type {ty}, which the program declares")
+}
