@@ -9,12 +9,13 @@
 //! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other; every
 //! result has passed it too. If a result outgrows 32-bit positions the kernel is compiled for 64 bits and run again.
 
-use crate::cache::{self, Code};
+use crate::cache::{self, Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
-use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Array, Level, Tensor};
-use fiberloom_core::loops::{self, Bound, Failure};
+use fiberloom_core::algebra::{Mode, Type};
+use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
+use fiberloom_core::loops::{self, Failure};
+use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, Role, TensorId};
 use fiberloom_core::shape::{self, Extents};
 use fiberloom_core::{Options as Lowering, Widths};
@@ -123,51 +124,43 @@ impl Kernel {
     /// Checks the operands, by name, and runs.
     ///
     /// # Errors
-    /// Operands that are missing, malformed, or not as declared; and see [`Call::run`].
+    /// As of [`Kernel::bind`] and [`Call::run`].
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Outcome, Error> {
         self.bind(operands)?.run()
     }
 
-    /// Checks the operands, by name, and makes the code for them: a call that can be run many times. Operands are
-    /// borrowed, not copied.
+    /// Checks the operands, by name: a call that can be run many times. Operands are borrowed, not copied.
     ///
     /// # Errors
     /// Operands that are missing, malformed, or not as declared.
     pub fn bind<'a>(&self, operands: &[(&str, &'a Tensor<'a>)]) -> Result<Call<'a>, Error> {
-        let operands = self.named(operands)?;
+        self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+        let id = |name: &str| self.program.tensor(name).expect("complete").0;
+        let operands: BTreeMap<TensorId, &Tensor> = operands.iter().map(|(name, t)| (id(name), *t)).collect();
         for (id, tensor) in &operands {
             self.fits(*id, tensor)?;
         }
         let extents = self.extents(&operands)?;
-        let mut call = Call { kernel: self.clone(), operands, extents, made: Widths::NARROW, compiled: None };
-        call.compile()?;
-        Ok(call)
+        Ok(Call { kernel: self.clone(), operands, extents, made: Widths::NARROW, code: None })
     }
 
-    /// Operands by the program's tensors; complete, each once.
-    fn named<'a>(&self, given: &[(&str, &'a Tensor<'a>)]) -> Result<BTreeMap<TensorId, &'a Tensor<'a>>, Error> {
-        let mut operands = BTreeMap::new();
-        for (name, tensor) in given {
-            let unknown = || Error::Call(format!("the program has no tensor `{name}`"));
-            let (id, _) = self.program.tensor(name).ok_or_else(unknown)?;
-            if operands.insert(id, *tensor).is_some() {
+    /// Whether operands of these names are what the program reads: no data are needed to know.
+    ///
+    /// # Errors
+    /// Names that the program does not have or that are given twice, and operands that are missing.
+    pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
+        let mut given = Vec::new();
+        for name in names {
+            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }
+            given.push(id);
         }
-        let missing = self.missing(&|id| operands.contains_key(&id));
-        if missing.is_empty() { Ok(operands) } else { Err(self.program.refused(missing)) }
-    }
-
-    /// A message for each operand that the program reads and that is not given.
-    pub(crate) fn missing(&self, given: &dyn Fn(TensorId) -> bool) -> Vec<fiberloom_core::notation::Diagnostic> {
-        let tensors = &self.program.typed().tensors;
-        let inputs = tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Input);
-        let missing = inputs.filter(|(id, _)| !given(TensorId(*id as u32)));
-        let message = |t: &typed::Tensor| {
-            let what = format!("no data are given for tensor `{}`, which the program reads", t.name);
-            fiberloom_core::notation::Diagnostic::new(t.span, what).help(format!("on the command line: --in {}=FILE", t.name))
-        };
-        missing.map(|(_, t)| message(t)).collect()
+        let tensors = self.program.typed().tensors.iter().enumerate();
+        let missing = tensors.filter(|(id, t)| t.role == Role::Input && !given.contains(&TensorId(*id as u32)));
+        let missing: Vec<Diagnostic> = missing.map(|(_, t)| no_data(t)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
     }
 
     /// Whether an operand is well-formed and as declared.
@@ -197,28 +190,40 @@ impl Kernel {
     }
 }
 
+fn no_tensor(name: &str) -> String {
+    format!("the program has no tensor `{name}`")
+}
+
+fn no_data(tensor: &typed::Tensor) -> Diagnostic {
+    let what = format!("no data are given for tensor `{}`, which the program reads", tensor.name);
+    Diagnostic::new(tensor.span, what).help(format!("give it: --in {}=FILE", tensor.name))
+}
+
 /// A kernel with its operands: checked, and ready to run.
 pub struct Call<'a> {
     kernel: Kernel,
     operands: BTreeMap<TensorId, &'a Tensor<'a>>,
     extents: Extents,
+    /// Index widths of what the kernel makes.
     made: Widths,
-    compiled: Option<Arc<Code>>,
+    /// Made on demand; none for the reference semantics.
+    code: Option<Arc<Code>>,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Runs the kernel; every call makes its results anew.
     ///
     /// # Errors
     /// A limit on memory, size or steps. A malformed result is a defect, and is reported as one.
     pub fn run(&mut self) -> Result<Outcome, Error> {
+        self.compile()?;
         loop {
             match self.attempt() {
                 Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
-                    self.made = Widths::WIDE;
+                    (self.made, self.code) = (Widths::WIDE, None);
                     self.compile()?;
                 }
-                Err(stop) => return Err(stop.error()),
+                Err(stop) => return Err(stop.into()),
                 Ok(outcome) => {
                     for (name, tensor) in &outcome.results {
                         tensor.check().map_err(|m| Error::Defect(format!("result `{name}` is malformed: {m}")))?;
@@ -228,13 +233,14 @@ impl Call<'_> {
             }
         }
     }
-}
 
-impl<'a> Call<'a> {
-    /// Makes the code for these operands' index widths, or finds it in the cache.
-    fn compile(&mut self) -> Result<(), Error> {
+    /// Makes the code for these operands' index widths, or finds it in the cache. [`Call::run`] does it if need be.
+    ///
+    /// # Errors
+    /// A construct that is not lowered.
+    pub fn compile(&mut self) -> Result<(), Error> {
         let Options { engine, mode, .. } = self.kernel.options;
-        if engine == Engine::Meaning {
+        if engine == Engine::Meaning || self.code.is_some() {
             return Ok(());
         }
         let typed = self.kernel.program.typed();
@@ -262,12 +268,12 @@ impl<'a> Call<'a> {
         let typed = self.kernel.program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let Options { mode, memory, steps, .. } = self.kernel.options;
+        let Options { mode, memory, .. } = self.kernel.options;
         let begin = Instant::now();
-        let functions = meaning::evaluate(typed, &operands, mode, &limits::meaning(memory, steps));
+        let functions = meaning::evaluate(typed, &operands, mode, &limits(&self.kernel.options));
         let time = begin.elapsed();
         let mut results = BTreeMap::new();
-        for (name, function) in functions.map_err(Stop::Refusal)? {
+        for (name, function) in functions.map_err(|r| refusal(&self.kernel.program, r))? {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
             let format = self.kernel.program.stored_format(id);
             results.insert(name, stored(&function, &format, memory)?);
@@ -281,7 +287,7 @@ impl<'a> Call<'a> {
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
         let operands: Vec<(&str, &Tensor)> = self.operands.iter().map(named).collect();
         let extents = |id: TensorId| self.extents_of(id);
-        let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Stop::Defect)?;
+        let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Error::Defect)?;
         let begin = Instant::now();
         let (buffers, ops) = code.run(&bound, &self.kernel.options)?;
         let time = begin.elapsed();
@@ -293,5 +299,13 @@ impl<'a> Call<'a> {
     fn extents_of(&self, id: TensorId) -> Vec<u64> {
         let sizes = &self.kernel.program.typed().tensors[id.index()].sizes;
         sizes.iter().map(|s| self.extents.sizes[s.index()]).collect()
+    }
+}
+
+/// The index widths of a level's arrays.
+fn widths(level: &Level) -> Widths {
+    match level {
+        Level::Dense => Widths::NARROW,
+        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
     }
 }

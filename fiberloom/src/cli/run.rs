@@ -2,7 +2,7 @@
 
 use super::args::Run;
 use super::print;
-use fiberloom::{Engine, Error, Kernel, Options, Outcome, Program, Tensor, data};
+use fiberloom::{Error, Options, Outcome, Program, Role, Tensor, data};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -31,9 +31,9 @@ pub fn run(args: &Run) -> Result<(), Error> {
     kernel.complete(&args.inputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())?;
     let operands = read(&program, args, memory)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (*name, t)).collect();
-    let checked = kernel.check_operands(&operands)?;
+    let mut call = kernel.bind(&operands)?;
     let begin = Instant::now();
-    let mut call = checked.prepare()?;
+    call.compile()?;
     let compile = lowering + begin.elapsed();
     let mut report = Report { compile, runs: Vec::new(), checked: None };
     let outcome = loop {
@@ -43,7 +43,7 @@ pub fn run(args: &Run) -> Result<(), Error> {
             break outcome;
         }
     };
-    let compared = if args.check { compare(&kernel, &operands, &outcome) } else { Ok(()) };
+    let compared = if args.check { call.agrees(&outcome) } else { Ok(()) };
     report.checked = args.check.then_some(compared.is_ok());
     if !matches!(compared, Ok(()) | Err(Error::Wrong(_))) {
         return compared;
@@ -78,7 +78,7 @@ fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a st
 
 fn result_named(program: &Program, name: &str) -> Result<(), Error> {
     match program.tensor(name) {
-        Some((_, t)) if t.role == fiberloom::Role::Result => Ok(()),
+        Some((_, t)) if t.role == Role::Result => Ok(()),
         Some(_) => Err(Error::Call(format!("--out {name}: the program does not define `{name}`, it reads it"))),
         None => Err(Error::Call(format!("--out {name}: the program has no tensor `{name}`"))),
     }
@@ -90,20 +90,10 @@ fn write(args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
     Ok(data::write_all(&targets, memory)?)
 }
 
-/// Compares the results with the reference semantics'.
-fn compare(kernel: &Kernel, operands: &[(&str, &Tensor)], outcome: &Outcome) -> Result<(), Error> {
-    kernel.check_against_meaning(operands, outcome)
-}
-
 /// The bytes that this machine has available; what it does not say is taken to be 8 GiB.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     kib.map_or(8 << 30, |k| k.saturating_mul(1024))
-}
-
-/// The engine's name, for reports.
-pub fn engine(engine: Engine) -> &'static str {
-    engine.name()
 }
