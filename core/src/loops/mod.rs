@@ -17,8 +17,10 @@ mod inline;
 mod ir;
 pub mod lower;
 mod print;
+mod read;
 
 pub use check::{DEPTH, LITERALS, NESTING, accumulates, check, is_name};
 pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};
+pub use read::read;
