@@ -34,7 +34,7 @@ pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     loops::inline(&mut kernel);
-    // The checker of loops runs here once it has landed.
+    loops::check(&kernel).map_err(defect)?;
     Ok(Lowered { concrete, foralls, kernel })
 }
 

@@ -78,8 +78,8 @@ pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mu
 pub fn wide<D: Domain>(
     d: &mut D,
     lists: &[&List<D::I>],
-    live: &dyn Fn(&mut D, &[D::B]) -> D::B,
-    body: &mut dyn FnMut(&mut D, &D::I, &[D::B]),
+    live: &impl Fn(&mut D, &[D::B]) -> D::B,
+    body: &mut impl FnMut(&mut D, &D::I, &[D::B]),
 ) {
     let valid = |d: &mut D| {
         let valid: Vec<D::B> = lists.iter().map(|l| l.valid(d)).collect();
