@@ -34,8 +34,28 @@ pub(crate) type Run = (Vec<Option<Array<'static>>>, Option<Vec<(&'static str, u6
 pub(crate) enum Stop {
     /// The kernel itself says why.
     Failure(Failure),
-    /// The interpreter caught it in the act.
-    Fault(String),
+    /// Something else.
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Error {
+        match stop {
+            Stop::Error(error) => error,
+            Stop::Failure(Failure::Memory) => Error::Stopped("memory, or the limit on it, does not suffice".to_string()),
+            Stop::Failure(Failure::Overflow) => {
+                Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())
+            }
+            Stop::Failure(Failure::Positions) => Error::Stopped("a result has too many entries".to_string()),
+            Stop::Failure(Failure::Steps) => Error::Stopped("the limit on steps is reached".to_string()),
+        }
+    }
 }
 
 /// The code of a program for an engine other than `meaning`.
@@ -79,5 +99,14 @@ impl Code {
             }
             None => interpret(&self.kernel, bound, options),
         }
+    }
+}
+
+/// One call of the interpreter.
+fn interpret(kernel: &Kernel, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+    let limits = machine::Limits { steps: options.steps };
+    match machine::run(kernel, &bound.params, &bound.operands, &limits) {
+        Ok(outcome) => Ok((outcome.buffers, Some(vec![]))),
+        Err(machine::Fault::Failure(f)) => Err(Stop::Failure(f)),
     }
 }

@@ -309,3 +309,16 @@ fn widths(level: &Level) -> Widths {
         Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
     }
 }
+use fiberloom_semantics::meaning;
+
+fn limits(o: &Options) -> meaning::Limits { meaning::Limits { steps: o.steps } }
+
+fn refusal(_: &Program, _: meaning::Refusal) -> Error { Error::Stopped(String::new()) }
+
+/// The function in a format.
+fn stored(function: &meaning::Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
+    let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
+    let entries = Entries::of(function.extents.len(), function.ty, entries);
+    let how = Assembly { limit: memory, ..Assembly::default() };
+    entries.assemble(&function.extents, format, function.fill, &how).map_err(|e| Error::Stopped(e.to_string()))
+}

@@ -5,9 +5,11 @@
 //!                    ▲ formats given in place of the declared ones
 //! ```
 
+use crate::cache::defect;
 use crate::data::{Declared, stored_format};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
+use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, TensorId};
@@ -123,6 +125,32 @@ impl Program {
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {
         lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics))
+    }
+
+    /// The optimized LLVM IR of [`Program::lowered`].
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn llvm_ir(&self, mode: Mode) -> Result<String, Error> {
+        codegen::llvm_ir(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+    }
+
+    /// The assembly of [`Program::lowered`].
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn assembly(&self, mode: Mode) -> Result<String, Error> {
+        codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+    }
+
+    /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it.
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn object(&self, mode: Mode) -> Result<(Vec<u8>, String), Error> {
+        let kernel = self.lowered(mode)?.kernel;
+        let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
+        Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel)))
     }
 
     /// The syntax tree.
