@@ -1,1 +1,150 @@
-//! Placeholder until its first commit.
+//! Loops to machine code through LLVM, and the runtime that the code calls.
+//!
+//! ```text
+//!   Kernel ──emit──▶ LLVM IR ──target──▶ optimized IR ──▶ object ──jit──▶ Compiled ──run──▶ arrays
+//!                                                           └───────────▶ a file, with a C header
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `abi` | the C ABI: buffers, failures' codes, the table of functions that kernels call |
+//! | `emit` | one function of LLVM IR a kernel; what is known of aliasing is said there |
+//! | `target` | the machine, and the passes |
+//! | `jit` | objects to callable code |
+//! | `compiled` | calling |
+//! | `runtime` | memory, sorting, functions of numbers; fenced memory for fuzzing |
+//! | `header` | the C header of an object |
+//!
+//! Invariants: objects in process and ahead of time are made by one path and need no symbol of ours; compiled code never
+//! aborts for want of memory; `unsafe` stands only in modules that say why.
+
+pub mod abi;
+mod compiled;
+mod emit;
+mod header;
+mod jit;
+mod runtime;
+mod target;
+
+pub use compiled::{Compiled, Limits};
+pub use header::{header, symbol};
+
+use fiberloom_core::loops::Kernel;
+use inkwell::builder::BuilderError;
+use inkwell::context::Context;
+use inkwell::targets::FileType;
+use std::fmt;
+use target::Machine;
+
+/// How code is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Options {
+    /// How much work goes into it.
+    pub opt_level: OptLevel,
+    /// For which CPU.
+    pub cpu: Cpu,
+}
+
+/// How much work goes into making code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum OptLevel {
+    /// As little as possible: for fuzzing, where each kernel runs once on little data.
+    None,
+    /// All that makes it faster.
+    #[default]
+    Full,
+}
+
+/// For which CPU code is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Cpu {
+    /// The one on which this runs, with all its features.
+    #[default]
+    Host,
+    /// Any x86-64: for objects that are carried to other machines. Only [`object`], [`assembly`] and [`llvm_ir`] differ by
+    /// more than speed.
+    Baseline,
+}
+
+/// Why no code was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// The kernel is not well-formed: what `loops::check` would have refused.
+    Kernel(String),
+    /// LLVM refused: a defect of this crate, or an installation that lacks something.
+    Llvm(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Kernel(what) => write!(f, "the loops are not well-formed: {what}"),
+            Error::Llvm(what) => write!(f, "LLVM: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<BuilderError> for Error {
+    fn from(e: BuilderError) -> Error {
+        Error::Llvm(e.to_string())
+    }
+}
+
+/// The name of kernels' functions in process, where each has a linker of its own.
+const IN_PROCESS: &str = "fl_kernel";
+
+/// Compiles a kernel into executable memory.
+///
+/// # Errors
+/// [`Error::Kernel`] if it is not well-formed.
+pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
+    let machine = Machine::new(options)?;
+    let context = Context::create();
+    let module = emit::module(&context, kernel, IN_PROCESS, &machine)?;
+    machine.optimize(&module)?;
+    let object =
+        machine.machine.write_to_memory_buffer(&module, FileType::Object).map_err(|e| Error::Llvm(e.to_string()))?;
+    Ok(Compiled::new(kernel, jit::Code::load(&object, IN_PROCESS)?))
+}
+
+/// The kernel as optimized LLVM IR.
+///
+/// # Errors
+/// As for [`compile`].
+pub fn llvm_ir(kernel: &Kernel, options: &Options) -> Result<String, Error> {
+    let machine = Machine::new(options)?;
+    let context = Context::create();
+    let module = emit::module(&context, kernel, &symbol(kernel), &machine)?;
+    machine.optimize(&module)?;
+    Ok(module.print_to_string().to_string())
+}
+
+/// The kernel as assembly of x86-64.
+///
+/// # Errors
+/// As for [`compile`].
+pub fn assembly(kernel: &Kernel, options: &Options) -> Result<String, Error> {
+    let text = write(kernel, options, FileType::Assembly)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The kernel as an object file that exports [`symbol`]; [`header`] declares it.
+///
+/// # Errors
+/// As for [`compile`].
+pub fn object(kernel: &Kernel, options: &Options) -> Result<Vec<u8>, Error> {
+    write(kernel, options, FileType::Object)
+}
+
+fn write(kernel: &Kernel, options: &Options, what: FileType) -> Result<Vec<u8>, Error> {
+    let machine = Machine::new(options)?;
+    let context = Context::create();
+    let module = emit::module(&context, kernel, &symbol(kernel), &machine)?;
+    machine.optimize(&module)?;
+    let bytes = machine.machine.write_to_memory_buffer(&module, what).map_err(|e| Error::Llvm(e.to_string()))?;
+    // A buffer of LLVM's ends with a NUL that is not part of the file.
+    let file = bytes.as_slice();
+    Ok(file.strip_suffix(&[0]).unwrap_or(file).to_vec())
+}

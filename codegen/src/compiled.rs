@@ -1,0 +1,161 @@
+//! Compiled kernels, and how they are called.
+
+use crate::abi::{self, Buffer};
+use crate::jit::Code;
+use crate::runtime::Session;
+use crate::runtime::fence::Fence;
+use crate::runtime::memory::{Heap, Memory};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
+use std::alloc::Layout;
+
+/// What a call may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all results and workspaces at any moment.
+    pub memory: usize,
+}
+
+/// No limit but what the machine gives.
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { memory: usize::MAX }
+    }
+}
+
+/// A kernel in executable memory. It may be called any number of times, from any number of threads at once, on any
+/// arrays of its operands' types.
+pub struct Compiled {
+    code: Code,
+    buffers: Vec<(Type, Role)>,
+    params: usize,
+}
+
+/// What [`crate::header`] declares.
+type Entry = unsafe extern "C" fn(*mut Session, *mut Buffer, *const i64) -> i32;
+
+impl Compiled {
+    pub(crate) fn new(kernel: &Kernel, code: Code) -> Compiled {
+        let buffers = kernel.buffers.iter().map(|b| (b.ty, b.role)).collect();
+        Compiled { code, buffers, params: kernel.params.len() }
+    }
+
+    /// Runs the kernel. `params` are as `Kernel::params` lists them; `operands` has an entry a buffer, an array for each
+    /// operand and `None` for the others, as `loops::bind` makes them. What comes back has an array for each result, which
+    /// are not copied.
+    ///
+    /// The code trusts its operands as `loops::bind` does: their invariants were checked (`Tensor::check`) when they came
+    /// into the program, and the params are their extents.
+    ///
+    /// # Errors
+    /// What the kernel fails with, and [`Failure::Memory`] if the limit or the machine's memory does not suffice.
+    ///
+    /// # Panics
+    /// If the number of params or operands, their types, or which of them are given is not the kernel's, or if a param is
+    /// negative: the caller has bound them.
+    pub fn run(
+        &self,
+        params: &[i64],
+        operands: &[Option<&Array>],
+        limits: &Limits,
+    ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        self.validate(params, operands);
+        let buffers = operands.iter().map(|o| o.map_or(Buffer::EMPTY, |a| describe(a.as_ptr(), a.len())));
+        self.call(params, buffers.collect(), limits, &Heap)
+    }
+
+    /// As [`Compiled::run`], with every operand, result and workspace in fenced memory: an access past an array's end is
+    /// a segmentation fault. For tests; operands and results are copied.
+    ///
+    /// # Errors
+    /// As for [`Compiled::run`].
+    ///
+    /// # Panics
+    /// As for [`Compiled::run`].
+    pub fn run_fenced(
+        &self,
+        params: &[i64],
+        operands: &[Option<&Array>],
+        limits: &Limits,
+    ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        self.validate(params, operands);
+        let copies = operands.iter().map(|o| o.map(Copy::of).transpose()).collect::<Result<Vec<_>, _>>()?;
+        let buffers = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer));
+        self.call(params, buffers.collect(), limits, &Fence)
+    }
+
+    fn validate(&self, params: &[i64], operands: &[Option<&Array>]) {
+        assert_eq!(params.len(), self.params, "params of the kernel");
+        assert!(params.iter().all(|p| *p >= 0), "params are extents: {params:?}");
+        assert_eq!(operands.len(), self.buffers.len(), "one entry a buffer");
+        for (place, (operand, (ty, role))) in operands.iter().zip(&self.buffers).enumerate() {
+            let wanted = (*role == Role::Operand).then_some(*ty);
+            assert_eq!(operand.map(|a| a.ty()), wanted, "element type of buffer {place}");
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn call(
+        &self,
+        params: &[i64],
+        mut buffers: Vec<Buffer>,
+        limits: &Limits,
+        memory: &dyn Memory,
+    ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        // SAFETY: `buffers` outlives the session, and is left alone until the kernel has ended.
+        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), buffers.len(), limits.memory) };
+        // SAFETY: the code was made for this signature, and lives in `self`. The arguments are what it was compiled for:
+        // as many params and buffers, operands of its types, a session with its table.
+        let returned = unsafe {
+            let entry: Entry = std::mem::transmute::<*const (), Entry>(self.code.entry());
+            entry(&raw mut session, buffers.as_mut_ptr(), params.as_ptr())
+        };
+        match abi::failure(returned) {
+            Some(failure) => Err(failure),
+            None => Ok(self.results(&mut session)),
+        }
+    }
+
+    fn results(&self, session: &mut Session) -> Vec<Option<Array<'static>>> {
+        let result = |(place, (ty, role)): (usize, &(Type, Role))| {
+            (*role == Role::Result).then(|| session.give(BufferId(place as u32), *ty))
+        };
+        self.buffers.iter().enumerate().map(result).collect()
+    }
+}
+
+fn describe(data: *const u8, len: usize) -> Buffer {
+    Buffer { data: data.cast_mut(), len: len as i64, capacity: len as i64 }
+}
+
+/// An operand in fenced memory.
+struct Copy {
+    buffer: Buffer,
+    block: Option<(std::ptr::NonNull<u8>, Layout)>,
+}
+
+impl Copy {
+    #[allow(unsafe_code)]
+    fn of(array: &Array) -> Result<Copy, Failure> {
+        let size = array.len() * array.ty().bytes();
+        if size == 0 {
+            return Ok(Copy { buffer: describe(std::ptr::null(), 0), block: None });
+        }
+        let layout = Layout::from_size_align(size, array.ty().bytes()).map_err(|_| Failure::Memory)?;
+        let block = Fence.allocate(layout, false).ok_or(Failure::Memory)?;
+        // SAFETY: both have `size` bytes, and the block is new.
+        unsafe { block.as_ptr().copy_from_nonoverlapping(array.as_ptr(), size) };
+        Ok(Copy { buffer: describe(block.as_ptr(), array.len()), block: Some((block, layout)) })
+    }
+}
+
+impl Drop for Copy {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if let Some((block, layout)) = self.block {
+            // SAFETY: the block is this copy's, from this memory with this layout.
+            unsafe { Fence.free(block, layout) }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Calls: through the runtime's table, and of LLVM's intrinsics.
+
+use super::Emitter;
+use crate::Error;
+use crate::abi::{Kind, Slot, code};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::loops::{BufferId, Entry, Expr, Failure};
+use inkwell::IntPredicate;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::intrinsics::Intrinsic;
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue};
+
+impl<'c> Emitter<'c, '_> {
+    /// A runtime entry point; the kernel ends where it fails.
+    pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), Error> {
+        match entry {
+            Entry::Alloc { buffer, len, fill } => self.alloc(*buffer, len, *fill),
+            Entry::Reserve { buffer, len } => {
+                let len = self.index(len)?;
+                self.call_on(Slot::Reserve, &[*buffer], &[len, self.bytes(*buffer)])?;
+                self.refresh(*buffer)
+            }
+            Entry::Finish { buffer, len } => {
+                let len = self.index(len)?;
+                self.call_on(Slot::Finish, &[*buffer], &[len, self.bytes(*buffer)])
+            }
+            Entry::Sort { keys, lo, hi } => {
+                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+                self.call_on(Slot::Sort, &[*keys], &[lo, hi, self.bytes(*keys)])
+            }
+            Entry::SortOrder { keys, order, len } => {
+                let len = self.index(len)?;
+                self.call_on(Slot::SortOrder, &[*keys, *order], &[len])
+            }
+            Entry::Fail(failure) => self.fail(*failure),
+        }
+    }
+
+    fn alloc(&mut self, buffer: BufferId, len: &Expr, fill: Option<Value>) -> Result<(), Error> {
+        let len = self.index(len)?;
+        let filled = self.context.i32_type().const_int(fill.is_some() as u64, false);
+        let bits = self.context.i64_type().const_int(fill.map_or(0, Value::bits), false);
+        self.call_on(Slot::Alloc, &[buffer], &[len, self.bytes(buffer), filled, bits])?;
+        self.refresh(buffer)
+    }
+
+    /// Bytes of a buffer's elements.
+    fn bytes(&self, b: BufferId) -> IntValue<'c> {
+        self.context.i32_type().const_int(self.kernel.buffers[b.0 as usize].ty.bytes() as u64, false)
+    }
+
+    /// Calls an entry on buffers, behind the session, and goes on only if it returns 0.
+    fn call_on(&self, slot: Slot, buffers: &[BufferId], rest: &[IntValue<'c>]) -> Result<(), Error> {
+        let session = self.function.get_nth_param(0).expect("a kernel has three arguments");
+        let descriptions = buffers.iter().map(|b| self.buffers[b.0 as usize].description.into());
+        let args: Vec<BasicMetadataValueEnum> =
+            std::iter::once(session.into()).chain(descriptions).chain(rest.iter().map(|x| (*x).into())).collect();
+        let call = self.call_table(slot, &args)?;
+        let cold = Attribute::get_named_enum_kind_id("cold");
+        call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(cold, 0));
+        let returned = call.try_as_basic_value().unwrap_basic();
+        if let [only] = buffers {
+            // No other buffer's elements change.
+            self.annotate(returned, "noalias", self.buffers[only.0 as usize].others);
+        }
+        let returned = returned.into_int_value();
+        let zero = returned.get_type().const_zero();
+        let done = self.builder.build_int_compare(IntPredicate::EQ, returned, zero, "")?;
+        let next = self.new_block("done");
+        self.builder.build_store(self.stop.1, returned)?;
+        let branch = self.builder.build_conditional_branch(done, next, self.stop.0)?;
+        let weight = |n| self.context.i32_type().const_int(n, false).into();
+        let likely = self.context.metadata_string("branch_weights").into();
+        let weights = self.context.metadata_node(&[likely, weight(1 << 16), weight(1)]);
+        // Fails only for a node that is none.
+        let _ = branch.set_metadata(weights, self.context.get_kind_id("prof"));
+        self.builder.position_at_end(next);
+        Ok(())
+    }
+
+    /// Ends the kernel; what follows is emitted, and never reached.
+    fn fail(&self, failure: Failure) -> Result<(), Error> {
+        let code = self.context.i32_type().const_int(code(failure) as u64, false);
+        self.builder.build_store(self.stop.1, code)?;
+        let unreached = self.new_block("unreached");
+        self.builder.build_unconditional_branch(self.stop.0)?;
+        self.builder.position_at_end(unreached);
+        Ok(())
+    }
+
+    /// Calls a function of numbers in the runtime's table.
+    pub(super) fn call_slot(
+        &self,
+        slot: Slot,
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<BasicValueEnum<'c>, Error> {
+        let call = self.call_table(slot, args)?;
+        for name in ["memory", "nounwind", "willreturn"] {
+            let kind = Attribute::get_named_enum_kind_id(name);
+            call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, 0));
+        }
+        Ok(call.try_as_basic_value().unwrap_basic())
+    }
+
+    fn call_table(&self, slot: Slot, args: &[BasicMetadataValueEnum<'c>]) -> Result<CallSiteValue<'c>, Error> {
+        let pointer = self.context.ptr_type(Default::default());
+        let table = self.function.get_nth_param(0).expect("a kernel has three arguments").into_pointer_value();
+        let at = self.element(pointer.into(), table, self.i64(slot as i64))?;
+        let address = self.builder.build_load(pointer, at, slot.name())?;
+        self.annotate(address, "invariant.load", self.context.metadata_node(&[]));
+        let (params, result) = slot.signature();
+        let params: Vec<BasicMetadataTypeEnum> = params.iter().map(|(kind, _)| self.kind(*kind).into()).collect();
+        let ty = self.kind(result).fn_type(&params, false);
+        Ok(self.builder.build_indirect_call(ty, address.into_pointer_value(), args, "")?)
+    }
+
+    fn kind(&self, kind: Kind) -> BasicTypeEnum<'c> {
+        match kind {
+            Kind::Runtime | Kind::Buffer => self.context.ptr_type(Default::default()).into(),
+            Kind::I32 => self.context.i32_type().into(),
+            Kind::I64 | Kind::U64 => self.context.i64_type().into(),
+            Kind::F32 => self.float(Type::F32).into(),
+            Kind::F64 => self.float(Type::F64).into(),
+        }
+    }
+
+    /// Calls the intrinsic `name` for type `ty`.
+    pub(super) fn call_intrinsic(
+        &self,
+        name: &str,
+        ty: BasicTypeEnum<'c>,
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<BasicValueEnum<'c>, Error> {
+        self.call_overloaded(name, &[ty], args)
+    }
+
+    /// Calls the intrinsic `name` for these types.
+    pub(super) fn call_overloaded(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<BasicValueEnum<'c>, Error> {
+        let function = Intrinsic::find(name)
+            .and_then(|i| i.get_declaration(&self.module, types))
+            .ok_or_else(|| Error::Llvm(format!("no intrinsic {name}")))?;
+        Ok(self.builder.build_call(function, args, "")?.try_as_basic_value().unwrap_basic())
+    }
+}

@@ -1,0 +1,179 @@
+//! Expressions: leaves, and the choice between arms.
+
+use super::{Emitter, Place, Typed};
+use crate::Error;
+use fiberloom_core::algebra::{Op, Type, Value, result_type};
+use fiberloom_core::loops::Expr;
+use inkwell::values::{BasicValueEnum, FloatValue, IntValue};
+use inkwell::{FloatPredicate, IntPredicate};
+
+impl<'c> Emitter<'c, '_> {
+    /// The value of an expression.
+    pub(super) fn expr(&self, e: &Expr) -> Result<Typed<'c>, Error> {
+        match e {
+            Expr::Const(value) => Ok(self.constant(*value)),
+            Expr::Var(var) => {
+                let ty = self.kernel.vars[var.0 as usize].1;
+                let value = match self.vars[var.0 as usize] {
+                    Place::Register(value) => value,
+                    Place::Slot(slot) => self.builder.build_load(self.register(ty), slot, self.name(*var))?,
+                    Place::Nowhere => {
+                        return Err(Error::Kernel(format!(
+                            "variable {} is read before it is defined",
+                            self.name(*var)
+                        )));
+                    }
+                };
+                Ok(Typed { value, ty })
+            }
+            Expr::Load(buffer, index) => self.load(*buffer, self.index(index)?),
+            Expr::Capacity(buffer) => Ok(Typed { value: self.capacity(*buffer)?, ty: Type::I64 }),
+            Expr::Op(op, args) => self.op(*op, args),
+        }
+    }
+
+    /// The value of an `i64` expression: an index, a bound, a length.
+    pub(super) fn index(&self, e: &Expr) -> Result<IntValue<'c>, Error> {
+        let Typed { value, ty } = self.expr(e)?;
+        if ty == Type::I64 { Ok(value.into_int_value()) } else { Err(Error::Kernel(format!("an index of type {ty}"))) }
+    }
+
+    /// The value of a `bool` expression.
+    pub(super) fn condition(&self, e: &Expr) -> Result<IntValue<'c>, Error> {
+        let Typed { value, ty } = self.expr(e)?;
+        if ty == Type::Bool {
+            Ok(value.into_int_value())
+        } else {
+            Err(Error::Kernel(format!("a condition of type {ty}")))
+        }
+    }
+
+    /// A constant, bit by bit.
+    pub(super) fn constant(&self, value: Value) -> Typed<'c> {
+        let ty = value.ty();
+        let constant: BasicValueEnum = match ty {
+            _ if value.is_nan() => self.float(ty).const_float(f64::NAN).into(),
+            Type::F32 | Type::F64 => self.float(ty).const_float(value.as_f64()).into(),
+            _ => self.integer(ty).const_int(value.bits(), false).into(),
+        };
+        Typed { value: constant, ty }
+    }
+
+    fn op(&self, op: Op, args: &[Expr]) -> Result<Typed<'c>, Error> {
+        match (op, args) {
+            (Op::AndAlso, [a, b]) if !is_cheap(b) => return self.lazily(a, b, &Expr::Const(Value::bool(false))),
+            (Op::OrElse, [a, b]) if !is_cheap(b) => return self.lazily(a, &Expr::Const(Value::bool(true)), b),
+            (Op::Select, [c, a, b]) if !is_cheap(a) || !is_cheap(b) => return self.lazily(c, a, b),
+            _ => {}
+        }
+        let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
+        let types: Vec<Type> = args.iter().map(|a| a.ty).collect();
+        let ty = result_type(op, &types)
+            .filter(|_| op != Op::Coalesce)
+            .ok_or_else(|| Error::Kernel(format!("{} does not take arguments of types {types:?}", op.name())))?;
+        Ok(Typed { value: self.apply(op, ty, &args)?, ty })
+    }
+
+    /// `yes` where the condition holds, else `no`; only that one is evaluated.
+    fn lazily(&self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Typed<'c>, Error> {
+        let condition = self.condition(condition)?;
+        let joined = self.new_block("joined");
+        let otherwise = self.new_block("otherwise");
+        let then = self.new_block("then");
+        self.builder.build_conditional_branch(condition, then, otherwise)?;
+        let arm = |block, e| -> Result<_, Error> {
+            self.builder.position_at_end(block);
+            let value = self.expr(e)?;
+            let end = self.here();
+            self.builder.build_unconditional_branch(joined)?;
+            Ok((value, end))
+        };
+        let (a, after_a) = arm(then, yes)?;
+        let (b, after_b) = arm(otherwise, no)?;
+        if a.ty != b.ty {
+            return Err(Error::Kernel(format!("arms of types {} and {}", a.ty, b.ty)));
+        }
+        self.builder.position_at_end(joined);
+        let phi = self.builder.build_phi(self.register(a.ty), "")?;
+        phi.add_incoming(&[(&a.value, after_a), (&b.value, after_b)]);
+        Ok(Typed { value: self.relaxed(phi.as_basic_value()), ty: a.ty })
+    }
+
+    /// A function applied to values; `ty` is the result's type. The types fit.
+    fn apply(&self, op: Op, ty: Type, args: &[Typed<'c>]) -> Result<BasicValueEnum<'c>, Error> {
+        match (op, args) {
+            (Op::Convert(to), [a]) => self.convert(*a, to),
+            (Op::Select, [c, a, b]) => self.choose(c.value.into_int_value(), a.value, b.value),
+            (Op::Mask, [c, a]) => self.choose(c.value.into_int_value(), a.value, self.register(ty).const_zero()),
+            (Op::Ldexp, [a, n]) => self.ldexp(*a, *n),
+            (_, [a, b]) if op.is_comparison() => self.compare(op, *a, *b),
+            (_, [a, ..]) if a.ty.is_float() => {
+                let of = |x: &Typed<'c>| x.value.into_float_value();
+                self.float_op(op, a.ty, of(a), args.last().map_or(of(a), of))
+            }
+            (_, [a, ..]) => {
+                let of = |x: &Typed<'c>| x.value.into_int_value();
+                Ok(self.integer_op(op, a.ty, of(a), args.last().map_or(of(a), of))?.into())
+            }
+            _ => Err(Error::Kernel(format!("{} without arguments", op.name()))),
+        }
+    }
+
+    /// A choice without a branch.
+    pub(super) fn choose(
+        &self,
+        condition: IntValue<'c>,
+        yes: BasicValueEnum<'c>,
+        no: BasicValueEnum<'c>,
+    ) -> Result<BasicValueEnum<'c>, Error> {
+        Ok(self.relaxed(self.builder.build_select(condition, yes, no, "")?))
+    }
+
+    fn compare(&self, op: Op, a: Typed<'c>, b: Typed<'c>) -> Result<BasicValueEnum<'c>, Error> {
+        if a.ty.is_float() {
+            let predicate = match op {
+                Op::Lt => FloatPredicate::OLT,
+                Op::Le => FloatPredicate::OLE,
+                Op::Gt => FloatPredicate::OGT,
+                Op::Ge => FloatPredicate::OGE,
+                Op::Eq => FloatPredicate::OEQ,
+                _ => FloatPredicate::UNE,
+            };
+            let (x, y): (FloatValue, FloatValue) = (a.value.into_float_value(), b.value.into_float_value());
+            return Ok(self.builder.build_float_compare(predicate, x, y, "")?.into());
+        }
+        let (x, y) = (a.value.into_int_value(), b.value.into_int_value());
+        Ok(self.builder.build_int_compare(order(op, a.ty.is_signed()), x, y, "")?.into())
+    }
+}
+
+fn order(op: Op, signed: bool) -> IntPredicate {
+    match (op, signed) {
+        (Op::Lt, true) => IntPredicate::SLT,
+        (Op::Le, true) => IntPredicate::SLE,
+        (Op::Gt, true) => IntPredicate::SGT,
+        (Op::Ge, true) => IntPredicate::SGE,
+        (Op::Lt, false) => IntPredicate::ULT,
+        (Op::Le, false) => IntPredicate::ULE,
+        (Op::Gt, false) => IntPredicate::UGT,
+        (Op::Ge, false) => IntPredicate::UGE,
+        (Op::Eq, _) => IntPredicate::EQ,
+        _ => IntPredicate::NE,
+    }
+}
+
+/// Whether an expression may be evaluated where its value is not needed: no load, which may be out of bounds there, and
+/// nothing that costs more than a branch.
+fn is_cheap(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
+        Expr::Load(..) => false,
+        Expr::Op(Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem, args) => {
+            args.iter().all(is_cheap) && matches!(args[1..], [Expr::Const(_)])
+        }
+        Expr::Op(op, args) => {
+            let called = matches!(op, Op::Pow | Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Ldexp | Op::Gcd);
+            !called && args.iter().all(is_cheap)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Functions of integers and of `bool`. None traps, all wrap.
+
+use super::{Emitter, Typed};
+use crate::Error;
+use crate::abi::Slot;
+use fiberloom_core::algebra::{Op, Type};
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValue, IntValue};
+
+type Int<'c> = Result<IntValue<'c>, Error>;
+
+impl<'c> Emitter<'c, '_> {
+    /// A function whose arguments have type `ty`; of a unary one, `b` is `a` again.
+    pub(super) fn integer_op(&self, op: Op, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let bool = ty == Type::Bool;
+        let builder = &self.builder;
+        Ok(match op {
+            Op::Add | Op::Max if bool => builder.build_or(a, b, "")?,
+            Op::Mul | Op::Min if bool => builder.build_and(a, b, "")?,
+            Op::Add => builder.build_int_add(a, b, "")?,
+            Op::Sub => builder.build_int_sub(a, b, "")?,
+            Op::Mul => builder.build_int_mul(a, b, "")?,
+            Op::Div => self.quotient(ty, a, b)?,
+            Op::Rem => self.remainder(ty, a, b)?,
+            Op::FloorDiv => self.floor_quotient(a, b)?,
+            Op::FloorRem => self.floor_remainder(a, b)?,
+            Op::Pow => self.power(ty, a, b)?,
+            Op::Gcd => self.gcd(ty, a, b)?,
+            Op::Min => self.intrinsic(if ty.is_signed() { "llvm.smin" } else { "llvm.umin" }, &[a, b])?,
+            Op::Max => self.intrinsic(if ty.is_signed() { "llvm.smax" } else { "llvm.umax" }, &[a, b])?,
+            Op::And | Op::AndAlso => builder.build_and(a, b, "")?,
+            Op::Or | Op::OrElse => builder.build_or(a, b, "")?,
+            Op::Xor => builder.build_xor(a, b, "")?,
+            Op::Shl => builder.build_left_shift(a, self.within_width(ty, b)?, "")?,
+            Op::Shr => builder.build_right_shift(a, self.within_width(ty, b)?, ty.is_signed(), "")?,
+            Op::Neg => builder.build_int_neg(a, "")?,
+            Op::Not => builder.build_not(a, "")?,
+            Op::Abs if ty.is_signed() => {
+                let wraps = self.context.bool_type().const_zero();
+                self.call_intrinsic("llvm.abs", a.get_type().into(), &[a.into(), wraps.into()])?.into_int_value()
+            }
+            Op::Abs => a,
+            _ => return Err(Error::Kernel(format!("{} of {ty}", op.name()))),
+        })
+    }
+
+    fn intrinsic(&self, name: &str, args: &[IntValue<'c>; 2]) -> Int<'c> {
+        Ok(self.call_intrinsic(name, args[0].get_type().into(), &args.map(|a| a.into()))?.into_int_value())
+    }
+
+    /// The shift's distance modulo the width, which is a power of two.
+    fn within_width(&self, ty: Type, b: IntValue<'c>) -> Int<'c> {
+        Ok(self.builder.build_and(b, b.get_type().const_int(ty.bits() as u64 - 1, false), "")?)
+    }
+
+    fn equals(&self, a: IntValue<'c>, constant: u64) -> Int<'c> {
+        Ok(self.builder.build_int_compare(IntPredicate::EQ, a, a.get_type().const_int(constant, true), "")?)
+    }
+
+    fn select(&self, c: IntValue<'c>, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        Ok(self.builder.build_select(c, a, b, "")?.into_int_value())
+    }
+
+    /// Toward zero; 0 for divisor 0. The least value over −1 wraps: it is divided by 1 instead, which is the same.
+    fn quotient(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let int = a.get_type();
+        let zero = self.equals(b, 0)?;
+        let mut unsafe_divisor = zero;
+        if ty.is_signed() {
+            let least = self.equals(a, 1 << (ty.bits() - 1))?;
+            let overflows = self.builder.build_and(least, self.equals(b, u64::MAX)?, "")?;
+            unsafe_divisor = self.builder.build_or(zero, overflows, "")?;
+        }
+        let divisor = self.select(unsafe_divisor, int.const_int(1, false), b)?;
+        let quotient = match ty.is_signed() {
+            true => self.builder.build_int_signed_div(a, divisor, "")?,
+            false => self.builder.build_int_unsigned_div(a, divisor, "")?,
+        };
+        self.select(zero, int.const_zero(), quotient)
+    }
+
+    /// With the dividend's sign; 0 for divisor 0. Divisors 0 and −1 become 1, which always leaves 0.
+    fn remainder(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let one = a.get_type().const_int(1, false);
+        let mut trivial = self.equals(b, 0)?;
+        if ty.is_signed() {
+            trivial = self.builder.build_or(trivial, self.equals(b, u64::MAX)?, "")?;
+        }
+        let divisor = self.select(trivial, one, b)?;
+        Ok(match ty.is_signed() {
+            true => self.builder.build_int_signed_rem(a, divisor, "")?,
+            false => self.builder.build_int_unsigned_rem(a, divisor, "")?,
+        })
+    }
+
+    /// Whether rounding down differs from rounding toward zero: there is a rest, of the other sign than the divisor.
+    fn rounds_lower(&self, rest: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let none = self.equals(rest, 0)?;
+        let signs = self.builder.build_xor(rest, b, "")?;
+        let differ = self.builder.build_int_compare(IntPredicate::SLT, signs, signs.get_type().const_zero(), "")?;
+        Ok(self.builder.build_and(self.builder.build_not(none, "")?, differ, "")?)
+    }
+
+    fn floor_quotient(&self, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let quotient = self.quotient(Type::I64, a, b)?;
+        let lower = self.rounds_lower(self.remainder(Type::I64, a, b)?, b)?;
+        let one = self.builder.build_int_z_extend(lower, a.get_type(), "")?;
+        Ok(self.builder.build_int_sub(quotient, one, "")?)
+    }
+
+    fn floor_remainder(&self, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let rest = self.remainder(Type::I64, a, b)?;
+        let lower = self.rounds_lower(rest, b)?;
+        let more = self.select(lower, b, a.get_type().const_zero())?;
+        Ok(self.builder.build_int_add(rest, more, "")?)
+    }
+
+    /// Widened to 64 bits as its type asks.
+    fn widened(&self, ty: Type, a: IntValue<'c>) -> Int<'c> {
+        let word = self.context.i64_type();
+        Ok(match ty.is_signed() {
+            true => self.builder.build_int_s_extend_or_bit_cast(a, word, "")?,
+            false => self.builder.build_int_z_extend_or_bit_cast(a, word, "")?,
+        })
+    }
+
+    /// A power: multiplications for a small constant exponent, else a call, modulo 2⁶⁴ and then cut to the width.
+    fn power(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        if let Some(exponent @ 0..=64) = b.get_zero_extended_constant() {
+            return self.repeated_product(a, exponent);
+        }
+        let args = [self.widened(ty, a)?.into(), self.widened(ty, b)?.into()];
+        let power = self.call_slot(Slot::PowInt, &args)?.into_int_value();
+        let power = self.builder.build_int_truncate_or_bit_cast(power, a.get_type(), "")?;
+        if !ty.is_signed() {
+            return Ok(power);
+        }
+        // A negative exponent leaves 1 and −1: the latter to the parity of the exponent.
+        let int = a.get_type();
+        let negative = self.builder.build_int_compare(IntPredicate::SLT, b, int.const_zero(), "")?;
+        let odd = self.builder.build_int_truncate(b, self.context.bool_type(), "")?;
+        let alternating = self.select(odd, a, int.const_int(1, false))?;
+        let root = self.builder.build_or(self.equals(a, 1)?, self.equals(a, u64::MAX)?, "")?;
+        let inverse = self.select(root, alternating, int.const_zero())?;
+        self.select(negative, inverse, power)
+    }
+
+    fn repeated_product(&self, a: IntValue<'c>, mut exponent: u64) -> Int<'c> {
+        let (mut square, mut product) = (a, a.get_type().const_int(1, false));
+        while exponent != 0 {
+            if exponent & 1 == 1 {
+                product = self.builder.build_int_mul(product, square, "")?;
+            }
+            exponent >>= 1;
+            if exponent != 0 {
+                square = self.builder.build_int_mul(square, square, "")?;
+            }
+        }
+        Ok(product)
+    }
+
+    /// Of the absolute values, which as unsigned numbers always fit.
+    fn gcd(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let magnitude = |x| {
+            let size = self.integer_op(Op::Abs, ty, x, x)?;
+            let wide = self.builder.build_int_z_extend_or_bit_cast(size, self.context.i64_type(), "");
+            wide.map(|w| w.as_basic_value_enum().into()).map_err(Error::from)
+        };
+        let divisor = self.call_slot(Slot::Gcd, &[magnitude(a)?, magnitude(b)?])?.into_int_value();
+        Ok(self.builder.build_int_truncate_or_bit_cast(divisor, a.get_type(), "")?)
+    }
+
+    /// x · 2ⁿ; beyond ±10 000 every float has long become 0 or infinite, or stays as it is.
+    pub(super) fn ldexp(&self, a: Typed<'c>, n: Typed<'c>) -> Result<inkwell::values::BasicValueEnum<'c>, Error> {
+        let wide = self.convert(n, Type::I64)?.into_int_value();
+        let (most, least) = (self.i64(10_000), self.i64(-10_000));
+        let clamped = self.intrinsic("llvm.smax", &[self.intrinsic("llvm.smin", &[wide, most])?, least])?;
+        let exponent = self.builder.build_int_truncate(clamped, self.context.i32_type(), "")?;
+        let slot = if a.ty == Type::F32 { Slot::LdexpF32 } else { Slot::LdexpF64 };
+        self.call_slot(slot, &[a.value.into(), exponent.into()])
+    }
+}

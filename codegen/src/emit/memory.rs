@@ -1,0 +1,231 @@
+//! Buffers: where they are, and what LLVM may assume of accesses to them.
+//!
+//! ```text
+//!   scope of operands      all of them share one: they are only read, so whether they overlap is nobody's concern
+//!   scope of each result   each access is in its buffer's scope and in none of the others: `!alias.scope`, `!noalias`
+//!   and workspace
+//! ```
+
+use super::{Emitter, Typed};
+use crate::Error;
+use fiberloom_core::algebra::Type;
+use fiberloom_core::loops::{BufferId, Role};
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
+
+/// What is known of a buffer while a kernel is emitted.
+pub(super) struct BufferState<'c> {
+    place: Storage<'c>,
+    /// The `fl_buffer` that describes it.
+    pub description: PointerValue<'c>,
+    /// Lists of scopes: its own, and all others.
+    own: MetadataValue<'c>,
+    pub others: MetadataValue<'c>,
+}
+
+#[derive(Clone, Copy)]
+enum Storage<'c> {
+    /// Address and length of an operand.
+    Fixed(PointerValue<'c>, IntValue<'c>),
+    /// Slots that hold address and capacity of a result or workspace.
+    Moving(PointerValue<'c>, PointerValue<'c>),
+}
+
+/// Fields of `fl_buffer`.
+const DATA: u64 = 0;
+const LEN: u64 = 1;
+const CAPACITY: u64 = 2;
+
+impl<'c> Emitter<'c, '_> {
+    /// Loads operands' descriptions, and makes slots for the others'.
+    pub(super) fn enter_buffers(&mut self) -> Result<(), Error> {
+        let word = self.context.i64_type();
+        let address = self.context.ptr_type(Default::default());
+        let table = self.function.get_nth_param(1).expect("a kernel has three arguments").into_pointer_value();
+        let scopes = self.scopes();
+        for (place, buffer) in self.kernel.buffers.iter().enumerate() {
+            let description = self.element(word.into(), table, word.const_int(3 * place as u64, false))?;
+            let storage = if buffer.role == Role::Operand {
+                let data = self.field(description, DATA, address.into())?;
+                let len = self.field(description, LEN, word.into())?;
+                for value in [data, len] {
+                    self.annotate(value, "invariant.load", self.context.metadata_node(&[]));
+                }
+                Storage::Fixed(data.into_pointer_value(), len.into_int_value())
+            } else {
+                let slots = (
+                    self.builder.build_alloca(address, &buffer.name)?,
+                    self.builder.build_alloca(word, &format!("{}_capacity", buffer.name))?,
+                );
+                self.builder.build_store(slots.0, address.const_null())?;
+                self.builder.build_store(slots.1, word.const_zero())?;
+                Storage::Moving(slots.0, slots.1)
+            };
+            let (own, others) = scopes[place];
+            self.buffers.push(BufferState { place: storage, description, own, others });
+        }
+        Ok(())
+    }
+
+    /// The scopes of each buffer: its own, and those of all that it does not overlap.
+    fn scopes(&self) -> Vec<(MetadataValue<'c>, MetadataValue<'c>)> {
+        let node = |parts: &[BasicMetadataValueEnum<'c>]| self.context.metadata_node(parts);
+        let domain = node(&[self.context.metadata_string(&self.kernel.name).into()]);
+        let scope = |name: &str| node(&[self.context.metadata_string(name).into(), domain.into()]);
+        let operands = scope("operands");
+        let scopes: Vec<(bool, MetadataValue)> = self
+            .kernel
+            .buffers
+            .iter()
+            .enumerate()
+            .map(|(place, buffer)| match buffer.role {
+                Role::Operand => (true, operands),
+                _ => (false, scope(&format!("{place}"))),
+            })
+            .collect();
+        let made: Vec<MetadataValue> = scopes.iter().filter(|(shared, _)| !shared).map(|(_, s)| *s).collect();
+        let all_made: Vec<_> = made.iter().map(|s| (*s).into()).collect();
+        let of_operand = (node(&[operands.into()]), node(&all_made));
+        scopes
+            .iter()
+            .map(|(shared, own)| {
+                if *shared {
+                    return of_operand;
+                }
+                let others: Vec<_> = std::iter::once(operands)
+                    .chain(made.iter().copied().filter(|s| s != own))
+                    .map(BasicMetadataValueEnum::from)
+                    .collect();
+                (node(&[(*own).into()]), node(&others))
+            })
+            .collect()
+    }
+
+    /// Reads a buffer's address and capacity anew, after the runtime has changed them.
+    pub(super) fn refresh(&self, b: BufferId) -> Result<(), Error> {
+        let state = &self.buffers[b.0 as usize];
+        let Storage::Moving(data, capacity) = state.place else {
+            return Err(Error::Kernel(format!("operand {} is allocated", self.kernel.buffers[b.0 as usize].name)));
+        };
+        let address = self.field(state.description, DATA, self.context.ptr_type(Default::default()).into())?;
+        let room = self.field(state.description, CAPACITY, self.context.i64_type().into())?;
+        self.builder.build_store(data, address)?;
+        self.builder.build_store(capacity, room)?;
+        Ok(())
+    }
+
+    fn field(
+        &self,
+        description: PointerValue<'c>,
+        field: u64,
+        ty: BasicTypeEnum<'c>,
+    ) -> Result<BasicValueEnum<'c>, Error> {
+        let word = self.context.i64_type();
+        let at = self.element(word.into(), description, word.const_int(field, false))?;
+        Ok(self.builder.build_load(ty, at, "")?)
+    }
+
+    /// An operand's length, or the number of elements for which another buffer has room.
+    pub(super) fn capacity(&self, b: BufferId) -> Result<BasicValueEnum<'c>, Error> {
+        match self.buffers[b.0 as usize].place {
+            Storage::Fixed(_, len) => Ok(len.into()),
+            Storage::Moving(_, capacity) => Ok(self.builder.build_load(self.context.i64_type(), capacity, "")?),
+        }
+    }
+
+    /// Element `index` of a buffer.
+    pub(super) fn load(&self, b: BufferId, index: IntValue<'c>) -> Result<Typed<'c>, Error> {
+        let ty = self.kernel.buffers[b.0 as usize].ty;
+        let (at, in_memory) = self.address(b, index, ty)?;
+        let loaded = self.builder.build_load(in_memory, at, "")?;
+        self.describe_access(b, loaded, ty);
+        if self.kernel.buffers[b.0 as usize].role == Role::Operand {
+            self.annotate(loaded, "invariant.load", self.context.metadata_node(&[]));
+        }
+        let value = if ty == Type::Bool {
+            let zero = self.context.i8_type().const_zero();
+            self.builder.build_int_compare(inkwell::IntPredicate::NE, loaded.into_int_value(), zero, "")?.into()
+        } else {
+            loaded
+        };
+        Ok(Typed { value, ty })
+    }
+
+    /// Sets element `index` of a buffer.
+    pub(super) fn store(&self, b: BufferId, index: IntValue<'c>, value: BasicValueEnum<'c>) -> Result<(), Error> {
+        let ty = self.kernel.buffers[b.0 as usize].ty;
+        let (at, _) = self.address(b, index, ty)?;
+        let value = match ty {
+            Type::Bool => self.builder.build_int_z_extend(value.into_int_value(), self.context.i8_type(), "")?.into(),
+            _ => value,
+        };
+        let store = self.builder.build_store(at, value)?;
+        self.describe_instruction(b, store, ty);
+        Ok(())
+    }
+
+    /// The address of an element, and the type in which memory holds it.
+    fn address(
+        &self,
+        b: BufferId,
+        index: IntValue<'c>,
+        ty: Type,
+    ) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>), Error> {
+        let base = match self.buffers[b.0 as usize].place {
+            Storage::Fixed(data, _) => data,
+            Storage::Moving(data, _) => {
+                let address = self.context.ptr_type(Default::default());
+                self.builder.build_load(address, data, &self.kernel.buffers[b.0 as usize].name)?.into_pointer_value()
+            }
+        };
+        let in_memory = if ty == Type::Bool { self.context.i8_type().into() } else { self.register(ty) };
+        Ok((self.element(in_memory, base, index)?, in_memory))
+    }
+
+    /// The address of element `index` of an array of `ty` at `base`.
+    #[allow(unsafe_code)]
+    pub(super) fn element(
+        &self,
+        ty: BasicTypeEnum<'c>,
+        base: PointerValue<'c>,
+        index: IntValue<'c>,
+    ) -> Result<PointerValue<'c>, Error> {
+        // SAFETY: one 64-bit index into an array of a sized type is a well-formed instruction.
+        Ok(unsafe { self.builder.build_in_bounds_gep(ty, base, &[index], "")? })
+    }
+
+    fn describe_access(&self, b: BufferId, loaded: BasicValueEnum<'c>, ty: Type) {
+        if let Some(instruction) = loaded.as_instruction_value() {
+            self.describe_instruction(b, instruction, ty);
+        }
+    }
+
+    fn describe_instruction(&self, b: BufferId, access: inkwell::values::InstructionValue<'c>, ty: Type) {
+        let state = &self.buffers[b.0 as usize];
+        // Both fail only on instructions that access no memory.
+        let _ = access.set_alignment(ty.bytes() as u32);
+        let _ = access.set_metadata(state.own, self.context.get_kind_id("alias.scope"));
+        if state.others.get_node_size() != Some(0) {
+            let _ = access.set_metadata(state.others, self.context.get_kind_id("noalias"));
+        }
+    }
+
+    /// Adds metadata to the instruction that made a value.
+    pub(super) fn annotate(&self, value: BasicValueEnum<'c>, kind: &str, node: MetadataValue<'c>) {
+        if let Some(instruction) = value.as_instruction_value() {
+            // Fails only for a node that is none.
+            let _ = instruction.set_metadata(node, self.context.get_kind_id(kind));
+        }
+    }
+
+    /// The identity of a loop that carries `hint`: a node whose first part is itself.
+    #[allow(unsafe_code)]
+    pub(super) fn loop_id(&self, hint: MetadataValue<'c>) -> MetadataValue<'c> {
+        use inkwell::llvm_sys::core::{LLVMReplaceMDNodeOperandWith, LLVMValueAsMetadata};
+        use inkwell::values::AsValueRef;
+        let id = self.context.metadata_node(&[self.context.metadata_node(&[]).into(), hint.into()]);
+        // SAFETY: the node lives as long as the context, and has a first part.
+        unsafe { LLVMReplaceMDNodeOperandWith(id.as_value_ref(), 0, LLVMValueAsMetadata(id.as_value_ref())) };
+        id
+    }
+}

@@ -1,0 +1,88 @@
+//! The runtime entry points, as generated code calls them.
+#![allow(unsafe_code)] // The other side of these calls is machine code.
+
+use super::Session;
+use super::sort;
+use crate::abi::{Buffer, Slot, code};
+use fiberloom_core::loops::Failure;
+
+/// The address of an entry; `None` of a function of numbers.
+pub(crate) fn address(slot: Slot) -> Option<*const ()> {
+    Some(match slot {
+        Slot::Alloc => alloc as *const (),
+        Slot::Reserve => reserve as *const (),
+        Slot::Finish => finish as *const (),
+        Slot::Sort => sort_keys as *const (),
+        Slot::SortOrder => sort_order as *const (),
+        _ => return None,
+    })
+}
+
+/// What the kernel gets back.
+fn returned(outcome: Result<(), Failure>) -> i32 {
+    outcome.map_or_else(code, |()| 0)
+}
+
+// Safety of all entries: generated code passes on the session that it was given, one of its buffers, and, as
+// `loops::check` and lowering promise, ranges within their capacity. It waits while an entry runs.
+
+unsafe extern "C" fn alloc(rt: *mut Session, b: *mut Buffer, len: i64, bytes: i32, filled: i32, fill: u64) -> i32 {
+    // SAFETY: see above.
+    let session = unsafe { &mut *rt };
+    // SAFETY: see above.
+    let b = unsafe { session.place(b) };
+    returned(session.make(b, len, bytes as usize, (filled != 0).then_some(fill)))
+}
+
+unsafe extern "C" fn reserve(rt: *mut Session, b: *mut Buffer, len: i64, bytes: i32) -> i32 {
+    // SAFETY: see above.
+    let session = unsafe { &mut *rt };
+    // SAFETY: see above.
+    let b = unsafe { session.place(b) };
+    returned(session.grow(b, len, bytes as usize))
+}
+
+unsafe extern "C" fn finish(_rt: *mut Session, b: *mut Buffer, len: i64, _bytes: i32) -> i32 {
+    // SAFETY: see above.
+    unsafe { (*b).len = len }
+    0
+}
+
+unsafe extern "C" fn sort_keys(_rt: *mut Session, keys: *mut Buffer, lo: i64, hi: i64, bytes: i32) -> i32 {
+    if lo < hi {
+        // SAFETY: see above; the elements `lo..hi` are set.
+        unsafe {
+            match bytes {
+                4 => elements::<i32>(keys, lo, hi).sort_unstable(),
+                _ => elements::<i64>(keys, lo, hi).sort_unstable(),
+            }
+        }
+    }
+    0
+}
+
+unsafe extern "C" fn sort_order(rt: *mut Session, keys: *mut Buffer, order: *mut Buffer, len: i64) -> i32 {
+    if len <= 0 {
+        return 0;
+    }
+    // SAFETY: see above.
+    let session = unsafe { &mut *rt };
+    if !session.has_left(sort::scratch_bytes(len as usize)) {
+        return code(Failure::Memory);
+    }
+    // SAFETY: see above; they are distinct buffers. `order` may be unset: it is zeroed before it becomes a slice.
+    let (keys, order) = unsafe {
+        (*order).data.write_bytes(0, len as usize * size_of::<i64>());
+        (elements::<i64>(keys, 0, len), elements::<i64>(order, 0, len))
+    };
+    returned(sort::with_order(keys, order))
+}
+
+/// Elements `lo..hi` of a buffer.
+///
+/// # Safety
+/// They are set, of type `T`, and nobody else's for as long as the slice is used.
+unsafe fn elements<'a, T>(b: *mut Buffer, lo: i64, hi: i64) -> &'a mut [T] {
+    // SAFETY: by this function's contract.
+    unsafe { std::slice::from_raw_parts_mut((*b).data.cast::<T>().add(lo as usize), (hi - lo) as usize) }
+}

@@ -1,0 +1,83 @@
+//! Where a kernel's results and workspaces come from.
+#![allow(unsafe_code)] // Raw blocks for generated code: there is no safe way to hand out memory whose writer is not Rust.
+
+use std::alloc::{self, Layout};
+use std::ptr::NonNull;
+
+/// A source of memory blocks.
+///
+/// # Safety
+/// A block that `allocate` or `grow` returns is valid for reads and writes of the layout's size, aligned as the layout
+/// asks, and nobody else's until it is given to `grow` or `free`.
+pub unsafe trait Memory {
+    /// A block for `layout`, whose size is not 0; all bytes zero if `zeroed`. `None` if memory does not suffice.
+    fn allocate(&self, layout: Layout, zeroed: bool) -> Option<NonNull<u8>>;
+
+    /// The block moved to one of `size` bytes, more than it had; what it held stays. `None` if memory does not suffice,
+    /// and then the block is as before.
+    ///
+    /// # Safety
+    /// `block` came from this memory with `layout` and was not given back.
+    unsafe fn grow(&self, block: NonNull<u8>, layout: Layout, size: usize) -> Option<NonNull<u8>>;
+
+    /// Takes a block back.
+    ///
+    /// # Safety
+    /// As for `grow`; the block is not used afterwards.
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
+
+    /// Whether blocks come from Rust's global allocator, so that a `Vec` may own them.
+    fn is_heap(&self) -> bool;
+}
+
+/// Rust's global allocator.
+pub struct Heap;
+
+/// From this size on, fresh blocks are offered to the kernel as huge pages: the first touch of each 4 KiB page costs
+/// about as much as computing what goes in it.
+const HUGE: usize = 4 << 20;
+
+impl Heap {
+    /// Asks for huge pages within a large block. Only a hint: that it may be refused changes nothing.
+    fn advise(block: NonNull<u8>, size: usize) {
+        const PAGE: usize = 4096;
+        if size < HUGE {
+            return;
+        }
+        let skip = block.as_ptr().align_offset(PAGE);
+        let len = size.saturating_sub(skip) / PAGE * PAGE;
+        // SAFETY: the range lies within the block, which we own; MADV_HUGEPAGE changes no contents.
+        unsafe {
+            libc::madvise(block.as_ptr().add(skip).cast(), len, libc::MADV_HUGEPAGE);
+        }
+    }
+}
+
+// SAFETY: the global allocator promises it.
+unsafe impl Memory for Heap {
+    fn allocate(&self, layout: Layout, zeroed: bool) -> Option<NonNull<u8>> {
+        assert_ne!(layout.size(), 0);
+        // SAFETY: the size is not 0.
+        let block = unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };
+        let block = NonNull::new(block)?;
+        Heap::advise(block, layout.size());
+        Some(block)
+    }
+
+    unsafe fn grow(&self, block: NonNull<u8>, layout: Layout, size: usize) -> Option<NonNull<u8>> {
+        // SAFETY: the block is the allocator's, by this function's contract; the size is larger than one that is valid
+        // for the layout, and the caller computed it as a layout's.
+        let moved = NonNull::new(unsafe { alloc::realloc(block.as_ptr(), layout, size) })?;
+        Heap::advise(moved, size);
+        Some(moved)
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: by this function's contract.
+        unsafe { alloc::dealloc(block.as_ptr(), layout) }
+    }
+
+    fn is_heap(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,19 @@
+//! What compiled kernels call while they run: memory for results and workspaces, sorting, and functions of numbers.
+//!
+//! ```text
+//!   Compiled::run ──▶ Session ── table ──▶ entries (extern "C") ──▶ Memory: Heap | Fence
+//!                        │                                                   sort, math
+//!                        └── blocks[BufferId] ──▶ results become Vec without a copy; the rest is freed
+//! ```
+//!
+//! Invariants: an entry never panics and never aborts: it returns the code of a failure; the bytes of all blocks never
+//! exceed the limit; a session frees whatever it still owns when it is dropped.
+
+mod entries;
+pub(crate) mod fence;
+mod math;
+pub(crate) mod memory;
+mod session;
+mod sort;
+
+pub(crate) use session::Session;

@@ -1,0 +1,221 @@
+//! One call of a kernel: its table of functions and the blocks that it owns.
+#![allow(unsafe_code)] // Ownership of raw blocks, handed to generated code and to `Vec`.
+
+use super::memory::Memory;
+use super::{entries, math};
+use crate::abi::{Buffer, Slot};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{BufferId, Failure};
+use std::alloc::Layout;
+use std::borrow::Cow;
+use std::ptr::NonNull;
+
+/// What `fl_runtime *` points to. The table comes first; generated code knows nothing of the rest.
+#[repr(C)]
+pub(crate) struct Session<'a> {
+    table: [*const (); Slot::ALL.len()],
+    memory: &'a dyn Memory,
+    /// The kernel's buffers, and what is allocated for each: `blocks[b]` belongs to `buffers[b]`.
+    buffers: *mut Buffer,
+    blocks: Vec<Option<Block>>,
+    /// Bytes that may still be allocated.
+    left: usize,
+}
+
+/// Memory of a buffer. A buffer's capacity never exceeds it, but may be less.
+#[derive(Clone, Copy)]
+struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl<'a> Session<'a> {
+    /// A session in which the `count` buffers at `buffers` are made from `memory`, of at most `limit` bytes in all.
+    ///
+    /// # Safety
+    /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
+    pub unsafe fn new(memory: &'a dyn Memory, buffers: *mut Buffer, count: usize, limit: usize) -> Session<'a> {
+        let table =
+            Slot::ALL.map(|slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one"));
+        Session { table, memory, buffers, blocks: vec![None; count], left: limit }
+    }
+
+    /// Which buffer `b` is.
+    ///
+    /// # Safety
+    /// `b` is one of this session's.
+    pub unsafe fn place(&self, b: *const Buffer) -> BufferId {
+        // SAFETY: both point into the same array.
+        BufferId(unsafe { b.offset_from(self.buffers) } as u32)
+    }
+
+    /// Makes buffer `b` anew with room for `len` elements of `bytes` each, whose bits are `fill` if given.
+    pub fn make(&mut self, b: BufferId, len: i64, bytes: usize, fill: Option<u64>) -> Result<(), Failure> {
+        let layout = layout(len.max(0), bytes)?;
+        let capacity = layout.size() / bytes;
+        let zero = fill == Some(0);
+        let fresh = !self.blocks[b.0 as usize].is_some_and(|old| old.layout.size() >= layout.size());
+        if fresh && layout.size() > 0 {
+            self.release(b);
+            self.take_from_limit(layout.size())?;
+            let start = self.memory.allocate(layout, zero).ok_or(Failure::Memory);
+            let start = start.inspect_err(|_| self.left += layout.size())?;
+            self.blocks[b.0 as usize] = Some(Block { start, layout });
+        }
+        let data = self.describe(b, capacity);
+        match fill {
+            Some(bits) if !(fresh && zero) => {
+                // SAFETY: the block has room for `capacity` elements and is the kernel's, which waits for us.
+                unsafe { set_all(data, capacity, bytes, bits) }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes room for `len` elements of `bytes` each in buffer `b`; what it holds stays.
+    pub fn grow(&mut self, b: BufferId, len: i64, bytes: usize) -> Result<(), Failure> {
+        // SAFETY: `b` is one of this session's buffers.
+        let capacity = unsafe { (*self.buffers.add(b.0 as usize)).capacity };
+        if len <= capacity {
+            return Ok(());
+        }
+        let layout = layout(len.max(capacity.saturating_mul(2)).max(16), bytes)?;
+        match self.blocks[b.0 as usize] {
+            Some(old) if old.layout.size() >= layout.size() => {}
+            Some(old) => {
+                let more = layout.size() - old.layout.size();
+                self.take_from_limit(more)?;
+                // SAFETY: the block is ours and came from this memory with this layout.
+                let moved = unsafe { self.memory.grow(old.start, old.layout, layout.size()) };
+                let start = moved.ok_or(Failure::Memory).inspect_err(|_| self.left += more)?;
+                self.blocks[b.0 as usize] = Some(Block { start, layout });
+            }
+            None => return self.make(b, (layout.size() / bytes) as i64, bytes, None),
+        }
+        self.describe(b, layout.size() / bytes);
+        Ok(())
+    }
+
+    /// Writes buffer `b`'s address and capacity where the kernel reads them.
+    fn describe(&mut self, b: BufferId, capacity: usize) -> *mut u8 {
+        let data = match self.blocks[b.0 as usize] {
+            Some(block) => block.start.as_ptr(),
+            None => std::ptr::null_mut(),
+        };
+        // SAFETY: `b` is one of this session's buffers, which the kernel does not touch while it waits for us.
+        unsafe {
+            let buffer = self.buffers.add(b.0 as usize);
+            (*buffer).data = data;
+            (*buffer).capacity = capacity as i64;
+        }
+        data
+    }
+
+    fn take_from_limit(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.left = self.left.checked_sub(bytes).ok_or(Failure::Memory)?;
+        Ok(())
+    }
+
+    /// Whether `bytes` more, for a moment, stay within the limit: scratch memory of sorting.
+    pub fn has_left(&self, bytes: usize) -> bool {
+        bytes <= self.left
+    }
+
+    /// Frees what buffer `b` has.
+    fn release(&mut self, b: BufferId) {
+        if let Some(old) = self.blocks[b.0 as usize].take() {
+            self.left += old.layout.size();
+            // SAFETY: the block is ours, and no longer recorded.
+            unsafe { self.memory.free(old.start, old.layout) }
+        }
+    }
+
+    /// The elements of a finished result, which the session gives up: without a copy if its memory is the heap.
+    ///
+    /// # Panics
+    /// If the kernel finished it with more elements than it has room for.
+    pub fn give(&mut self, b: BufferId, ty: Type) -> Array<'static> {
+        // SAFETY: `b` is one of this session's buffers, and the kernel has ended.
+        let Buffer { len, capacity, .. } = unsafe { *self.buffers.add(b.0 as usize) };
+        assert!((0..=capacity).contains(&len), "buffer {} finished with {len} elements of {capacity}", b.0);
+        let Some(block) = self.blocks[b.0 as usize] else { return Array::from_values(ty, []) };
+        if self.memory.is_heap() {
+            self.blocks[b.0 as usize] = None;
+            // SAFETY: the block is from the global allocator with the layout of so many elements, and no longer ours;
+            // the kernel has set the first `len` of them.
+            unsafe { owned(ty, block.start, len as usize, block.layout.size() / ty.bytes()) }
+        } else {
+            // SAFETY: the kernel has set the first `len` elements.
+            unsafe { copied(ty, block.start, len as usize) }
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for b in 0..self.blocks.len() {
+            self.release(BufferId(b as u32));
+        }
+    }
+}
+
+/// The layout of `len` elements; too many for the address space are a failure like any other lack of memory.
+fn layout(len: i64, bytes: usize) -> Result<Layout, Failure> {
+    let size = usize::try_from(len).ok().and_then(|n| n.checked_mul(bytes)).ok_or(Failure::Memory)?;
+    Layout::from_size_align(size, bytes).map_err(|_| Failure::Memory)
+}
+
+/// Sets `count` elements of `bytes` each at `data` to the low bits of `bits`.
+///
+/// # Safety
+/// There is room for them at `data`, aligned; nobody else uses it.
+unsafe fn set_all(data: *mut u8, count: usize, bytes: usize, bits: u64) {
+    if count == 0 {
+        return;
+    }
+    // SAFETY: by this function's contract; any bits are valid for unsigned integers once they are written.
+    unsafe {
+        match bytes {
+            1 => data.write_bytes(bits as u8, count),
+            _ if bits == 0 => data.write_bytes(0, count * bytes),
+            2 => (0..count).for_each(|i| data.cast::<u16>().add(i).write(bits as u16)),
+            4 => (0..count).for_each(|i| data.cast::<u32>().add(i).write(bits as u32)),
+            _ => (0..count).for_each(|i| data.cast::<u64>().add(i).write(bits)),
+        }
+    }
+}
+
+macro_rules! arrays {
+    ($($ty:ident $rust:ty),*) => {
+        /// An array that owns the block.
+        ///
+        /// # Safety
+        /// The block is the global allocator's, with the layout of `capacity` elements, of which `len` are set; the
+        /// caller gives it up.
+        unsafe fn owned(ty: Type, start: NonNull<u8>, len: usize, capacity: usize) -> Array<'static> {
+            match ty {
+                // SAFETY: by this function's contract.
+                $(Type::$ty => Array::$ty(Cow::Owned(unsafe {
+                    Vec::from_raw_parts(start.as_ptr().cast::<$rust>(), len, capacity)
+                })),)*
+            }
+        }
+
+        /// An array of the `len` elements at `start`.
+        ///
+        /// # Safety
+        /// They are set and aligned.
+        unsafe fn copied(ty: Type, start: NonNull<u8>, len: usize) -> Array<'static> {
+            match ty {
+                // SAFETY: by this function's contract.
+                $(Type::$ty => Array::$ty(Cow::Owned(unsafe {
+                    std::slice::from_raw_parts(start.as_ptr().cast::<$rust>(), len)
+                }.to_vec())),)*
+            }
+        }
+    };
+}
+
+arrays!(Bool u8, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);

@@ -1,0 +1,54 @@
+//! The machine that code is made for, and the passes that optimize it.
+
+use crate::{Cpu, Error, OptLevel, Options};
+use inkwell::OptimizationLevel;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
+use std::sync::Once;
+
+/// A target machine, with the names by which each function asks for its CPU: LLVM's passes look there, not here.
+pub(crate) struct Machine {
+    pub machine: TargetMachine,
+    pub cpu: String,
+    pub features: String,
+    level: OptLevel,
+}
+
+impl Machine {
+    /// The machine that the options ask for.
+    pub fn new(options: &Options) -> Result<Machine, Error> {
+        static TARGET: Once = Once::new();
+        TARGET.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+        let (cpu, features) = match options.cpu {
+            Cpu::Host => {
+                (TargetMachine::get_host_cpu_name().to_string(), TargetMachine::get_host_cpu_features().to_string())
+            }
+            Cpu::Baseline => ("x86-64".to_string(), String::new()),
+        };
+        let level = match options.opt_level {
+            OptLevel::None => OptimizationLevel::None,
+            OptLevel::Full => OptimizationLevel::Aggressive,
+        };
+        let triple = TargetMachine::get_default_triple();
+        let target = Target::from_triple(&triple).map_err(|e| Error::Llvm(e.to_string()))?;
+        let machine = target
+            .create_target_machine(&triple, &cpu, &features, level, RelocMode::PIC, CodeModel::Default)
+            .ok_or_else(|| Error::Llvm(format!("no target machine for {cpu}")))?;
+        Ok(Machine { machine, cpu, features, level: options.opt_level })
+    }
+
+    /// Runs the passes of this machine's level over the module.
+    pub fn optimize(&self, module: &Module) -> Result<(), Error> {
+        let passes = match self.level {
+            OptLevel::None => return Ok(()),
+            OptLevel::Full => std::env::var("FL_PASSES").unwrap_or("default<O3>".into()),
+        };
+        let options = PassBuilderOptions::create();
+        options.set_loop_vectorization(true);
+        options.set_loop_slp_vectorization(true);
+        options.set_loop_interleaving(true);
+        options.set_loop_unrolling(true);
+        module.run_passes(&passes, &self.machine, options).map_err(|e| Error::Llvm(e.to_string()))
+    }
+}
