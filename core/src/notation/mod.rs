@@ -12,6 +12,7 @@
 pub mod concrete;
 mod concretize;
 pub mod diagnostic;
+mod print;
 mod print_typed;
 pub mod syntax;
 pub mod typed;
