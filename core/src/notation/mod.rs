@@ -12,6 +12,7 @@
 pub mod concrete;
 mod concretize;
 pub mod diagnostic;
+mod print;
 pub mod syntax;
 pub mod typed;
 
