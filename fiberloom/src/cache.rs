@@ -104,9 +104,23 @@ impl Code {
 
 /// One call of the interpreter.
 fn interpret(kernel: &Kernel, bound: &Bound, options: &Options) -> Result<Run, Stop> {
-    let limits = machine::Limits { steps: options.steps };
+    let limits = machine::Limits { memory: options.memory, steps: options.steps };
     match machine::run(kernel, &bound.params, &bound.operands, &limits) {
-        Ok(outcome) => Ok((outcome.buffers, Some(vec![]))),
-        Err(machine::Fault::Failure(f)) => Err(Stop::Failure(f)),
+        Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
+        Err(machine::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
+        Err(machine::Fault::Rejected(what)) => Err(Error::Defect(what).into()),
+        Err(machine::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
     }
+}
+
+fn counts(ops: &machine::Ops) -> Vec<(&'static str, u64)> {
+    vec![
+        ("loads", ops.loads),
+        ("stores", ops.stores),
+        ("arithmetic", ops.arithmetic),
+        ("comparisons", ops.comparisons),
+        ("branches", ops.branches),
+        ("calls", ops.calls),
+        ("total", ops.total()),
+    ]
 }
