@@ -48,7 +48,9 @@ impl From<Stop> for Error {
     fn from(stop: Stop) -> Error {
         match stop {
             Stop::Error(error) => error,
-            Stop::Failure(Failure::Memory) => Error::Stopped("memory, or the limit on it, does not suffice".to_string()),
+            Stop::Failure(Failure::Memory) => {
+                Error::Stopped("memory, or the limit on it, does not suffice".to_string())
+            }
             Stop::Failure(Failure::Overflow) => {
                 Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())
             }

@@ -20,7 +20,16 @@ pub enum Error {
     Call(String),
     /// A file is not read or written.
     Data(data::Error),
-    /// An operand does not fit its declaration, other operands, or its format's invariants.
+    /// Operands contradict the program's extents or each other. Printed as [`Error::Program`] is.
+    Mismatch {
+        /// The program's file, for messages.
+        file: String,
+        /// Its text.
+        text: String,
+        /// What is wrong, one or more.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// An operand does not fit its declaration, or its format's invariants.
     Operand {
         /// The tensor's name.
         tensor: String,
@@ -42,7 +51,7 @@ impl Error {
         match self {
             Error::Wrong(_) | Error::Defect(_) => 1,
             Error::Program { .. } | Error::Call(_) => 2,
-            Error::Operand { .. } => 3,
+            Error::Operand { .. } | Error::Mismatch { .. } => 3,
             Error::Data(e) => match e.cause {
                 data::Cause::Extension => 2,
                 data::Cause::Rejected => 3,
@@ -67,7 +76,7 @@ impl From<data::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Program { file, text, diagnostics } => {
+            Error::Program { file, text, diagnostics } | Error::Mismatch { file, text, diagnostics } => {
                 let rendered = fiberloom_front::render(file, text, diagnostics, false);
                 f.write_str(rendered.trim_end())
             }

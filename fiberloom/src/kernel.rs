@@ -12,13 +12,15 @@
 use crate::cache::{self, Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
-use fiberloom_core::algebra::{Mode, Type};
+use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, Role, TensorId};
 use fiberloom_core::shape::{self, Extents};
 use fiberloom_core::{Options as Lowering, Widths};
+use fiberloom_semantics::agree;
+use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -186,7 +188,7 @@ impl Kernel {
     /// Every extent, from what the operands have.
     fn extents(&self, operands: &BTreeMap<TensorId, &Tensor>) -> Result<Extents, Error> {
         let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
-        shape::solve(self.program.typed(), &given).map_err(|diagnostic| self.program.refused(vec![diagnostic]))
+        shape::solve(self.program.typed(), &given).map_err(|diagnostic| self.program.mismatch(diagnostic))
     }
 }
 
@@ -263,22 +265,46 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Evaluates the reference semantics, and stores what it says in the results' formats.
-    fn evaluate(&self) -> Result<Outcome, Stop> {
-        let typed = self.kernel.program.typed();
+    /// The functions that the results are, by the reference semantics.
+    fn meaning(&self) -> Result<BTreeMap<String, Function>, Error> {
+        let program = &self.kernel.program;
+        let typed = program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let Options { mode, memory, .. } = self.kernel.options;
+        let limits = Limits { steps: self.kernel.options.steps };
+        meaning::evaluate(typed, &operands, self.kernel.options.mode, &limits).map_err(|refusal| match refusal {
+            Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
+            Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
+                program.mismatch(Diagnostic::new(span, what))
+            }
+        })
+    }
+
+    /// Evaluates the reference semantics, and stores what it says in the results' formats.
+    fn evaluate(&self) -> Result<Outcome, Stop> {
         let begin = Instant::now();
-        let functions = meaning::evaluate(typed, &operands, mode, &limits(&self.kernel.options));
+        let functions = self.meaning()?;
         let time = begin.elapsed();
         let mut results = BTreeMap::new();
-        for (name, function) in functions.map_err(|r| refusal(&self.kernel.program, r))? {
+        for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
             let format = self.kernel.program.stored_format(id);
-            results.insert(name, stored(&function, &format, memory)?);
+            results.insert(name, stored(&function, &format, self.kernel.options.memory)?);
         }
         Ok(Outcome { results, time, ops: None })
+    }
+
+    /// Compares an outcome of this call with the reference semantics.
+    ///
+    /// # Errors
+    /// [`Error::Wrong`] with the first difference; whatever keeps the semantics from being evaluated.
+    pub fn agrees(&self, outcome: &Outcome) -> Result<(), Error> {
+        for (name, function) in &self.meaning()? {
+            let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
+            let answer = outcome.results.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
+            agree(function, answer, self.kernel.options.mode).map_err(|difference| wrong(difference.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Runs loops or machine code.
@@ -309,14 +335,8 @@ fn widths(level: &Level) -> Widths {
         Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
     }
 }
-use fiberloom_semantics::meaning;
-
-fn limits(o: &Options) -> meaning::Limits { meaning::Limits { steps: o.steps } }
-
-fn refusal(_: &Program, _: meaning::Refusal) -> Error { Error::Stopped(String::new()) }
-
 /// The function in a format.
-fn stored(function: &meaning::Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
+fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
     let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
     let entries = Entries::of(function.extents.len(), function.ty, entries);
     let how = Assembly { limit: memory, ..Assembly::default() };

@@ -173,6 +173,12 @@ impl Program {
         refused(&self.inner.file, &self.inner.text, diagnostics)
     }
 
+    /// A contradiction between operands and this program's extents.
+    pub(crate) fn mismatch(&self, diagnostic: Diagnostic) -> Error {
+        let (file, text) = (self.inner.file.clone(), self.inner.text.clone());
+        Error::Mismatch { file, text, diagnostics: vec![diagnostic] }
+    }
+
     /// A tensor that is no local of a `where` block, by its name.
     pub fn tensor(&self, name: &str) -> Option<(TensorId, &typed::Tensor)> {
         let mut tensors = self.inner.typed.tensors.iter().enumerate();

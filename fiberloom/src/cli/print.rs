@@ -31,7 +31,7 @@ pub fn io(path: &Path, error: std::io::Error) -> Error {
 /// The error as it is shown to a person; what has no place in a file begins with the command's name.
 pub fn message(error: &Error) -> String {
     match error {
-        Error::Program { file, text, diagnostics } => {
+        Error::Program { file, text, diagnostics } | Error::Mismatch { file, text, diagnostics } => {
             let color = std::io::stderr().is_terminal();
             fiberloom_front::render(file, text, diagnostics, color).trim_end().to_string()
         }
