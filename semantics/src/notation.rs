@@ -150,6 +150,7 @@ impl World<'_> {
             (_, None, None) => Function::constant(extents, self.background(&s.rhs, &env)?),
         };
         let vars: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
+        self.affords(&vars)?;
         self.each(&vars, &mut env, s.span, &mut |world, env| {
             let value = world.value(&s.rhs, env)?;
             let at = world.coordinates(s.tensor, &s.indices, env)?;
@@ -201,6 +202,13 @@ impl World<'_> {
         self.extents.var(v).ok_or_else(|| Refusal::Shape(span, unknown()))
     }
 
+    /// Whether one step a coordinate of these variables is within the limit: asked before it is begun.
+    fn affords(&self, vars: &[VarId]) -> Result<(), Refusal> {
+        let extents = vars.iter().map(|v| self.extents.var(*v).unwrap_or(0));
+        let product = extents.map(u128::from).try_fold(1u128, u128::checked_mul);
+        if product.is_some_and(|n| n <= self.left.get().into()) { Ok(()) } else { Err(Refusal::Steps) }
+    }
+
     fn step(&self) -> Result<(), Refusal> {
         self.left.set(self.left.get().checked_sub(1).ok_or(Refusal::Steps)?);
         Ok(())
@@ -245,6 +253,7 @@ impl World<'_> {
 
     /// The fold over all coordinates of `vars`; of nothing, the identity. Missing if any part is.
     fn fold(&self, fun: Fun, vars: &[VarId], body: &Expr, start: Maybe, env: &mut Env) -> Result<Maybe, Refusal> {
+        self.affords(vars)?;
         let (mut sum, mut missing) = (start, false);
         self.each(vars, env, body.span, &mut |world, env| {
             match (sum, world.eval(body, env)?) {
