@@ -1,6 +1,0 @@
-//! The `fiberloom` command.
-mod cli;
-
-fn main() -> std::process::ExitCode {
-    cli::main()
-}
