@@ -3,8 +3,8 @@
 use crate::{cargo, llvm};
 
 const PROGRAM: &str = "examples/spmv.loom";
-const MATRIX: &str = "tests/data/poisson_32.mtx";
-const VECTOR: &str = "tests/data/ones_1024.npy";
+const MATRIX: &str = "tests/data/poisson.mtx";
+const VECTOR: &str = "tests/data/ones.npy";
 
 /// Finds or installs LLVM, builds, runs and shows.
 pub fn demo() -> Result<(), String> {

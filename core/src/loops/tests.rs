@@ -165,6 +165,11 @@ fn checker_says_what_is_wrong() {
         ("t = 0\n parallel for i in 0..n {\n t = t + i\n }", "in `t = t + i`: `t` may not be set here"),
         ("t = 0\n vector for i in 0..n {\n t = t - i\n }", "in `t = t - i`: `t` may not be set here"),
         ("t = 0.0\n vector for i in 0..n {\n t = t + 1.0\n }", "in `t = t + 1.0`: `t` may not be set here"),
+        // A turn forgets what a parallel loop inside it made its own.
+        (
+            "x = 1\n for i in 0..n {\n let y = x\n parallel for j in 0..n {\n x = 2\n }\n }",
+            "in `let y = x`: `x` may not be set here",
+        ),
         ("alloc w[n]\n sort w[0..n] with w", "in `sort w[0..n] with w`: the keys and their order are one buffer"),
     ];
     for (body, message) in cases {
@@ -219,6 +224,12 @@ fn depth_has_a_limit() {
     let mut kernel = read("kernel k()\n x = true").unwrap();
     kernel.body = vec![Stmt::Set(Var(0), e)];
     assert!(check(&kernel).unwrap_err().contains("nested more than 512 deep"));
+    // Numbers of nothing.
+    let nothing = vec![Stmt::Set(Var(9), Expr::Const(Value::i64(1)))];
+    let (lo, hi) = (Expr::Const(Value::i64(0)), Expr::Const(Value::i64(1)));
+    kernel.body = vec![Stmt::For { var: Var(1), lo, hi, how: How::Parallel, body: nothing }];
+    kernel.vars.push(("i".into(), Type::I64));
+    assert_eq!(check(&kernel), Err("in `var9? = 1`: there is no variable number 9".into()));
 }
 
 #[test]

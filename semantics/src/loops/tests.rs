@@ -1,5 +1,7 @@
 //! Kernels as text, their results worked out by hand, and what each rule catches.
 
+mod random;
+
 use super::*;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::read;
