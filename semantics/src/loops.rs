@@ -11,9 +11,9 @@
 //! writes. Whatever breaks one of these [`Rule`]s ends the run with the statement that did it.
 //!
 //! Turns of `vector` and `parallel` loops run here one after the other. Two of them *conflict* when both access one
-//! element and one of them writes it. A variable that such a body sets belongs to each turn by itself, and nobody may
-//! read it in the next turn or after the loop; but in a `vector` loop one into which the body only accumulates
-//! ([`loops::accumulates`]) is carried on, because its fold may be regrouped.
+//! element and one of them writes it. A variable that such a body sets is *private* ([`loops::private`]): it belongs to
+//! each turn by itself, and nobody may read it in the next turn or after the loop. But one into which the body of a
+//! `vector` loop only accumulates ([`loops::accumulates`]) is carried on, because its fold may be regrouped.
 //!
 //! A run takes steps: one a statement, one a turn of a loop, one an element sorted, one for 64 elements that are
 //! allocated or finished. With [`Limits::steps`] it ends.

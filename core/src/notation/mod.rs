@@ -15,6 +15,7 @@ mod concretize;
 pub mod diagnostic;
 pub mod function;
 mod print;
+mod print_typed;
 mod property;
 pub mod syntax;
 pub mod typed;

@@ -6,7 +6,7 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{Entry, Expr, How, Kernel, Stmt, Var, accumulates};
+use fiberloom_core::loops::{Entry, Expr, How, Kernel, Stmt, private};
 
 /// An expression. Its value is the bits of a [`Value`] of its type.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
             lo: code(lo)?,
             hi: code(hi)?,
             how: *how,
-            private: private(kernel, *how, body),
+            private: private(kernel, *how, body).into_iter().map(|v| v.0 as usize).collect(),
             body: block(kernel, body)?,
         })),
         Stmt::Call(Entry::Alloc { buffer, len, fill }) => Kind::Alloc(buffer.0 as usize, code(len)?, *fill),
@@ -187,32 +187,6 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
         Stmt::Call(Entry::Fail(failure)) => Kind::Fail(*failure),
         Stmt::Comment(_) => return Ok(None),
     }))
-}
-
-/// What a body sets, but for what a vector loop's body accumulates into.
-fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<usize> {
-    let mut set = vec![];
-    if how != How::Serial {
-        assigned(body, &mut set);
-        set.sort();
-        set.dedup();
-        set.retain(|v| how == How::Parallel || accumulates(kernel, body, *v).is_none());
-    }
-    set.into_iter().map(|v| v.0 as usize).collect()
-}
-
-fn assigned(stmts: &[Stmt], out: &mut Vec<Var>) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Set(v, _) => out.push(*v),
-            Stmt::If(_, yes, no) => {
-                assigned(yes, out);
-                assigned(no, out);
-            }
-            Stmt::While(_, body) | Stmt::For { body, .. } => assigned(body, out),
-            _ => {}
-        }
-    }
 }
 
 fn expression(kernel: &Kernel, e: &Expr) -> Result<(Code, Type), String> {

@@ -153,7 +153,7 @@ impl Made {
         let more = self.bytes(len)? - self.bytes(old)?;
         *left = left.checked_sub(more).ok_or(Failure::Memory)?;
         // The last word of `set` may claim elements that were not there.
-        if let (Some(last), true) = (self.set.last_mut(), old % 64 != 0) {
+        if let (Some(last), true) = (self.set.last_mut(), !old.is_multiple_of(64)) {
             *last &= (1 << (old % 64)) - 1;
         }
         resize(&mut self.elements, len, 0)?;

@@ -1,5 +1,7 @@
 //! Kernels as text, their results worked out by hand, and what each rule catches.
 
+mod random;
+
 use super::*;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::read;
@@ -278,6 +280,14 @@ fn nothing_runs_forever_and_nothing_takes_all_memory() {
     let kernel = kernel("kernel k(n)\n workspace w: bool\n alloc w[n]");
     let most = run(&kernel, &[1 << 62], &[None], &Limits { memory: u64::MAX, steps: u64::MAX });
     assert_eq!(most, Err(Fault::Stopped(Failure::Memory)));
+}
+
+/// The deepest kernel that the checker takes.
+#[test]
+fn depth_fits_the_stack() {
+    let sum = format!("r[0] = 1{}", " + 1".repeat(loops::DEPTH - 1));
+    let (open, close) = ("if n < 1 {\n".repeat(loops::NESTING - 1), "}\n".repeat(loops::NESTING - 1));
+    assert_eq!(made(&format!("alloc r[1] = 0\n{open}{sum}\n{close}finish r[1]"), 0), [loops::DEPTH as i64]);
 }
 
 #[test]
