@@ -12,7 +12,6 @@ mod show;
 
 use args::Command;
 use fiberloom::{Error, Program};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the arguments ask for.
@@ -58,9 +57,4 @@ fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
     let line = 1 + before.iter().filter(|b| **b == b'\n').count();
     let column = 1 + String::from_utf8_lossy(before).lines().last().map_or(0, |l| l.chars().count());
     Error::Call(format!("{name}:{line}:{column}: the program is not UTF-8 text"))
-}
-
-/// Whether a path names the same file as a program's: never written over.
-fn same_file(a: &Path, b: &Path) -> bool {
-    a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
