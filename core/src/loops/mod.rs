@@ -12,13 +12,19 @@
 //! every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
 //! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
 //! every access is in bounds of what is allocated, what is read was written, results end with their length set.
+mod bind;
 mod check;
 mod inline;
 mod ir;
 pub mod lower;
 mod print;
+mod read;
+#[cfg(test)]
+mod tests;
 
+pub use bind::{Bound, bind, collect};
 pub use check::{DEPTH, LITERALS, NESTING, accumulates, check, is_name};
 pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};
+pub use read::read;

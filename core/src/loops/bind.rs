@@ -1,0 +1,119 @@
+//! From tensors to a kernel's parameters and operands, and from its results back to tensors.
+
+use super::{Argument, Kernel, LevelBuffers, Var};
+use crate::format::{Array, Level, Tensor};
+use crate::notation::typed::TensorId;
+
+/// What a kernel is called with.
+#[derive(Clone, Debug)]
+pub struct Bound<'a> {
+    /// The value of each of [`Kernel::params`].
+    pub params: Vec<i64>,
+    /// For each of [`Kernel::buffers`] that is an operand, its array.
+    pub operands: Vec<Option<&'a Array<'a>>>,
+}
+
+/// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too.
+/// The tensors' own invariants are not looked at: [`Tensor::check`] does that once, at import.
+///
+/// # Errors
+/// The operand that is missing, or what of it is not as the kernel was compiled for.
+pub fn bind<'a>(
+    kernel: &Kernel,
+    tensors: &[(&str, &'a Tensor<'a>)],
+    extents: &dyn Fn(TensorId) -> Vec<u64>,
+) -> Result<Bound<'a>, String> {
+    let mut params = vec![None; kernel.params.len()];
+    let mut operands = vec![None; kernel.buffers.len()];
+    for a in &kernel.arguments {
+        let modes = extents(a.tensor);
+        set_extents(kernel, a, &modes, &mut params).map_err(|e| format!("`{}`: {e}", a.name))?;
+        if !a.operand {
+            continue;
+        }
+        let found = tensors.iter().find(|(name, _)| *name == a.name);
+        let (_, tensor) = found.ok_or_else(|| format!("`{}` is needed, and was not given", a.name))?;
+        if tensor.extents != modes {
+            return Err(format!("`{}` has extents {:?}, and {modes:?} is needed", a.name, tensor.extents));
+        }
+        for ((b, _), array) in a.buffers().zip(arrays(a, tensor).map_err(|e| format!("`{}`: {e}", a.name))?) {
+            let buffer = &kernel.buffers[b.0 as usize];
+            if array.ty() != buffer.ty {
+                return Err(format!("`{}`: `{}` is {}, and {} is needed", a.name, buffer.name, array.ty(), buffer.ty));
+            }
+            operands[b.0 as usize] = Some(array);
+        }
+    }
+    let known = |(value, v): (Option<i64>, &Var)| {
+        value.ok_or_else(|| format!("`{}` is the extent of no tensor", kernel.vars[v.0 as usize].0))
+    };
+    let params = params.into_iter().zip(&kernel.params).map(known).collect::<Result<_, _>>()?;
+    Ok(Bound { params, operands })
+}
+
+fn set_extents(kernel: &Kernel, a: &Argument, modes: &[u64], params: &mut [Option<i64>]) -> Result<(), String> {
+    if modes.len() != a.extents.len() {
+        return Err(format!("{} modes are needed, there are {}", a.extents.len(), modes.len()));
+    }
+    for (v, n) in a.extents.iter().zip(modes) {
+        let n = i64::try_from(*n).map_err(|_| format!("the extent {n} is not below 2⁶³"))?;
+        let at = kernel.params.iter().position(|p| p == v).ok_or("one of its extents is no parameter of the kernel")?;
+        let known = *params[at].get_or_insert(n);
+        if known != n {
+            return Err(format!("the extent `{}` is {n} here and {known} elsewhere", kernel.vars[v.0 as usize].0));
+        }
+    }
+    Ok(())
+}
+
+/// The tensor's arrays, in the order of [`Argument::buffers`].
+fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<Vec<&'a Array<'a>>, String> {
+    if tensor.format != a.format {
+        return Err(format!("it is stored as {}, and {} is needed", tensor.format, a.format));
+    }
+    if tensor.fill != a.fill {
+        return Err(format!("its fill value is {}, and {} is needed", tensor.fill, a.fill));
+    }
+    let mut arrays = vec![];
+    for (l, (level, needed)) in tensor.levels.iter().zip(&a.levels).enumerate() {
+        match (level, needed) {
+            (Level::Dense, LevelBuffers::Dense) => {}
+            (Level::Compressed { pos, crd }, LevelBuffers::Compressed { .. }) => arrays.extend([pos, crd]),
+            _ => return Err(format!("level {l} has not the arrays of its kind")),
+        }
+    }
+    arrays.push(&tensor.values);
+    Ok(arrays)
+}
+
+/// The kernel's results as tensors, in the order of its arguments.
+///
+/// # Panics
+/// If `params` and `buffers` are not those of a run of this kernel, every result having its array.
+pub fn collect(
+    kernel: &Kernel,
+    params: &[i64],
+    mut buffers: Vec<Option<Array<'static>>>,
+) -> Vec<(String, Tensor<'static>)> {
+    let mut take = |b: super::BufferId| buffers[b.0 as usize].take().expect("every result has its array");
+    let extent = |v: &Var| {
+        let at = kernel.params.iter().position(|p| p == v).expect("extents are parameters");
+        params[at] as u64
+    };
+    let mut tensor = |a: &Argument| Tensor {
+        extents: a.extents.iter().map(extent).collect(),
+        format: a.format.clone(),
+        levels: a
+            .levels
+            .iter()
+            .map(|level| match level {
+                LevelBuffers::Dense => Level::Dense,
+                LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(*pos), crd: take(*crd) },
+            })
+            .collect(),
+        values: take(a.values),
+        fill: a.fill,
+    };
+    let results = kernel.arguments.iter().filter(|a| !a.operand);
+    results.map(|a| (a.name.clone(), tensor(a))).collect()
+}

@@ -1,0 +1,408 @@
+//! The reader of what `loops/print.rs` prints: by descent, with the types at hand.
+//!
+//! ```text
+//!  text ──lex──▶ tokens with lines ──▶ header: names and types ──▶ statements, expressions ──▶ Kernel
+//! ```
+//!
+//! Words such as `for` or `alloc` are reserved nowhere: a statement begins with one exactly if it is not followed by
+//! `=`, `:` or `[`. What is read is typed, but not checked: [`super::check`] does that.
+mod expr;
+mod lex;
+
+use super::check::NESTING;
+use super::{
+    Argument, Buffer, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var, print::role_name,
+};
+use crate::algebra::{Type, Value};
+use crate::format::{Format, LevelKind};
+use crate::notation::typed::TensorId;
+use expr::Term;
+use lex::{Token, tokens};
+use std::collections::HashMap;
+
+/// The kernel of this text.
+///
+/// # Errors
+/// `line N: ` and what is not as it should be there.
+pub fn read(text: &str) -> Result<Kernel, String> {
+    let mut reader = Reader { tokens: tokens(text)?, at: 0, kernel: empty(), names: HashMap::new(), depth: 0 };
+    reader.kernel().map_err(|e| format!("line {}: {e}", reader.line()))?;
+    Ok(reader.kernel)
+}
+
+fn empty() -> Kernel {
+    let (vars, params, buffers, body, arguments) = Default::default();
+    Kernel { name: String::new(), vars, params, buffers, body, arguments, reassociate: false }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Name {
+    Var(Var),
+    Buffer(BufferId),
+}
+
+struct Reader<'t> {
+    tokens: Vec<(Token<'t>, usize)>,
+    at: usize,
+    kernel: Kernel,
+    names: HashMap<&'t str, Name>,
+    /// How many expressions stand around the one that is being read.
+    depth: usize,
+}
+
+type Read<T> = Result<T, String>;
+
+impl<'t> Reader<'t> {
+    fn line(&self) -> usize {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |(_, line)| *line)
+    }
+
+    fn peek(&self) -> Token<'t> {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, n: usize) -> Token<'t> {
+        self.tokens.get(self.at + n).map_or(Token::End, |(token, _)| *token)
+    }
+
+    fn eat(&mut self, token: Token) -> bool {
+        let found = self.peek() == token;
+        self.at += found as usize;
+        found
+    }
+
+    fn expect(&mut self, token: Token) -> Read<()> {
+        if self.eat(token) { Ok(()) } else { Err(format!("expected {token}, found {}", self.peek())) }
+    }
+
+    fn sign(&mut self, sign: &'static str) -> Read<()> {
+        self.expect(Token::Sign(sign))
+    }
+
+    fn word(&mut self) -> Read<&'t str> {
+        match self.peek() {
+            Token::Word(word) => {
+                self.at += 1;
+                Ok(word)
+            }
+            other => Err(format!("expected a name, found {other}")),
+        }
+    }
+
+    /// `item, item, …`, one or more.
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.eat(Token::Sign(",")) {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// The same between signs, and perhaps none.
+    fn enclosed<T>(
+        &mut self,
+        open: &'static str,
+        close: &'static str,
+        item: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
+        self.sign(open)?;
+        let items = if self.peek() == Token::Sign(close) { vec![] } else { self.list(item)? };
+        self.sign(close)?;
+        Ok(items)
+    }
+
+    fn ty(&mut self) -> Read<Type> {
+        let word = self.word()?;
+        Type::from_name(word).ok_or_else(|| format!("`{word}` is no type"))
+    }
+
+    fn kernel(&mut self) -> Read<()> {
+        self.expect(Token::Word("kernel"))?;
+        self.kernel.name = self.word()?.to_string();
+        self.kernel.params = self.enclosed("(", ")", |r| {
+            let name = r.word()?;
+            r.new_var(name, Type::I64)
+        })?;
+        self.kernel.reassociate = self.eat(Token::Word("reassociate"));
+        while let (Token::Word(word), Token::Word(_)) = (self.peek(), self.ahead(1)) {
+            let roles = [Role::Operand, Role::Result, Role::Workspace];
+            match roles.into_iter().find(|r| role_name(*r) == word) {
+                Some(role) => self.buffers(role)?,
+                None if matches!(word, "in" | "out") => self.argument()?,
+                None => break,
+            }
+        }
+        self.kernel.body = self.block(NESTING)?;
+        self.expect(Token::End)
+    }
+
+    fn buffers(&mut self, role: Role) -> Read<()> {
+        self.at += 1;
+        self.list(|r| {
+            let name = r.word()?;
+            r.sign(":")?;
+            let ty = r.ty()?;
+            r.kernel.buffers.push(Buffer { name: name.to_string(), ty, role });
+            let id = BufferId(r.kernel.buffers.len() as u32 - 1);
+            r.define(name, Name::Buffer(id))
+        })?;
+        Ok(())
+    }
+
+    fn argument(&mut self) -> Read<()> {
+        let operand = self.word()? == "in";
+        let name = self.word()?.to_string();
+        self.sign("@")?;
+        let tensor = TensorId(self.number()?);
+        self.sign(":")?;
+        let ty = self.ty()?;
+        let extents = self.enclosed("[", "]", |r| {
+            let name = r.word()?;
+            r.var(name)
+        })?;
+        let fill = if self.eat(Token::Word("fill")) { self.constant()? } else { Value::zero(ty) };
+        let format = self.format()?;
+        self.expect(Token::Word("at"))?;
+        let levels = (0..format.rank()).map(|_| self.level()).collect::<Read<Vec<_>>>()?;
+        let values = self.buffer()?;
+        self.kernel.arguments.push(Argument { tensor, name, ty, format, fill, extents, levels, values, operand });
+        Ok(())
+    }
+
+    fn number<N: std::str::FromStr>(&mut self) -> Read<N> {
+        let token = self.peek();
+        let number = if let Token::Number(digits) = token { digits.parse().ok() } else { None };
+        self.at += 1;
+        number.ok_or_else(|| format!("expected a number, found {token}"))
+    }
+
+    fn format(&mut self) -> Read<Format> {
+        if self.eat(Token::Word("dense")) {
+            return Ok(Format::dense(0));
+        }
+        let mut format = Format::of(self.enclosed("{", "}", |r| {
+            let word = r.word()?;
+            LevelKind::from_name(word).ok_or_else(|| format!("`{word}` is no kind of level"))
+        })?);
+        if self.eat(Token::Word("order")) {
+            format.order = self.enclosed("(", ")", |r| r.number())?;
+        }
+        Ok(format)
+    }
+
+    fn level(&mut self) -> Read<LevelBuffers> {
+        let level = match self.word()? {
+            "dense" => LevelBuffers::Dense,
+            "compressed" => {
+                self.sign("(")?;
+                let pos = self.buffer()?;
+                self.sign(",")?;
+                let crd = self.buffer()?;
+                self.sign(")")?;
+                LevelBuffers::Compressed { pos, crd }
+            }
+            other => return Err(format!("expected `dense` or `compressed(…)`, found `{other}`")),
+        };
+        self.sign(",")?;
+        Ok(level)
+    }
+
+    fn define(&mut self, name: &'t str, what: Name) -> Read<()> {
+        match self.names.insert(name, what) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{name}` is defined twice")),
+        }
+    }
+
+    fn new_var(&mut self, name: &'t str, ty: Type) -> Read<Var> {
+        let v = Var(self.kernel.vars.len() as u32);
+        self.kernel.vars.push((name.to_string(), ty));
+        self.define(name, Name::Var(v))?;
+        Ok(v)
+    }
+
+    fn var(&mut self, name: &str) -> Read<Var> {
+        match self.names.get(name) {
+            Some(Name::Var(v)) => Ok(*v),
+            Some(Name::Buffer(_)) => Err(format!("`{name}` is a buffer, not a variable")),
+            None => Err(format!("there is no variable `{name}` before this line")),
+        }
+    }
+
+    fn buffer(&mut self) -> Read<BufferId> {
+        let name = self.word()?;
+        match self.names.get(name) {
+            Some(Name::Buffer(b)) => Ok(*b),
+            _ => Err(format!("there is no buffer `{name}`")),
+        }
+    }
+
+    /// Statements up to a closing brace or the end.
+    fn block(&mut self, nesting: usize) -> Read<Vec<Stmt>> {
+        let Some(nesting) = nesting.checked_sub(1) else {
+            return Err(format!("blocks are nested more than {NESTING} deep"));
+        };
+        let mut stmts = vec![];
+        while !matches!(self.peek(), Token::End | Token::Sign("}")) {
+            stmts.push(self.stmt(nesting)?);
+        }
+        Ok(stmts)
+    }
+
+    fn braces(&mut self, nesting: usize) -> Read<Vec<Stmt>> {
+        self.sign("{")?;
+        let stmts = self.block(nesting)?;
+        self.sign("}")?;
+        Ok(stmts)
+    }
+
+    fn stmt(&mut self, nesting: usize) -> Read<Stmt> {
+        if let Token::Comment(text) = self.peek() {
+            self.at += 1;
+            return Ok(Stmt::Comment(text.to_string()));
+        }
+        let word = self.word()?;
+        match (self.peek(), word) {
+            (Token::Sign("=" | ":"), _) => {
+                let (v, e) = self.set(word)?;
+                Ok(Stmt::Set(v, e))
+            }
+            (Token::Sign("["), _) => {
+                self.at -= 1;
+                let (b, at) = self.place()?;
+                self.sign("=")?;
+                let value = self.expr()?;
+                let ty = self.kernel.buffers[b.0 as usize].ty;
+                Ok(Stmt::Store(b, at, self.needed(value, ty)?))
+            }
+            (_, "let") => {
+                let name = self.word()?;
+                let (v, e) = self.set(name)?;
+                Ok(Stmt::Let(v, e))
+            }
+            (_, "if") => self.branch(nesting),
+            (_, "while") => {
+                let condition = self.condition()?;
+                Ok(Stmt::While(condition, self.braces(nesting)?))
+            }
+            (_, "for") => self.each(How::Serial, nesting),
+            (Token::Word("for"), "vector" | "parallel") => {
+                self.at += 1;
+                self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
+            }
+            _ => self.entry(word).map(Stmt::Call),
+        }
+    }
+
+    fn condition(&mut self) -> Read<Expr> {
+        let e = self.expr()?;
+        self.needed(e, Type::Bool)
+    }
+
+    fn index(&mut self) -> Read<Expr> {
+        let e = self.expr()?;
+        self.needed(e, Type::I64)
+    }
+
+    /// `= e` or `: type = e`, behind the name.
+    fn set(&mut self, name: &'t str) -> Read<(Var, Expr)> {
+        let ty = if self.eat(Token::Sign(":")) { Some(self.ty()?) } else { None };
+        self.sign("=")?;
+        let value = self.expr()?;
+        let v = match self.names.contains_key(name) {
+            true => self.var(name)?,
+            false => {
+                let natural = if value.is_narrow_load(&self.kernel) { Type::I64 } else { value.ty };
+                self.new_var(name, ty.unwrap_or(natural))?
+            }
+        };
+        let has = self.kernel.vars[v.0 as usize].1;
+        match ty {
+            Some(ty) if ty != has => Err(format!("`{name}` is {has}, not {ty}")),
+            _ => Ok((v, self.needed(value, has)?)),
+        }
+    }
+
+    fn branch(&mut self, nesting: usize) -> Read<Stmt> {
+        let condition = self.condition()?;
+        let yes = self.braces(nesting)?;
+        let no = match self.eat(Token::Word("else")) {
+            false => vec![],
+            true if self.eat(Token::Word("if")) => {
+                let nesting = nesting.checked_sub(1).ok_or_else(|| format!("more than {NESTING} `else if`"))?;
+                vec![self.branch(nesting)?]
+            }
+            true => self.braces(nesting)?,
+        };
+        Ok(Stmt::If(condition, yes, no))
+    }
+
+    fn each(&mut self, how: How, nesting: usize) -> Read<Stmt> {
+        let name = self.word()?;
+        self.expect(Token::Word("in"))?;
+        let (lo, hi) = self.extent()?;
+        let var = if self.names.contains_key(name) { self.var(name)? } else { self.new_var(name, Type::I64)? };
+        let body = self.braces(nesting)?;
+        Ok(Stmt::For { var, lo, hi, how, body })
+    }
+
+    fn extent(&mut self) -> Read<(Expr, Expr)> {
+        let lo = self.index()?;
+        self.sign("..")?;
+        Ok((lo, self.index()?))
+    }
+
+    /// `buffer[index]`
+    fn place(&mut self) -> Read<(BufferId, Expr)> {
+        let b = self.buffer()?;
+        self.sign("[")?;
+        let at = self.index()?;
+        self.sign("]")?;
+        Ok((b, at))
+    }
+
+    fn entry(&mut self, word: &str) -> Read<Entry> {
+        match word {
+            "alloc" => {
+                let (buffer, len) = self.place()?;
+                let fill = if self.eat(Token::Sign("=")) { Some(self.constant()?) } else { None };
+                Ok(Entry::Alloc { buffer, len, fill })
+            }
+            "reserve" => self.place().map(|(buffer, len)| Entry::Reserve { buffer, len }),
+            "finish" => self.place().map(|(buffer, len)| Entry::Finish { buffer, len }),
+            "sort" => self.sort(),
+            "fail" => {
+                let word = self.word()?;
+                let all = [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps];
+                let failure = all.into_iter().find(|f| f.name() == word);
+                failure.map(Entry::Fail).ok_or_else(|| format!("`{word}` is no failure"))
+            }
+            _ => Err(format!("expected a statement, found `{word}` and {}", self.peek())),
+        }
+    }
+
+    fn sort(&mut self) -> Read<Entry> {
+        let keys = self.buffer()?;
+        self.sign("[")?;
+        let (lo, hi) = self.extent()?;
+        self.sign("]")?;
+        if !self.eat(Token::Word("with")) {
+            return Ok(Entry::Sort { keys, lo, hi });
+        }
+        let order = self.buffer()?;
+        match lo == Expr::Const(Value::i64(0)) {
+            true => Ok(Entry::SortOrder { keys, order, len: hi }),
+            false => Err("sorting with an order begins at 0".into()),
+        }
+    }
+
+    /// The expression where `ty` is needed: a load from an `i32` buffer is widened.
+    fn needed(&self, term: Term, ty: Type) -> Read<Expr> {
+        let term = if ty == Type::I64 { term.widened(&self.kernel) } else { term };
+        match term.ty {
+            has if has == ty => Ok(term.expr),
+            has => Err(format!("{ty} is needed, this is {has}")),
+        }
+    }
+}
