@@ -4,7 +4,7 @@ use crate::{Cpu, Error, OptLevel, Options};
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
 use std::sync::Once;
 
 /// A target machine, with the names by which each function asks for its CPU: LLVM's passes look there, not here.
@@ -50,5 +50,11 @@ impl Machine {
         options.set_loop_interleaving(true);
         options.set_loop_unrolling(true);
         module.run_passes(&passes, &self.machine, options).map_err(|e| Error::Llvm(e.to_string()))
+    }
+
+    /// The module as assembly or as an object.
+    pub fn write(&self, module: &Module, what: FileType) -> Result<Vec<u8>, Error> {
+        let bytes = self.machine.write_to_memory_buffer(module, what).map_err(|e| Error::Llvm(e.to_string()))?;
+        Ok(bytes.as_slice().to_vec())
     }
 }

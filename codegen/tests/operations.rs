@@ -6,22 +6,67 @@ use common::*;
 use fiberloom_codegen::{Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Op, Type, Value, apply, result_type};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Expr, Kernel, Role, Stmt};
+use fiberloom_core::loops::{BufferId, Expr, Kernel, Stmt};
 
 /// Values at which something happens: bounds, zeros, ties, exceptional floats.
 fn boundary(ty: Type) -> Vec<Value> {
     let mut values: Vec<Value> = match ty.range() {
         None => [
-            0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3.25, 127.5, -129.0, 255.7, 1e-310, 1e-42, -1e9, 4294967295.0, 1e10, 9.3e18,
-            1.9e19, -1e30, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+            0.0,
+            -0.0,
+            0.5,
+            -0.5,
+            1.0,
+            -1.0,
+            1.5,
+            2.5,
+            -2.5,
+            3.25,
+            127.5,
+            -129.0,
+            255.7,
+            1e-310,
+            1e-42,
+            -1e9,
+            4294967295.0,
+            1e10,
+            9.3e18,
+            1.9e19,
+            -1e30,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
         ]
         .map(|x| Value::from_f64(ty, x))
         .to_vec(),
-        Some((least, greatest)) => [least, least + 1, least / 2, -129, -7, -2, -1, 0, 1, 2, 3, 7, 8, 31, 63, 64, 100, greatest / 3, greatest - 1, greatest]
-            .into_iter()
-            .filter(|x| (least..=greatest).contains(x))
-            .map(|x| Value::from_i128(ty, x))
-            .collect(),
+        Some((least, greatest)) => [
+            least,
+            least + 1,
+            least / 2,
+            -129,
+            -7,
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            7,
+            8,
+            31,
+            63,
+            64,
+            100,
+            greatest / 3,
+            greatest - 1,
+            greatest,
+        ]
+        .into_iter()
+        .filter(|x| (least..=greatest).contains(x))
+        .map(|x| Value::from_i128(ty, x))
+        .collect(),
     };
     values.sort();
     values.dedup();
@@ -36,16 +81,32 @@ fn tuples(types: &[Type]) -> Vec<Vec<Value>> {
     })
 }
 
-/// `r[k] = op(a[k], b[k], …)`, in IEEE 754's order of operations.
+/// `r[k] = op(a0[k], a1[k], …)`, in IEEE 754's order of operations. The text has the place; the operation is put there.
 fn pointwise(op: Op, types: &[Type], result: Type) -> Kernel {
-    let mut b = Builder::new("pointwise");
-    b.kernel.reassociate = false;
-    let (len, k) = (b.param("len"), b.var("k", Type::I64));
-    let args = types.iter().enumerate().map(|(n, ty)| load(b.buffer(&format!("a{n}"), *ty, Role::Operand), get(k)));
-    let args: Vec<Expr> = args.collect();
-    let r = b.buffer("r", result, Role::Result);
-    let body = vec![Stmt::Store(r, get(k), Expr::Op(op, args))];
-    b.body(vec![alloc(r, get(len), None), range(k, int(0), get(len), body), finish(r, get(len))])
+    let operands: Vec<String> = types.iter().enumerate().map(|(n, ty)| format!("a{n}: {ty}")).collect();
+    let tensors: Vec<String> =
+        types.iter().enumerate().map(|(n, ty)| format!("in a{n}@{n}: {ty}[len] {{dense}} at dense, a{n}")).collect();
+    let mut kernel = kernel(&format!(
+        "kernel pointwise(len)\n operand {}\n result r: {result}\n {}\n out r@9: {result}[len] {{dense}} at dense, r\n
+         alloc r[len]\n for k in 0..len {{\n r[k] = r[k]\n }}\n finish r[len]",
+        operands.join(", "),
+        tensors.join("\n "),
+    ));
+    let (place, k) = the_store(&mut kernel);
+    let load = |n| Expr::Load(BufferId(n as u32), Box::new(k.clone()));
+    *place = Expr::Op(op, (0..types.len()).map(load).collect());
+    kernel
+}
+
+/// What is stored in the loop, and the loop's variable.
+fn the_store(kernel: &mut Kernel) -> (&mut Expr, Expr) {
+    match &mut kernel.body[1] {
+        Stmt::For { var, body, .. } => match &mut body[0] {
+            Stmt::Store(_, _, e) => (e, Expr::Var(*var)),
+            other => panic!("no store: {other:?}"),
+        },
+        other => panic!("no loop: {other:?}"),
+    }
 }
 
 /// The lists of argument types that `op` takes.
@@ -70,8 +131,7 @@ fn canonical(v: Value) -> Value {
 fn compare(op: Op, types: &[Type], level: OptLevel) {
     let tuples = tuples(types);
     let result = result_type(op, types).unwrap();
-    let compiled =
-        compile(&pointwise(op, types, result), &Options { opt_level: level, ..Options::default() }).unwrap();
+    let compiled = compile(&pointwise(op, types, result), &Options { opt_level: level, ..Options::default() }).unwrap();
     let columns: Vec<Array> =
         types.iter().enumerate().map(|(n, ty)| Array::from_values(*ty, tuples.iter().map(|t| t[n]))).collect();
     let operands: Vec<Option<&Array>> = columns.iter().map(Some).chain([None]).collect();
@@ -113,11 +173,9 @@ fn constant_arguments_compute_the_same() {
         for op in [Op::Pow, Op::Div, Op::Rem, Op::Shl, Op::Min].into_iter().filter(|op| op.takes(ty)) {
             for constant in boundary(ty) {
                 let mut kernel = pointwise(op, &[ty, ty], ty);
-                let Some(Stmt::For { body, .. }) = kernel.body.get_mut(1) else { panic!("the loop") };
-                let [Stmt::Store(_, _, Expr::Op(_, args))] = body.as_mut_slice() else { panic!("the store") };
+                let Expr::Op(_, args) = the_store(&mut kernel).0 else { panic!("an operation") };
                 args[1] = Expr::Const(constant);
-                let compiled =
-                    compile(&kernel, &Options { opt_level: OptLevel::None, ..Options::default() }).unwrap();
+                let compiled = compile(&kernel, &Options { opt_level: OptLevel::None, ..Options::default() }).unwrap();
                 let a = Array::from_values(ty, boundary(ty));
                 let results = compiled.run(&[a.len() as i64], &[Some(&a), Some(&a), None], &Limits::default()).unwrap();
                 for (x, got) in a.iter().zip(results[2].as_ref().unwrap().iter()) {
