@@ -9,4 +9,6 @@
 //! The ledger is `proofs/README.md`: what is shown, by whom, within which bounds, and what is not.
 
 pub mod choose;
+#[cfg(test)]
+mod readings;
 pub mod stream;

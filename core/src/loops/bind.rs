@@ -1,6 +1,6 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
-use super::{Argument, Kernel, LevelBuffers, Var};
+use super::{Argument, Kernel, LevelBuffers, Role, Var};
 use crate::format::{Array, Level, Tensor};
 use crate::notation::typed::TensorId;
 
@@ -43,6 +43,10 @@ pub fn bind<'a>(
             }
             operands[b.0 as usize] = Some(array);
         }
+    }
+    let mut pairs = kernel.buffers.iter().zip(&operands);
+    if let Some((b, _)) = pairs.find(|(b, array)| b.role == Role::Operand && array.is_none()) {
+        return Err(format!("operand `{}` is an array of no tensor", b.name));
     }
     let known = |(value, v): (Option<i64>, &Var)| {
         value.ok_or_else(|| format!("`{}` is the extent of no tensor", kernel.vars[v.0 as usize].0))

@@ -8,16 +8,16 @@
 //! ```
 //!
 //! A kernel that passes may still access out of bounds or read what was never written: that is checked where it runs.
-//! Nothing here, and no later stage, recurses deeper than [`NESTING`] blocks and [`DEPTH`] levels of an expression.
+//! Neither this nor any later stage recurses deeper than [`NESTING`] blocks and [`DEPTH`] levels of an expression.
 mod flow;
 mod typing;
 
 use super::print::role_name;
-use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
+use super::{Argument, BufferId, Expr, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
 use std::collections::HashSet;
 
-pub use flow::accumulates;
+pub use flow::{accumulates, private};
 
 /// How many blocks may stand in each other.
 pub const NESTING: usize = 256;
@@ -35,7 +35,31 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     names(kernel)?;
     parameters(kernel)?;
     arguments(kernel)?;
+    nesting(&kernel.body, NESTING)?;
     flow::check(kernel)
+}
+
+/// Neither blocks nor expressions stand deeper in each other than all that follows can bear.
+fn nesting(stmts: &[Stmt], depth: usize) -> Result<(), String> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(format!("blocks are nested more than {NESTING} deep"));
+    };
+    for stmt in stmts {
+        if !stmt.exprs().all(|e| is_shallow(e, DEPTH)) {
+            return Err(format!("an expression is nested more than {DEPTH} deep: define parts of it with `let`"));
+        }
+        stmt.blocks().try_for_each(|block| nesting(block, depth))?;
+    }
+    Ok(())
+}
+
+fn is_shallow(e: &Expr, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match e {
+        Expr::Load(_, at) => is_shallow(at, depth),
+        Expr::Op(_, args) => args.iter().all(|a| is_shallow(a, depth)),
+        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
+    }
 }
 
 /// Whether this can be the name of a kernel, a variable or a buffer.
@@ -82,7 +106,7 @@ fn buffer(kernel: &Kernel, b: BufferId) -> Result<&super::Buffer, String> {
     kernel.buffers.get(b.0 as usize).ok_or_else(|| format!("there is no buffer number {}", b.0))
 }
 
-/// Every operand and result is exactly one array of one tensor, of a type that this array can have.
+/// No buffer is two arrays of tensors, and each is an operand or a result of a type that its array can have.
 fn arguments(kernel: &Kernel) -> Result<(), String> {
     let mut used = HashSet::new();
     for a in &kernel.arguments {
@@ -94,11 +118,7 @@ fn arguments(kernel: &Kernel) -> Result<(), String> {
             }
         }
     }
-    let outside = |(i, b): &(usize, &super::Buffer)| b.role != Role::Workspace && !used.contains(&BufferId(*i as u32));
-    match kernel.buffers.iter().enumerate().find(outside) {
-        Some((_, b)) => Err(format!("{} `{}` belongs to no tensor", role_name(b.role), b.name)),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {

@@ -139,6 +139,35 @@ pub enum Stmt {
     Comment(String),
 }
 
+impl Stmt {
+    /// Its own expressions, in the order in which they are evaluated; not those of its blocks.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (first, second) = match self {
+            Stmt::Let(_, e) | Stmt::Set(_, e) | Stmt::If(e, ..) | Stmt::While(e, _) => (Some(e), None),
+            Stmt::Store(_, at, e) => (Some(at), Some(e)),
+            Stmt::For { lo, hi, .. } => (Some(lo), Some(hi)),
+            Stmt::Call(entry) => match entry {
+                Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => (Some(len), None),
+                Entry::Sort { lo, hi, .. } => (Some(lo), Some(hi)),
+                Entry::SortOrder { len, .. } => (Some(len), None),
+                Entry::Fail(_) => (None, None),
+            },
+            Stmt::Comment(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Its blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
+        let (first, second): (Option<&[Stmt]>, Option<&[Stmt]>) = match self {
+            Stmt::If(_, yes, no) => (Some(yes), Some(no)),
+            Stmt::While(_, body) | Stmt::For { body, .. } => (Some(body), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
 /// How a loop's iterations run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {

@@ -23,7 +23,7 @@ mod read;
 mod tests;
 
 pub use bind::{Bound, bind, collect};
-pub use check::{DEPTH, LITERALS, NESTING, accumulates, check, is_name};
+pub use check::{DEPTH, LITERALS, NESTING, accumulates, check, is_name, private};
 pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};

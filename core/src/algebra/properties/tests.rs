@@ -153,7 +153,7 @@ fn claims_are_complete_on_8_bits() {
             let claimed = known.associative || op.is_comparison();
             assert!(claimed || !associative(op, &values), "{op:?} {ty} is associative");
         }
-        let multiple = |v: Value| matches!(op, Op::Shl | Op::Shr) && v.bits() != 0 && v.bits() % 8 == 0;
+        let multiple = |v: Value| matches!(op, Op::Shl | Op::Shr) && v.bits() != 0 && v.bits().is_multiple_of(8);
         for (place, value) in values.iter().enumerate() {
             for position in (0..2).filter(|p| *p == 0 || !multiple(*value)) {
                 let results: Vec<Value> =

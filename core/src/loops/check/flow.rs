@@ -2,10 +2,11 @@
 //! results are finished at the end.
 //!
 //! A state is what is certain at a place: three sets. Where paths meet, it is their intersection; behind `fail` there
-//! is no path, hence no state. A loop's body starts with what is certain before its first turn, and since sets only
-//! grow along a body (but for *finished*, which nothing reads before the end), once through the body is enough.
+//! is no path, hence no state. A loop's turn begins with what is certain before the loop but for what a turn may undo:
+//! the variables that vector and parallel loops inside it keep to their turns. (A turn may also undo *finished*, which
+//! nothing asks for before the end.) So once through the body is enough.
 
-use super::{NESTING, buffer, variable};
+use super::{buffer, variable};
 use crate::algebra::{Op, Type};
 use crate::loops::print::{expression, headline, role_name};
 use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
@@ -48,7 +49,7 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     let allocated = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
     let finished = kernel.buffers.iter().map(|b| b.role != Role::Result).collect();
     let mut flow = Flow { kernel, kinds, how: How::Serial };
-    let end = flow.block(&kernel.body, Some(State { set, allocated, finished }), NESTING)?;
+    let end = flow.block(&kernel.body, Some(State { set, allocated, finished }))?;
     match end.and_then(|s| s.finished.iter().position(|f| !f)) {
         Some(b) => Err(format!("result `{}` is not finished on every path", kernel.buffers[b].name)),
         None => Ok(()),
@@ -65,12 +66,9 @@ fn meet(a: Reached, b: Reached) -> Reached {
 }
 
 impl Flow<'_> {
-    fn block(&mut self, stmts: &[Stmt], mut state: Reached, depth: usize) -> Result<Reached, String> {
-        let Some(depth) = depth.checked_sub(1) else {
-            return Err(format!("blocks are nested more than {NESTING} deep"));
-        };
+    fn block(&mut self, stmts: &[Stmt], mut state: Reached) -> Result<Reached, String> {
         for stmt in stmts {
-            state = self.stmt(stmt, state, depth)?;
+            state = self.stmt(stmt, state)?;
         }
         for stmt in stmts {
             if let (Stmt::Let(v, _), Some(state)) = (stmt, &mut state) {
@@ -80,51 +78,48 @@ impl Flow<'_> {
         Ok(state)
     }
 
-    fn stmt(&mut self, stmt: &Stmt, mut state: Reached, depth: usize) -> Result<Reached, String> {
+    fn stmt(&mut self, stmt: &Stmt, mut state: Reached) -> Result<Reached, String> {
         let at = |e: String| format!("in `{}`: {e}", headline(self.kernel, stmt));
+        if let Stmt::While(_, body) | Stmt::For { body, .. } = stmt {
+            let mut undone = vec![];
+            undoes(self.kernel, body, &mut undone);
+            forget(&mut state, &undone);
+        }
         self.straight(stmt, &mut state).map_err(at)?;
         match stmt {
             Stmt::If(_, yes, no) => {
-                let yes = self.block(yes, state.clone(), depth)?;
-                let no = self.block(no, state, depth)?;
+                let yes = self.block(yes, state.clone())?;
+                let no = self.block(no, state)?;
                 Ok(meet(yes, no))
             }
             Stmt::While(_, body) => {
-                let end = self.block(body, state.clone(), depth)?;
+                let end = self.block(body, state.clone())?;
                 Ok(meet(state, end))
             }
-            Stmt::For { var, how, body, .. } => self.each(*var, *how, body, state, depth),
+            Stmt::For { var, how, body, .. } => self.each(*var, *how, body, state),
             Stmt::Call(Entry::Fail(_)) => Ok(None),
             _ => Ok(state),
         }
     }
 
     /// A counted loop, from behind its bounds.
-    fn each(&mut self, var: Var, how: How, body: &[Stmt], before: Reached, depth: usize) -> Result<Reached, String> {
+    fn each(&mut self, var: Var, how: How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
         let (v, outer) = (var.0 as usize, self.how);
-        let mut private = vec![];
+        let private = private(self.kernel, how, body);
         if how != How::Serial {
             self.how = how;
-            assigned(body, &mut private);
-            private.retain(|v| how == How::Parallel || accumulates(self.kernel, body, *v).is_none());
         }
-        let forget = |state: Reached| {
-            state.map(|mut s| {
-                private.iter().for_each(|v| s.set[v.0 as usize] = false);
-                s
-            })
-        };
-        let before = forget(before);
+        forget(&mut before, &private);
         let start = before.clone().map(|mut s| {
             s.set[v] = true;
             s
         });
-        let end = self.block(body, start, depth)?;
+        let end = self.block(body, start)?;
         self.how = outer;
-        Ok(forget(meet(before, end)).map(|mut s| {
-            s.set[v] = false;
-            s
-        }))
+        let mut after = meet(before, end);
+        forget(&mut after, &private);
+        forget(&mut after, &[var]);
+        Ok(after)
     }
 
     /// What a statement does before its blocks.
@@ -305,18 +300,45 @@ impl Flow<'_> {
     }
 }
 
+fn forget(state: &mut Reached, vars: &[Var]) {
+    if let Some(state) = state {
+        for v in vars {
+            // One that there is not has not been refused yet.
+            state.set.get_mut(v.0 as usize).into_iter().for_each(|set| *set = false);
+        }
+    }
+}
+
+/// The variables that loops inside these statements keep to their turns.
+fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
+    for stmt in stmts {
+        if let Stmt::For { how, body, .. } = stmt {
+            out.extend(private(kernel, *how, body));
+        }
+        stmt.blocks().for_each(|block| undoes(kernel, block, out));
+    }
+}
+
+/// The variables that belong to each turn of a loop by itself: what the body of a vector or parallel loop sets, but
+/// for what a vector loop's body only accumulates into.
+pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
+    let mut vars = vec![];
+    if how != How::Serial {
+        assigned(body, &mut vars);
+        vars.sort();
+        vars.dedup();
+        vars.retain(|v| how == How::Parallel || accumulates(kernel, body, *v).is_none());
+    }
+    vars
+}
+
 /// The mutable variables that these statements set.
 fn assigned(stmts: &[Stmt], out: &mut Vec<Var>) {
     for stmt in stmts {
-        match stmt {
-            Stmt::Set(v, _) => out.push(*v),
-            Stmt::If(_, yes, no) => {
-                assigned(yes, out);
-                assigned(no, out);
-            }
-            Stmt::While(_, body) | Stmt::For { body, .. } => assigned(body, out),
-            _ => {}
+        if let Stmt::Set(v, _) = stmt {
+            out.push(*v);
         }
+        stmt.blocks().for_each(|block| assigned(block, out));
     }
 }
 
@@ -347,12 +369,7 @@ fn folds(stmts: &[Stmt], v: Var, found: &mut Option<Op>) -> bool {
             }
             _ => false,
         },
-        Stmt::Let(_, e) | Stmt::Set(_, e) => !occurs(e, v),
-        Stmt::Store(_, at, e) => !occurs(at, v) && !occurs(e, v),
-        Stmt::If(c, yes, no) => !occurs(c, v) && folds(yes, v, found) && folds(no, v, found),
-        Stmt::While(c, body) => !occurs(c, v) && folds(body, v, found),
-        Stmt::For { lo, hi, body, .. } => !occurs(lo, v) && !occurs(hi, v) && folds(body, v, found),
-        Stmt::Call(_) | Stmt::Comment(_) => true,
+        _ => stmt.exprs().all(|e| !occurs(e, v)) && stmt.blocks().all(|block| folds(block, v, found)),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The types of expressions.
 
-use super::{DEPTH, buffer, variable};
+use super::{buffer, variable};
 use crate::algebra::{Op, Type, result_type};
 use crate::loops::print::expression;
 use crate::loops::{Expr, Kernel};
@@ -11,28 +11,25 @@ impl Kernel {
     /// # Errors
     /// Why it has none, with the part that is wrong.
     pub fn type_of(&self, e: &Expr) -> Result<Type, String> {
-        typed(self, e, DEPTH)
+        typed(self, e)
     }
 }
 
-fn typed(kernel: &Kernel, e: &Expr, depth: usize) -> Result<Type, String> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(format!("an expression is nested more than {DEPTH} deep: define parts of it with `let`"));
-    };
+fn typed(kernel: &Kernel, e: &Expr) -> Result<Type, String> {
     match e {
         Expr::Const(x) => Ok(x.ty()),
         Expr::Var(v) => variable(kernel, *v).map(|(_, ty)| *ty),
         Expr::Capacity(b) => buffer(kernel, *b).map(|_| Type::I64),
         Expr::Load(b, at) => {
             let b = buffer(kernel, *b)?;
-            match typed(kernel, at, depth)? {
+            match typed(kernel, at)? {
                 Type::I64 => Ok(b.ty),
                 ty => Err(format!("the index of `{}` is {ty}, not i64", expression(kernel, e))),
             }
         }
         Expr::Op(Op::Coalesce, _) => Err(format!("`{}` cannot be run: loops know no `missing`", expression(kernel, e))),
         Expr::Op(op, args) => {
-            let types = args.iter().map(|a| typed(kernel, a, depth)).collect::<Result<Vec<_>, _>>()?;
+            let types = args.iter().map(|a| typed(kernel, a)).collect::<Result<Vec<_>, _>>()?;
             result_type(*op, &types).ok_or_else(|| {
                 let types: Vec<_> = types.iter().map(|t| t.name()).collect();
                 format!("`{}`: {} does not take ({})", expression(kernel, e), op.name(), types.join(", "))

@@ -1,0 +1,97 @@
+//! What the parser reads, what it says, and that print and read are inverse.
+
+use super::*;
+
+fn read(text: &str) -> syntax::Program {
+    let (program, diagnostics) = parse(text);
+    assert!(diagnostics.is_empty(), "{}", render("test.loom", text, &diagnostics, false));
+    program.expect("no diagnostics")
+}
+
+/// Each program reads, and its print reads as the same program.
+#[test]
+fn print_reads_back() {
+    for text in [
+        "dim I = 4\ntensor A: f64[I, 5] fill -inf {dense, compressed} order(1, 0)\ntensor s: f64[]\ns[] = 1",
+        "tensor A: f64[I, J] csr\ny[i] = A[i,j] * x[j]",
+        "y[i] += a[i] - b[i] - (c[i] - d[i]) * -2 / -(3) % 4\ny[i] min= -a[i]",
+        "y[i] = if a[i] < b[i] && !(c[i] == 0) || true then -inf else if z then nan else 1e300 + 0.5",
+        "y[i] = (if a[i] > 1 then 2 else 3) + 1 << 2 >> 1 & 3 ^ 4 | 5",
+        "y[i] = sum(j, k: A[i,j,k] start 3) + min(j: B[i,j]) * f() + convert(x[i], u8) + u8(i) + select(true, 1, 2)",
+        "y[l] = sum(j: concat((A[i,j], B[k,j]), (i,k) -> l) * x[j])",
+        "c[k] = collapse(split(slice(B[i,j], j -> q, 0:8:2), q -> (r, s)), (r, s) -> k) + slice(a[i], i -> k, 1:2)",
+        "D[i,j] = A[i(0:8), j(:20:2)] + B[i(3:), j(:)] + coalesce(a[~(i+2*k-5)/3%2 + 1], 0) + A[P[i], 2*(i+1)/2, 7]",
+        "fn f(x: i64, y: u8) -> i64 {\n let a = abs(x); while a != 0 { a = a - 1; if a > 3 { a = 0; } else { a = 1; } }\n a } \
+         where commutative, associative, idempotent, identity(0), annihilator(-1, 1), iterate(x & !(y | all) | !!x), \
+         case(0, y) = y + 1",
+        "R[i] = f(A[i], t[i]) where { t[i] = 2 * a[i] where { u[i] = 1 } w[] = 3 } schedule { none; }",
+        "y[i] = a[i] schedule { pos(i -> p, T); coord(p -> i); collapse(i, j -> f); split(i -> a, b, 4); \
+         split_up(i -> a, b, 4); reorder(i, j); precompute(a[i] * 2, i -> iw, W); \
+         precompute(a[i], (i, j) -> (iw, jw), W); bound(i, 7); unroll(i, 2); parallelize(i, cpu_thread, no_races); \
+         parallelize(i, gpu_warp, parallel_reduction); protocol(T[i], gallop); }\nschedule { }",
+    ] {
+        let program = read(text);
+        let printed = program.to_string();
+        assert_eq!(read(&printed), program, "{printed}");
+    }
+}
+
+fn messages(text: &str) -> Vec<String> {
+    let (_, diagnostics) = parse(text);
+    let rendered = render("p.loom", text, &diagnostics, false);
+    rendered.lines().filter(|l| l.starts_with("p.loom:")).map(str::to_string).collect()
+}
+
+/// Several errors in one run, each with its place.
+#[test]
+fn several_errors() {
+    let said = messages("tensor A: f65[I]\ny[i] = A[i] + \nz[i] = A[i] $ 3\nw[i] = (A[i]\ndim N 3\n");
+    assert_eq!(said.len(), 5, "{said:#?}");
+    assert_eq!(said[0], "p.loom:1:11: error: found `f65` where a type was expected");
+    assert!(said[1].starts_with("p.loom:3:6: error: found `=` where "), "{said:#?}");
+    assert_eq!(said[3], "p.loom:5:1: error: found `dim` where `)` or an operator was expected");
+}
+
+#[test]
+fn comparisons_do_not_chain() {
+    let said = messages("y[i] = a[i] < b[i] < c[i]");
+    assert_eq!(said, ["p.loom:1:20: error: comparisons do not chain"]);
+}
+
+#[test]
+fn numbers_that_are_too_large() {
+    let said = messages("dim I = 99999999999999999999999\ny[] = 1e999");
+    assert!(said.iter().any(|m| m.contains("`99999999999999999999999` is too large")), "{said:?}");
+    assert!(said.iter().any(|m| m.contains("`1e999` is too large")), "{said:?}");
+}
+
+/// Whatever nests too deep is refused before anything recurses.
+#[test]
+fn deep_nesting_is_refused() {
+    let n = 100_000;
+    for text in [
+        format!("y[] = {}1{}", "(".repeat(n), ")".repeat(n)),
+        format!("y[] = {}1", "- ".repeat(n)),
+        format!("y[] = 1{}", " + 1".repeat(n)),
+        format!("y[] = {}1", "if true then 1 else ".repeat(n)),
+        format!("y[] = 1 {}", "where { y[] = 1 ".repeat(n)),
+        format!("y[{}", "a[".repeat(n)),
+    ] {
+        assert!(messages(&text)[0].contains("nests more than"), "{}", &text[..30]);
+    }
+}
+
+/// No text makes the parser panic: prefixes and single-byte changes of a program that has everything.
+#[test]
+fn mutilated_programs() {
+    let text = "dim I = 4\ntensor A: f64[I, J] fill -1.5e3 {dense, compressed} order(1, 0)\n\
+                fn f(x: i64) -> i64 { let a = x; while a < 3 { a = a + 1; } a } where iterate(x | all)\n\
+                y[i] = sum(j: concat((A[i,j], B[k,j(0:3:1)]), (i,k) -> l) * f(x[~j+1])) where { t[] = 1 }\n\
+                schedule { split(i -> a, b, 4); }\n";
+    for cut in 0..text.len() {
+        let _ = messages(&text[..cut]);
+        for byte in ["(", ")", "}", "=", "é", "9", " ", "~"] {
+            let _ = messages(&format!("{}{byte}{}", &text[..cut], &text[cut + 1..]));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The machine that runs [`Code`].
+
+use super::code::{Block, Code, For, Kind, Step, compile};
+use super::memory::{Buffer, Refused};
+use super::turns::Turns;
+use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
+use fiberloom_core::algebra::{Op, Type, Value, apply};
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{Failure, How, Kernel, headline};
+
+/// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
+pub(super) fn execute(
+    kernel: &Kernel,
+    params: &[i64],
+    operands: &[Option<&Array>],
+    limits: &Limits,
+) -> Result<Outcome, Fault> {
+    let body = compile(kernel).map_err(Fault::Rejected)?;
+    let mut machine = Machine {
+        kernel,
+        vars: vec![0; kernel.vars.len()],
+        set: vec![false; kernel.vars.len()],
+        buffers: Buffer::all(kernel, operands),
+        turns: vec![],
+        memory: limits.memory,
+        steps: limits.steps,
+        ops: Ops { loads_of: vec![0; kernel.buffers.len()], ..Ops::default() },
+    };
+    for (p, value) in kernel.params.iter().zip(params) {
+        machine.set_var(p.0 as usize, *value as u64);
+    }
+    match machine.block(&body) {
+        Err(Halt::Stopped(failure)) => Err(Fault::Stopped(failure)),
+        Err(Halt::Broken(breach)) => Err(Fault::Broken(breach)),
+        Ok(()) => machine.outcome(),
+    }
+}
+
+struct Machine<'a> {
+    kernel: &'a Kernel,
+    /// Bits of each variable.
+    vars: Vec<u64>,
+    /// Whether it has a value.
+    set: Vec<bool>,
+    buffers: Vec<Buffer<'a>>,
+    /// The loops that are running and whose turns may run at once, outermost first.
+    turns: Vec<Turns>,
+    /// Bytes that may still be taken.
+    memory: u64,
+    /// Steps that may still be taken.
+    steps: u64,
+    ops: Ops,
+}
+
+/// Why a run ends early.
+enum Halt {
+    Stopped(Failure),
+    /// Its statement is filled in by the innermost one that it passes.
+    Broken(Box<Breach>),
+}
+
+fn broken(rule: Rule, name: String, index: i64, len: u64) -> Halt {
+    Halt::Broken(Box::new(Breach { rule, name, index, len, statement: String::new() }))
+}
+
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Halt {
+        Halt::Stopped(failure)
+    }
+}
+
+impl Machine<'_> {
+    fn outcome(self) -> Result<Outcome, Fault> {
+        let mut buffers = vec![];
+        for b in 0..self.buffers.len() {
+            buffers.push(match &self.buffers[b] {
+                Buffer::Operand(_) => None,
+                Buffer::Made(made) => made.result().map_err(|(rule, index)| {
+                    let (name, len) = (self.kernel.buffers[b].name.clone(), made.room() as u64);
+                    Fault::Broken(Box::new(Breach { rule, name, index, len, statement: "the end".into() }))
+                })?,
+            });
+        }
+        Ok(Outcome { buffers, ops: self.ops })
+    }
+
+    #[cold]
+    fn breach(&self, buffer: usize, (rule, index): Refused) -> Halt {
+        let name = self.kernel.buffers[buffer].name.clone();
+        let len = self.buffers[buffer].room() as u64;
+        broken(rule, name, index, len)
+    }
+
+    #[cold]
+    fn unset(&self, v: usize) -> Halt {
+        broken(Rule::VariableSet, self.kernel.vars[v].0.clone(), 0, 0)
+    }
+
+    fn set_var(&mut self, v: usize, bits: u64) {
+        self.vars[v] = bits;
+        self.set[v] = true;
+    }
+
+    fn step(&mut self, n: u64) -> Result<(), Halt> {
+        self.steps = self.steps.checked_sub(n).ok_or(Failure::Steps)?;
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block) -> Result<(), Halt> {
+        for step in &block.steps {
+            self.step(1)?;
+            self.statement(step).map_err(|halt| self.place(halt, step))?;
+        }
+        block.lets.iter().for_each(|v| self.set[*v] = false);
+        Ok(())
+    }
+
+    /// Says where a rule was broken, if that is not known yet.
+    #[cold]
+    fn place(&self, mut halt: Halt, step: &Step) -> Halt {
+        if let Halt::Broken(breach) = &mut halt
+            && breach.statement.is_empty()
+        {
+            breach.statement = headline(self.kernel, step.source);
+        }
+        halt
+    }
+
+    fn statement(&mut self, step: &Step) -> Result<(), Halt> {
+        match &step.kind {
+            Kind::Set(v, e) => {
+                let bits = self.value(e)?;
+                self.set_var(*v, bits);
+                Ok(())
+            }
+            Kind::Store(b, at, e) => {
+                let at = self.value(at)? as i64;
+                let bits = self.value(e)?;
+                self.ops.stores += 1;
+                self.writes(*b, at)?;
+                self.buffers[*b].store(at, bits).map_err(|refused| self.breach(*b, refused))
+            }
+            Kind::If(c, yes, no) => {
+                self.ops.branches += 1;
+                let block = if self.value(c)? != 0 { yes } else { no };
+                self.block(block)
+            }
+            Kind::While(c, body) => self.repeat(c, body),
+            Kind::For(each) => self.each(each),
+            _ => {
+                self.ops.calls += 1;
+                self.call(&step.kind)
+            }
+        }
+    }
+
+    fn repeat(&mut self, c: &Code, body: &Block) -> Result<(), Halt> {
+        loop {
+            self.ops.branches += 1;
+            if self.value(c)? == 0 {
+                return Ok(());
+            }
+            self.step(1)?;
+            self.block(body)?;
+        }
+    }
+
+    fn each(&mut self, each: &For) -> Result<(), Halt> {
+        let (lo, hi) = (self.value(&each.lo)? as i64, self.value(&each.hi)? as i64);
+        let apart = each.how != How::Serial;
+        if apart {
+            self.turns.push(Turns::new());
+        }
+        self.ops.comparisons += 1;
+        self.ops.branches += 1;
+        for i in lo..hi {
+            self.step(1)?;
+            if let Some(turns) = self.turns.last_mut().filter(|_| apart) {
+                turns.now = i;
+            }
+            each.private.iter().for_each(|v| self.set[*v] = false);
+            self.set_var(each.var, i as u64);
+            self.block(&each.body)?;
+            self.ops.arithmetic += 1;
+            self.ops.comparisons += 1;
+            self.ops.branches += 1;
+        }
+        each.private.iter().for_each(|v| self.set[*v] = false);
+        self.set[each.var] = false;
+        if apart {
+            self.turns.pop();
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, kind: &Kind) -> Result<(), Halt> {
+        match kind {
+            Kind::Alloc(b, len, fill) => {
+                let len = self.count(len)?;
+                let made = self.buffers[*b].made();
+                let made = made.map_err(|refused| (*b, refused));
+                match made {
+                    Ok(made) => made.alloc(len, *fill, &mut self.memory)?,
+                    Err((b, refused)) => return Err(self.breach(b, refused)),
+                }
+                self.step(len as u64 / 64)
+            }
+            Kind::Reserve(b, len) => {
+                let len = self.count(len)?;
+                match self.buffers[*b].made() {
+                    Ok(made) if made.is_allocated() => made.reserve(len, &mut self.memory)?,
+                    Ok(_) => return Err(self.breach(*b, (Rule::Allocated, 0))),
+                    Err(refused) => return Err(self.breach(*b, refused)),
+                }
+                self.step(self.buffers[*b].room() as u64 / 64)
+            }
+            Kind::Finish(b, len) => {
+                let len = self.value(len)? as i64;
+                self.step(len.max(0) as u64 / 64)?;
+                let finished = self.buffers[*b].made().and_then(|made| match made.is_allocated() {
+                    true => made.finish(len),
+                    false => Err((Rule::Allocated, 0)),
+                });
+                finished.map_err(|refused| self.breach(*b, refused))
+            }
+            Kind::Sort(keys, lo, hi) => {
+                let (lo, hi) = (self.value(lo)? as i64, self.value(hi)? as i64);
+                let mut integers = self.sorted(*keys, lo, hi)?;
+                integers.sort_unstable();
+                self.write_all(*keys, lo, &integers)
+            }
+            Kind::SortOrder(keys, order, len) => {
+                let len = self.value(len)? as i64;
+                let integers = self.sorted(*keys, 0, len)?;
+                let mut places: Vec<i64> = (0..integers.len() as i64).collect();
+                places.sort_by_key(|i| integers[*i as usize]);
+                let integers: Vec<i64> = places.iter().map(|i| integers[*i as usize]).collect();
+                self.write_all(*keys, 0, &integers)?;
+                self.write_all(*order, 0, &places)
+            }
+            Kind::Fail(failure) => Err(Halt::Stopped(*failure)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A number of elements: 0 if negative.
+    fn count(&mut self, len: &Code) -> Result<usize, Halt> {
+        let len = (self.value(len)? as i64).max(0);
+        usize::try_from(len).map_err(|_| Failure::Memory.into())
+    }
+
+    /// The elements that are about to be sorted.
+    fn sorted(&mut self, b: usize, lo: i64, hi: i64) -> Result<Vec<i64>, Halt> {
+        let integers = self.buffers[b].integers(lo, hi).map_err(|refused| self.breach(b, refused))?;
+        self.step(integers.len() as u64)?;
+        Ok(integers)
+    }
+
+    fn write_all(&mut self, b: usize, lo: i64, integers: &[i64]) -> Result<(), Halt> {
+        for at in (lo..).take(integers.len()) {
+            self.writes(b, at)?;
+        }
+        self.buffers[b].set_integers(lo, integers).map_err(|refused| self.breach(b, refused))
+    }
+
+    fn writes(&mut self, b: usize, at: i64) -> Result<(), Halt> {
+        let clash = self.turns.iter_mut().find_map(|turns| turns.write(b, at).err());
+        clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))
+    }
+
+    fn load(&mut self, b: usize, at: i64) -> Result<u64, Halt> {
+        self.ops.loads += 1;
+        self.ops.loads_of[b] += 1;
+        if !self.turns.is_empty() && matches!(self.buffers[b], Buffer::Made(_)) {
+            let clash = self.turns.iter_mut().find_map(|turns| turns.read(b, at).err());
+            clash.map_or(Ok(()), |rule| Err(self.breach(b, (rule, at))))?;
+        }
+        self.buffers[b].load(at).map_err(|refused| self.breach(b, refused))
+    }
+
+    /// The bits of an expression's value.
+    fn value(&mut self, code: &Code) -> Result<u64, Halt> {
+        match code {
+            Code::Const(bits) => Ok(*bits),
+            Code::Var(v) if self.set[*v] => Ok(self.vars[*v]),
+            Code::Var(v) => Err(self.unset(*v)),
+            Code::Load { buffer, at, widen } => {
+                let at = self.value(at)? as i64;
+                let bits = self.load(*buffer, at)?;
+                Ok(if *widen { bits as i32 as i64 as u64 } else { bits })
+            }
+            Code::Capacity(b) => {
+                let capacity = self.buffers[*b].capacity();
+                capacity.map(|n| n as u64).map_err(|refused| self.breach(*b, refused))
+            }
+            Code::Fast(f, args) => {
+                let (a, b) = (self.value(&args[0])?, self.value(&args[1])?);
+                let counter = if f.compares() { &mut self.ops.comparisons } else { &mut self.ops.arithmetic };
+                *counter += 1;
+                Ok(f.apply(a, b))
+            }
+            Code::AndAlso(args) => {
+                self.ops.branches += 1;
+                if self.value(&args[0])? == 0 { Ok(0) } else { self.value(&args[1]) }
+            }
+            Code::OrElse(args) => {
+                self.ops.branches += 1;
+                if self.value(&args[0])? != 0 { Ok(1) } else { self.value(&args[1]) }
+            }
+            Code::Select(args) => {
+                self.ops.arithmetic += 1;
+                let chosen = if self.value(&args[0])? != 0 { 1 } else { 2 };
+                self.value(&args[chosen])
+            }
+            Code::Apply(op, args) => self.apply(*op, args),
+        }
+    }
+
+    fn apply(&mut self, op: Op, args: &[(Type, Code)]) -> Result<u64, Halt> {
+        let counter = if op.is_comparison() { &mut self.ops.comparisons } else { &mut self.ops.arithmetic };
+        *counter += 1;
+        let mut values = [Value::bool(false); 2];
+        for (value, (ty, code)) in values.iter_mut().zip(args) {
+            *value = Value::from_bits(*ty, self.value(code)?);
+        }
+        if matches!(op, Op::FloorDiv | Op::FloorRem) && (values[1].bits() as i64) <= 0 {
+            let (rule, index) = (Rule::Divisor, values[1].bits() as i64);
+            return Err(broken(rule, op.name().to_string(), index, 0));
+        }
+        let value = apply(op, &values[..args.len().min(2)]);
+        Ok(value.map_or(0, Value::bits)) // Its type was found when it was compiled.
+    }
+}
