@@ -1,2 +1,3 @@
 //! A compiler for sparse and structured arrays.
+pub mod builder;
 pub mod data;
