@@ -18,14 +18,10 @@ const UNLOWERED: &[&str] = &[
     "collapse_rows_csr",
     "collapse_rows_dcsr",
     "collapse_times_vector",
-    "complement_mask",
     "convolution",
     "gcd_function",
     "hstack",
     "lower_spmv",
-    "min_over_fill",
-    "minplus",
-    "power_fill_one",
     "runs_blend",
     "runs_dot",
     "slice_rows_mul",
@@ -34,11 +30,9 @@ const UNLOWERED: &[&str] = &[
     "split_times_csr",
     "spmv_coo",
     "stacked_spmv",
-    "sum_over_fill",
     "symmetric_spmv",
     "vstack",
     "window_sugar",
-    "xor",
 ];
 
 /// Runs one case on one engine.
