@@ -114,6 +114,37 @@ kernel spmm(n_i, n_k, n_j) reassociate
   finish C_vals[n_i * n_j]
 ";
 
+/// `s` is `k` sorted, `o` where its keys stood before, `e` is 2³ everywhere: sorting and a call of the library.
+pub const SORTED: &str = "\
+kernel sorted(n)
+  operand k_vals: i64
+  result s_vals: i64, o_vals: i64, e_vals: f64
+  workspace keys: i64, order: i64
+  in k@0: i64[n] {dense} at dense, k_vals
+  out s@1: i64[n] {dense} at dense, s_vals
+  out o@2: i64[n] {dense} at dense, o_vals
+  out e@3: f64[n] {dense} at dense, e_vals
+
+  alloc keys[n]
+  alloc order[n]
+  alloc s_vals[n] = 7
+  alloc o_vals[n]
+  alloc e_vals[n] = 3.0
+  for i in 0..n {
+    keys[i] = k_vals[i]
+  }
+  sort keys[0..n] with order
+  for j in 0..n {
+    s_vals[j] = keys[j]
+    o_vals[j] = order[j]
+    e_vals[j] = pow(2.0, e_vals[j])
+  }
+  sort keys[0..n]
+  finish s_vals[n]
+  finish o_vals[n]
+  finish e_vals[n]
+";
+
 /// The kernel of this text.
 pub fn kernel(text: &str) -> Kernel {
     read(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
