@@ -57,7 +57,10 @@ pub fn matrix(family: &str, size: usize, seed: u64) -> Csr {
         "uniform" => (0..size).map(|_| (r.below(n) as i32, r.below(n) as i32)).collect(),
         "rmat" => (0..size).map(|_| rmat(&mut r, n)).collect(),
         "stencil" => stencil(size),
-        _ => (0..n as i32).flat_map(|i| (i - 5..i + 5).map(move |j| (i, j))).filter(|(_, j)| (0..n as i32).contains(j)).collect(),
+        _ => (0..n as i32)
+            .flat_map(|i| (i - 5..i + 5).map(move |j| (i, j)))
+            .filter(|(_, j)| (0..n as i32).contains(j))
+            .collect(),
     };
     places.sort_unstable();
     places.dedup();

@@ -42,10 +42,8 @@ pub fn all() -> Vec<Kernel> {
 }
 
 /// y = A x
-pub const SPMV: &str =
-    "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense y[i] = A[i,j] * x[j]";
-const SPADD: &str =
-    "tensor A: f64[I, J] csr tensor B: f64[I, J] csr tensor C: f64[I, J] csr C[i,j] = A[i,j] + B[i,j]";
+pub const SPMV: &str = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense y[i] = A[i,j] * x[j]";
+const SPADD: &str = "tensor A: f64[I, J] csr tensor B: f64[I, J] csr tensor C: f64[I, J] csr C[i,j] = A[i,j] + B[i,j]";
 const MULTIPLY: &str =
     "tensor A: f64[I, J] csr tensor B: f64[I, J] csr tensor C: f64[I, J] csr C[i,j] = A[i,j] * B[i,j]";
 const SPMM: &str =
