@@ -17,7 +17,7 @@ use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, Role, TensorId};
-use fiberloom_core::shape::{self, Extents};
+use fiberloom_core::shape::{self, Extents, Unsolved};
 use fiberloom_core::{Options as Lowering, Widths};
 use fiberloom_semantics::agree;
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
@@ -188,7 +188,10 @@ impl Kernel {
     /// Every extent, from what the operands have.
     fn extents(&self, operands: &BTreeMap<TensorId, &Tensor>) -> Result<Extents, Error> {
         let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
-        shape::solve(self.program.typed(), &given).map_err(|diagnostic| self.program.mismatch(diagnostic))
+        shape::solve(self.program.typed(), &given).map_err(|unsolved| match unsolved {
+            Unsolved::Unknown(diagnostic) => self.program.refused(vec![diagnostic]),
+            Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
+        })
     }
 }
 

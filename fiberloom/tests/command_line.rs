@@ -108,6 +108,8 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, "check syntax.loom", "syntax.loom:1:");
     dir.exits(2, "check names.loom", "names.loom:2:8:");
     dir.exits(2, "check extents.loom", "extent");
+    dir.file("unknown.loom", "tensor A: f64[I, J] csr\ny[i,k] = A[i,j]\n");
+    dir.exits(2, "run unknown.loom --in A=A.mtx", "unknown.loom:2:5: error: the extent of index variable `k`");
     dir.exits(0, "check p.loom", "");
     dir.exits(2, "run p.loom --in A=A.mtx", "p.loom:2:");
     dir.exits(2, &format!("run p.loom {INPUTS} --in z=x.mtx"), "no tensor `z`");

@@ -21,6 +21,21 @@ pub struct Extents {
     pub vars: Vec<u64>,
 }
 
+/// Why extents are not known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unsolved {
+    /// Neither the program nor the data say an index variable's extent: the program is to blame.
+    Unknown(Diagnostic),
+    /// The data's extents contradict each other or the program.
+    Contradiction(Diagnostic),
+}
+
+impl From<Diagnostic> for Unsolved {
+    fn from(d: Diagnostic) -> Unsolved {
+        Unsolved::Contradiction(d)
+    }
+}
+
 enum Equation {
     Product(VarId, Vec<VarId>),
     Sum(VarId, Vec<VarId>),
@@ -44,14 +59,14 @@ pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
 /// # Errors
 /// Given extents that contradict each other or the program; a variable whose extent stays unknown; an index that can
 /// leave its array.
-pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Diagnostic> {
+pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Unsolved> {
     let classes = Classes::of(program).map_err(|mut all| all.swap_remove(0))?;
     let mut s = Solver::new(program, &classes);
     for (t, extents) in given {
         let tensor = &program.tensors[t.index()];
         if extents.len() != tensor.sizes.len() {
             let message = format!("`{}` has {} modes, its data {}", tensor.name, tensor.sizes.len(), extents.len());
-            return Err(Diagnostic::new(tensor.span, message));
+            return Err(Diagnostic::new(tensor.span, message).into());
         }
         for (m, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {
             let what = || format!("mode {m} of `{}`, by its data,", tensor.name);
@@ -60,11 +75,11 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
     }
     s.run()?;
     if let Some(d) = s.unknown() {
-        return Err(d);
+        return Err(Unsolved::Unknown(d));
     }
     let of_size = |size| s.values[classes.class_of_size(size).0 as usize];
     if let Some(d) = range::check(program, &|v| s.var(v), &of_size).into_iter().next() {
-        return Err(d);
+        return Err(d.into());
     }
     let sizes = (0..program.sizes.len()).map(|n| of_size(crate::notation::typed::SizeId(n as u32)).unwrap_or(0));
     let vars = (0..program.vars.len()).map(|n| s.var(VarId(n as u32)).unwrap_or(0));

@@ -13,4 +13,4 @@ mod extents;
 mod range;
 
 pub use classes::{ClassId, Classes};
-pub use extents::{Extents, check, solve};
+pub use extents::{Extents, Unsolved, check, solve};
