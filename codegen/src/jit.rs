@@ -9,7 +9,6 @@ use crate::Error;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::*;
 use inkwell::llvm_sys::orc2::*;
-use inkwell::memory_buffer::MemoryBuffer;
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 
@@ -27,7 +26,7 @@ unsafe impl Sync for Code {}
 
 impl Code {
     /// Links the object and finds the function `name` in it.
-    pub fn load(object: &MemoryBuffer, name: &str) -> Result<Code, Error> {
+    pub fn load(object: &[u8], name: &str) -> Result<Code, Error> {
         let name = CString::new(name).map_err(|_| Error::Llvm("a function's name holds a NUL".into()))?;
         let mut jit = std::ptr::null_mut();
         // SAFETY: a null builder stands for the defaults; `jit` is set unless there is an error.
@@ -40,10 +39,9 @@ impl Code {
         unsafe {
             let library = LLVMOrcLLJITGetMainJITDylib(jit);
             done(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pairs(jit).as_mut_ptr(), symbols().len())))?;
-            let bytes = object.as_slice();
             let copy = inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy(
-                bytes.as_ptr().cast(),
-                bytes.len(),
+                object.as_ptr().cast(),
+                object.len(),
                 c"kernel".as_ptr(),
             );
             done(LLVMOrcLLJITAddObjectFile(jit, library, copy))?;

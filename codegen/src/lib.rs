@@ -29,9 +29,10 @@ mod target;
 pub use compiled::{Compiled, Limits};
 pub use header::{header, symbol};
 
-use fiberloom_core::loops::Kernel;
+use fiberloom_core::loops::{Kernel, check};
 use inkwell::builder::BuilderError;
 use inkwell::context::Context;
+use inkwell::module::Module;
 use inkwell::targets::FileType;
 use std::fmt;
 use target::Machine;
@@ -100,12 +101,7 @@ const IN_PROCESS: &str = "fl_kernel";
 /// # Errors
 /// [`Error::Kernel`] if it is not well-formed.
 pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
-    let machine = Machine::new(options)?;
-    let context = Context::create();
-    let module = emit::module(&context, kernel, IN_PROCESS, &machine)?;
-    machine.optimize(&module)?;
-    let object =
-        machine.machine.write_to_memory_buffer(&module, FileType::Object).map_err(|e| Error::Llvm(e.to_string()))?;
+    let object = made(kernel, IN_PROCESS, options, |machine, module| machine.write(module, FileType::Object))?;
     Ok(Compiled::new(kernel, jit::Code::load(&object, IN_PROCESS)?))
 }
 
@@ -114,11 +110,7 @@ pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
 /// # Errors
 /// As for [`compile`].
 pub fn llvm_ir(kernel: &Kernel, options: &Options) -> Result<String, Error> {
-    let machine = Machine::new(options)?;
-    let context = Context::create();
-    let module = emit::module(&context, kernel, &symbol(kernel), &machine)?;
-    machine.optimize(&module)?;
-    Ok(module.print_to_string().to_string())
+    made(kernel, &symbol(kernel), options, |_, module| Ok(module.print_to_string().to_string()))
 }
 
 /// The kernel as assembly of x86-64.
@@ -139,12 +131,20 @@ pub fn object(kernel: &Kernel, options: &Options) -> Result<Vec<u8>, Error> {
 }
 
 fn write(kernel: &Kernel, options: &Options, what: FileType) -> Result<Vec<u8>, Error> {
+    made(kernel, &symbol(kernel), options, |machine, module| machine.write(module, what))
+}
+
+/// What `take` makes of the kernel's optimized module, in which its function is called `symbol`.
+fn made<T>(
+    kernel: &Kernel,
+    symbol: &str,
+    options: &Options,
+    take: impl FnOnce(&Machine, &Module) -> Result<T, Error>,
+) -> Result<T, Error> {
+    check(kernel).map_err(Error::Kernel)?;
     let machine = Machine::new(options)?;
     let context = Context::create();
-    let module = emit::module(&context, kernel, &symbol(kernel), &machine)?;
+    let module = emit::module(&context, kernel, symbol, &machine)?;
     machine.optimize(&module)?;
-    let bytes = machine.machine.write_to_memory_buffer(&module, what).map_err(|e| Error::Llvm(e.to_string()))?;
-    // A buffer of LLVM's ends with a NUL that is not part of the file.
-    let file = bytes.as_slice();
-    Ok(file.strip_suffix(&[0]).unwrap_or(file).to_vec())
+    take(&machine, &module)
 }

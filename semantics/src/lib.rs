@@ -3,7 +3,14 @@
 //! Uses the types and the printers of `fiberloom-core`, and none of its passes.
 #![forbid(unsafe_code)]
 
+pub mod algebra;
 pub mod loops;
+pub mod notation;
+pub mod shape;
+
+pub use algebra::{Difference, agree};
+/// The reference semantics of programs.
+pub use notation as meaning;
 
 /// The checked interpreter of loops.
 pub use loops as machine;

@@ -1,25 +1,31 @@
-//! From a bare machine to a result: a sparse matrix-vector product on a matrix from a file.
+//! `cargo xtask demo`: from a machine that has only Rust to a sparse matrix times a vector.
 
-use crate::{llvm, run};
+use crate::{cargo, llvm};
 
 const PROGRAM: &str = "examples/spmv.loom";
-const MATRIX: &str = "A=tests/data/poisson.mtx";
+const MATRIX: &str = "tests/data/poisson.mtx";
+const VECTOR: &str = "tests/data/ones.npy";
 
-/// Installs what is missing, builds, runs, and shows the result, the time, and the loops that ran.
+/// Finds or installs LLVM, builds, runs and shows.
 pub fn demo() -> Result<(), String> {
-    llvm::ready()?;
-    let text = std::fs::read_to_string(crate::root().join(PROGRAM)).map_err(|e| format!("{PROGRAM}: {e}"))?;
-    println!("building (a minute or two the first time)");
-    run::cargo("cargo build", &["build", "--quiet", "--release", "-p", "fiberloom"])?;
-    let fiberloom = |args: &[&str]| {
-        let begin = ["run", "--quiet", "--release", "-p", "fiberloom", "--"];
-        run::cargo("fiberloom", &[&begin[..], args].concat())
-    };
-    println!("\n── the program: {PROGRAM}\n{text}");
-    println!("── its loops: fiberloom show loops {PROGRAM}");
+    llvm::ensure()?;
+    println!("building (the first time takes a minute or two) ...");
+    cargo::run(cargo::cargo()?.args(["build", "--release", "--quiet", "--package", "fiberloom"]))?;
+
+    println!("\n── the program: {PROGRAM}\n");
+    print!("{}", std::fs::read_to_string(PROGRAM).map_err(|e| format!("{PROGRAM}: {e}"))?);
+
+    println!("\n── the loops: fiberloom show loops {PROGRAM}\n");
     fiberloom(&["show", "loops", PROGRAM])?;
-    println!("\n── its result on the 2-D Poisson matrix of a 16 × 16 grid, compared with the reference semantics");
-    fiberloom(&["run", PROGRAM, "--in", MATRIX, "--in", "x=tests/data/ones.npy", "--check"])?;
-    println!("\n── the same, a hundred times, as JSON");
-    fiberloom(&["run", PROGRAM, "--in", MATRIX, "--in", "x=tests/data/ones.npy", "--repeat", "100", "--json"])
+
+    println!("\n── the result: A = {MATRIX}, x = {VECTOR}; compared with the reference semantics\n");
+    let (a, x) = (format!("A={MATRIX}"), format!("x={VECTOR}"));
+    let run = ["run", PROGRAM, "--in", &a, "--in", &x, "--check", "--repeat", "100"];
+    fiberloom(&run)?;
+    println!("\n── again with:\n\n  target/release/fiberloom {}", run.join(" "));
+    Ok(())
+}
+
+fn fiberloom(args: &[&str]) -> Result<(), String> {
+    cargo::run(std::process::Command::new("target/release/fiberloom").args(args))
 }

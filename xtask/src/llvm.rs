@@ -1,47 +1,91 @@
-//! LLVM 19's development package: found, or installed.
+//! LLVM 19 and a C compiler: where they are, and how to get them on Debian and Ubuntu.
 
-use crate::run;
-use std::path::Path;
-use std::process::Command;
+use crate::cargo;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-const PACKAGE: &str = "llvm-19-dev";
+/// The variable by which the `llvm-sys` crate is told where LLVM is.
+pub const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 
-/// Whether LLVM 19 can be linked against.
-fn found() -> bool {
-    let prefixed = std::env::var("LLVM_SYS_191_PREFIX").is_ok_and(|p| Path::new(&p).join("bin/llvm-config").exists());
-    prefixed
-        || Path::new("/usr/lib/llvm-19/bin/llvm-config").exists()
-        || Command::new("llvm-config-19").arg("--version").output().is_ok_and(|o| o.status.success())
+/// Debian's names of all that the build needs beside Rust; `.ci/run` installs the same.
+const PACKAGES: &str = include_str!("../../.ci/packages");
+
+/// Where LLVM 19 is installed: as the environment says, as `llvm-config-19` says, or where Debian puts it.
+pub fn prefix() -> Option<PathBuf> {
+    let named = std::env::var_os(PREFIX).map(PathBuf::from);
+    let asked = ["llvm-config-19", "llvm-config"].into_iter().find_map(configured);
+    let usual = Some(PathBuf::from("/usr/lib/llvm-19"));
+    [named, asked, usual].into_iter().flatten().find(|p| version(&p.join("bin/llvm-config")).is_some())
 }
 
-/// Installs the package if it is missing, and says so first.
+/// The prefix that this `llvm-config` on the path names, if it is LLVM 19's.
+fn configured(name: &str) -> Option<PathBuf> {
+    version(Path::new(name))?;
+    output(Command::new(name).arg("--prefix")).map(|p| PathBuf::from(p.trim()))
+}
+
+/// The version of the LLVM that this `llvm-config` belongs to, if it is 19 and has what is needed to link with it.
+fn version(config: &Path) -> Option<String> {
+    let version = output(Command::new(config).arg("--version"))?;
+    // Debian's runtime package has no headers; llvm-sys compiles against them.
+    let headers = output(Command::new(config).arg("--includedir"))?;
+    let complete = version.starts_with("19.") && Path::new(headers.trim()).join("llvm-c/Core.h").exists();
+    complete.then_some(version)
+}
+
+/// Whether there is a C compiler, which also links.
+pub fn has_c_compiler() -> bool {
+    output(Command::new("cc").arg("--version")).is_some()
+}
+
+/// The command that installs all of it.
+pub fn install_command() -> Vec<&'static str> {
+    let mut words = vec!["apt-get", "install", "-y", "--no-install-recommends"];
+    words.extend(PACKAGES.split_whitespace());
+    if !is_root() {
+        words.insert(0, "sudo");
+    }
+    words
+}
+
+/// Installs LLVM where it is missing and this user may; says so first.
 ///
 /// # Errors
-/// Without the right to install, or where there is no `apt-get`: the command that somebody else must run.
-pub fn ready() -> Result<(), String> {
-    if found() {
+/// With the command to type, where it may not; or if the installation fails.
+pub fn ensure() -> Result<(), String> {
+    if prefix().is_some() && has_c_compiler() {
         return Ok(());
     }
-    let by_hand = format!("LLVM 19 is missing. Run:  sudo apt-get install -y --no-install-recommends {PACKAGE}");
-    if Command::new("apt-get").arg("--version").output().is_err() {
+    let command = install_command();
+    let shown = command.join(" ");
+    if output(Command::new("apt-get").arg("--version")).is_none() {
         return Err(format!(
-            "{by_hand}\n(or your system's package of LLVM 19 with headers, and set LLVM_SYS_191_PREFIX)"
+            "LLVM 19's development files or a C compiler are missing, and there is no apt-get here to install them with. \
+             Install them and set {PREFIX} to where LLVM is."
         ));
     }
-    let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.starts_with(b"0\n"));
-    let sudo = !root && Command::new("sudo").args(["-n", "true"]).output().is_ok_and(|o| o.status.success());
-    if !root && !sudo {
-        return Err(by_hand);
+    if !is_root() && output(Command::new("sudo").args(["-n", "true"])).is_none() {
+        return Err(format!(
+            "LLVM 19's development files or a C compiler are missing. Install them, then run this again:\n  {shown}"
+        ));
     }
-    println!("LLVM 19 is missing: installing {PACKAGE} with apt-get");
-    let apt = |args: &[&str]| {
-        let mut command = if root { Command::new("apt-get") } else { Command::new("sudo") };
-        if !root {
-            command.arg("apt-get");
-        }
-        run::program("apt-get", command.args(args))
-    };
-    apt(&["update", "-qq"])?;
-    apt(&["install", "-y", "--no-install-recommends", PACKAGE]).map_err(|e| format!("{e}\n{by_hand}"))?;
-    if found() { Ok(()) } else { Err(format!("{PACKAGE} was installed, but llvm-config-19 is not where it should be")) }
+    println!("LLVM 19's development files or a C compiler are missing; installing them:\n  {shown}");
+    let mut update = command.clone();
+    let verb = update.iter().position(|w| *w == "install").expect("an installation");
+    update.truncate(verb);
+    update.push("update");
+    // A failing update (one dead mirror among several) need not keep the installation from succeeding.
+    let _ = Command::new(update[0]).args(&update[1..]).status();
+    cargo::run(Command::new(command[0]).args(&command[1..]))?;
+    prefix().map(drop).ok_or_else(|| format!("LLVM 19 was installed but is not found; set {PREFIX} to where it is"))
+}
+
+fn is_root() -> bool {
+    output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0")
+}
+
+/// What a command prints, if it can be run and succeeds.
+fn output(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

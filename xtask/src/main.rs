@@ -1,76 +1,68 @@
 //! The project's own commands: `cargo xtask demo | test | bench | bless | tidy`.
 //!
-//! This package uses the standard library alone: it is built before LLVM is there.
+//! This crate depends on no other, so it builds on a machine that has Rust and a linker and nothing else; it is what
+//! brings LLVM there.
+//!
+//! ```text
+//!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops written by hand
+//!  test   everything that CI runs                                bless  prints of file tests rewritten
+//!  tidy   the pages of docs/ held against the code
+//! ```
+
+mod cargo;
 mod demo;
 mod llvm;
-mod run;
+mod test;
 mod tidy;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask COMMAND
-
-  demo              installs LLVM's development package if it is missing, builds, and runs a sparse matrix-vector
-                    product on a matrix from a file
-  test              everything that must pass before a change lands
-  bench [ARG]…      generated kernels beside hand-written loops (arguments go to the bench program)
-  bless             rewrites the expected texts of file tests from what is printed now
-  tidy              holds the code to the documents: the nine nouns, the arrows between crates, paths, module heads";
+const USAGE: &str = "\
+usage: cargo xtask demo                   build, multiply a sparse matrix with a vector, show result, time and loops
+       cargo xtask test                   everything that CI runs
+       cargo xtask bench [--only KERNEL]  times against loops written by hand; `cargo xtask bench --help` for more
+       cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
+       cargo xtask tidy                   hold code and documents to docs/architecture.md";
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let command = args.next().unwrap_or_default();
-    let rest: Vec<String> = args.collect();
-    let done = match command.as_str() {
-        "demo" => demo::demo(),
-        "test" => test(),
-        "bench" => llvm::ready()
-            .and_then(|()| run::cargo_with("bench", &["run", "--release", "-p", "fiberloom-bench", "--"], &rest)),
-        "bless" => llvm::ready().and_then(|()| run::bless()),
-        "tidy" => tidy::tidy(&root()),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    // Paths in messages and in documents are relative to the repository's root.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
+    if let Err(e) = std::env::set_current_dir(root) {
+        eprintln!("{}: {e}", root.display());
+        return ExitCode::FAILURE;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["demo"] => demo::demo(),
+        ["test"] => test::test(),
+        ["bench", rest @ ..] => bench(rest),
+        ["bless", rest @ ..] => bless(rest),
+        ["tidy"] => tidy::command(),
+        _ => Err(USAGE.to_string()),
     };
-    match done {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("{command}: {message}");
+            eprintln!("{message}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The workspace.
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default()
+/// Runs the benchmarks, the hand-written side compiled for this machine's CPU as the kernels are.
+fn bench(args: &[&str]) -> Result<(), String> {
+    let mut command = cargo::cargo()?;
+    command.args(["run", "--release", "--quiet", "--package", "fiberloom-bench", "--"]).args(args);
+    // A target directory of its own: other builds keep what they compiled without these flags.
+    command.env("RUSTFLAGS", "-C target-cpu=native").env("CARGO_TARGET_DIR", "target/native");
+    cargo::run(&mut command)
 }
 
-/// Every step runs, also after one has failed, so that one run shows all that is wrong.
-fn test() -> Result<(), String> {
-    llvm::ready()?;
-    type Step = (&'static str, Box<dyn Fn() -> Result<(), String>>);
-    let cargo = |args: &'static [&'static str]| Box::new(move || run::cargo("cargo", args));
-    let steps: Vec<Step> = vec![
-        ("formatting", cargo(&["fmt", "--all", "--check"])),
-        ("tidiness", Box::new(|| tidy::tidy(&root()))),
-        ("lints", cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-        ("tests", cargo(&["test", "--workspace"])),
-    ];
-    let mut failed = Vec::new();
-    for (n, (name, step)) in steps.iter().enumerate() {
-        println!("── {} of {}: {name}", n + 1, steps.len());
-        let begun = std::time::Instant::now();
-        match step() {
-            Ok(()) => println!("── {name}: done in {:.0} s", begun.elapsed().as_secs_f64()),
-            Err(message) => {
-                println!("── {name}: FAILED: {message}");
-                failed.push(*name);
-            }
-        }
-    }
-    println!("{} passed, {} failed", steps.len() - failed.len(), failed.len());
-    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+/// Runs the file tests so that they rewrite what they show.
+fn bless(args: &[&str]) -> Result<(), String> {
+    let mut command = cargo::cargo()?;
+    command.args(["test", "--quiet", "--package", "fiberloom-tests", "--test", "files", "--"]).args(args);
+    cargo::run(command.env("FIBERLOOM_BLESS", "1"))
 }

@@ -1,134 +1,304 @@
-//! Holds the code to the documents.
+//! `cargo xtask tidy`, also a test: the code held to what `docs/architecture.md` says about it.
 //!
-//! * the nine nouns: `core/src/N/` exists for each, and no crate has a module of another crate's making in its place;
-//! * the arrows: each crate depends on those alone that `docs/architecture.md` allows;
-//! * paths: every path that a document names in backquotes exists;
-//! * heads: every module begins with what it is (`//!`);
-//! * files stay readable: none of more than [`LONGEST_FILE`] lines.
+//! ```text
+//!  mirror      core/src and tests hold the nine nouns, and nothing that is none
+//!  arrows      each crate depends on those below it only
+//!  paths       a path that a document names exists
+//!  headers     each module begins with `//!`
+//!  words       no `Manager`, `Helper`, `Impl`, `util`; nothing unfinished
+//!  lengths     reported; past the ceiling they fail
+//! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The nouns, in the order in which data flows.
+/// The nine nouns, in the order in which data flows.
 const NOUNS: [&str; 9] =
     ["algebra", "shape", "format", "notation", "schedule", "iteration", "stream", "looplet", "loops"];
 
-/// Each crate's folder, and the crates of this workspace that it may depend on.
-const ARROWS: [(&str, &[&str]); 9] = [
+/// Each crate's folder, its name, and the workspace's crates that it may depend on.
+const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
-    ("semantics", &["core"]),
-    ("codegen", &["core"]),
-    ("front", &["core"]),
-    ("fiberloom", &["core", "semantics", "codegen", "front"]),
-    ("fuzz/check", &["core", "semantics", "codegen", "front", "fiberloom"]),
-    ("proofs", &["core"]),
-    ("tests", &["core", "semantics", "codegen", "front", "fiberloom", "check"]),
-    ("bench", &["core", "fiberloom"]),
+    ("front", &["fiberloom-core"]),
+    ("semantics", &["fiberloom-core"]),
+    ("codegen", &["fiberloom-core"]),
+    ("fiberloom", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen"]),
+    ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
+    ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
+    ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
+    ("bench", &["fiberloom-core", "fiberloom"]),
+    ("xtask", &[]),
 ];
 
-/// Lines of the longest source file that is allowed.
-const LONGEST_FILE: usize = 700;
+/// Folders of `tests/` that are no noun.
+const OTHER_TESTS: [&str; 5] = ["src", "errors", "issues", "conformance", "data"];
 
-/// Every violation, at once.
-pub fn tidy(root: &Path) -> Result<(), String> {
-    let mut wrong = Vec::new();
-    nouns(root, &mut wrong);
-    arrows(root, &mut wrong);
-    paths(root, &mut wrong);
-    sources(root, &mut wrong);
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{} things are untidy:\n  {}", wrong.len(), wrong.join("\n  "))) }
+/// Lines of a file, and of a function, beyond which nobody reads them; far above what is usual here.
+const LONGEST_FILE: usize = 1000;
+const LONGEST_FUNCTION: usize = 150;
+
+/// What was looked at and what is wrong.
+#[derive(Default)]
+pub struct Tidied {
+    /// Number of things looked at.
+    pub checked: u64,
+    /// What is wrong: a place and what to change.
+    pub wrong: Vec<String>,
+    /// What is merely worth knowing.
+    notes: Vec<String>,
 }
 
-fn nouns(root: &Path, wrong: &mut Vec<String>) {
+impl Tidied {
+    /// Prints all of it.
+    pub fn print(&self) {
+        self.notes.iter().for_each(|n| println!("{n}"));
+        self.wrong.iter().for_each(|w| println!("untidy: {w}"));
+        println!("{} looked at, {} untidy", self.checked, self.wrong.len());
+    }
+
+    fn expect(&mut self, fine: bool, otherwise: impl FnOnce() -> String) {
+        self.checked += 1;
+        if !fine {
+            self.wrong.push(otherwise());
+        }
+    }
+}
+
+/// The command.
+///
+/// # Errors
+/// If anything is untidy.
+pub fn command() -> Result<(), String> {
+    let tidied = check();
+    tidied.print();
+    if tidied.wrong.is_empty() { Ok(()) } else { Err("untidy".to_string()) }
+}
+
+/// Looks at everything. The current directory is the repository's root.
+pub fn check() -> Tidied {
+    let mut tidied = Tidied::default();
+    mirror(&mut tidied);
+    ARROWS.iter().for_each(|(folder, below)| arrows(folder, below, &mut tidied));
+    documents().iter().for_each(|d| paths(d, &mut tidied));
+    let mut lengths = Vec::new();
+    for file in rust_files() {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let name = file.display().to_string();
+        tidied.expect(text.starts_with("//!"), || format!("{name}:1: a module begins with `//!`: what it is"));
+        words(&name, &text, &mut tidied);
+        lengths.push((text.lines().count(), longest_function(&text), name));
+    }
+    report_lengths(lengths, &mut tidied);
+    tidied
+}
+
+fn mirror(tidied: &mut Tidied) {
     for noun in NOUNS {
-        if !root.join("core/src").join(noun).is_dir() {
-            wrong.push(format!("core/src/{noun} is missing: every noun has its folder"));
-        }
+        let module = Path::new("core/src").join(noun).join("mod.rs");
+        tidied.expect(module.exists(), || format!("{}: missing; it says what {noun} is", module.display()));
     }
-    let lib = fs::read_to_string(root.join("core/src/lib.rs")).unwrap_or_default();
-    for module in lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')) {
-        if !NOUNS.contains(&module) {
-            wrong.push(format!("core/src/lib.rs: `{module}` is none of the nine nouns"));
-        }
+    for folder in folders("core/src") {
+        tidied.expect(NOUNS.contains(&&*folder), || format!("core/src/{folder}: is none of the nine nouns"));
     }
+    for folder in folders("tests") {
+        let known = NOUNS.contains(&&*folder) || OTHER_TESTS.contains(&&*folder);
+        tidied.expect(known, || format!("tests/{folder}: is none of the nine nouns, nor of {OTHER_TESTS:?}"));
+    }
+    let rooms = |path: fn(&str) -> String| {
+        let there = |n: &&str| Path::new(&path(n)).exists() || Path::new(&path(n)).with_extension("").is_dir();
+        NOUNS.iter().filter(|n| there(n)).copied().collect::<Vec<_>>().join(" ")
+    };
+    let mut note = |what: &str, path: fn(&str) -> String| tidied.notes.push(format!("{what:<18} {}", rooms(path)));
+    note("semantics/src:", |n| format!("semantics/src/{n}.rs"));
+    note("fuzz/check/src:", |n| format!("fuzz/check/src/{n}.rs"));
+    note("proofs/src:", |n| format!("proofs/src/{n}.rs"));
+    note("tests:", |n| format!("tests/{n}"));
 }
 
-fn arrows(root: &Path, wrong: &mut Vec<String>) {
-    for (folder, allowed) in ARROWS {
-        let manifest = root.join(folder).join("Cargo.toml");
-        let Ok(text) = fs::read_to_string(&manifest) else {
-            wrong.push(format!("{folder}/Cargo.toml is missing"));
+/// Names of the folders in a folder.
+fn folders(path: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .filter(|e| e.path().is_dir())
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .filter(|n| n != "target")
+        .collect();
+    names.sort();
+    names
+}
+
+/// Reads a crate's manifest: each dependency on a crate of this workspace is an allowed one.
+fn arrows(folder: &str, below: &[&str], tidied: &mut Tidied) {
+    let manifest = Path::new(folder).join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).unwrap_or_default();
+    tidied.expect(!text.is_empty(), || format!("{}: missing", manifest.display()));
+    let mut section = "";
+    for (number, line) in text.lines().enumerate() {
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']']);
             continue;
-        };
-        for line in text.lines().filter(|l| !l.starts_with("name")) {
-            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            let other = name.strip_prefix("fiberloom-").or((name == "fiberloom").then_some("fiberloom"));
-            if let Some(other) = other.filter(|o| !allowed.contains(o)) {
-                wrong.push(format!("{folder}/Cargo.toml: {folder} may not depend on {other}"));
-            }
+        }
+        // What a crate's tests depend on is no arrow: `fiberloom` may test with whatever tests `fiberloom`.
+        let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
+        if section.ends_with("dependencies") && !section.contains("dev-") && name.starts_with("fiberloom") {
+            let place = format!("{}:{}", manifest.display(), number + 1);
+            tidied.expect(below.contains(&name), || {
+                format!("{place}: depends on {name}; allowed are {below:?} (docs/architecture.md, the arrows)")
+            });
         }
     }
 }
 
-/// Backquoted words of documents that look like paths of this repository exist.
-fn paths(root: &Path, wrong: &mut Vec<String>) {
-    let mut documents = vec![root.join("README.md"), root.join("proofs/README.md")];
-    documents.extend(files(&root.join("docs"), "md"));
-    for document in documents {
-        let Ok(text) = fs::read_to_string(&document) else {
-            wrong.push(format!("{} is missing", document.display()));
+fn documents() -> Vec<PathBuf> {
+    let mut documents = vec![PathBuf::from("README.md"), PathBuf::from("proofs/README.md")];
+    documents.extend(files_under(Path::new("docs"), "md"));
+    documents
+}
+
+/// Every word in backticks that is a path into the repository names something that exists.
+fn paths(document: &Path, tidied: &mut Tidied) {
+    let text = std::fs::read_to_string(document).unwrap_or_default();
+    tidied.expect(!text.is_empty(), || format!("{}: missing", document.display()));
+    let mut fenced = false;
+    for (number, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        if fenced {
             continue;
-        };
-        for (n, line) in text.lines().enumerate() {
-            for word in line.split('`').skip(1).step_by(2) {
-                let is_path = word.contains('/')
-                    && !word.contains([' ', '*', '<', '(', '=', '|', '…', '{', '~', '%'])
-                    && root.join(word.split('/').next().unwrap_or_default()).is_dir();
-                if is_path && !root.join(word).exists() {
-                    wrong.push(format!("{}:{}: there is no `{word}`", document.display(), n + 1));
-                }
-            }
+        }
+        for word in line.split('`').skip(1).step_by(2).filter(|w| is_path(w)) {
+            tidied.expect(Path::new(word).exists(), || {
+                format!("{}:{}: `{word}` does not exist", document.display(), number + 1)
+            });
         }
     }
 }
 
-fn sources(root: &Path, wrong: &mut Vec<String>) {
-    for folder in ["core", "semantics", "codegen", "front", "fiberloom", "fuzz", "proofs", "tests", "bench", "xtask"] {
-        for file in files(&root.join(folder), "rs") {
-            let text = fs::read_to_string(&file).unwrap_or_default();
-            let shown = file.strip_prefix(root).unwrap_or(&file).display();
-            if !text.starts_with("//!") && !text.starts_with("#!") {
-                wrong.push(format!("{shown}: begins without saying what it is (`//!`)"));
-            }
-            if text.lines().count() > LONGEST_FILE {
-                wrong.push(format!("{shown}: more than {LONGEST_FILE} lines"));
-            }
-        }
-    }
+/// Whether a word in backticks is a path from the repository's root: its first part is there, and no part of it stands
+/// for something else.
+fn is_path(word: &str) -> bool {
+    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
+    let first = word.split('/').next().unwrap_or_default();
+    let part = word.split('/').any(|p| !p.is_empty() && p.chars().all(|c| c.is_ascii_uppercase()));
+    plain && word.contains('/') && !part && !first.is_empty() && first != "target" && Path::new(first).exists()
 }
 
-/// Files with an extension below a folder, build outputs left out.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() && !path.ends_with("target") {
-                open.push(path);
-            } else if path.extension().is_some_and(|e| e == extension) {
-                found.push(path);
-            }
+/// All Rust files of the workspace.
+fn rust_files() -> Vec<PathBuf> {
+    let mut files = files_under(Path::new("fuzz/fuzz_targets"), "rs");
+    for (folder, _) in ARROWS {
+        files.extend(files_under(Path::new(folder), "rs"));
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn files_under(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|n| n != "target") {
+            files.extend(files_under(&path, extension));
+        } else if path.extension().is_some_and(|e| e == extension) {
+            files.push(path);
         }
     }
-    found.sort();
-    found
+    files.sort();
+    files
+}
+
+fn words(name: &str, text: &str, tidied: &mut Tidied) {
+    if name == "xtask/src/tidy.rs" {
+        return; // It names them.
+    }
+    let unwelcome = |word: &str| {
+        ["Manager", "Helper", "Impl"].iter().any(|end| word.ends_with(end))
+            || ["util", "utils", "helpers"].contains(&word)
+            || ["todo", "unimplemented"].iter().any(|m| word == *m && text.contains(&format!("{m}!(")))
+    };
+    for (number, line) in text.lines().enumerate() {
+        for word in line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| unwelcome(w)) {
+            tidied.expect(false, || format!("{name}:{}: `{word}`; say what it is or does instead", number + 1));
+        }
+    }
+    tidied.checked += 1;
+}
+
+/// Name and number of lines of a file's longest function. The text is formatted: a function ends at the next line with
+/// a brace in its own column.
+fn longest_function(text: &str) -> (usize, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut longest = (0, String::new());
+    for (i, line) in lines.iter().enumerate() {
+        let trimmed = line.trim_start();
+        let indent = line.len() - trimmed.len();
+        let Some(at) = trimmed.find("fn ") else { continue };
+        let before = &trimmed[..at];
+        let qualifiers = ["pub", "const", "unsafe", "extern", "\"C\"", "async"];
+        let declares = before.split_whitespace().all(|w| qualifiers.contains(&w) || w.starts_with("pub("));
+        if !declares || trimmed.ends_with(';') {
+            continue;
+        }
+        let closing = format!("{}}}", " ".repeat(indent));
+        let length = lines[i..].iter().position(|l| *l == closing).map_or(1, |n| n + 1);
+        if length > longest.0 {
+            let name = trimmed[at + 3..].split(['(', '<']).next().unwrap_or_default();
+            longest = (length, name.to_string());
+        }
+    }
+    longest
+}
+
+fn report_lengths(mut files: Vec<(usize, (usize, String), String)>, tidied: &mut Tidied) {
+    for (lines, (function_lines, function), name) in &files {
+        tidied.expect(*lines <= LONGEST_FILE, || format!("{name}: {lines} lines; at most {LONGEST_FILE}: split it"));
+        tidied.expect(*function_lines <= LONGEST_FUNCTION, || {
+            format!("{name}: `{function}` has {function_lines} lines; at most {LONGEST_FUNCTION}: split it")
+        });
+    }
+    files.sort();
+    let (Some(median), Some(largest)) = (files.get(files.len() / 2), files.last()) else { return };
+    let longest = files.iter().map(|(_, f, name)| (f, name)).max().expect("there is a file");
+    tidied.notes.push(format!(
+        "{} files, {} lines; median {}, largest {} ({}); longest function {} lines (`{}` in {})",
+        files.len(),
+        files.iter().map(|f| f.0).sum::<usize>(),
+        median.0,
+        largest.0,
+        largest.2,
+        longest.0.0,
+        longest.0.1,
+        longest.1
+    ));
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{check, is_path, longest_function};
+
+    /// Tests run in the package's folder.
+    fn from_root() {
+        std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).expect("the repository");
+    }
+
     #[test]
-    fn this_workspace_is_tidy() {
-        super::tidy(&crate::root()).unwrap_or_else(|e| panic!("{e}"));
+    fn everything_is_tidy() {
+        from_root();
+        let tidied = check();
+        assert!(tidied.wrong.is_empty(), "\n{}", tidied.wrong.join("\n"));
+    }
+
+    #[test]
+    fn paths_are_told_from_other_words() {
+        from_root();
+        assert!(is_path("core/src/lib.rs") && is_path("docs/nowhere.md"));
+        assert!(!is_path("a/b") && !is_path("tests/NOUN/spmv.loom") && !is_path("core") && !is_path("x / y"));
+    }
+
+    #[test]
+    fn functions_are_measured() {
+        let text = "fn short() {}\n\npub(super) fn long(\n    x: u8,\n) {\n    call();\n}\n";
+        assert_eq!(longest_function(text), (5, "long".to_string()));
     }
 }

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 /// `line N: ` and what is not as it should be there.
 pub fn read(text: &str) -> Result<Kernel, String> {
     let mut reader = Reader { tokens: tokens(text)?, at: 0, kernel: empty(), names: HashMap::new(), depth: 0 };
-    reader.kernel().map_err(|e| format!("line {}: {e}", reader.line()))?;
+    reader.located(Reader::kernel)?;
     Ok(reader.kernel)
 }
 
@@ -56,6 +56,12 @@ type Read<T> = Result<T, String>;
 impl<'t> Reader<'t> {
     fn line(&self) -> usize {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |(_, line)| *line)
+    }
+
+    /// What `read` reads, and where it began if it fails, unless a part of it has said so.
+    fn located<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let line = self.line();
+        read(self).map_err(|e| if e.starts_with("line ") { e } else { format!("line {line}: {e}") })
     }
 
     fn peek(&self) -> Token<'t> {
@@ -128,13 +134,13 @@ impl<'t> Reader<'t> {
         while let (Token::Word(word), Token::Word(_)) = (self.peek(), self.ahead(1)) {
             let roles = [Role::Operand, Role::Result, Role::Workspace];
             match roles.into_iter().find(|r| role_name(*r) == word) {
-                Some(role) => self.buffers(role)?,
-                None if matches!(word, "in" | "out") => self.argument()?,
+                Some(role) => self.located(|r| r.buffers(role))?,
+                None if matches!(word, "in" | "out") => self.located(Reader::argument)?,
                 None => break,
             }
         }
         self.kernel.body = self.block(NESTING)?;
-        self.expect(Token::End)
+        self.located(|r| r.expect(Token::End))
     }
 
     fn buffers(&mut self, role: Role) -> Read<()> {
@@ -245,7 +251,7 @@ impl<'t> Reader<'t> {
         };
         let mut stmts = vec![];
         while !matches!(self.peek(), Token::End | Token::Sign("}")) {
-            stmts.push(self.stmt(nesting)?);
+            stmts.push(self.located(|r| r.stmt(nesting))?);
         }
         Ok(stmts)
     }

@@ -121,7 +121,9 @@ fn reader_says_what_is_wrong_and_where() {
         ("kernel k()\n  x = 1 < 2 < 3", "line 2: comparisons do not chain: put one of them in parentheses"),
         ("kernel k()\n  operand a: i32, a: i32", "line 2: `a` is defined twice"),
         ("kernel k()\n  operand a: i33", "line 2: `i33` is no type"),
-        ("kernel k()\n  if true {\n", "line 2: expected `}`, found the end"),
+        ("kernel k()\n  if true {\n  x = 1\n", "line 2: expected `}`, found the end"),
+        ("kernel k()\n  if true {\n  x = 1\n  x = 2.0\n  x = 3\n", "line 4: i64 is needed, this is f64"),
+        ("kernel k()\n  x = 1\n}", "line 3: expected the end, found `}`"),
         ("kernel k()\n  a[0] = 1", "line 2: there is no buffer `a`"),
         ("kernel k()\n  x = $", "line 2: `$` does not belong here"),
         ("kernel k()\n  jump x", "line 2: expected a statement, found `jump` and `x`"),
@@ -283,6 +285,33 @@ fn random_kernels_survive_print_and_read() {
         assert_eq!(back, kernel, "seed {seed}\n{text}");
         assert_eq!(back.to_string(), text, "seed {seed}");
     }
+}
+
+/// No text makes the reader panic; what it takes is printed as something that it takes for the same.
+#[test]
+fn damaged_text_is_refused_or_means_something() {
+    let (mut random, mut taken) = (Random::new(7), 0);
+    let bytes = b"0aif-.(){}[]=:,#\n \xff";
+    for _ in 0..20_000 {
+        let mut text = [SPMV, ALL][random.below(2)].as_bytes().to_vec();
+        for _ in 0..1 + random.below(3) {
+            let (at, from) = (random.below(text.len()), random.below(text.len()));
+            match random.below(4) {
+                0 => text[at] = text[from],
+                1 => text.insert(at, bytes[random.below(bytes.len())]),
+                2 => drop(text.remove(at)),
+                _ => text.truncate(at + 1),
+            }
+        }
+        let text = String::from_utf8_lossy(&text);
+        if let Ok(kernel) = read(&text) {
+            taken += 1;
+            // Buffers that another kind of name hides, and variables that are no parameters, can be read; no more.
+            let _ = check(&kernel);
+            assert_eq!(read(&kernel.to_string()).as_ref(), Ok(&kernel), "{text}");
+        }
+    }
+    assert!(taken > 500, "only {taken} texts were kernels");
 }
 
 /// Makes well-typed kernels, most of them senseless, with variables in order of appearance.

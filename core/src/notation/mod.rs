@@ -9,12 +9,17 @@
 //!
 //! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
 //! what lowering starts from. Every rejection is a [`Diagnostic`].
+mod check;
 pub mod concrete;
 mod concretize;
 pub mod diagnostic;
+pub mod function;
 mod print;
+mod print_typed;
+mod property;
 pub mod syntax;
 pub mod typed;
 
+pub use check::check;
 pub use concretize::{concretize, refuse};
 pub use diagnostic::{Diagnostic, Span};

@@ -24,7 +24,7 @@ mod tests;
 mod write;
 
 pub use import::{exact, stored_format};
-pub use write::{write, write_all};
+pub use write::{write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Duplicates, Format, Tensor};

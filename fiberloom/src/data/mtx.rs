@@ -83,8 +83,10 @@ impl<'t> Scan<'t> {
         let refused = |w: usize, expected: &str| {
             Err(self.fault(words[w].0, format!("`{}` in the header, expected {expected}", lower[w])))
         };
-        if lower[0] != "%%matrixmarket" || lower[1] != "matrix" {
-            return refused((lower[0] == "%%matrixmarket") as usize, "`%%MatrixMarket matrix`");
+        // Some writers put one `%` where the format has two.
+        let banner = matches!(&*lower[0], "%%matrixmarket" | "%matrixmarket");
+        if !banner || lower[1] != "matrix" {
+            return refused(banner as usize, "`%%MatrixMarket matrix`");
         }
         let coordinate = match &*lower[2] {
             "coordinate" => true,

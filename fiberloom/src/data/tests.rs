@@ -110,6 +110,7 @@ fn hostile_text_is_refused_at_its_place() {
     ] {
         refused(mtx(&format!("{HEAD}{body}")), begins, says);
     }
+    assert!(mtx("%MatrixMarket matrix coordinate real general\n1 1 0\n").is_ok(), "one `%` is understood");
     refused(mtx(""), "in:1:1:", "%%MatrixMarket");
     refused(mtx("%%MatrixMarket matrix\n"), "in:1:22:", "`coordinate` or `array`");
     let huge = mtx(&format!("{HEAD}9223372036854775807 1 0\n")).unwrap_err();

@@ -14,6 +14,13 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
     write_all(&[(path, tensor)], limit)
 }
 
+/// Writes these bytes to a file, all of them or none.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let (pending, mut file) = Pending::beside(path).map_err(|e| Fault::io(e).within(path))?;
+    let written = file.write_all(bytes).and_then(|()| pending.commit(path));
+    written.map_err(|e| Fault::io(e).within(path))
+}
+
 /// Writes each tensor to its file: all of them, or none.
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
     let mut pending = Vec::new();

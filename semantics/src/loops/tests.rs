@@ -282,6 +282,14 @@ fn nothing_runs_forever_and_nothing_takes_all_memory() {
     assert_eq!(most, Err(Fault::Stopped(Failure::Memory)));
 }
 
+/// The deepest kernel that the checker takes.
+#[test]
+fn depth_fits_the_stack() {
+    let sum = format!("r[0] = 1{}", " + 1".repeat(loops::DEPTH - 1));
+    let (open, close) = ("if n < 1 {\n".repeat(loops::NESTING - 1), "}\n".repeat(loops::NESTING - 1));
+    assert_eq!(made(&format!("alloc r[1] = 0\n{open}{sum}\n{close}finish r[1]"), 0), [loops::DEPTH as i64]);
+}
+
 #[test]
 fn arguments_that_are_not_the_kernels() {
     let kernel = kernel("kernel k(n)\n operand a: i32\n workspace w: i64");

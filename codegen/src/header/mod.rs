@@ -1,0 +1,149 @@
+//! The C header of a kernel's object: self-contained, with a runtime that a program may use or replace.
+//!
+//! ```text
+//!   once, however many kernels are included     fl_buffer, fl_runtime (from `abi::Slot`), codes, the default runtime
+//!   for each kernel                             what its parameters and buffers are, names for them, its prototype
+//! ```
+
+use crate::abi::{Slot, code};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::loops::{Argument, BufferId, Failure, Kernel, LevelBuffers, Role};
+use std::fmt::Write;
+
+/// C's reserved words, and what the headers that ours includes declare, where a kernel may be called so.
+const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while \
+    bool true false class delete friend new operator private protected public template this throw try using virtual \
+    namespace main abort abs atexit atof atoi atol bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc \
+    mblen qsort rand random realloc srand strtod strtol system memchr memcmp memcpy memmove memset strcat strchr strcmp \
+    strcpy strlen strncmp strncpy strstr strtok index rindex acos acosh asin asinh atan atan2 atanh cbrt ceil copysign \
+    cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp \
+    lgamma log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter pow remainder remquo rint round \
+    roundeven scalb scalbn signgam significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn drem finite isinf \
+    isnan select";
+
+/// The name of a kernel's function in its object: the kernel's, behind `kernel_` where C has that name for something
+/// else.
+pub fn symbol(kernel: &Kernel) -> String {
+    let name = &kernel.name;
+    // Functions of `float` and `long double` have a letter more.
+    let short = name.strip_suffix(['f', 'l']).unwrap_or(name);
+    let taken = TAKEN.split_whitespace().any(|word| word == name || word == short);
+    if taken || name.starts_with("fl_") || name.starts_with('_') { format!("kernel_{name}") } else { name.clone() }
+}
+
+/// A header that declares the kernel of an object, with all that a C or C++ program needs to call it: the types of the
+/// ABI, the meaning of each argument in order, and a default runtime. The object is linked with `-lm`.
+pub fn header(kernel: &Kernel) -> String {
+    let mut out = String::new();
+    write_header(kernel, &mut out).expect("writing to a string");
+    out
+}
+
+fn write_header(kernel: &Kernel, out: &mut String) -> std::fmt::Result {
+    let name = symbol(kernel);
+    writeln!(out, "/* {}, compiled by Fiberloom. */", kernel.name)?;
+    writeln!(out, "#ifndef FL_KERNEL_{name}\n#define FL_KERNEL_{name}\n")?;
+    shared(out)?;
+    writeln!(out, "/*\n * Returns 0, or a code FL_… for why it stopped; the buffers are then as far as it came.\n *")?;
+    for (place, var) in kernel.params.iter().enumerate() {
+        writeln!(out, " * params[{place}]: {}, an extent", kernel.vars[var.0 as usize].0)?;
+    }
+    writeln!(out, " *")?;
+    kernel.arguments.iter().try_for_each(|a| argument(kernel, a, out))?;
+    writeln!(out, " *")?;
+    writeln!(out, " * Of an operand set data, len and capacity (both its number of elements); leave all others zero.")?;
+    writeln!(out, " * Results and workspaces come from the runtime: `{name}_free` frees those of the default one.")?;
+    writeln!(out, " */")?;
+    writeln!(out, "enum {{")?;
+    for (place, buffer) in kernel.buffers.iter().enumerate() {
+        let role = match buffer.role {
+            Role::Operand => "operand",
+            Role::Result => "result",
+            Role::Workspace => "workspace",
+        };
+        writeln!(out, "    {name}_{} = {place}, /* {role}, {} */", buffer.name, c_type(buffer.ty))?;
+    }
+    writeln!(out, "    {name}_buffers_ = {}\n}};\n", kernel.buffers.len())?;
+    writeln!(out, "#ifdef __cplusplus\nextern \"C\"\n#endif")?;
+    writeln!(out, "int32_t {name}(fl_runtime *rt, fl_buffer *buffers, const int64_t *params);\n")?;
+    writeln!(out, "static inline void {name}_free(fl_buffer *buffers)\n{{")?;
+    writeln!(out, "    (void)buffers;")?;
+    for (place, _) in kernel.buffers.iter().enumerate().filter(|(_, b)| b.role != Role::Operand) {
+        writeln!(out, "    fl_free(&buffers[{place}]);")?;
+    }
+    writeln!(out, "}}\n\n#endif")
+}
+
+/// What all kernels' headers have in common.
+fn shared(out: &mut String) -> std::fmt::Result {
+    writeln!(out, "#ifndef FL_ABI\n#define FL_ABI\n")?;
+    for file in ["math", "stddef", "stdint", "stdlib"] {
+        writeln!(out, "#include <{file}.h>")?;
+    }
+    writeln!(out, "\n/* An array: its first element, how many hold values, for how many there is room. */")?;
+    writeln!(
+        out,
+        "typedef struct fl_buffer {{\n    void *data;\n    int64_t len;\n    int64_t capacity;\n}} fl_buffer;\n"
+    )?;
+    writeln!(out, "/* What kernels call. A program may fill in functions of its own. */")?;
+    writeln!(out, "typedef struct fl_runtime fl_runtime;\nstruct fl_runtime {{")?;
+    for slot in Slot::ALL {
+        writeln!(out, "    {}", slot.c_field())?;
+    }
+    writeln!(out, "}};\n\nenum {{")?;
+    for (failure, name, why) in [
+        (Failure::Memory, "MEMORY", "not enough memory"),
+        (Failure::Overflow, "OVERFLOW", "a number of elements does not fit its type"),
+        (Failure::Positions, "POSITIONS", "a position does not fit 32 bits"),
+        (Failure::Steps, "STEPS", "a limit of steps"),
+    ] {
+        writeln!(out, "    FL_{name} = {}, /* {why} */", code(failure))?;
+    }
+    writeln!(out, "}};\n\n{}", include_str!("runtime.h"))?;
+    writeln!(out, "static inline fl_runtime *fl_default_runtime(void)\n{{")?;
+    writeln!(out, "    static fl_runtime rt = {{")?;
+    for slot in Slot::ALL {
+        // The C library has the functions of floats under the table's own names.
+        let floats = slot.is_pure() && !matches!(slot, Slot::Gcd | Slot::PowInt);
+        writeln!(out, "        {}{},", if floats { "" } else { "fl_default_" }, slot.name())?;
+    }
+    writeln!(out, "    }};\n    return &rt;\n}}\n")?;
+    writeln!(out, "/* Frees what the default runtime made. */")?;
+    writeln!(out, "static inline void fl_free(fl_buffer *b)\n{{\n    free(b->data);\n    b->data = NULL;")?;
+    writeln!(out, "    b->len = b->capacity = 0;\n}}\n\n#endif\n")
+}
+
+/// What a tensor is, and in which buffers.
+fn argument(kernel: &Kernel, a: &Argument, out: &mut String) -> std::fmt::Result {
+    let extents: Vec<&str> = a.extents.iter().map(|v| kernel.vars[v.0 as usize].0.as_str()).collect();
+    let role = if a.operand { "operand" } else { "result" };
+    writeln!(out, " * {role} {}: {}[{}] {}, fill {}", a.name, a.ty, extents.join(", "), a.format, a.fill)?;
+    let place = |b: BufferId| format!("buffers[{}] ({})", b.0, kernel.buffers[b.0 as usize].name);
+    for (level, buffers) in a.levels.iter().enumerate() {
+        match buffers {
+            LevelBuffers::Dense => writeln!(out, " *   level {level}: dense, nothing stored")?,
+            LevelBuffers::Compressed { pos, crd } => {
+                writeln!(out, " *   level {level}: positions {}, coordinates {}", place(*pos), place(*crd))?;
+            }
+        }
+    }
+    writeln!(out, " *   values {}", place(a.values))
+}
+
+/// The element type in C.
+fn c_type(ty: Type) -> &'static str {
+    match ty {
+        Type::Bool => "uint8_t, 0 or 1",
+        Type::I8 => "int8_t",
+        Type::I16 => "int16_t",
+        Type::I32 => "int32_t",
+        Type::I64 => "int64_t",
+        Type::U8 => "uint8_t",
+        Type::U16 => "uint16_t",
+        Type::U32 => "uint32_t",
+        Type::U64 => "uint64_t",
+        Type::F32 => "float",
+        Type::F64 => "double",
+    }
+}

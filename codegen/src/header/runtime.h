@@ -1,0 +1,120 @@
+/* The default runtime: memory from malloc, functions from the C library (link with -lm). */
+
+static inline int32_t fl_default_alloc(fl_runtime *rt, fl_buffer *b, int64_t len, int32_t bytes, int32_t filled, uint64_t fill)
+{
+    (void)rt;
+    if (len < 0) len = 0;
+    if ((uint64_t)len > (uint64_t)INT64_MAX / (uint64_t)bytes) return FL_MEMORY;
+    size_t size = (size_t)len * (size_t)bytes;
+    if (len > b->capacity || b->data == NULL) {
+        void *data = filled && fill == 0 ? calloc(size ? size : 1, 1) : malloc(size ? size : 1);
+        if (data == NULL) return FL_MEMORY;
+        free(b->data);
+        b->data = data;
+        if (fill == 0) filled = 0;
+    }
+    b->capacity = len;
+    if (filled) {
+        for (int64_t i = 0; i < len; i++) {
+            switch (bytes) {
+            case 1: ((uint8_t *)b->data)[i] = (uint8_t)fill; break;
+            case 2: ((uint16_t *)b->data)[i] = (uint16_t)fill; break;
+            case 4: ((uint32_t *)b->data)[i] = (uint32_t)fill; break;
+            default: ((uint64_t *)b->data)[i] = fill; break;
+            }
+        }
+    }
+    return 0;
+}
+
+static inline int32_t fl_default_reserve(fl_runtime *rt, fl_buffer *b, int64_t len, int32_t bytes)
+{
+    (void)rt;
+    if (len <= b->capacity) return 0;
+    if (b->capacity > INT64_MAX / 2 || (uint64_t)len > (uint64_t)INT64_MAX / (uint64_t)bytes) return FL_MEMORY;
+    int64_t room = len > 2 * b->capacity ? len : 2 * b->capacity;
+    if (room < 16) room = 16;
+    if ((uint64_t)room > (uint64_t)INT64_MAX / (uint64_t)bytes) return FL_MEMORY;
+    void *data = realloc(b->data, (size_t)room * (size_t)bytes);
+    if (data == NULL) return FL_MEMORY;
+    b->data = data;
+    b->capacity = room;
+    return 0;
+}
+
+static inline int32_t fl_default_finish(fl_runtime *rt, fl_buffer *b, int64_t len, int32_t bytes)
+{
+    (void)rt;
+    (void)bytes;
+    b->len = len;
+    return 0;
+}
+
+static inline int fl_compare_i32(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static inline int fl_compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static inline int32_t fl_default_sort(fl_runtime *rt, fl_buffer *keys, int64_t lo, int64_t hi, int32_t bytes)
+{
+    (void)rt;
+    if (lo >= hi) return 0;
+    qsort((char *)keys->data + lo * bytes, (size_t)(hi - lo), (size_t)bytes, bytes == 4 ? fl_compare_i32 : fl_compare_i64);
+    return 0;
+}
+
+typedef struct fl_keyed {
+    int64_t key, place;
+} fl_keyed;
+
+static inline int fl_compare_keyed(const void *a, const void *b)
+{
+    const fl_keyed *x = (const fl_keyed *)a, *y = (const fl_keyed *)b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static inline int32_t fl_default_sort_order(fl_runtime *rt, fl_buffer *keys, fl_buffer *order, int64_t len)
+{
+    (void)rt;
+    if (len <= 0) return 0;
+    int64_t *k = (int64_t *)keys->data, *o = (int64_t *)order->data;
+    fl_keyed *both = (fl_keyed *)malloc((size_t)len * sizeof(fl_keyed));
+    if (both == NULL) return FL_MEMORY;
+    for (int64_t i = 0; i < len; i++) {
+        both[i].key = k[i];
+        both[i].place = i;
+    }
+    qsort(both, (size_t)len, sizeof(fl_keyed), fl_compare_keyed);
+    for (int64_t i = 0; i < len; i++) {
+        k[i] = both[i].key;
+        o[i] = both[i].place;
+    }
+    free(both);
+    return 0;
+}
+
+static inline uint64_t fl_default_gcd(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static inline uint64_t fl_default_pow_int(uint64_t base, uint64_t exponent)
+{
+    uint64_t power = 1;
+    for (; exponent != 0; exponent >>= 1, base *= base)
+        if (exponent & 1) power *= base;
+    return power;
+}

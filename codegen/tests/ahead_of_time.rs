@@ -1,0 +1,109 @@
+//! Objects and headers, as a C program uses them.
+
+mod common;
+
+use common::*;
+use fiberloom_codegen::{Cpu, Options, assembly, header, llvm_ir, object, symbol};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A directory of this test's own.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Compiles `main` with the kernels' headers and objects, runs it, and gives what it prints; `None` without a compiler.
+fn run_in_c(name: &str, kernels: &[&str], main: &str) -> Option<String> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no C compiler called `cc`");
+        return None;
+    }
+    let dir = directory(name);
+    let options = Options { cpu: Cpu::Baseline, ..Options::default() };
+    let mut command = Command::new("cc");
+    command.current_dir(&dir).args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "program", "main.c"]);
+    for text in kernels {
+        let kernel = kernel(text);
+        std::fs::write(dir.join(format!("{}.h", kernel.name)), header(&kernel)).unwrap();
+        std::fs::write(dir.join(format!("{}.o", kernel.name)), object(&kernel, &options).unwrap()).unwrap();
+        command.arg(format!("{}.o", kernel.name));
+    }
+    std::fs::write(dir.join("main.c"), main).unwrap();
+    let made = command.arg("-lm").output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let ran = Command::new(dir.join("program")).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    Some(String::from_utf8(ran.stdout).unwrap())
+}
+
+#[test]
+fn a_c_program_calls_two_kernels() {
+    let main = r#"
+        #include "spadd.h"
+        #include "spmv.h"
+        #include <stdio.h>
+        static int32_t pos[] = {0, 2, 2, 3}, crd[] = {0, 2, 1};
+        static double vals[] = {1, 2, 3}, x[] = {1, 10, 100};
+        static fl_buffer of(void *data, int64_t len) { fl_buffer b = {data, len, len}; return b; }
+        int main(void) {
+            int64_t extents[] = {3, 3};
+            fl_buffer b[spmv_buffers_] = {of(pos, 4), of(crd, 3), of(vals, 3), of(x, 3)};
+            if (spmv(fl_default_runtime(), b, extents)) return 1;
+            double *y = b[spmv_y_vals].data;
+            for (int i = 0; i < b[spmv_y_vals].len; i++) printf("%g ", y[i]);
+            spmv_free(b);
+            fl_buffer s[spadd_buffers_] = {of(pos, 4), of(crd, 3), of(vals, 3), of(pos, 4), of(crd, 3), of(vals, 3)};
+            if (spadd(fl_default_runtime(), s, extents)) return 2;
+            for (int p = 0; p < s[spadd_C_vals].len; p++)
+                printf("%d:%g ", ((int32_t *)s[spadd_C_crd].data)[p], ((double *)s[spadd_C_vals].data)[p]);
+            spadd_free(s);
+            return 0;
+        }"#;
+    if let Some(printed) = run_in_c("two", &[SPMV, SPADD], main) {
+        assert_eq!(printed, "201 0 30 0:2 2:4 1:6 ");
+    }
+}
+
+#[test]
+fn the_default_runtime_sorts_fills_and_calls_the_library() {
+    let main = r#"
+        #include "sorted.h"
+        #include <stdio.h>
+        int main(void) {
+            int64_t keys[] = {5, -3, 5, 0, 9, -3}, n[] = {6};
+            fl_buffer b[sorted_buffers_] = {{keys, 6, 6}};
+            if (sorted(fl_default_runtime(), b, n)) return 1;
+            for (int k = 0; k < 6; k++)
+                printf("%d,%d,%g ", (int)((int64_t *)b[sorted_s_vals].data)[k],
+                       (int)((int64_t *)b[sorted_o_vals].data)[k], ((double *)b[sorted_e_vals].data)[k]);
+            sorted_free(b);
+            return 0;
+        }"#;
+    if let Some(printed) = run_in_c("sorted", &[SORTED], main) {
+        assert_eq!(printed, "-3,1,8 -3,5,8 0,3,8 5,0,8 5,2,8 9,4,8 ");
+    }
+}
+
+#[test]
+fn names_that_c_has_taken_are_changed() {
+    for (name, want) in
+        [("spmv", "spmv"), ("double", "kernel_double"), ("sinf", "kernel_sinf"), ("fl_x", "kernel_fl_x")]
+    {
+        let mut k = kernel(SPMV);
+        k.name = name.to_string();
+        assert_eq!(symbol(&k), want);
+        assert!(header(&k).contains(&format!("int32_t {want}(fl_runtime *rt")));
+    }
+}
+
+#[test]
+fn ir_and_assembly_are_the_kernels() {
+    let spmm = kernel(SPMM);
+    let ir = llvm_ir(&spmm, &Options::default()).unwrap();
+    assert!(ir.contains("define i32 @spmm(") && ir.contains("!alias.scope"), "{ir}");
+    let text = assembly(&spmm, &Options { cpu: Cpu::Baseline, ..Options::default() }).unwrap();
+    assert!(text.contains("spmm:") && text.contains("mulpd"), "the inner loop is not vectorized:\n{text}");
+    assert!(!text.contains('\0'));
+}

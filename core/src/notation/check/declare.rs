@@ -1,0 +1,170 @@
+//! Dims, tensors, formats.
+
+use super::{Check, statements};
+use crate::algebra::Value;
+use crate::format::{Format, LevelKind, NAMES};
+use crate::notation::diagnostic::{Diagnostic, Span};
+use crate::notation::syntax::{self, Item, Size};
+use crate::notation::typed::{self, Role, SizeId, TensorId};
+
+impl Check {
+    /// Declarations count wherever they stand.
+    pub(super) fn declarations(&mut self, items: &[Item]) {
+        for item in items {
+            if let Item::Dim(dim) = item {
+                self.dim(dim);
+            }
+        }
+        for s in statements(items) {
+            self.results.push(s.lhs.tensor.name.clone());
+            self.note_locals(&s.locals);
+        }
+        for item in items {
+            if let Item::Tensor(tensor) = item {
+                self.tensor(tensor);
+            }
+        }
+    }
+
+    fn note_locals(&mut self, locals: &[syntax::Statement]) {
+        for s in locals {
+            self.results.push(s.lhs.tensor.name.clone());
+            self.note_locals(&s.locals);
+        }
+    }
+
+    fn dim(&mut self, dim: &syntax::Dim) {
+        let span = dim.name.span;
+        if dim.value >= 1 << 63 {
+            return self.say(span, format!("dim `{}` is {}: an extent is below 2⁶³", dim.name, dim.value));
+        }
+        if let Some((_, first)) = self.dims.insert(dim.name.name.clone(), (dim.value, span)) {
+            let d = Diagnostic::new(span, format!("dim `{}` is declared twice", dim.name)).label(first, "first here");
+            self.error(d);
+        }
+    }
+
+    fn size(&mut self, size: &Size) -> SizeId {
+        match size {
+            Size::Int(n, span) => {
+                if *n >= 1 << 63 {
+                    self.say(*span, format!("{n} is no extent: extents are below 2⁶³"));
+                }
+                self.fresh_size(None, Some(*n), *span)
+            }
+            Size::Name(name) => {
+                if let Some(&known) = self.sizes.get(&name.name) {
+                    return known;
+                }
+                let value = self.dims.get(&name.name).map(|(v, _)| *v);
+                let size = self.fresh_size(Some(name.name.clone()), value, name.span);
+                self.sizes.insert(name.name.clone(), size);
+                size
+            }
+        }
+    }
+
+    fn tensor(&mut self, t: &syntax::Tensor) {
+        if let Some(first) = self.tensors.get(&t.name.name) {
+            let first = self.out.tensors[first.index()].span;
+            let d = Diagnostic::new(t.name.span, format!("tensor `{}` is declared twice", t.name));
+            return self.error(d.label(first, "first here"));
+        }
+        let sizes: Vec<SizeId> = t.sizes.iter().map(|s| self.size(s)).collect();
+        let fill = match &t.fill {
+            None => Some(Value::zero(t.ty)),
+            Some((literal, span)) => self.literal(literal, t.ty, *span),
+        };
+        let format = match &t.format {
+            // A declared tensor without a format is dense.
+            None => Some(Format::dense(sizes.len())),
+            Some(format) => self.format(format, &sizes, &t.name.name),
+        };
+        let role = if self.results.contains(&t.name.name) { Role::Result } else { Role::Input };
+        let tensor =
+            typed::Tensor { name: t.name.name.clone(), ty: t.ty, sizes, fill, format, role, span: t.name.span };
+        self.add_tensor(tensor);
+    }
+
+    pub(super) fn add_tensor(&mut self, tensor: typed::Tensor) -> TensorId {
+        let id = TensorId(self.out.tensors.len() as u32);
+        self.tensors.insert(tensor.name.clone(), id);
+        self.out.tensors.push(tensor);
+        id
+    }
+
+    fn format(&mut self, format: &syntax::Format, sizes: &[SizeId], tensor: &str) -> Option<Format> {
+        let rank = sizes.len();
+        let modes = if rank == 1 { "1 mode".to_string() } else { format!("{rank} modes") };
+        match format {
+            syntax::Format::Name(name) => {
+                let known = Format::named(&name.name, rank);
+                if known.is_none() && NAMES.contains(&name.name.as_str()) {
+                    let help = "csr, csc, dcsr, dcsc take 2 modes, sparse 1, coo and csf at least 1";
+                    let message = format!("format `{name}` does not fit `{tensor}`, which has {modes}");
+                    self.error(Diagnostic::new(name.span, message).help(help));
+                } else if known.is_none() {
+                    self.unknown("format", name, NAMES.into_iter());
+                }
+                known
+            }
+            syntax::Format::Levels { levels, order, span } => {
+                let kinds: Option<Vec<LevelKind>> = levels.iter().map(|l| self.level(l)).collect();
+                if levels.len() != rank {
+                    let message = format!("{} levels for `{tensor}`, which has {modes}", levels.len());
+                    self.error(Diagnostic::new(*span, message).help("a format has one level a mode"));
+                    return None;
+                }
+                let order = self.order(order.as_deref(), rank, *span)?;
+                let format = Format { levels: kinds?, order };
+                self.fits_levels(&format, sizes, *span)?;
+                Some(format)
+            }
+        }
+    }
+
+    fn level(&mut self, name: &syntax::Ident) -> Option<LevelKind> {
+        let kind = LevelKind::from_name(&name.name);
+        if kind.is_none() {
+            self.unknown("level", name, LevelKind::ALL.into_iter().map(LevelKind::name));
+        }
+        kind
+    }
+
+    fn order(&mut self, order: Option<&[u64]>, rank: usize, span: Span) -> Option<Vec<usize>> {
+        let Some(order) = order else { return Some((0..rank).collect()) };
+        let order: Vec<usize> = order.iter().map(|m| usize::try_from(*m).unwrap_or(usize::MAX)).collect();
+        let permutes = order.len() == rank && (0..rank).all(|m| order.contains(&m));
+        if !permutes {
+            let help = format!("storage level l holds mode order[l]: each of 0 to {} once", rank.saturating_sub(1));
+            self.error(Diagnostic::new(span, format!("the order is no permutation of {rank} modes")).help(help));
+        }
+        permutes.then_some(order)
+    }
+
+    /// Triangles stand below a dense level of an equal extent; a singleton below another level.
+    fn fits_levels(&mut self, format: &Format, sizes: &[SizeId], span: Span) -> Option<()> {
+        for (l, kind) in format.levels.iter().enumerate() {
+            let triangular = matches!(kind, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric);
+            let above = l.checked_sub(1).map(|l| format.levels[l]);
+            if triangular && above != Some(LevelKind::Dense) {
+                self.say(span, format!("level `{}` stands directly below a dense level", kind.name()));
+                return None;
+            }
+            if *kind == LevelKind::Singleton && above.is_none() {
+                self.say(span, "level `singleton` stands below another level");
+                return None;
+            }
+            let size = |l: usize| sizes[format.order[l]];
+            if triangular && size(l) != size(l - 1) {
+                let (a, b) = (self.out.sizes[size(l - 1).index()].value, self.out.sizes[size(l).index()].value);
+                if a.is_none() || a != b {
+                    let message = format!("level `{}` needs two modes of equal extent", kind.name());
+                    self.error(Diagnostic::new(span, message).help("declare both with the same size"));
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,230 @@
+//! Declared functions: bodies and properties.
+
+use super::{Check, Scope};
+use crate::algebra::{Op, Type};
+use crate::notation::diagnostic::{Diagnostic, Span};
+use crate::notation::syntax::{self, Ident, Item, SetExpr};
+use crate::notation::typed::{self, Expr, FnId, LocalId, Property, Set, Stmt};
+
+impl Check {
+    /// Functions in order: a body sees those above it, so none recurses.
+    pub(super) fn functions(&mut self, items: &[Item]) {
+        for item in items {
+            if let Item::Function(f) = item {
+                self.function(f);
+            }
+        }
+    }
+
+    fn function(&mut self, f: &syntax::Function) {
+        let name = &f.name;
+        let builtin = Op::from_name(&name.name).is_some() || Op::from_reduction(&name.name).is_some();
+        if builtin || name.name == "convert" {
+            return self.say(name.span, format!("`{name}` is a built-in function: give this one another name"));
+        }
+        if let Some(first) = self.functions.get(&name.name) {
+            let first = self.out.functions[first.index()].span;
+            let d =
+                Diagnostic::new(name.span, format!("function `{name}` is declared twice")).label(first, "first here");
+            return self.error(d);
+        }
+        self.local_types.clear();
+        let mut body = Body { scope: Scope::default(), names: Vec::new() };
+        for (param, ty) in &f.params {
+            self.local(&mut body, param, *ty);
+        }
+        let params = body.scope.clone();
+        let stmts = self.stmts(&mut body, &f.body.stmts);
+        let value = self.expr(&body.scope, &f.body.value, Some(f.result));
+        let arity = f.params.len();
+        let types: Vec<Type> = f.params.iter().map(|(_, t)| *t).collect();
+        let properties = f.properties.iter().filter_map(|(p, span)| {
+            let p = self.property(&params, f, &types, p, *span)?;
+            Some((p, *span))
+        });
+        let properties = properties.collect();
+        let (Some(stmts), Some(value)) = (stmts, value) else { return };
+        let locals = body.names.into_iter().zip(self.local_types.clone()).collect();
+        self.functions.insert(name.name.clone(), FnId(self.out.functions.len() as u32));
+        self.out.functions.push(typed::Function {
+            name: name.name.clone(),
+            locals,
+            arity,
+            result: f.result,
+            stmts,
+            value,
+            properties,
+            span: name.span,
+        });
+    }
+
+    fn local(&mut self, body: &mut Body, name: &Ident, ty: Type) -> LocalId {
+        if body.scope.locals.contains_key(&name.name) {
+            self.say(name.span, format!("`{name}` is defined already: give this one another name"));
+        }
+        let id = LocalId(body.names.len() as u32);
+        body.names.push(name.name.clone());
+        self.local_types.push(ty);
+        body.scope.locals.insert(name.name.clone(), id);
+        id
+    }
+
+    /// Statements; what they define is known behind them, to the end of their block.
+    fn stmts(&mut self, body: &mut Body, stmts: &[syntax::Stmt]) -> Option<Vec<Stmt>> {
+        let made: Vec<Option<Stmt>> = stmts.iter().map(|s| self.stmt(body, s)).collect();
+        made.into_iter().collect()
+    }
+
+    fn block(&mut self, body: &mut Body, stmts: &[syntax::Stmt]) -> Option<Vec<Stmt>> {
+        let outer = body.scope.clone();
+        let made = self.stmts(body, stmts);
+        body.scope = outer;
+        made
+    }
+
+    fn stmt(&mut self, body: &mut Body, stmt: &syntax::Stmt) -> Option<Stmt> {
+        match stmt {
+            syntax::Stmt::Let(name, e) => {
+                let value = self.expr(&body.scope, e, None);
+                // A local whose value is wrong is known all the same: it is complained of once.
+                let ty = value.as_ref().map_or(Type::I64, |v| v.ty);
+                let id = self.local(body, name, ty);
+                Some(Stmt::Set(id, value?))
+            }
+            syntax::Stmt::Set(name, e) => {
+                let Some(&id) = body.scope.locals.get(&name.name) else {
+                    let known: Vec<String> = body.scope.locals.keys().cloned().collect();
+                    self.unknown("local", name, known.iter().map(String::as_str));
+                    return None;
+                };
+                let ty = self.local_types[id.index()];
+                Some(Stmt::Set(id, self.expr(&body.scope, e, Some(ty))?))
+            }
+            syntax::Stmt::While(c, inner) => {
+                let c = self.expr(&body.scope, c, Some(Type::Bool));
+                let inner = self.block(body, inner);
+                Some(Stmt::While(c?, inner?))
+            }
+            syntax::Stmt::If(c, t, e) => {
+                let c = self.expr(&body.scope, c, Some(Type::Bool));
+                let (t, e) = (self.block(body, t), self.block(body, e));
+                Some(Stmt::If(c?, t?, e?))
+            }
+        }
+    }
+
+    fn property(
+        &mut self,
+        params: &Scope,
+        f: &syntax::Function,
+        types: &[Type],
+        p: &syntax::Property,
+        span: Span,
+    ) -> Option<Property> {
+        let binary = types.len() == 2 && types[0] == types[1];
+        let closed = binary && types[0] == f.result;
+        match p {
+            syntax::Property::Commutative if binary => Some(Property::Commutative),
+            syntax::Property::Associative if closed => Some(Property::Associative),
+            syntax::Property::Idempotent if closed => Some(Property::Idempotent),
+            syntax::Property::Commutative | syntax::Property::Associative | syntax::Property::Idempotent => {
+                let help =
+                    "commutative needs two parameters of one type; associative and idempotent a result of it too";
+                self.error(Diagnostic::new(span, format!("`{p}` does not fit the type of `{}`", f.name)).help(help));
+                None
+            }
+            syntax::Property::Identity(v, at) => {
+                let (ty, at) = self.position(f, types, *at, span)?;
+                let other = at.is_none_or(|at| types.len() == 2 && types[1 - at] == f.result);
+                if !other || at.is_none() && !closed {
+                    self.say(span, format!("`{p}` does not fit the type of `{}`", f.name));
+                    return None;
+                }
+                Some(Property::Identity(self.literal(v, ty, span)?, at))
+            }
+            syntax::Property::Annihilator(v, at) => {
+                let (ty, at) = self.position(f, types, *at, span)?;
+                Some(Property::Annihilator(self.literal(v, ty, span)?, at))
+            }
+            syntax::Property::Iterate(set) => Some(Property::Iterate(self.set(f, set)?)),
+            syntax::Property::Case(patterns, e) => self.case(params, f, types, patterns, e, span),
+        }
+    }
+
+    /// The type at an argument position; without one, that of all parameters.
+    fn position(
+        &mut self,
+        f: &syntax::Function,
+        types: &[Type],
+        at: Option<u64>,
+        span: Span,
+    ) -> Option<(Type, Option<usize>)> {
+        let place = at.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        let ty = match place {
+            Some(n) => types.get(n).copied(),
+            None => types.first().copied().filter(|t| types.iter().all(|u| u == t)),
+        };
+        if ty.is_none() {
+            let help = format!("positions are 0 to {}", types.len() - 1);
+            let message = format!("`{}` has no such argument, or its parameters differ in type", f.name);
+            self.error(Diagnostic::new(span, message).help(help));
+        }
+        Some((ty?, place))
+    }
+
+    fn set(&mut self, f: &syntax::Function, set: &SetExpr) -> Option<Set> {
+        Some(match set {
+            SetExpr::All => Set::All,
+            SetExpr::Not(s) => Set::Not(Box::new(self.set(f, s)?)),
+            SetExpr::And(a, b) => Set::And(Box::new(self.set(f, a)?), Box::new(self.set(f, b)?)),
+            SetExpr::Or(a, b) => Set::Or(Box::new(self.set(f, a)?), Box::new(self.set(f, b)?)),
+            SetExpr::Param(name) => match f.params.iter().position(|(p, _)| p.name == name.name) {
+                Some(n) => Set::Param(n),
+                None => {
+                    let known: Vec<&str> = f.params.iter().map(|(p, _)| p.name.as_str()).collect();
+                    self.unknown("parameter", name, known.into_iter());
+                    return None;
+                }
+            },
+        })
+    }
+
+    fn case(
+        &mut self,
+        params: &Scope,
+        f: &syntax::Function,
+        types: &[Type],
+        patterns: &[syntax::Pattern],
+        e: &syntax::Expr,
+        span: Span,
+    ) -> Option<Property> {
+        if patterns.len() != types.len() {
+            self.say(span, format!("a case with {} patterns for {} parameters", patterns.len(), types.len()));
+            return None;
+        }
+        // The names of the pattern are the parameters at their positions.
+        let mut scope = Scope::default();
+        let mut values = Vec::new();
+        for (n, pattern) in patterns.iter().enumerate() {
+            values.push(match pattern {
+                syntax::Pattern::Literal(l) => Some(self.literal(l, types[n], span)?),
+                syntax::Pattern::Name(name) => {
+                    if scope.locals.insert(name.name.clone(), LocalId(n as u32)).is_some() {
+                        self.say(name.span, format!("`{name}` stands twice in a case"));
+                        return None;
+                    }
+                    None
+                }
+            });
+        }
+        debug_assert_eq!(params.locals.len(), types.len());
+        let value: Expr = self.expr(&scope, e, Some(f.result))?;
+        Some(Property::Case(values, value))
+    }
+}
+
+/// What a function's body has defined so far.
+struct Body {
+    scope: Scope,
+    names: Vec<String>,
+}

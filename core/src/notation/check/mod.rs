@@ -1,0 +1,130 @@
+//! Checking: syntax becomes typed, or is rejected with everything that is wrong with it.
+//!
+//! ```text
+//!  declare.rs    dims, tensors, formats, scopes of tensors
+//!  function.rs   declared functions and their properties
+//!  statement.rs  left sides, the einsum short form, where-blocks, schedules
+//!  expr.rs       names, types, literals
+//! ```
+//!
+//! Every error of independent parts is reported in one run; an expression that is wrong yields `None` and is not
+//! complained of twice. At the end extents are checked as far as the program alone decides them, and declared
+//! properties are tried.
+mod declare;
+mod expr;
+mod function;
+mod statement;
+
+use super::diagnostic::{Diagnostic, Span};
+use super::syntax::{self, Ident, Item};
+use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
+use std::collections::HashMap;
+
+/// Checks a program.
+///
+/// # Errors
+/// All that is wrong with it, in the order of the text.
+pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+    let mut c = Check::default();
+    c.declarations(&program.items);
+    c.functions(&program.items);
+    c.statements(&program.items);
+    if c.errors.is_empty() {
+        c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
+        c.errors.extend(super::property::check(&c.out));
+    }
+    c.errors.sort_by_key(|d| d.span.start);
+    if c.errors.is_empty() { Ok(c.out) } else { Err(c.errors) }
+}
+
+#[derive(Default)]
+struct Check {
+    out: typed::Program,
+    errors: Vec<Diagnostic>,
+    dims: HashMap<String, (u64, Span)>,
+    sizes: HashMap<String, SizeId>,
+    tensors: HashMap<String, TensorId>,
+    functions: HashMap<String, FnId>,
+    /// Tensors that a statement so far has defined.
+    defined: Vec<TensorId>,
+    /// Tensors that some statement of the program defines.
+    results: Vec<String>,
+    /// Types of the locals of the function that is being checked.
+    local_types: Vec<crate::algebra::Type>,
+}
+
+/// What names mean inside an expression.
+#[derive(Clone, Default)]
+struct Scope {
+    vars: HashMap<String, VarId>,
+    locals: HashMap<String, LocalId>,
+}
+
+impl Check {
+    fn error(&mut self, d: Diagnostic) {
+        self.errors.push(d);
+    }
+
+    fn say(&mut self, span: Span, message: impl Into<String>) {
+        self.error(Diagnostic::new(span, message));
+    }
+
+    fn fresh_var(&mut self, name: &Ident) -> VarId {
+        self.out.vars.push(typed::Var { name: name.name.clone(), span: name.span });
+        VarId(self.out.vars.len() as u32 - 1)
+    }
+
+    /// A variable of a reduction or shape operator, which must not hide another.
+    fn bind(&mut self, scope: &mut Scope, name: &Ident) -> VarId {
+        if let Some(outer) = scope.vars.get(&name.name) {
+            let first = self.out.vars[outer.index()].span;
+            self.error(
+                Diagnostic::new(name.span, format!("index variable `{name}` is bound already"))
+                    .label(first, "here")
+                    .help("give one of the two another name"),
+            );
+        }
+        let var = self.fresh_var(name);
+        scope.vars.insert(name.name.clone(), var);
+        var
+    }
+
+    fn fresh_size(&mut self, name: Option<String>, value: Option<u64>, span: Span) -> SizeId {
+        self.out.sizes.push(typed::Size { name, value, span });
+        SizeId(self.out.sizes.len() as u32 - 1)
+    }
+
+    /// "unknown …", with the nearest name that exists.
+    fn unknown<'n>(&mut self, what: &str, name: &Ident, known: impl Iterator<Item = &'n str>) {
+        let near = known.map(|k| (distance(k, &name.name), k)).filter(|(d, k)| *d <= k.len().div_ceil(3)).min();
+        let d = Diagnostic::new(name.span, format!("unknown {what} `{name}`"));
+        let d = match near {
+            Some((_, k)) => d.help(format!("there is `{k}`")),
+            None => d,
+        };
+        self.error(d);
+    }
+}
+
+/// Single-character changes between two names.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + (x != *y) as usize;
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// All statements of a program with the schedules that stand alone behind them.
+fn statements(items: &[Item]) -> impl Iterator<Item = &syntax::Statement> {
+    items.iter().filter_map(|item| match item {
+        Item::Statement(s) => Some(s),
+        _ => None,
+    })
+}

@@ -1,0 +1,340 @@
+//! Statements: left sides, the einsum short form, where-blocks, schedules.
+//!
+//! ```text
+//!   y[i] = A[i,j] * x[j] + b[i]      ─▶      y[i] = sum(j: A[i,j] * x[j]) + b[i]
+//! ```
+//!
+//! The right side is a tree of `+` and `-` over terms; a variable that is absent on the left is summed over each term
+//! in which it is free. The sums of one statement share their variables: `j` has one extent wherever it stands.
+
+use super::{Check, Scope, statements};
+use crate::algebra::{Op, Type};
+use crate::notation::diagnostic::{Diagnostic, Span};
+use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident, Item};
+use crate::notation::typed::{self, Expr, Fun, Kind, Role, TensorId, VarId};
+
+impl Check {
+    pub(super) fn statements(&mut self, items: &[Item]) {
+        let mut first_of_last = None;
+        for item in items {
+            match item {
+                Item::Statement(s) => {
+                    self.statement(s, false);
+                    first_of_last = (!self.out.statements.is_empty()).then(|| self.out.statements.len() - 1);
+                }
+                Item::Schedule(schedule) => match first_of_last {
+                    Some(n) if self.out.statements[n].schedule.is_none() => {
+                        self.out.statements[n].schedule = Some(schedule.clone());
+                    }
+                    Some(_) => self.say(schedule.span, "the statement before this schedule has one already"),
+                    None if statements(items).next().is_none() => {
+                        self.say(schedule.span, "a schedule stands behind the statement that it is for");
+                    }
+                    None => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    /// A statement, after those of its where-block.
+    fn statement(&mut self, s: &syntax::Statement, local: bool) {
+        let outer = self.tensors.clone();
+        for inner in &s.locals {
+            self.statement(inner, true);
+        }
+        let made = self.define(s, local);
+        for inner in &s.locals {
+            let name = &inner.lhs.tensor.name;
+            match outer.get(name) {
+                Some(&before) => self.tensors.insert(name.clone(), before),
+                None => self.tensors.remove(name),
+            };
+        }
+        if let Some(made) = made {
+            self.defined.push(made.tensor);
+            self.out.statements.push(made);
+        } else if let Some(&tensor) = self.tensors.get(&s.lhs.tensor.name) {
+            // It is complained of already; those that read it are not.
+            self.defined.push(tensor);
+        }
+    }
+
+    fn define(&mut self, s: &syntax::Statement, local: bool) -> Option<typed::Statement> {
+        let mut scope = Scope::default();
+        let mut vars = Vec::new();
+        for name in left_names(&s.lhs) {
+            let var = self.fresh_var(name);
+            scope.vars.insert(name.name.clone(), var);
+            vars.push(var);
+        }
+        if s.op == Assign::Set {
+            self.distinct(&s.lhs)?;
+        }
+        let declared = self.tensors.get(&s.lhs.tensor.name).copied();
+        let want = declared.map(|t| self.out.tensors[t.index()].ty);
+        let (rhs, folded) = self.right(s, &mut scope, want);
+        let rhs = rhs?;
+        if let Some(at) = may_be_missing(&rhs) {
+            let d =
+                Diagnostic::new(at, "an index under `~` may leave the array, and what is missing there has no value");
+            self.error(d.help("replace it: coalesce(…, 0)"));
+            return None;
+        }
+        let tensor = declared.unwrap_or_else(|| self.undeclared(&s.lhs, rhs.ty, local));
+        if local && declared.is_some() {
+            self.out.tensors[tensor.index()].role = Role::Local;
+        }
+        self.rank(tensor, &s.lhs)?;
+        let indices: Option<Vec<_>> = s.lhs.indices.iter().map(|i| self.index(&scope, i)).collect();
+        let indices = indices?;
+        if let Some(i) = indices.iter().find(|i| i.permit) {
+            self.say(i.span, "`~` on a left side: a result has no place outside its extent");
+            return None;
+        }
+        let fold = match &s.op {
+            Assign::Set => None,
+            Assign::Add => Some(Fun::Op(self.added(rhs.ty, s.span)?)),
+            Assign::Fold(name) => Some(self.fold(name, rhs.ty, false)?),
+        };
+        Some(typed::Statement { tensor, indices, fold, rhs, vars, folded, schedule: s.schedule.clone(), span: s.span })
+    }
+
+    fn added(&mut self, ty: Type, span: Span) -> Option<Op> {
+        let fits = Op::Add.takes(ty);
+        if !fits {
+            self.say(span, format!("`+=` does not add values of type {ty}"));
+        }
+        fits.then_some(Op::Add)
+    }
+
+    /// A left side of `=`: distinct bare index variables.
+    fn distinct(&mut self, lhs: &syntax::Access) -> Option<()> {
+        let mut seen: Vec<&str> = Vec::new();
+        for index in &lhs.indices {
+            let bare = bare(index).filter(|name| !seen.contains(&name.name.as_str()));
+            let Some(name) = bare else {
+                let message =
+                    format!("`=` defines each element of `{}` once: its indices are distinct variables", lhs.tensor);
+                let d = Diagnostic::new(lhs.span, message);
+                self.error(d.help("use an accumulating assignment, such as `+=` or `max=`"));
+                return None;
+            };
+            seen.push(&name.name);
+        }
+        Some(())
+    }
+
+    fn undeclared(&mut self, lhs: &syntax::Access, ty: Type, local: bool) -> TensorId {
+        let sizes = lhs.indices.iter().map(|_| self.fresh_size(None, None, lhs.span)).collect();
+        let role = if local { Role::Local } else { Role::Result };
+        let name = lhs.tensor.name.clone();
+        self.add_tensor(typed::Tensor { name, ty, sizes, fill: None, format: None, role, span: lhs.tensor.span })
+    }
+
+    /// The right side with its sums, and the variables that an accumulating assignment folds over.
+    fn right(&mut self, s: &syntax::Statement, scope: &mut Scope, want: Option<Type>) -> (Option<Expr>, Vec<VarId>) {
+        let free = free_names(&s.rhs);
+        let absent: Vec<&Ident> = free.into_iter().filter(|n| !scope.vars.contains_key(&n.name)).collect();
+        let absent: Vec<&Ident> = absent.into_iter().filter(|n| self.names_a_variable(n)).collect();
+        let mut inner = scope.clone();
+        let mut made: Vec<(String, VarId)> = Vec::new();
+        for name in absent {
+            let var = self.fresh_var(name);
+            inner.vars.insert(name.name.clone(), var);
+            made.push((name.name.clone(), var));
+        }
+        match &s.op {
+            Assign::Fold(_) => {
+                let rhs = self.expr(&inner, &s.rhs, want);
+                *scope = inner;
+                (rhs, made.into_iter().map(|(_, v)| v).collect())
+            }
+            _ => (self.terms(&inner, &s.rhs, &made, want), Vec::new()),
+        }
+    }
+
+    /// Whether an unbound name in an expression is meant as an index variable: not as a scalar without its brackets.
+    fn names_a_variable(&self, name: &Ident) -> bool {
+        !self.tensors.contains_key(&name.name)
+    }
+
+    fn terms(
+        &mut self,
+        scope: &Scope,
+        e: &syntax::Expr,
+        absent: &[(String, VarId)],
+        want: Option<Type>,
+    ) -> Option<Expr> {
+        if let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) = &e.kind
+            && !absent.is_empty()
+        {
+            // Types first, as if there were no sums: a literal term takes the other's type.
+            let whole = self.type_of(scope, e, want)?;
+            let (a, b) = (self.terms(scope, a, absent, Some(whole)), self.terms(scope, b, absent, Some(whole)));
+            let (a, b) = (a?, b?);
+            let op = if *op == BinaryOp::Add { Op::Add } else { Op::Sub };
+            if !op.takes(whole) {
+                self.say(e.span, format!("`{}` does not take {whole}", op.name()));
+                return None;
+            }
+            return Some(Expr { kind: Kind::Call(Fun::Op(op), vec![a, b]), ty: whole, span: e.span });
+        }
+        let free: Vec<String> = free_names(e).into_iter().map(|n| n.name.clone()).collect();
+        let mut own = absent.iter().filter(|(n, _)| free.contains(n)).map(|(_, v)| *v).collect::<Vec<_>>();
+        let body = self.expr(scope, e, want)?;
+        if own.is_empty() {
+            return Some(body);
+        }
+        own.dedup();
+        let ty = body.ty;
+        if !Op::Add.takes(ty) {
+            self.say(e.span, format!("values of type {ty} are not summed"));
+            return None;
+        }
+        let kind = Kind::Reduce { fun: Fun::Op(Op::Add), vars: own, body: Box::new(body), start: None };
+        Some(Expr { kind, ty, span: e.span })
+    }
+
+    /// The type of an expression, its errors reported once.
+    fn type_of(&mut self, scope: &Scope, e: &syntax::Expr, want: Option<Type>) -> Option<Type> {
+        let (errors, vars, sizes) = (self.errors.len(), self.out.vars.len(), self.out.sizes.len());
+        let ty = self.expr(scope, e, want).map(|e| e.ty);
+        self.out.vars.truncate(vars);
+        self.out.sizes.truncate(sizes);
+        if ty.is_some() {
+            self.errors.truncate(errors);
+        }
+        ty
+    }
+}
+
+fn bare(index: &syntax::Index) -> Option<&Ident> {
+    match index {
+        syntax::Index::Affine { permit: false, map, .. } => match &map.terms[..] {
+            [(false, term)] if term.coefficient.is_none() && term.divisions.is_empty() => match &term.factor {
+                syntax::Factor::Var(v) => Some(v),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Index variables of a left side, each once.
+fn left_names(lhs: &syntax::Access) -> Vec<&Ident> {
+    let mut names = Vec::new();
+    access_names(lhs, &mut Vec::new(), &mut names);
+    names
+}
+
+/// Names that an expression uses and does not bind, each once, in order of appearance.
+fn free_names(e: &syntax::Expr) -> Vec<&Ident> {
+    let mut names = Vec::new();
+    expr_names(e, &mut Vec::new(), &mut names);
+    names
+}
+
+fn see<'e>(name: &'e Ident, bound: &[&'e str], names: &mut Vec<&'e Ident>) {
+    if !bound.contains(&name.name.as_str()) && names.iter().all(|n| n.name != name.name) {
+        names.push(name);
+    }
+}
+
+fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut Vec<&'e Ident>) {
+    for index in &a.indices {
+        match index {
+            syntax::Index::Affine { map, .. } => affine_names(map, bound, names),
+            syntax::Index::Slice { var, .. } => see(var, bound, names),
+            syntax::Index::Access(inner) => access_names(inner, bound, names),
+        }
+    }
+}
+
+fn affine_names<'e>(a: &'e syntax::Affine, bound: &[&'e str], names: &mut Vec<&'e Ident>) {
+    for (_, term) in &a.terms {
+        match &term.factor {
+            syntax::Factor::Var(v) => see(v, bound, names),
+            syntax::Factor::Group(inner) => affine_names(inner, bound, names),
+            syntax::Factor::Int(_) => {}
+        }
+    }
+}
+
+fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec<&'e Ident>) {
+    let depth = bound.len();
+    match &e.kind {
+        ExprKind::Literal(_) => {}
+        ExprKind::Name(name) => see(name, bound, names),
+        ExprKind::Access(a) => access_names(a, bound, names),
+        ExprKind::Unary(_, x) => expr_names(x, bound, names),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|x| expr_names(x, bound, names)),
+        ExprKind::If(c, t, e) => [c, t, e].into_iter().for_each(|x| expr_names(x, bound, names)),
+        ExprKind::Call(_, args) => {
+            for a in args {
+                if let syntax::Argument::Expr(x) = a {
+                    expr_names(x, bound, names);
+                }
+            }
+        }
+        ExprKind::Reduce { vars, body, start, .. } => {
+            start.iter().for_each(|s| expr_names(s, bound, names));
+            bound.extend(vars.iter().map(|v| v.name.as_str()));
+            expr_names(body, bound, names);
+        }
+        ExprKind::Collapse { body, from, to } => {
+            see(to, bound, names);
+            bound.extend(from.iter().map(|v| v.name.as_str()));
+            expr_names(body, bound, names);
+        }
+        ExprKind::Split { body, from, to } => {
+            see(&to.0, bound, names);
+            see(&to.1, bound, names);
+            bound.push(&from.name);
+            expr_names(body, bound, names);
+        }
+        ExprKind::Concat { parts, from, to } => {
+            see(to, bound, names);
+            for (part, v) in parts.iter().zip(from) {
+                bound.push(&v.name);
+                expr_names(part, bound, names);
+                bound.truncate(depth);
+            }
+        }
+        ExprKind::Slice { body, from, to, .. } => {
+            see(to, bound, names);
+            bound.push(&from.name);
+            expr_names(body, bound, names);
+        }
+    }
+    bound.truncate(depth);
+}
+
+/// Where an expression can be missing, if it can: a permitted index that no `coalesce` catches.
+fn may_be_missing(e: &Expr) -> Option<Span> {
+    match &e.kind {
+        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => None,
+        Kind::Access(_, indices) => indices.iter().find_map(missing_index),
+        Kind::Call(Fun::Op(Op::Coalesce), args) => {
+            let all: Option<Vec<Span>> = args.iter().map(may_be_missing).collect();
+            all.and_then(|spans| spans.first().copied())
+        }
+        Kind::Call(_, args) => args.iter().find_map(may_be_missing),
+        Kind::Reduce { body, start, .. } => may_be_missing(body).or_else(|| start.as_deref().and_then(may_be_missing)),
+        Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => may_be_missing(body),
+        Kind::Concat { parts, .. } => parts.iter().find_map(may_be_missing),
+    }
+}
+
+fn missing_index(i: &typed::Index) -> Option<Span> {
+    fn gathers(map: &typed::Map) -> Option<Span> {
+        match map {
+            typed::Map::Var(_) | typed::Map::Const(_) => None,
+            typed::Map::Add(a, b) => gathers(a).or_else(|| gathers(b)),
+            typed::Map::Mul(_, a) | typed::Map::Div(a, _) | typed::Map::Mod(a, _) => gathers(a),
+            typed::Map::Gather(_, indices) => indices.iter().find_map(missing_index),
+        }
+    }
+    if i.permit { Some(i.span) } else { gathers(&i.map) }
+}

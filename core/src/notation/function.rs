@@ -1,0 +1,79 @@
+//! Evaluation of declared functions on values: for trying their properties and for folding constants.
+
+use super::typed::{Expr, FnId, Fun, Kind, LocalId, Program, Stmt};
+use crate::algebra::{Value, apply};
+
+/// Steps that an evaluation may still take.
+#[derive(Clone, Copy, Debug)]
+pub struct Fuel(pub u64);
+
+impl Fuel {
+    fn burn(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+}
+
+/// A declared function applied to arguments of its parameters' types. `None` if it takes more steps than there is
+/// fuel.
+pub fn call(program: &Program, f: FnId, args: &[Value], fuel: &mut Fuel) -> Option<Value> {
+    let function = &program.functions[f.index()];
+    let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();
+    locals[..args.len()].copy_from_slice(args);
+    let mut frame = Frame { program, locals, fuel };
+    frame.block(&function.stmts)?;
+    frame.value(&function.value)
+}
+
+/// An expression over the parameters of a function: the right side of a `case`.
+pub fn value(program: &Program, e: &Expr, params: &[Value], fuel: &mut Fuel) -> Option<Value> {
+    Frame { program, locals: params.to_vec(), fuel }.value(e)
+}
+
+struct Frame<'a> {
+    program: &'a Program,
+    locals: Vec<Value>,
+    fuel: &'a mut Fuel,
+}
+
+impl Frame<'_> {
+    fn block(&mut self, stmts: &[Stmt]) -> Option<()> {
+        stmts.iter().try_for_each(|s| {
+            self.fuel.burn()?;
+            match s {
+                Stmt::Set(LocalId(n), e) => {
+                    self.locals[*n as usize] = self.value(e)?;
+                    Some(())
+                }
+                Stmt::While(c, body) => {
+                    while self.value(c)?.is_true() {
+                        self.fuel.burn()?;
+                        self.block(body)?;
+                    }
+                    Some(())
+                }
+                Stmt::If(c, t, e) => {
+                    let branch = if self.value(c)?.is_true() { t } else { e };
+                    self.block(branch)
+                }
+            }
+        })
+    }
+
+    fn value(&mut self, e: &Expr) -> Option<Value> {
+        self.fuel.burn()?;
+        match &e.kind {
+            Kind::Literal(v) => Some(*v),
+            Kind::Local(l) => self.locals.get(l.index()).copied(),
+            Kind::Call(fun, args) => {
+                let args: Option<Vec<Value>> = args.iter().map(|a| self.value(a)).collect();
+                match fun {
+                    Fun::Op(op) => apply(*op, &args?),
+                    Fun::User(f) => call(self.program, *f, &args?, self.fuel),
+                }
+            }
+            // Functions know no tensors and no index variables: the checker has refused them.
+            _ => None,
+        }
+    }
+}

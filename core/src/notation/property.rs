@@ -1,0 +1,213 @@
+//! Declared properties, tried: on all values of `bool` and 8-bit types, elsewhere on boundary and random values. A
+//! false one is refused with a counterexample.
+//!
+//! Floats are tried on exactly representable values; where a NaN arises in algebraic terms nothing is claimed. What
+//! takes too many steps is not tried further: a property that no trial refutes stands.
+
+use super::diagnostic::Diagnostic;
+use super::function::{self, Fuel};
+use super::typed::{FnId, Function, Program, Property, Set};
+use crate::algebra::{Type, Value};
+
+/// Evaluations of one property.
+const TRIALS: usize = 4096;
+/// Steps of one evaluation, and of all of one property.
+const STEPS: u64 = 10_000;
+const ALL_STEPS: u64 = 2_000_000;
+
+/// Every false property of the program's functions.
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    let functions = program.functions.iter().enumerate();
+    functions
+        .flat_map(|(n, f)| {
+            f.properties.iter().filter_map(move |(p, span)| {
+                let found = Trial { program, f: FnId(n as u32), function: f, steps: ALL_STEPS }.refute(p)?;
+                let message = format!("`{}` is not {}: counterexample {found}", f.name, name(p));
+                Some(Diagnostic::new(*span, message).help("remove the property, or change the function"))
+            })
+        })
+        .collect()
+}
+
+fn name(p: &Property) -> String {
+    let at = |at: &Option<usize>| at.map_or(String::new(), |n| format!(" at argument {n}"));
+    match p {
+        Property::Commutative => "commutative".to_string(),
+        Property::Associative => "associative".to_string(),
+        Property::Idempotent => "idempotent".to_string(),
+        Property::Identity(v, n) => format!("without effect for {v}{}", at(n)),
+        Property::Annihilator(v, n) => format!("constant for {v}{}", at(n)),
+        Property::Iterate(_) => "equal to its fill outside of its `iterate` set".to_string(),
+        Property::Case(..) => "equal to its `case`".to_string(),
+    }
+}
+
+struct Trial<'a> {
+    program: &'a Program,
+    f: FnId,
+    function: &'a Function,
+    steps: u64,
+}
+
+impl Trial<'_> {
+    fn call(&mut self, args: &[Value]) -> Option<Value> {
+        let mut fuel = Fuel(STEPS.min(self.steps));
+        let before = fuel.0;
+        let value = function::call(self.program, self.f, args, &mut fuel);
+        self.steps -= before - fuel.0;
+        value.filter(|v| !v.is_nan())
+    }
+
+    fn show(&self, args: &[Value], got: Value, wanted: Value) -> String {
+        format!("{} = {got}, not {wanted}", self.term(args))
+    }
+
+    fn term(&self, args: &[Value]) -> String {
+        let args: Vec<String> = args.iter().map(Value::to_string).collect();
+        format!("{}({})", self.function.name, args.join(", "))
+    }
+
+    fn params(&self) -> Vec<Type> {
+        self.function.locals[..self.function.arity].iter().map(|(_, t)| *t).collect()
+    }
+
+    /// A counterexample to a property.
+    fn refute(&mut self, p: &Property) -> Option<String> {
+        let types = self.params();
+        match p {
+            Property::Commutative => tuples(&types).find_map(|t| {
+                let (a, b) = (self.call(&t)?, self.call(&[t[1], t[0]])?);
+                (!same(a, b)).then(|| format!("{} = {a}, but {} = {b}", self.term(&t), self.term(&[t[1], t[0]])))
+            }),
+            Property::Associative => tuples(&[types[0]; 3]).find_map(|t| {
+                let left = self.call(&[t[0], t[1]]).and_then(|x| self.call(&[x, t[2]]))?;
+                let right = self.call(&[t[1], t[2]]).and_then(|x| self.call(&[t[0], x]))?;
+                let f = &self.function.name;
+                let shown = || {
+                    format!("{f}({f}({0}, {1}), {2}) = {left}, but {f}({0}, {f}({1}, {2})) = {right}", t[0], t[1], t[2])
+                };
+                (!same(left, right) && !t[0].ty().is_float()).then(shown)
+            }),
+            Property::Idempotent => tuples(&types[..1]).find_map(|t| {
+                let args = [t[0], t[0]];
+                let got = self.call(&args)?;
+                (!same(got, t[0])).then(|| self.show(&args, got, t[0]))
+            }),
+            Property::Identity(v, at) => self.positions(*at).find_map(|at| {
+                tuples(&types).find_map(|mut t| {
+                    t[at] = *v;
+                    let got = self.call(&t)?;
+                    (!same(got, t[1 - at])).then(|| self.show(&t, got, t[1 - at]))
+                })
+            }),
+            Property::Annihilator(v, at) => self.positions(*at).find_map(|at| {
+                let mut first: Option<(Vec<Value>, Value)> = None;
+                tuples(&types).find_map(|mut t| {
+                    t[at] = *v;
+                    let got = self.call(&t)?;
+                    let (args, before) = first.get_or_insert_with(|| (t.clone(), got)).clone();
+                    (!same(got, before))
+                        .then(|| format!("{} = {before}, but {} = {got}", self.term(&args), self.term(&t)))
+                })
+            }),
+            Property::Iterate(set) => self.refute_iterate(set, &types),
+            Property::Case(patterns, e) => tuples(&types).find_map(|mut t| {
+                for (x, pattern) in t.iter_mut().zip(patterns) {
+                    *x = pattern.unwrap_or(*x);
+                }
+                let wanted = function::value(self.program, e, &t, &mut Fuel(STEPS))?;
+                let got = self.call(&t)?;
+                (!same(got, wanted)).then(|| self.show(&t, got, wanted))
+            }),
+        }
+    }
+
+    fn positions(&self, at: Option<usize>) -> std::ops::Range<usize> {
+        at.map_or(0..self.function.arity, |n| n..n + 1)
+    }
+
+    /// With fill 0: where the set says that nothing differs, the result is that of all parameters at their fill.
+    fn refute_iterate(&mut self, set: &Set, types: &[Type]) -> Option<String> {
+        let fills: Vec<Value> = types.iter().map(|t| Value::zero(*t)).collect();
+        let fill = self.call(&fills)?;
+        (0..1u32 << types.len().min(8)).filter(|present| !member(set, *present)).find_map(|present| {
+            tuples(types).find_map(|mut t| {
+                for (n, x) in t.iter_mut().enumerate() {
+                    if present >> n & 1 == 0 {
+                        *x = fills[n];
+                    }
+                }
+                let got = self.call(&t)?;
+                (!same(got, fill)).then(|| self.show(&t, got, fill))
+            })
+        })
+    }
+}
+
+fn member(set: &Set, present: u32) -> bool {
+    match set {
+        Set::Param(n) => present >> n & 1 == 1,
+        Set::All => true,
+        Set::Not(s) => !member(s, present),
+        Set::And(a, b) => member(a, present) && member(b, present),
+        Set::Or(a, b) => member(a, present) || member(b, present),
+    }
+}
+
+fn same(a: Value, b: Value) -> bool {
+    a == b || a.ty().is_float() && a.as_f64() == b.as_f64()
+}
+
+/// Argument lists: all of them where there are few enough, else boundary values with each other and random ones.
+fn tuples(types: &[Type]) -> impl Iterator<Item = Vec<Value>> {
+    let small = types.iter().map(|t| if t.bits() <= 8 { 1u64 << t.bits() } else { u64::MAX });
+    let all = small.fold(1u64, u64::saturating_mul);
+    let exhaustive = all <= 1 << 16;
+    let types = types.to_vec();
+    let edges: Vec<Vec<Value>> = types.iter().map(|t| boundary(*t)).collect();
+    let pairs: usize = edges.iter().map(Vec::len).product::<usize>().min(TRIALS);
+    let mut seed = 0x2545_f491_4f6c_dd1du64;
+    let mut random = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let count = if exhaustive { all as usize } else { pairs + TRIALS };
+    (0..count).map(move |n| {
+        let mut rest = n as u64;
+        types
+            .iter()
+            .zip(&edges)
+            .map(|(t, edges)| {
+                if exhaustive {
+                    let v = Value::from_bits(*t, rest & ((1 << t.bits()) - 1));
+                    rest >>= t.bits();
+                    v
+                } else if n < pairs {
+                    let v = edges[rest as usize % edges.len()];
+                    rest /= edges.len() as u64;
+                    v
+                } else if t.is_float() {
+                    Value::from_f64(*t, (random() % 4001) as f64 / 4.0 - 500.0)
+                } else if n % 2 == 0 {
+                    Value::from_i128(*t, (random() % 41) as i128 - 20)
+                } else {
+                    Value::from_bits(*t, random())
+                }
+            })
+            .collect()
+    })
+}
+
+fn boundary(ty: Type) -> Vec<Value> {
+    if ty.is_float() {
+        let all = [0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 1024.0, f64::INFINITY, f64::NEG_INFINITY];
+        return all.into_iter().map(|x| Value::from_f64(ty, x)).collect();
+    }
+    let (least, most) = ty.range().expect("no float");
+    let all = [0, 1, -1, 2, 3, -2, 7, least, most, least + 1, most - 1];
+    let mut values: Vec<Value> = all.into_iter().map(|x| Value::from_i128(ty, x)).collect();
+    values.dedup();
+    values
+}

@@ -1,0 +1,128 @@
+//! Code that was made is kept, keyed by all that it was made from.
+//!
+//! One map for the process: from (the program as printed, engine, mode and index widths) to code. Looking up takes the
+//! hash of the program's text, a microsecond or so. When it holds [`CAPACITY`] kernels it is emptied: whoever holds one
+//! keeps it.
+
+use crate::error::Error;
+use crate::kernel::{Engine, Options};
+use crate::program::Program;
+use fiberloom_codegen::{self as codegen, Compiled};
+use fiberloom_core::Options as Lowering;
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{Bound, Failure, Kernel};
+use fiberloom_semantics::machine;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+const CAPACITY: usize = 1024;
+
+type Key = (String, Engine, Lowering);
+
+static CACHE: LazyLock<Mutex<HashMap<Key, Arc<Code>>>> = LazyLock::new(Mutex::default);
+
+/// Loops, and the machine code that was made of them if the engine is LLVM.
+pub(crate) struct Code {
+    pub(crate) kernel: Kernel,
+    compiled: Option<Compiled>,
+}
+
+/// What a run gives back: an array for each result's buffer, and what was counted.
+pub(crate) type Run = (Vec<Option<Array<'static>>>, Option<Vec<(&'static str, u64)>>);
+
+/// Why code stopped.
+pub(crate) enum Stop {
+    /// The kernel itself says why.
+    Failure(Failure),
+    /// Something else.
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Error {
+        match stop {
+            Stop::Error(error) => error,
+            Stop::Failure(Failure::Memory) => {
+                Error::Stopped("memory, or the limit on it, does not suffice".to_string())
+            }
+            Stop::Failure(Failure::Overflow) => {
+                Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())
+            }
+            Stop::Failure(Failure::Positions) => Error::Stopped("a result has too many entries".to_string()),
+            Stop::Failure(Failure::Steps) => Error::Stopped("the limit on steps is reached".to_string()),
+        }
+    }
+}
+
+/// The code of a program for an engine other than `meaning`.
+pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Arc<Code>, Error> {
+    let key = (program.canonical().to_string(), engine, lowering.clone());
+    if let Some(code) = cache().get(&key) {
+        return Ok(code.clone());
+    }
+    // Others may look up while this is compiled; two that compile the same keep the later.
+    let kernel = program.lowered_for(lowering)?.kernel;
+    let compiled = match engine {
+        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(defect)?),
+        _ => None,
+    };
+    let code = Arc::new(Code { kernel, compiled });
+    let mut cache = cache();
+    if cache.len() >= CAPACITY {
+        cache.clear();
+    }
+    cache.insert(key, code.clone());
+    Ok(code)
+}
+
+/// The map; a thread that panicked while it held it has left it whole.
+fn cache() -> std::sync::MutexGuard<'static, HashMap<Key, Arc<Code>>> {
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn defect(error: codegen::Error) -> Error {
+    Error::Defect(error.to_string())
+}
+
+impl Code {
+    /// One call.
+    pub(crate) fn run(&self, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+        match &self.compiled {
+            Some(compiled) => {
+                let limits = codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX) };
+                let buffers = compiled.run(&bound.params, &bound.operands, &limits).map_err(Stop::Failure)?;
+                Ok((buffers, None))
+            }
+            None => interpret(&self.kernel, bound, options),
+        }
+    }
+}
+
+/// One call of the interpreter.
+fn interpret(kernel: &Kernel, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+    let limits = machine::Limits { memory: options.memory, steps: options.steps };
+    match machine::run(kernel, &bound.params, &bound.operands, &limits) {
+        Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
+        Err(machine::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
+        Err(machine::Fault::Rejected(what)) => Err(Error::Defect(what).into()),
+        Err(machine::Fault::Broken(breach)) => Err(Error::Defect(breach.to_string()).into()),
+    }
+}
+
+fn counts(ops: &machine::Ops) -> Vec<(&'static str, u64)> {
+    vec![
+        ("loads", ops.loads),
+        ("stores", ops.stores),
+        ("arithmetic", ops.arithmetic),
+        ("comparisons", ops.comparisons),
+        ("branches", ops.branches),
+        ("calls", ops.calls),
+        ("total", ops.total()),
+    ]
+}

@@ -1,0 +1,239 @@
+//! The command line's arguments, parsed.
+
+use fiberloom::{Engine, Mode};
+use lexopt::{Arg, Parser, ValueExt};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How the command is used.
+pub const USAGE: &str = "\
+usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--format NAME=FORMAT]...
+                       [--schedule TEXT | --no-schedule] [--mode algebraic|strict]
+                       [--engine llvm|loops|meaning|nvptx] [--threads N] [--check] [--repeat N] [--json]
+       fiberloom show  STAGE PROG.loom [--svg]    STAGE: syntax notation concrete lattice looplets loops llvm asm ptx
+       fiberloom check PROG.loom
+       fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h
+       fiberloom tune  PROG.loom --in NAME=FILE...
+
+data files: .mtx (Matrix Market), .npy (NumPy), .npz (SciPy sparse matrix)";
+
+/// What is asked for.
+#[derive(Debug)]
+pub enum Command {
+    /// Compile, run, write or print the results.
+    Run(Run),
+    /// Print a stage.
+    Show(Show),
+    /// Only check the program.
+    Check(Program),
+    /// Compile ahead of time.
+    Build(Build),
+    /// Print how the command is used.
+    Help,
+    /// Print the version.
+    Version,
+}
+
+/// A program and what changes how it is understood.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// Its file.
+    pub path: PathBuf,
+    /// `--format NAME=FORMAT`: instead of the declared ones.
+    pub formats: Vec<(String, String)>,
+    /// `--mode`
+    pub mode: Mode,
+}
+
+/// Options of `run`.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The program.
+    pub program: Program,
+    /// `--in NAME=FILE`
+    pub inputs: Vec<(String, PathBuf)>,
+    /// `--out NAME=FILE`
+    pub outputs: Vec<(String, PathBuf)>,
+    /// `--engine`
+    pub engine: Engine,
+    /// `--threads`
+    pub threads: usize,
+    /// `--repeat`
+    pub repeat: usize,
+    /// `--check`
+    pub check: bool,
+    /// `--json`
+    pub json: bool,
+}
+
+/// Options of `show`.
+#[derive(Debug)]
+pub struct Show {
+    /// What is shown.
+    pub stage: String,
+    /// The program.
+    pub program: Program,
+    /// The lattice as a picture.
+    pub svg: bool,
+}
+
+/// Options of `build`.
+#[derive(Debug)]
+pub struct Build {
+    /// The program.
+    pub program: Program,
+    /// `-o`
+    pub object: PathBuf,
+    /// `--header`
+    pub header: Option<PathBuf>,
+}
+
+/// One argument: an option with its dashes, or something else.
+enum Word {
+    Option(String),
+    Value(OsString),
+}
+
+fn next(args: &mut Parser) -> Result<Option<Word>, String> {
+    Ok(match args.next().map_err(|e| e.to_string())? {
+        None => None,
+        Some(Arg::Long(name)) => Some(Word::Option(format!("--{name}"))),
+        Some(Arg::Short(name)) => Some(Word::Option(format!("-{name}"))),
+        Some(Arg::Value(value)) => Some(Word::Value(value)),
+    })
+}
+
+/// The command that these arguments ask for; else what is wrong with them.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut args = Parser::from_args(args);
+    let name = match next(&mut args)? {
+        None => return Err(format!("a command expected\n{USAGE}")),
+        Some(Word::Option(name)) => name,
+        Some(Word::Value(name)) => name.to_string_lossy().into_owned(),
+    };
+    match &*name {
+        "run" => run(args).map(Command::Run),
+        "show" => show(args).map(Command::Show),
+        "check" => check(args).map(Command::Check),
+        "build" => build(args).map(Command::Build),
+        "tune" => Err("`tune` is not there yet: nothing chooses among schedules".to_string()),
+        "help" | "--help" | "-h" => Ok(Command::Help),
+        "version" | "--version" | "-V" => Ok(Command::Version),
+        other => Err(format!("no command `{other}`\n{USAGE}")),
+    }
+}
+
+fn run(mut args: Parser) -> Result<Run, String> {
+    let mut run = Run { threads: 1, repeat: 1, ..Run::default() };
+    let mut path = None;
+    while let Some(word) = next(&mut args)? {
+        match &word {
+            Word::Option(o) if o == "--in" => run.inputs.push(file(pair(&mut args, "--in NAME=FILE")?)),
+            Word::Option(o) if o == "--out" => run.outputs.push(file(pair(&mut args, "--out NAME=FILE")?)),
+            Word::Option(o) if o == "--engine" => run.engine = text(&mut args)?.parse()?,
+            Word::Option(o) if o == "--threads" => run.threads = positive(&mut args, "--threads")?,
+            Word::Option(o) if o == "--repeat" => run.repeat = positive(&mut args, "--repeat")?,
+            Word::Option(o) if o == "--check" => run.check = true,
+            Word::Option(o) if o == "--json" => run.json = true,
+            Word::Option(o) if o == "--schedule" => {
+                return Err("`--schedule` is not there yet: schedules are checked and not applied".to_string());
+            }
+            // Nothing is scheduled yet.
+            Word::Option(o) if o == "--no-schedule" => {}
+            _ => program_option(word, &mut args, &mut run.program, &mut path)?,
+        }
+    }
+    run.program.path = path.ok_or("a program expected: fiberloom run PROG.loom")?;
+    no_twice("--in", &run.inputs)?;
+    no_twice("--out", &run.outputs)?;
+    Ok(run)
+}
+
+fn show(mut args: Parser) -> Result<Show, String> {
+    let usage = "a stage and a program expected: fiberloom show STAGE PROG.loom";
+    let (mut stage, mut svg, mut program, mut path) = (None, false, Program::default(), None);
+    while let Some(word) = next(&mut args)? {
+        match word {
+            Word::Option(o) if o == "--svg" => svg = true,
+            Word::Value(v) if stage.is_none() => stage = Some(v.to_string_lossy().into_owned()),
+            word => program_option(word, &mut args, &mut program, &mut path)?,
+        }
+    }
+    program.path = path.ok_or(usage)?;
+    Ok(Show { stage: stage.ok_or(usage)?, program, svg })
+}
+
+fn check(mut args: Parser) -> Result<Program, String> {
+    let (mut program, mut path) = (Program::default(), None);
+    while let Some(word) = next(&mut args)? {
+        program_option(word, &mut args, &mut program, &mut path)?;
+    }
+    program.path = path.ok_or("a program expected: fiberloom check PROG.loom")?;
+    Ok(program)
+}
+
+fn build(mut args: Parser) -> Result<Build, String> {
+    let usage = "a program and an object file expected: fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h";
+    let (mut object, mut header, mut program, mut path) = (None, None, Program::default(), None);
+    while let Some(word) = next(&mut args)? {
+        match word {
+            Word::Option(o) if o == "-o" => object = Some(PathBuf::from(text(&mut args)?)),
+            Word::Option(o) if o == "--header" => header = Some(PathBuf::from(text(&mut args)?)),
+            word => program_option(word, &mut args, &mut program, &mut path)?,
+        }
+    }
+    program.path = path.ok_or(usage)?;
+    Ok(Build { program, object: object.ok_or(usage)?, header })
+}
+
+/// What every command takes: a program, `--format`, `--mode`.
+fn program_option(
+    word: Word,
+    args: &mut Parser,
+    program: &mut Program,
+    path: &mut Option<PathBuf>,
+) -> Result<(), String> {
+    match word {
+        Word::Value(v) if path.is_none() => *path = Some(v.into()),
+        Word::Value(v) => return Err(format!("one program expected, `{}` is a second one", v.to_string_lossy())),
+        Word::Option(o) if o == "--format" => program.formats.push(pair(args, "--format NAME=FORMAT")?),
+        Word::Option(o) if o == "--mode" => {
+            program.mode = match &*text(args)? {
+                "algebraic" => Mode::Algebraic,
+                "strict" => Mode::Strict,
+                other => return Err(format!("`{other}` is no mode: algebraic or strict expected")),
+            }
+        }
+        Word::Option(o) => return Err(format!("no option `{o}` here\n{USAGE}")),
+    }
+    Ok(())
+}
+
+fn text(args: &mut Parser) -> Result<String, String> {
+    args.value().and_then(|v| v.string()).map_err(|e| e.to_string())
+}
+
+fn positive(args: &mut Parser, option: &str) -> Result<usize, String> {
+    let given = text(args)?;
+    given.parse().ok().filter(|n| *n > 0).ok_or(format!("{option} takes a number from 1, not `{given}`"))
+}
+
+fn pair(args: &mut Parser, usage: &str) -> Result<(String, String), String> {
+    let given = text(args)?;
+    match given.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_string(), value.to_string())),
+        _ => Err(format!("`{given}` given, {usage} expected")),
+    }
+}
+
+fn file((name, path): (String, String)) -> (String, PathBuf) {
+    (name, path.into())
+}
+
+fn no_twice(option: &str, given: &[(String, PathBuf)]) -> Result<(), String> {
+    let twice = (0..given.len()).find(|&i| given[..i].iter().any(|(name, _)| *name == given[i].0));
+    match twice {
+        Some(i) => Err(format!("{option} {} is given twice", given[i].0)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,60 @@
+//! The command line: `docs/language.md` and `fiberloom help` say what it takes.
+//!
+//! ```text
+//!  arguments ──args──▶ Command ──▶ run | show | check | build ──▶ exit status, by Error::exit
+//! ```
+//!
+//! Results and stages go to standard output, messages to standard error.
+mod args;
+mod print;
+mod run;
+mod show;
+
+use args::Command;
+use fiberloom::{Error, Program};
+use std::process::ExitCode;
+
+/// Does what the arguments ask for.
+pub fn main() -> ExitCode {
+    let command = match args::parse(std::env::args_os().skip(1)) {
+        Ok(command) => command,
+        Err(what) => {
+            eprintln!("fiberloom: {what}");
+            return ExitCode::from(2);
+        }
+    };
+    let done = match command {
+        Command::Run(args) => run::run(&args),
+        Command::Show(args) => show::show(&args),
+        Command::Check(args) => program(&args).map(|_| ()),
+        Command::Build(args) => show::build(&args),
+        Command::Help => print::out(args::USAGE),
+        Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", print::message(&error));
+            ExitCode::from(error.exit())
+        }
+    }
+}
+
+/// Reads and checks the program that the arguments name.
+fn program(args: &args::Program) -> Result<Program, Error> {
+    let name = args.path.display().to_string();
+    let text = std::fs::read(&args.path).map_err(|e| print::io(&args.path, e))?;
+    let text = String::from_utf8(text).map_err(|e| not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to()))?;
+    let mut program = Program::named(&name, &text)?;
+    for (tensor, format) in &args.formats {
+        program = program.with_format(tensor, format)?;
+    }
+    Ok(program)
+}
+
+fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
+    let before = &bytes[..at];
+    let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+    let column = 1 + String::from_utf8_lossy(before).lines().last().map_or(0, |l| l.chars().count());
+    Error::Call(format!("{name}:{line}:{column}: the program is not UTF-8 text"))
+}

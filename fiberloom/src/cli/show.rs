@@ -1,0 +1,52 @@
+//! `fiberloom show` and `fiberloom build`: the stages of a program, and its kernel ahead of time.
+
+use super::args::{Build, Show};
+use super::print;
+use fiberloom::{Error, Mode, Program};
+use std::path::Path;
+
+/// The stages, in the order in which they are made.
+const STAGES: &str = "syntax, notation, concrete, lattice, looplets, loops, llvm, asm or ptx";
+
+/// Prints a stage, each by its own printer.
+pub fn show(args: &Show) -> Result<(), Error> {
+    if args.svg && args.stage != "lattice" {
+        return Err(Error::Call("--svg draws the lattice: fiberloom show lattice PROG.loom --svg".to_string()));
+    }
+    if args.stage == "ptx" {
+        return Err(Error::Call("the stage `ptx` is not there yet: there is no engine for GPUs".to_string()));
+    }
+    let program = super::program(&args.program)?;
+    print::out(&stage(&args.stage, args.svg, &program, args.program.mode)?)
+}
+
+fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String, Error> {
+    Ok(match name {
+        "syntax" => program.syntax().to_string(),
+        "notation" => program.typed().to_string(),
+        "concrete" => program.lowered(mode)?.concrete.to_string(),
+        "lattice" if svg => program.lowered(mode)?.draw_lattice(),
+        "lattice" => program.lowered(mode)?.show_lattice(),
+        "looplets" => program.lowered(mode)?.show_looplets(),
+        "loops" => program.lowered(mode)?.kernel.to_string(),
+        "llvm" => program.llvm_ir(mode)?,
+        "asm" => program.assembly(mode)?,
+        _ => return Err(Error::Call(format!("`{name}` is no stage: {STAGES} expected"))),
+    })
+}
+
+/// Writes the object file, and the header if it is asked for.
+pub fn build(args: &Build) -> Result<(), Error> {
+    let program = super::program(&args.program)?;
+    let (object, header) = program.object(args.program.mode)?;
+    write(&args.object, &object)?;
+    match &args.header {
+        Some(path) => write(path, header.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Writes a whole file or none.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    Ok(fiberloom::data::write_bytes(path, bytes)?)
+}

@@ -1,0 +1,347 @@
+//! Kernels: compiled programs, called on tensors.
+//!
+//! ```text
+//!  Program ──compile──▶ Kernel ──bind: operands checked, extents solved, code for their index widths──▶ Call
+//!                          ▲                                                                            │ run
+//!                          └──────────── cache, keyed by what a kernel was compiled from          Outcome: results
+//! ```
+//!
+//! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other; every
+//! result has passed it too. If a result outgrows 32-bit positions the kernel is compiled for 64 bits and run again.
+
+use crate::cache::{self, Code, Stop};
+use crate::error::Error;
+use crate::program::Program;
+use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
+use fiberloom_core::loops::{self, Failure};
+use fiberloom_core::notation::Diagnostic;
+use fiberloom_core::notation::typed::{self, Role, TensorId};
+use fiberloom_core::shape::{self, Extents, Unsolved};
+use fiberloom_core::{Options as Lowering, Widths};
+use fiberloom_semantics::agree;
+use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What evaluates a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Engine {
+    /// Machine code.
+    #[default]
+    Llvm,
+    /// The interpreter of loops: checks every access and counts operations.
+    Loops,
+    /// The reference semantics: slow, and right by definition.
+    Meaning,
+}
+
+impl Engine {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Llvm => "llvm",
+            Engine::Loops => "loops",
+            Engine::Meaning => "meaning",
+        }
+    }
+}
+
+impl std::str::FromStr for Engine {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Engine, String> {
+        match name {
+            "llvm" => Ok(Engine::Llvm),
+            "loops" => Ok(Engine::Loops),
+            "meaning" => Ok(Engine::Meaning),
+            "nvptx" => Err("the engine `nvptx` is not there yet: use llvm".to_string()),
+            _ => Err(format!("`{name}` is no engine: llvm, loops, meaning or nvptx expected")),
+        }
+    }
+}
+
+/// How a program is compiled and run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// What evaluates it.
+    pub engine: Engine,
+    /// How floats are understood.
+    pub mode: Mode,
+    /// The most bytes that one call may allocate.
+    pub memory: u64,
+    /// The most steps that the interpreter and the reference semantics take.
+    pub steps: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { engine: Engine::Llvm, mode: Mode::Algebraic, memory: 1 << 40, steps: 1 << 36 }
+    }
+}
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    program: Program,
+    options: Options,
+}
+
+/// What a call made.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The results by name.
+    pub results: BTreeMap<String, Tensor<'static>>,
+    /// How long the engine took, results and temporaries made anew; checks are outside it.
+    pub time: Duration,
+    /// What the interpreter counted, if that was the engine: names and counts.
+    pub ops: Option<Vec<(&'static str, u64)>>,
+}
+
+impl std::ops::Index<&str> for Outcome {
+    type Output = Tensor<'static>;
+
+    /// The result of that name.
+    fn index(&self, name: &str) -> &Tensor<'static> {
+        &self.results[name]
+    }
+}
+
+impl Kernel {
+    pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
+        let kernel = Kernel { program, options: *options };
+        if options.engine != Engine::Meaning {
+            // Whatever is not lowered is refused before there are data.
+            kernel.program.lowered(options.mode)?;
+        }
+        Ok(kernel)
+    }
+
+    /// The program that it was compiled from.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Checks the operands, by name, and runs.
+    ///
+    /// # Errors
+    /// As of [`Kernel::bind`] and [`Call::run`].
+    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Outcome, Error> {
+        self.bind(operands)?.run()
+    }
+
+    /// Checks the operands, by name: a call that can be run many times. Operands are borrowed, not copied.
+    ///
+    /// # Errors
+    /// Operands that are missing, malformed, or not as declared.
+    pub fn bind<'a>(&self, operands: &[(&str, &'a Tensor<'a>)]) -> Result<Call<'a>, Error> {
+        self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+        let id = |name: &str| self.program.tensor(name).expect("complete").0;
+        let operands: BTreeMap<TensorId, &Tensor> = operands.iter().map(|(name, t)| (id(name), *t)).collect();
+        for (id, tensor) in &operands {
+            self.fits(*id, tensor)?;
+        }
+        let extents = self.extents(&operands)?;
+        Ok(Call { kernel: self.clone(), operands, extents, made: Widths::NARROW, code: None })
+    }
+
+    /// Whether operands of these names are what the program reads: no data are needed to know.
+    ///
+    /// # Errors
+    /// Names that the program does not have or that are given twice, and operands that are missing.
+    pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
+        let mut given = Vec::new();
+        for name in names {
+            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            if given.contains(&id) {
+                return Err(Error::Call(format!("operand `{name}` is given twice")));
+            }
+            given.push(id);
+        }
+        let tensors = self.program.typed().tensors.iter().enumerate();
+        let missing = tensors.filter(|(id, t)| t.role == Role::Input && !given.contains(&TensorId(*id as u32)));
+        let missing: Vec<Diagnostic> = missing.map(|(_, t)| no_data(t)).collect();
+        if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
+    }
+
+    /// Whether an operand is well-formed and as declared.
+    fn fits(&self, id: TensorId, tensor: &Tensor) -> Result<(), Error> {
+        let declared = &self.program.typed().tensors[id.index()];
+        let refused = |what: String| Err(Error::operand(&declared.name, what));
+        let format = self.program.stored_format(id);
+        if tensor.extents.len() != declared.sizes.len() {
+            return refused(format!("{} modes, declared with {}", tensor.extents.len(), declared.sizes.len()));
+        }
+        if tensor.values.ty() != declared.ty {
+            return refused(format!("values of type {}, declared as {}", tensor.values.ty(), declared.ty));
+        }
+        if tensor.format != format {
+            return refused(format!("in format {}, declared as {format}", tensor.format));
+        }
+        if declared.fill.is_some_and(|fill| fill != tensor.fill) {
+            return refused(format!("its fill value is {}, declared as another", tensor.fill));
+        }
+        tensor.check().map_err(|malformed| Error::operand(&declared.name, malformed))
+    }
+
+    /// Every extent, from what the operands have.
+    fn extents(&self, operands: &BTreeMap<TensorId, &Tensor>) -> Result<Extents, Error> {
+        let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
+        shape::solve(self.program.typed(), &given).map_err(|unsolved| match unsolved {
+            Unsolved::Unknown(diagnostic) => self.program.refused(vec![diagnostic]),
+            Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
+        })
+    }
+}
+
+fn no_tensor(name: &str) -> String {
+    format!("the program has no tensor `{name}`")
+}
+
+fn no_data(tensor: &typed::Tensor) -> Diagnostic {
+    let what = format!("no data are given for tensor `{}`, which the program reads", tensor.name);
+    Diagnostic::new(tensor.span, what).help(format!("give it: --in {}=FILE", tensor.name))
+}
+
+/// A kernel with its operands: checked, and ready to run.
+pub struct Call<'a> {
+    kernel: Kernel,
+    operands: BTreeMap<TensorId, &'a Tensor<'a>>,
+    extents: Extents,
+    /// Index widths of what the kernel makes.
+    made: Widths,
+    /// Made on demand; none for the reference semantics.
+    code: Option<Arc<Code>>,
+}
+
+impl<'a> Call<'a> {
+    /// Runs the kernel; every call makes its results anew.
+    ///
+    /// # Errors
+    /// A limit on memory, size or steps. A malformed result is a defect, and is reported as one.
+    pub fn run(&mut self) -> Result<Outcome, Error> {
+        self.compile()?;
+        loop {
+            match self.attempt() {
+                Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
+                    (self.made, self.code) = (Widths::WIDE, None);
+                    self.compile()?;
+                }
+                Err(stop) => return Err(stop.into()),
+                Ok(outcome) => {
+                    for (name, tensor) in &outcome.results {
+                        tensor.check().map_err(|m| Error::Defect(format!("result `{name}` is malformed: {m}")))?;
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+    }
+
+    /// Makes the code for these operands' index widths, or finds it in the cache. [`Call::run`] does it if need be.
+    ///
+    /// # Errors
+    /// A construct that is not lowered.
+    pub fn compile(&mut self) -> Result<(), Error> {
+        let Options { engine, mode, .. } = self.kernel.options;
+        if engine == Engine::Meaning || self.code.is_some() {
+            return Ok(());
+        }
+        let typed = self.kernel.program.typed();
+        if let Some(id) = self.operands.keys().find(|id| typed.tensors[id.index()].role == Role::Result) {
+            let name = &typed.tensors[id.index()].name;
+            let what = format!("initial values for the result `{name}` are not lowered yet: use --engine meaning");
+            return Err(Error::Call(what));
+        }
+        let operands = self.operands.iter().map(|(id, t)| (*id, t.levels.iter().map(widths).collect())).collect();
+        let lowering = Lowering { mode, operands, made: self.made };
+        self.code = Some(cache::code(&self.kernel.program, engine, &lowering)?);
+        Ok(())
+    }
+
+    /// One call of the engine.
+    fn attempt(&self) -> Result<Outcome, Stop> {
+        match &self.code {
+            None => self.evaluate(),
+            Some(code) => self.execute(code),
+        }
+    }
+
+    /// The functions that the results are, by the reference semantics.
+    fn meaning(&self) -> Result<BTreeMap<String, Function>, Error> {
+        let program = &self.kernel.program;
+        let typed = program.typed();
+        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
+        let operands = self.operands.iter().map(named).collect();
+        let limits = Limits { steps: self.kernel.options.steps };
+        meaning::evaluate(typed, &operands, self.kernel.options.mode, &limits).map_err(|refusal| match refusal {
+            Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
+            Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
+                program.mismatch(Diagnostic::new(span, what))
+            }
+        })
+    }
+
+    /// Evaluates the reference semantics, and stores what it says in the results' formats.
+    fn evaluate(&self) -> Result<Outcome, Stop> {
+        let begin = Instant::now();
+        let functions = self.meaning()?;
+        let time = begin.elapsed();
+        let mut results = BTreeMap::new();
+        for (name, function) in functions {
+            let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
+            let format = self.kernel.program.stored_format(id);
+            results.insert(name, stored(&function, &format, self.kernel.options.memory)?);
+        }
+        Ok(Outcome { results, time, ops: None })
+    }
+
+    /// Compares an outcome of this call with the reference semantics.
+    ///
+    /// # Errors
+    /// [`Error::Wrong`] with the first difference; whatever keeps the semantics from being evaluated.
+    pub fn agrees(&self, outcome: &Outcome) -> Result<(), Error> {
+        for (name, function) in &self.meaning()? {
+            let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
+            let answer = outcome.results.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
+            agree(function, answer, self.kernel.options.mode).map_err(|difference| wrong(difference.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Runs loops or machine code.
+    fn execute(&self, code: &Code) -> Result<Outcome, Stop> {
+        let typed = self.kernel.program.typed();
+        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
+        let operands: Vec<(&str, &Tensor)> = self.operands.iter().map(named).collect();
+        let extents = |id: TensorId| self.extents_of(id);
+        let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Error::Defect)?;
+        let begin = Instant::now();
+        let (buffers, ops) = code.run(&bound, &self.kernel.options)?;
+        let time = begin.elapsed();
+        let results = loops::collect(&code.kernel, &bound.params, buffers).into_iter().collect();
+        Ok(Outcome { results, time, ops })
+    }
+
+    /// The solved extents of a tensor.
+    fn extents_of(&self, id: TensorId) -> Vec<u64> {
+        let sizes = &self.kernel.program.typed().tensors[id.index()].sizes;
+        sizes.iter().map(|s| self.extents.sizes[s.index()]).collect()
+    }
+}
+
+/// The index widths of a level's arrays.
+fn widths(level: &Level) -> Widths {
+    match level {
+        Level::Dense => Widths::NARROW,
+        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
+    }
+}
+/// The function in a format.
+fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
+    let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
+    let entries = Entries::of(function.extents.len(), function.ty, entries);
+    let how = Assembly { limit: memory, ..Assembly::default() };
+    entries.assemble(&function.extents, format, function.fill, &how).map_err(|e| Error::Stopped(e.to_string()))
+}

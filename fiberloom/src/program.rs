@@ -1,0 +1,243 @@
+//! A program: read, checked, and ready to be compiled.
+//!
+//! ```text
+//!  text ──front──▶ syntax ──check──▶ typed + classes of extents ──▶ Kernel
+//!                    ▲ formats given in place of the declared ones
+//! ```
+
+use crate::cache::defect;
+use crate::data::{Declared, stored_format};
+use crate::error::Error;
+use crate::kernel::{Kernel, Options};
+use fiberloom_codegen as codegen;
+use fiberloom_core::algebra::{Mode, Value};
+use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, TensorId};
+use fiberloom_core::notation::{self, Diagnostic, syntax};
+use fiberloom_core::shape::Classes;
+use fiberloom_core::{Lowered, lower};
+use std::sync::Arc;
+
+/// A program that has passed every check that needs no data.
+#[derive(Clone, Debug)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: String,
+    text: String,
+    syntax: syntax::Program,
+    typed: typed::Program,
+    /// The syntax, printed: what kernels are cached by.
+    canonical: String,
+}
+
+impl Program {
+    /// Reads and checks a program.
+    ///
+    /// ```
+    /// let program = fiberloom::Program::parse("tensor a: f64[N] dense\n s = sum(i: a[i])");
+    /// assert!(program.is_err(), "a scalar is written `s[]`");
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong with it.
+    pub fn parse(text: &str) -> Result<Program, Error> {
+        Program::named("program", text)
+    }
+
+    /// Reads and checks a program whose file has this name in messages.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong with it.
+    pub fn named(file: &str, text: &str) -> Result<Program, Error> {
+        let refused = |diagnostics| refused(file, text, diagnostics);
+        match fiberloom_front::parse(text) {
+            (Some(syntax), diagnostics) if diagnostics.is_empty() => {
+                Program::checked(file, text, syntax).map_err(refused)
+            }
+            (_, diagnostics) => Err(refused(diagnostics)),
+        }
+    }
+
+    /// Checks a program that was built, not read. Places in messages refer to its print.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong with it.
+    pub fn of_syntax(syntax: &syntax::Program) -> Result<Program, Error> {
+        Program::parse(&syntax.to_string())
+    }
+
+    fn checked(file: &str, text: &str, syntax: syntax::Program) -> Result<Program, Vec<Diagnostic>> {
+        let typed = notation::check(&syntax)?;
+        Classes::of(&typed)?;
+        let canonical = syntax.to_string();
+        let (file, text) = (file.to_string(), text.to_string());
+        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical }) })
+    }
+
+    /// The same program with another format for a declared tensor, as the language writes it: `csr`,
+    /// `{dense, compressed} order(1, 0)`.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the tensor is not declared or the format cannot be read; [`Error::Program`] if it does not
+    /// fit the tensor.
+    pub fn with_format(&self, name: &str, format: &str) -> Result<Program, Error> {
+        let read = fiberloom_front::parse(&format!("tensor T: f64[I] {format}"));
+        let format = match read {
+            (Some(p), errors) if errors.is_empty() => match <[_; 1]>::try_from(p.items) {
+                Ok([syntax::Item::Tensor(t)]) => t.format,
+                _ => None,
+            },
+            _ => None,
+        };
+        let format = format.ok_or_else(|| Error::Call(format!("the format for `{name}` cannot be read")))?;
+        let mut syntax = self.inner.syntax.clone();
+        let declared = syntax.items.iter_mut().find_map(|item| match item {
+            syntax::Item::Tensor(t) if t.name.name == name => Some(t),
+            _ => None,
+        });
+        match declared {
+            Some(tensor) => tensor.format = Some(format),
+            None => return Err(Error::Call(format!("no tensor `{name}` is declared whose format could be changed"))),
+        }
+        let (file, text) = (&self.inner.file, &self.inner.text);
+        Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
+    }
+
+    /// Compiles the program. Kernels for particular index widths are made when operands are seen, and kept.
+    ///
+    /// # Errors
+    /// [`Error::Program`] names a construct that the engine does not take.
+    pub fn compile(&self, options: &Options) -> Result<Kernel, Error> {
+        Kernel::new(self.clone(), options)
+    }
+
+    /// The program at every stage between the typed one and machine code, for operands with 32-bit indices.
+    ///
+    /// # Errors
+    /// [`Error::Program`] names a construct that is not lowered.
+    pub fn lowered(&self, mode: Mode) -> Result<Lowered, Error> {
+        self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
+    }
+
+    pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {
+        lower(&self.inner.typed, options).map_err(|diagnostics| self.refused(diagnostics))
+    }
+
+    /// The optimized LLVM IR of [`Program::lowered`].
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn llvm_ir(&self, mode: Mode) -> Result<String, Error> {
+        codegen::llvm_ir(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+    }
+
+    /// The assembly of [`Program::lowered`].
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn assembly(&self, mode: Mode) -> Result<String, Error> {
+        codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+    }
+
+    /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it.
+    ///
+    /// # Errors
+    /// As of [`Program::lowered`].
+    pub fn object(&self, mode: Mode) -> Result<(Vec<u8>, String), Error> {
+        let kernel = self.lowered(mode)?.kernel;
+        let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
+        Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel)))
+    }
+
+    /// The syntax tree.
+    pub fn syntax(&self) -> &syntax::Program {
+        &self.inner.syntax
+    }
+
+    /// The checked program.
+    pub fn typed(&self) -> &typed::Program {
+        &self.inner.typed
+    }
+
+    /// The program as the printer writes it.
+    pub fn canonical(&self) -> &str {
+        &self.inner.canonical
+    }
+
+    /// These diagnostics as an error of this program.
+    pub fn refused(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        refused(&self.inner.file, &self.inner.text, diagnostics)
+    }
+
+    /// A contradiction between operands and this program's extents.
+    pub(crate) fn mismatch(&self, diagnostic: Diagnostic) -> Error {
+        let (file, text) = (self.inner.file.clone(), self.inner.text.clone());
+        Error::Mismatch { file, text, diagnostics: vec![diagnostic] }
+    }
+
+    /// A tensor that is no local of a `where` block, by its name.
+    pub fn tensor(&self, name: &str) -> Option<(TensorId, &typed::Tensor)> {
+        let mut tensors = self.inner.typed.tensors.iter().enumerate();
+        let found = tensors.find(|(_, t)| t.name == name && t.role != Role::Local)?;
+        Some((TensorId(found.0 as u32), found.1))
+    }
+
+    /// What a file has to hold for the tensor of that name. An undeclared result has 0 as its fill value here.
+    pub fn declared<'a>(&'a self, id: TensorId, format: &'a Format) -> Declared<'a> {
+        let tensor = &self.inner.typed.tensors[id.index()];
+        let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
+        Declared { ty: tensor.ty, rank: tensor.sizes.len(), fill, format }
+    }
+
+    /// The format of a tensor, as declared; of an undeclared result `dense` if its first statement reads nothing
+    /// sparse, else compressed.
+    pub fn format(&self, id: TensorId) -> Format {
+        let typed = &self.inner.typed;
+        let tensor = &typed.tensors[id.index()];
+        let sparse = |t: TensorId| {
+            let format = typed.tensors[t.index()].format.as_ref();
+            format.is_some_and(|f| f.levels.iter().any(|k| *k != LevelKind::Dense))
+        };
+        match &tensor.format {
+            Some(format) => format.clone(),
+            None if typed.statements.iter().find(|s| s.tensor == id).is_some_and(|s| reads(&s.rhs, &sparse)) => {
+                Format::csf(tensor.sizes.len())
+            }
+            None => Format::dense(tensor.sizes.len()),
+        }
+    }
+
+    /// How a tensor's data are stored: [`Program::format`], with stand-ins for levels that have no arrays yet.
+    pub fn stored_format(&self, id: TensorId) -> Format {
+        stored_format(&self.format(id))
+    }
+}
+
+fn refused(file: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Error {
+    Error::Program { file: file.to_string(), text: text.to_string(), diagnostics }
+}
+
+/// Whether the expression reads a tensor of which `which` holds.
+fn reads(e: &Expr, which: &impl Fn(TensorId) -> bool) -> bool {
+    let gathers = |indices: &[Index]| indices.iter().any(|i| gathers(&i.map, which));
+    match &e.kind {
+        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => false,
+        Kind::Access(t, indices) => which(*t) || gathers(indices),
+        Kind::Call(_, args) | Kind::Concat { parts: args, .. } => args.iter().any(|a| reads(a, which)),
+        Kind::Reduce { body, start, .. } => reads(body, which) || start.as_ref().is_some_and(|s| reads(s, which)),
+        Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => reads(body, which),
+    }
+}
+
+fn gathers(map: &Map, which: &impl Fn(TensorId) -> bool) -> bool {
+    match map {
+        Map::Var(_) | Map::Const(_) => false,
+        Map::Add(a, b) => gathers(a, which) || gathers(b, which),
+        Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => gathers(a, which),
+        Map::Gather(t, indices) => which(*t) || indices.iter().any(|i| gathers(&i.map, which)),
+    }
+}

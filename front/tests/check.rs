@@ -1,0 +1,146 @@
+//! The checker on text: what it accepts, and what it says of what it refuses, by place and message.
+
+use fiberloom_core::notation::{check, typed};
+use fiberloom_front::{parse, render};
+
+fn checked(text: &str) -> Result<typed::Program, Vec<String>> {
+    let (program, diagnostics) = parse(text);
+    assert!(diagnostics.is_empty(), "{}", render("p.loom", text, &diagnostics, false));
+    check(&program.expect("no diagnostics")).map_err(|d| {
+        let all = render("p.loom", text, &d, false);
+        all.lines().filter(|l| l.starts_with("p.loom:")).map(|l| l["p.loom:".len()..].to_string()).collect()
+    })
+}
+
+/// Each program is refused with exactly these messages.
+#[track_caller]
+fn refused(text: &str, expected: &[&str]) {
+    assert_eq!(checked(text).expect_err("it is accepted"), expected, "{text}");
+}
+
+#[track_caller]
+fn accepted(text: &str) -> typed::Program {
+    checked(text).unwrap_or_else(|e| panic!("{text}\n{e:#?}"))
+}
+
+#[test]
+fn names() {
+    refused(
+        "tensor A: f64[I] sparse\ny[i] = B[i] + min(A[i], abz(A[i]))",
+        &["2:8: error: unknown tensor `B`", "2:25: error: unknown function `abz`"],
+    );
+    refused("tensor A: f64[I] csr", &["1:18: error: format `csr` does not fit `A`, which has 1 mode"]);
+    refused("tensor A: f64[I] dens", &["1:18: error: unknown format `dens`"]);
+    refused("tensor A: f64[I]\ntensor A: f64[J]\ny[i] = A[i]", &["2:8: error: tensor `A` is declared twice"]);
+    refused("tensor A: f64[I,J]\ny[i] = A[i]", &["2:8: error: `A` has 2 modes and is given 1 indices"]);
+    refused(
+        "tensor s: f64[]\ntensor A: f64[I]\ny[i] = A[i] * s",
+        &["3:15: error: tensor `s` is read without its indices"],
+    );
+    refused("y[] = z[]\nz[] = 1", &["1:7: error: unknown tensor `z`"]);
+    refused("tensor z: i64[]\ny[] = z[]\nz[] = 1", &["2:7: error: `z` is read before the statement that defines it"]);
+    refused("tensor A: f64[I,J]\ny[i] = sum(i: A[i,i])", &["2:12: error: index variable `i` is bound already"]);
+    refused("tensor A: f64[I,J] {dense, bland}", &["1:28: error: unknown level `bland`"]);
+    refused("tensor A: f64[I,J] {dense, dense} order(0, 0)", &["1:20: error: the order is no permutation of 2 modes"]);
+    refused("tensor A: f64[3,4] {dense, lower}", &["1:20: error: level `lower` needs two modes of equal extent"]);
+}
+
+#[test]
+fn types() {
+    refused(
+        "tensor A: f64[I]\ntensor B: i64[I]\ny[i] = A[i] + B[i]",
+        &["3:15: error: this has type i64 where f64 is needed"],
+    );
+    refused("tensor A: i8[I]\ny[i] = A[i] + 128", &["2:15: error: the literal `128` is no value of type i8"]);
+    refused("tensor A: i8[I] fill 2.5", &["1:22: error: the literal `2.5` is no value of type i8"]);
+    refused("tensor A: f64[I]\ny[i] = A[i] << 1", &["2:8: error: `<<` does not take (f64, f64)"]);
+    refused("tensor A: i64[I]\ny[i] = sqrt(A[i])", &["2:8: error: `sqrt` does not take (i64)"]);
+    let p = accepted("tensor A: i8[I]\ny[i] = A[i] * -128 + 1\nz[] = 2.5\nw[] = 3\nb[i] = A[i] < 3");
+    let types: Vec<&str> = p.tensors.iter().map(|t| t.ty.name()).collect();
+    assert_eq!(types, ["i8", "i8", "f64", "i64", "bool"]);
+}
+
+#[test]
+fn extents() {
+    refused(
+        "tensor A: f64[4, 5] csr\ntensor B: f64[5, 4] csr\ntensor C: f64[4, 5] csr\nC[i,j] = A[i,j] + B[i,j]",
+        &[
+            "4:21: error: index variable `i` has extent 4, but that mode of `B` has extent 5",
+            "4:23: error: index variable `j` has extent 5, but that mode of `B` has extent 4",
+        ],
+    );
+    refused(
+        "tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = a[i+1]",
+        &["3:10: error: this index is 1 to 10, and mode 0 of `a` has extent 10: it can leave the array"],
+    );
+    accepted("tensor a: f64[10] sparse\ntensor y: f64[9] dense\ny[i] = a[i+1]");
+    accepted("tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = coalesce(a[~(i+1)], 0)");
+    refused(
+        "tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = a[~(i+1)]",
+        &["3:10: error: an index under `~` may leave the array, and what is missing there has no value"],
+    );
+    refused(
+        "tensor a: f64[10]\ntensor c: f64[3]\nc[k] = slice(a[i], i -> k, 2:12:4)",
+        &["3:8: error: the slice ends at 12, but `i` has extent 10"],
+    );
+    refused(
+        "tensor a: f64[10]\ntensor S: f64[3, J]\nS[i,j] = split(a[k], k -> (i,j))",
+        &["3:10: error: `k` has extent 10, which 3 does not divide"],
+    );
+    refused("tensor a: f64[I]\nc[k] = slice(a[i], i -> k, 2:12:0)", &["2:8: error: a slice with step 0"]);
+}
+
+#[test]
+fn statements() {
+    refused(
+        "tensor A: f64[I]\nR[i,i] = A[i]",
+        &["2:1: error: `=` defines each element of `R` once: its indices are distinct variables"],
+    );
+    accepted("tensor A: f64[I]\ntensor R: f64[I, I]\nR[i,i] += A[i]");
+    let p = accepted("tensor A: f64[I,J] csr\ntensor x: f64[J]\ntensor b: f64[I]\ny[i] = A[i,j] * x[j] + b[i]");
+    let typed::Kind::Call(_, args) = &p.statements[0].rhs.kind else { panic!("no sum of two terms") };
+    assert!(matches!(&args[0].kind, typed::Kind::Reduce { vars, .. } if vars.len() == 1));
+    assert!(matches!(&args[1].kind, typed::Kind::Access(..)));
+}
+
+#[test]
+fn functions() {
+    refused(
+        "fn f(x: i64, y: i64) -> i64 { x + 2 * y } where commutative",
+        &["1:49: error: `f` is not commutative: counterexample f(1, 0) = 1, but f(0, 1) = 2"],
+    );
+    refused(
+        "fn f(x: u8) -> u8 { let a = x; b = 1; a }\nfn g(x: u8) -> u8 { g(x) }",
+        &["1:32: error: unknown local `b`", "2:21: error: unknown function `g`"],
+    );
+    refused(
+        "fn f(x: u8, y: u8) -> u8 { x & y } where identity(0), annihilator(1, 0)",
+        &[
+            "1:42: error: `f` is not without effect for 0: counterexample f(0, 1) = 0, not 1",
+            "1:55: error: `f` is not constant for 1 at argument 0: counterexample f(1, 0) = 0, but f(1, 1) = 1",
+        ],
+    );
+    accepted(
+        "fn f(x: u8, y: u8) -> u8 { x & y } where identity(255), annihilator(0), commutative, associative, idempotent",
+    );
+    refused(
+        "fn f(x: i64, y: i64) -> i64 { x + y } where iterate(x & y)",
+        &["1:45: error: `f` is not equal to its fill outside of its `iterate` set: counterexample f(1, 0) = 1, not 0"],
+    );
+    // A loop that does not end is no reason to hang.
+    accepted("fn f(x: i64, y: i64) -> i64 { while true { } x } where commutative");
+}
+
+/// The conformance programs, and those of the language page, are accepted or refused as they say.
+#[test]
+fn conformance_programs() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
+    let mut seen = 0;
+    for case in std::fs::read_dir(folder).expect("the cases are there").flatten() {
+        let Ok(text) = std::fs::read_to_string(case.path().join("program.loom")) else { continue };
+        let name = case.file_name().to_string_lossy().into_owned();
+        assert_eq!(checked(&text).is_err(), name.starts_with("reject_"), "{name}");
+        seen += 1;
+    }
+    assert!(seen >= 40, "only {seen} cases");
+}

@@ -1,0 +1,105 @@
+//! Loops: machine code does what the checked interpreter does, on kernels that no lowering would think of.
+//!
+//! ```text
+//!  bytes ──random──▶ Kernel, operands ──┬ print, read: the same kernel
+//!                                       ├ semantics::machine   no rule is broken
+//!                                       └ codegen              unoptimized and optimized, buffers fenced: same results
+//! ```
+//!
+//! The kernels are made so that they are well-formed, in bounds and deterministic, in strict mode, hence results are
+//! compared bit for bit, all NaNs being one. What a run was is reported, so that a campaign can say what it tested.
+pub mod random;
+
+use arbitrary::Unstructured;
+use fiberloom_codegen::{OptLevel, Options, compile};
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{self, Failure, Kernel};
+use fiberloom_semantics::machine::{self, Fault};
+
+/// A kernel with what it is called with.
+#[derive(Debug)]
+pub struct Case {
+    /// It passes the checker, and breaks no rule of the machine.
+    pub kernel: Kernel,
+    /// Values of its parameters.
+    pub params: Vec<i64>,
+    /// An array for each operand.
+    pub operands: Vec<Option<Array<'static>>>,
+}
+
+/// How a case ended, on all engines alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With results.
+    Done,
+    /// By itself.
+    Failed(Failure),
+    /// By the machine's step limit: machine code was not asked.
+    Stopped,
+}
+
+/// Runs the case of these bytes on every engine.
+///
+/// # Panics
+/// If they disagree, or a rule is broken: that is the finding, with the kernel's text.
+pub fn agree(bytes: &[u8], levels: &[OptLevel]) -> Ended {
+    let case = random::case(&mut Unstructured::new(bytes));
+    let kernel = &case.kernel;
+    let text = kernel.to_string();
+    assert_eq!(loops::read(&text).map(|k| k.to_string()), Ok(text.clone()), "the text reads as another kernel");
+    let operands: Vec<Option<&Array>> = case.operands.iter().map(Option::as_ref).collect();
+    let limits = machine::Limits { memory: 1 << 20, steps: 20_000 };
+    let wanted = match machine::run(kernel, &case.params, &operands, &limits) {
+        Ok(outcome) => Ok(outcome.buffers),
+        Err(Fault::Stopped(Failure::Steps)) => return Ended::Stopped,
+        Err(Fault::Stopped(failure)) => Err(failure),
+        Err(fault) => panic!("{fault}\n{text}"),
+    };
+    for level in levels {
+        let options = Options { opt_level: *level, ..Options::default() };
+        let compiled = compile(kernel, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let made = compiled.run_fenced(&case.params, &operands, &fiberloom_codegen::Limits { memory: 1 << 20 });
+        assert_eq!(made.map(|b| same_nan(&b)), wanted.clone().map(|b| same_nan(&b)), "{level:?}\n{case:?}\n{text}");
+    }
+    wanted.map_or_else(Ended::Failed, |_| Ended::Done)
+}
+
+/// The elements, every NaN as `nan`.
+fn same_nan(buffers: &[Option<Array>]) -> Vec<Option<Vec<String>>> {
+    let element = |x: fiberloom_core::algebra::Value| if x.is_nan() { "nan".into() } else { format!("{x:?}") };
+    buffers.iter().map(|b| b.as_ref().map(|b| b.iter().map(element).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes from a fixed seed.
+    fn bytes(mut seed: u64, len: usize) -> Vec<u8> {
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 56) as u8
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn machine_code_does_what_the_machine_does() {
+        let mut ended = vec![];
+        for seed in 0..120 {
+            let levels = [OptLevel::None, OptLevel::Full];
+            ended.push(agree(&bytes(seed, 3000), if seed % 4 == 0 { &levels } else { &levels[..1] }));
+        }
+        let count = |wanted: fn(&Ended) -> bool| ended.iter().filter(|e| wanted(e)).count();
+        let (done, failed) = (count(|e| *e == Ended::Done), count(|e| matches!(e, Ended::Failed(_))));
+        assert!(done > 90 && failed > 1, "{done} done, {failed} failed of {}", ended.len());
+    }
+
+    /// Few bytes and no bytes are cases too.
+    #[test]
+    fn any_bytes_are_a_case() {
+        for len in 0..64 {
+            agree(&bytes(len as u64, len), &[]);
+        }
+    }
+}

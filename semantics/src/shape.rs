@@ -1,0 +1,205 @@
+//! What extents mean: a solution of the program's equations, found by propagation.
+//!
+//! ```text
+//!  bare index i in mode m of T     |i| = size of the mode
+//!  collapse (i, j) -> k            |k| = |i|·|j|
+//!  split    k -> (i, j)            |k| = |i|·|j|
+//!  concat   (i, j) -> k            |k| = |i| + |j|
+//!  slice    i -> k, s:e:r          |k| = ⌈(e − s) / r⌉,  e ≤ |i|
+//! ```
+//!
+//! Written down independently of the solver in `fiberloom-core`, which compiled programs use.
+
+use crate::meaning::Refusal;
+use fiberloom_core::notation::Span;
+use fiberloom_core::notation::typed::{Expr, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+
+/// An extent to be found: a size's or an index variable's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Unknown {
+    Size(SizeId),
+    Var(VarId),
+}
+
+/// An equation between extents, and where it stands.
+#[derive(Debug)]
+enum Equation {
+    /// The first is the product of the others.
+    Product(Unknown, Vec<Unknown>, Span),
+    /// The first is the sum of the others.
+    Sum(Unknown, Vec<Unknown>, Span),
+    /// `to` is the number of coordinates `start, start + step, …` of `from` below `end`.
+    Slice { from: Unknown, to: Unknown, start: u64, end: Option<u64>, step: u64, span: Span },
+}
+
+/// Extents of a program's sizes and index variables.
+#[derive(Clone, Debug)]
+pub struct Extents {
+    sizes: Vec<Option<u64>>,
+    vars: Vec<Option<u64>>,
+}
+
+impl Extents {
+    /// The extents of a program whose given tensors have these.
+    ///
+    /// # Errors
+    /// A contradiction, with its place. What stays unknown is an error where it is asked for.
+    pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Refusal> {
+        let sizes = program.sizes.iter().map(|s| s.value).collect();
+        let mut extents = Extents { sizes, vars: vec![None; program.vars.len()] };
+        for (tensor, modes) in given {
+            let declared = &program.tensors[tensor.index()];
+            for (size, extent) in declared.sizes.iter().zip(modes) {
+                extents.set(Unknown::Size(*size), *extent, declared.span)?;
+            }
+        }
+        let mut equations = Vec::new();
+        for s in &program.statements {
+            indices(program, s.tensor, &s.indices, &mut equations);
+            equations_of(program, &s.rhs, &mut equations);
+        }
+        loop {
+            let before = extents.known();
+            for equation in &equations {
+                extents.propagate(equation)?;
+            }
+            if extents.known() == before {
+                return Ok(extents);
+            }
+        }
+    }
+
+    /// The extent of an index variable, if it is known.
+    pub fn var(&self, v: VarId) -> Option<u64> {
+        self.vars[v.index()]
+    }
+
+    /// The extents of a tensor, if they are known.
+    pub fn tensor(&self, program: &Program, t: TensorId) -> Option<Vec<u64>> {
+        program.tensors[t.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()
+    }
+
+    fn known(&self) -> usize {
+        self.sizes.iter().chain(&self.vars).flatten().count()
+    }
+
+    fn get(&self, unknown: Unknown) -> Option<u64> {
+        match unknown {
+            Unknown::Size(s) => self.sizes[s.index()],
+            Unknown::Var(v) => self.vars[v.index()],
+        }
+    }
+
+    fn set(&mut self, unknown: Unknown, extent: u64, span: Span) -> Result<(), Refusal> {
+        let slot = match unknown {
+            Unknown::Size(s) => &mut self.sizes[s.index()],
+            Unknown::Var(v) => &mut self.vars[v.index()],
+        };
+        match *slot.get_or_insert(extent) {
+            other if other == extent => Ok(()),
+            other => Err(Refusal::Shape(span, format!("an extent would have to be both {other} and {extent}"))),
+        }
+    }
+
+    fn propagate(&mut self, equation: &Equation) -> Result<(), Refusal> {
+        match equation {
+            Equation::Product(whole, parts, span) => {
+                self.combine(*whole, parts, *span, 1, u64::checked_mul, |whole, others| {
+                    (others != 0 && whole % others == 0).then(|| whole / others)
+                })
+            }
+            Equation::Sum(whole, parts, span) => {
+                self.combine(*whole, parts, *span, 0, u64::checked_add, u64::checked_sub)
+            }
+            Equation::Slice { from, to, start, end, step, span } => {
+                let extent = self.get(*from);
+                if let (Some(end), Some(extent)) = (end, extent)
+                    && *end > extent
+                {
+                    return Err(Refusal::Shape(*span, format!("a slice ends at {end}, past the extent {extent}")));
+                }
+                match end.or(extent) {
+                    Some(end) => self.set(*to, end.saturating_sub(*start).div_ceil(*step), *span),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The whole from all parts, or the one unknown part from the whole and the others.
+    fn combine(
+        &mut self,
+        whole: Unknown,
+        parts: &[Unknown],
+        span: Span,
+        unit: u64,
+        join: fn(u64, u64) -> Option<u64>,
+        without: fn(u64, u64) -> Option<u64>,
+    ) -> Result<(), Refusal> {
+        let wrong = |what: &str| Refusal::Shape(span, what.to_string());
+        let unknown: Vec<Unknown> = parts.iter().copied().filter(|p| self.get(*p).is_none()).collect();
+        let known = parts.iter().filter_map(|p| self.get(*p)).try_fold(unit, join);
+        let known = known.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| wrong("an extent is not below 2^63"))?;
+        match (&unknown[..], self.get(whole)) {
+            ([], _) => self.set(whole, known, span),
+            ([part], Some(all)) if all != 0 || unit == 0 => {
+                let rest = without(all, known).ok_or_else(|| wrong("extents do not divide, or do not add up"))?;
+                self.set(*part, rest, span)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Equations of the indices of one access.
+fn indices(program: &Program, tensor: TensorId, indices_of: &[Index], out: &mut Vec<Equation>) {
+    for (index, size) in indices_of.iter().zip(&program.tensors[tensor.index()].sizes) {
+        if let Some(v) = index.bare() {
+            out.push(Equation::Sum(Unknown::Var(v), vec![Unknown::Size(*size)], index.span));
+        }
+        gathers(program, &index.map, out);
+    }
+}
+
+/// Equations of the accesses within an index map.
+fn gathers(program: &Program, map: &Map, out: &mut Vec<Equation>) {
+    match map {
+        Map::Var(_) | Map::Const(_) => {}
+        Map::Add(a, b) => {
+            gathers(program, a, out);
+            gathers(program, b, out);
+        }
+        Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => gathers(program, a, out),
+        Map::Gather(t, of) => indices(program, *t, of, out),
+    }
+}
+
+fn equations_of(program: &Program, e: &Expr, out: &mut Vec<Equation>) {
+    let var = Unknown::Var;
+    match &e.kind {
+        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
+        Kind::Access(t, of) => indices(program, *t, of, out),
+        Kind::Call(_, args) => args.iter().for_each(|a| equations_of(program, a, out)),
+        Kind::Reduce { body, start, .. } => {
+            equations_of(program, body, out);
+            start.iter().for_each(|s| equations_of(program, s, out));
+        }
+        Kind::Collapse { body, from, to } => {
+            out.push(Equation::Product(var(*to), from.iter().copied().map(var).collect(), e.span));
+            equations_of(program, body, out);
+        }
+        Kind::Split { body, from, to } => {
+            out.push(Equation::Product(var(*from), vec![var(to.0), var(to.1)], e.span));
+            equations_of(program, body, out);
+        }
+        Kind::Concat { parts, from, to } => {
+            out.push(Equation::Sum(var(*to), from.iter().copied().map(var).collect(), e.span));
+            parts.iter().for_each(|p| equations_of(program, p, out));
+        }
+        Kind::Slice { body, from, to, start, end, step } => {
+            let (from, to, start, end, step) = (var(*from), var(*to), *start, *end, *step);
+            out.push(Equation::Slice { from, to, start, end, step, span: e.span });
+            equations_of(program, body, out);
+        }
+    }
+}
