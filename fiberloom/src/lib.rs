@@ -45,6 +45,7 @@
 //! Malformed operands, programs and shapes are [`Error`]s; no input makes compiled code read or write out of bounds.
 //! The language is described in `docs/language.md`, the compiler in `docs/architecture.md`.
 
+pub mod builder;
 mod cache;
 pub mod data;
 mod error;
