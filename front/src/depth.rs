@@ -16,7 +16,13 @@ pub fn check(tokens: &[Placed]) -> Result<(), Diagnostic> {
     for placed in tokens {
         let top = open.len() - 1;
         match placed.token {
-            Token::Open | Token::OpenIndex | Token::OpenBlock => {
+            Token::OpenBlock => {
+                // What stands before a block is no part of an expression that goes on behind it.
+                total -= std::mem::take(&mut open[top]);
+                open.push(0);
+                total += 1;
+            }
+            Token::Open | Token::OpenIndex => {
                 open.push(0);
                 total += 1;
             }

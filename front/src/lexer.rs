@@ -1,12 +1,13 @@
 //! Tokens.
 
 use chumsky::span::SimpleSpan;
+use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::{Diagnostic, Span};
 use logos::Logos;
 use std::fmt;
 
-/// A token. Words that only some places of the grammar know (`fill`, `order`, `start`, schedule commands, properties)
-/// are identifiers.
+/// A token. Words that only some places of the grammar know (schedule commands, properties, formats, functions) are
+/// identifiers; all other words of the grammar, and the types, are reserved.
 #[derive(Logos, Clone, Copy, PartialEq, Debug)]
 #[logos(skip r"[ \t\r\n\f]+")]
 #[logos(skip(r"#[^\n]*", allow_greedy = true))]
@@ -19,10 +20,28 @@ pub enum Token<'s> {
     #[regex(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?", |lex| lex.slice().parse().ok())]
     #[regex(r"[0-9]+[eE][+-]?[0-9]+", |lex| lex.slice().parse().ok())]
     Float(f64),
+    #[token("bool", |_| Type::Bool)]
+    #[token("i8", |_| Type::I8)]
+    #[token("i16", |_| Type::I16)]
+    #[token("i32", |_| Type::I32)]
+    #[token("i64", |_| Type::I64)]
+    #[token("u8", |_| Type::U8)]
+    #[token("u16", |_| Type::U16)]
+    #[token("u32", |_| Type::U32)]
+    #[token("u64", |_| Type::U64)]
+    #[token("f32", |_| Type::F32)]
+    #[token("f64", |_| Type::F64)]
+    Type(Type),
     #[token("dim")]
     Dim,
     #[token("tensor")]
     Tensor,
+    #[token("fill")]
+    Fill,
+    #[token("order")]
+    Order,
+    #[token("start")]
+    Start,
     #[token("fn")]
     Fn,
     #[token("let")]
@@ -119,6 +138,17 @@ pub enum Token<'s> {
     OrOr,
     #[token("!")]
     Bang,
+    /// Stands for text that is no token and has been reported.
+    Unreadable,
+}
+
+impl Token<'_> {
+    /// Whether it is spelled like a name but has its own meaning.
+    pub fn is_reserved_word(self) -> bool {
+        let spelled = self.to_string();
+        !matches!(self, Token::Ident(_) | Token::Unreadable)
+            && spelled.trim_start_matches('`').starts_with(|c: char| c.is_ascii_alphabetic())
+    }
 }
 
 /// As it is written, in quotes; numbers and identifiers by what they are.
@@ -128,6 +158,11 @@ impl fmt::Display for Token<'_> {
             Token::Ident(name) => return write!(f, "`{name}`"),
             Token::Int(n) => return write!(f, "`{n}`"),
             Token::Float(x) => return write!(f, "`{x:?}`"),
+            Token::Type(t) => t.name(),
+            Token::Fill => "fill",
+            Token::Order => "order",
+            Token::Start => "start",
+            Token::Unreadable => "unreadable text",
             Token::Dim => "dim",
             Token::Tensor => "tensor",
             Token::Fn => "fn",
@@ -194,7 +229,10 @@ pub struct Placed<'s> {
     pub leads: bool,
 }
 
-/// All tokens, and what could not be read as one. At most ten such places are reported.
+/// Most places that are reported as unreadable; what follows the last is not read.
+const MOST_UNREADABLE: usize = 10;
+
+/// All tokens, and what could not be read as one. There, [`Token::Unreadable`] or a zero stands in.
 pub fn lex(text: &str) -> (Vec<Placed<'_>>, Vec<Diagnostic>) {
     let mut tokens = Vec::new();
     let mut diagnostics = Vec::new();
@@ -202,27 +240,41 @@ pub fn lex(text: &str) -> (Vec<Placed<'_>>, Vec<Diagnostic>) {
     for (token, range) in Token::lexer(text).spanned() {
         let leads = end_of_last == 0 || text[end_of_last..range.start].contains('\n');
         end_of_last = range.end;
-        match token {
-            Ok(Token::Float(x)) if x.is_infinite() => {
-                diagnostics.push(unreadable(text, range.clone()));
-            }
-            Ok(token) => tokens.push(Placed { token, span: SimpleSpan::from(range), leads }),
-            Err(()) => diagnostics.push(unreadable(text, range)),
-        }
-        if diagnostics.len() == 10 {
+        let span = SimpleSpan::from(range.clone());
+        let token = match token {
+            Ok(Token::Float(x)) if x.is_infinite() => Err(()),
+            token => token,
+        };
+        let token = token.unwrap_or_else(|()| {
+            let (stands_in, diagnostic) = unreadable(text, range);
+            diagnostics.push(diagnostic);
+            stands_in
+        });
+        tokens.push(Placed { token, span, leads });
+        if diagnostics.len() == MOST_UNREADABLE {
             break;
         }
     }
     (tokens, diagnostics)
 }
 
-fn unreadable(text: &str, range: std::ops::Range<usize>) -> Diagnostic {
+/// What to read instead, and what to say.
+fn unreadable(text: &str, range: std::ops::Range<usize>) -> (Token<'_>, Diagnostic) {
     let span = Span::new(range.start, range.end);
     let what = &text[range];
     if what.starts_with(|c: char| c.is_ascii_digit()) {
-        let help = "integers are below 2⁶⁴, floats at most 1.8e308; infinity is written `inf`";
-        return Diagnostic::new(span, format!("the number `{what}` is too large")).help(help);
+        let integer = what.bytes().all(|b| b.is_ascii_digit());
+        let (stands_in, help) = match integer {
+            true => (Token::Int(0), "integers are below 2⁶⁴ = 18446744073709551616"),
+            false => (Token::Float(0.0), "floats are at most 1.7976931348623157e308; infinity is written `inf`"),
+        };
+        return (stands_in, Diagnostic::new(span, format!("the number `{what}` is too large")).help(help));
     }
-    Diagnostic::new(span, format!("`{}` begins no token of the language", what.escape_debug()))
-        .help("names are ASCII letters, digits and `_`; comments begin with `#`")
+    let help = match what {
+        "." => "a float has digits on both sides of its point: `0.5`, `2.0`",
+        "\"" | "'" => "the language has no texts; names are written bare",
+        _ => "names are ASCII letters, digits and `_`; comments begin with `#`",
+    };
+    let message = format!("`{}` begins no token of the language", what.escape_debug());
+    (Token::Unreadable, Diagnostic::new(span, message).help(help))
 }

@@ -38,3 +38,6 @@ const MOST_BYTES: usize = 1 << 28;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod roundtrip;

@@ -17,7 +17,7 @@ fn print_reads_back() {
         "y[i] += a[i] - b[i] - (c[i] - d[i]) * -2 / -(3) % 4\ny[i] min= -a[i]",
         "y[i] = if a[i] < b[i] && !(c[i] == 0) || true then -inf else if z then nan else 1e300 + 0.5",
         "y[i] = (if a[i] > 1 then 2 else 3) + 1 << 2 >> 1 & 3 ^ 4 | 5",
-        "y[i] = sum(j, k: A[i,j,k] start 3) + min(j: B[i,j]) * f() + convert(x[i], u8) + u8(i) + select(true, 1, 2)",
+        "y[i] = sum(j, k: A[i,j,k] start 3) + min(j: B[i,j]) * f() + convert(x[i], u8) + g(i) + select(true, 1, 2)",
         "y[l] = sum(j: concat((A[i,j], B[k,j]), (i,k) -> l) * x[j])",
         "c[k] = collapse(split(slice(B[i,j], j -> q, 0:8:2), q -> (r, s)), (r, s) -> k) + slice(a[i], i -> k, 1:2)",
         "D[i,j] = A[i(0:8), j(:20:2)] + B[i(3:), j(:)] + coalesce(a[~(i+2*k-5)/3%2 + 1], 0) + A[P[i], 2*(i+1)/2, 7]",
@@ -94,4 +94,73 @@ fn mutilated_programs() {
             let _ = messages(&format!("{}{byte}{}", &text[..cut], &text[cut + 1..]));
         }
     }
+}
+
+/// What stands behind `where`, `fill` or a property list is blamed itself, not what follows the item without it.
+#[test]
+fn the_furthest_error_is_reported() {
+    for (text, place, says) in [
+        ("y[i] = a[i] where {\n t[i] = \n}\nz[] = 1", "p.loom:3:1:", "found `}` where"),
+        ("tensor A: f64[I] fill csr", "p.loom:1:23:", "found `csr` where a literal was expected"),
+        ("fn f(x: i64) -> i64 { x } where associative, commutativ", "p.loom:1:46:", "a property"),
+        ("y[i] = a b", "p.loom:1:11:", "where `[` was expected"),
+        ("y[i] = a[i] schedule { unrol(i, 2); }", "p.loom:1:24:", "a schedule command"),
+        ("tensor fill: f64[I]", "p.loom:1:8:", "found `fill` where a name was expected"),
+        ("y[i] = sum(j: A[i,j]", "p.loom:1:21:", "found the end of the program where "),
+        ("y[i] = a[i] ? 2", "p.loom:1:13:", "`?` begins no token"),
+        ("y[i] = .5 * a[i]", "p.loom:1:8:", "`.` begins no token"),
+        ("y[i] = a[i] + tensor", "p.loom:1:15:", "where an expression was expected"),
+    ] {
+        let said = messages(text);
+        assert_eq!(said.len(), 1, "{text}: {said:#?}");
+        assert!(said[0].starts_with(place) && said[0].contains(says), "{text}: {said:#?}");
+    }
+}
+
+/// A drawing has the line, the labels and the advice; columns count characters.
+#[test]
+fn drawings() {
+    let text = "# é\ny[i] = sum(j: A[i,j]";
+    let rendered = render("p.loom", text, &parse(text).1, false);
+    assert!(rendered.contains("y[i] = sum(j: A[i,j]") && rendered.contains("this `(` is open"), "{rendered}");
+    assert!(!rendered.contains('\u{1b}'), "no color unless asked");
+    let text = "y[i] = é + inf[i]";
+    assert!(messages(text)[0].starts_with("p.loom:1:8:"));
+    assert!(render("p.loom", "dim fill = 2", &parse("dim fill = 2").1, false).contains("choose another name"));
+}
+
+/// More than two parts split one after the other.
+#[test]
+fn a_split_in_three() {
+    let three = read("t[i,j,k] = split(a[m], m -> (i, j, k))");
+    let twice = read("t[i,j,k] = split(split(a[m], m -> (i, j_k)), j_k -> (j, k))");
+    assert_eq!(three, twice);
+}
+
+/// Trees at the limit are printed, compared and dropped on a small stack.
+#[test]
+fn the_deepest_trees_fit() {
+    let n = depth::DEEPEST / 4;
+    let texts = [
+        format!("y[] = {}1{}", "(".repeat(n), ")".repeat(n)),
+        format!("y[] = {}x", "-".repeat(n)),
+        format!("y[] = 1{}", " + 1".repeat(n)),
+        format!("y[] = {}1", "if true then 1 else ".repeat(n)),
+        format!("y[] = {}1{}", "f(1 + ".repeat(n), ")".repeat(n)),
+        format!("y[] = {}1{}", "a[".repeat(n), "]".repeat(n)),
+    ];
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
+        for text in texts {
+            let program = read(&text);
+            assert_eq!(read(&program.to_string()), program.clone());
+        }
+    });
+    thread.expect("a thread").join().expect("no overflow");
+}
+
+/// A sequence of statements is no nesting.
+#[test]
+fn long_programs_are_not_deep() {
+    let body = "if x < 1 { x = x + 1; } ".repeat(600);
+    read(&format!("fn f(x: i64) -> i64 {{ {body} x }}\n{}", "y[i] = a[i] + b[i] * c[i]\n".repeat(600)));
 }

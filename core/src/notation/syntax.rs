@@ -97,7 +97,8 @@ pub enum Format {
 /// A literal as written; its type comes from its context.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// An integer, with its sign where the grammar has one (declarations, patterns); at most 64 bits of magnitude.
+    /// An integer with its sign: a minus directly before a number is part of the literal, in expressions too
+    /// (`-(5)` is the negation of 5). At most 64 bits of magnitude.
     Int(i128),
     /// A float. `nan` is equal to itself here: compared by bits.
     Float(Float),

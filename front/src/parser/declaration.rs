@@ -1,6 +1,6 @@
 //! `dim`, `tensor`, formats.
 
-use super::{Rule, ident, int, list, literal, parens, span, ty, word};
+use super::{Rule, ident, int, list, literal, parens, span, ty};
 use crate::lexer::Token;
 use chumsky::prelude::*;
 use fiberloom_core::notation::syntax::{Dim, Format, Size, Tensor};
@@ -19,7 +19,7 @@ pub fn dim<'t, 's: 't>() -> Rule<'t, 's, Dim> {
 pub fn tensor<'t, 's: 't>() -> Rule<'t, 's, Tensor> {
     let size = ident().map(Size::Name).or(int().map_with(|n, e| Size::Int(n, span(e.span())))).boxed();
     let sizes = list(size, 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex));
-    let fill = word("fill").ignore_then(literal().map_with(|l, e| (l, span(e.span()))));
+    let fill = just(Token::Fill).ignore_then(literal().map_with(|l, e| (l, span(e.span()))));
     just(Token::Tensor)
         .ignore_then(ident())
         .then_ignore(just(Token::Colon))
@@ -34,7 +34,7 @@ pub fn tensor<'t, 's: 't>() -> Rule<'t, 's, Tensor> {
 /// `NAME | "{" level ("," level)* "}" ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement is none.
 fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
     let levels = list(ident(), 1).delimited_by(just(Token::OpenBlock), just(Token::CloseBlock));
-    let order = word("order").ignore_then(parens(list(int(), 1)));
+    let order = just(Token::Order).ignore_then(parens(list(int(), 1)));
     let listed = levels.then(order.or_not()).map_with(|(levels, order), e| Format::Levels {
         levels,
         order,

@@ -173,7 +173,7 @@ fn unary<'t, 's: 't>(atom: Rule<'t, 's, Expr>) -> Rule<'t, 's, Expr> {
             let kind = ExprKind::Unary(op, Box::new(x));
             Expr { kind, span: span(e.span()) }
         });
-        choice((number, signed, atom))
+        choice((number, signed, atom)).labelled("an expression")
     })
     .boxed()
 }
@@ -198,7 +198,7 @@ fn reduction<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind> {
         .then(list(ident(), 1))
         .then_ignore(just(Token::Colon))
         .then(expr.clone())
-        .then(super::word("start").ignore_then(expr).or_not())
+        .then(just(Token::Start).ignore_then(expr).or_not())
         .then_ignore(just(Token::Close))
         .map(|(((function, vars), body), start)| ExprKind::Reduce {
             function,
@@ -209,15 +209,25 @@ fn reduction<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind> {
         .boxed()
 }
 
-/// `IDENT "(" [arg ("," arg)*] ")"`; a type is an argument where nothing follows its name.
+/// `IDENT "(" [arg ("," arg)*] ")"`
 fn call<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind> {
-    let ends = just(Token::Comma).or(just(Token::Close)).rewind();
-    let ty = ty().then_ignore(ends).map_with(|t, e| {
-        let at: SimpleSpan = e.span();
-        Argument::Type(t, Span::new(at.start, at.start + t.name().len()))
-    });
+    let ty = ty().map_with(|t, e| Argument::Type(t, span(e.span())));
     let argument = ty.or(expr.map(Argument::Expr)).boxed();
     ident().then(parens(list(argument, 0))).map(|(name, args)| ExprKind::Call(name, args)).boxed()
+}
+
+/// `split(e, j -> (k, l, m))` as `split(split(e, j -> (k, l_m)), l_m -> (l, m))`: the tree splits in two.
+fn splits(body: Expr, from: Ident, mut to: Vec<Ident>, place: Span) -> ExprKind {
+    let first = to.remove(0);
+    let rest = match &to[..] {
+        [one] => one.clone(),
+        more => {
+            let names: Vec<&str> = more.iter().map(|v| v.name.as_str()).collect();
+            Ident { name: names.join("_"), span: more[0].span }
+        }
+    };
+    let kind = ExprKind::Split { body: Box::new(body), from, to: (first, rest.clone()) };
+    if to.len() == 1 { kind } else { splits(Expr { kind, span: place }, rest, to, place) }
 }
 
 /// `collapse`, `split`, `concat`, `slice`.
@@ -232,14 +242,13 @@ fn shape_operator<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind
         .then_ignore(arrow())
         .then(ident())
         .map(|((body, from), to)| ExprKind::Collapse { body: Box::new(body), from, to });
-    let pair = parens(ident().then_ignore(comma()).then(ident()).boxed());
     let split = expr
         .clone()
         .then_ignore(comma())
         .then(ident())
         .then_ignore(arrow())
-        .then(pair)
-        .map(|((body, from), to)| ExprKind::Split { body: Box::new(body), from, to });
+        .then(parens(list(ident(), 2)))
+        .map_with(|((body, from), to), e| splits(body, from, to, span(e.span())));
     let concat = parens(list(expr.clone(), 2))
         .then_ignore(comma())
         .then(parens(list(ident(), 2)))

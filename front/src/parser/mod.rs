@@ -40,24 +40,33 @@ pub fn program(tokens: &[Placed], len: usize) -> (syntax::Program, Vec<Diagnosti
             }
             _ => {
                 let failed = errors.iter().map(|e| e.span().start).max().unwrap_or(len);
-                diagnostics.extend(errors.iter().map(diagnostic));
-                at = next_item(tokens, at + 1, failed);
+                let readable = errors.iter().filter(|e| e.found() != Some(&Token::Unreadable));
+                diagnostics.extend(readable.map(|e| diagnostic(e, &tokens[at..])));
+                at = next_item(tokens, at, failed);
             }
         }
     }
     (syntax::Program { items }, diagnostics)
 }
 
-/// The first token from `from` on, at or behind byte `failed`, that leads a line and may begin an item.
-fn next_item(tokens: &[Placed], from: usize, failed: usize) -> usize {
-    let begins = |n: usize| match tokens[n].token {
-        Token::Dim | Token::Tensor | Token::Fn | Token::Schedule => true,
-        Token::Ident(_) => tokens.get(n + 1).is_some_and(|next| next.token == Token::OpenIndex),
-        _ => false,
-    };
-    (from..tokens.len())
-        .find(|&n| tokens[n].span.start >= failed && tokens[n].leads && begins(n))
-        .unwrap_or(tokens.len())
+/// Where to go on after the item that begins at token `at` failed at byte `failed`: the next token behind both that
+/// leads a line and begins an item. Statements inside a block that the item has opened are passed over with it.
+fn next_item(tokens: &[Placed], at: usize, failed: usize) -> usize {
+    let mut blocks = 0i64;
+    for (n, placed) in tokens.iter().enumerate().skip(at) {
+        let declares = matches!(placed.token, Token::Dim | Token::Tensor | Token::Fn | Token::Schedule);
+        let defines = matches!(placed.token, Token::Ident(_))
+            && tokens.get(n + 1).is_some_and(|next| next.token == Token::OpenIndex);
+        if n > at && placed.span.start >= failed && placed.leads && (declares || defines && blocks <= 0) {
+            return n;
+        }
+        match placed.token {
+            Token::OpenBlock => blocks += 1,
+            Token::CloseBlock => blocks -= 1,
+            _ => {}
+        }
+    }
+    tokens.len()
 }
 
 /// An item and the byte behind it.
@@ -72,10 +81,20 @@ fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
     ))
     .labelled("`dim`, `tensor`, `fn`, `schedule` or a statement")
     .map_with(|item, e| (item, e.span().end))
+    .then_ignore(follows())
     .boxed()
 }
 
-fn diagnostic(error: &Rich<Token>) -> Diagnostic {
+/// What may stand behind an item. Looking for it here makes the item fail, with all that it could have gone on with,
+/// where what follows can begin no item.
+fn follows<'t, 's: 't>() -> Rule<'t, 's, ()> {
+    let declares = one_of([Token::Dim, Token::Tensor, Token::Fn, Token::Schedule]).ignored();
+    let defines = ident().then(just(Token::OpenIndex)).ignored();
+    choice((end(), declares, defines)).rewind().labelled("the next item").boxed()
+}
+
+/// What the parser has to say of an item, whose tokens begin at the first of `tokens`.
+fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
     let span = Span::new(error.span().start, error.span().end);
     if let RichReason::Custom(message) = error.reason() {
         let (message, help) = message.split_once('\n').unwrap_or((message, ""));
@@ -93,7 +112,44 @@ fn diagnostic(error: &Rich<Token>) -> Diagnostic {
         [one] => one.clone(),
         [all @ .., last] => format!("{} or {last}", all.join(", ")),
     };
-    Diagnostic::new(span, format!("found {found} where {wanted} was expected"))
+    let mut d = Diagnostic::new(span, format!("found {found} where {wanted} was expected"));
+    if let Some(open) = innermost_open(tokens, error.span().start)
+        && expected.contains(&closing(open.token).to_string())
+    {
+        d = d.label(self::span(open.span), format!("this {} is open", open.token));
+    }
+    match error.found() {
+        Some(t) if t.is_reserved_word() && expected.iter().any(|e| e == "a name") => {
+            d.help(format!("{t} is a word of the language: choose another name"))
+        }
+        Some(Token::Assign) if expected.iter().any(|e| e == "an operator") => {
+            d.help("equality is written `==`; a statement begins with an access: `y[i] = …`")
+        }
+        _ => d,
+    }
+}
+
+/// The last bracket before byte `until` that is not closed before it.
+fn innermost_open<'a, 's>(tokens: &'a [Placed<'s>], until: usize) -> Option<&'a Placed<'s>> {
+    let mut open = Vec::new();
+    for placed in tokens.iter().take_while(|p| p.span.start < until) {
+        match placed.token {
+            Token::Open | Token::OpenIndex | Token::OpenBlock => open.push(placed),
+            Token::Close | Token::CloseIndex | Token::CloseBlock => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    open.pop()
+}
+
+fn closing(open: Token<'_>) -> Token<'static> {
+    match open {
+        Token::Open => Token::Close,
+        Token::OpenIndex => Token::CloseIndex,
+        _ => Token::CloseBlock,
+    }
 }
 
 /// A span of the syntax tree.
@@ -120,15 +176,7 @@ pub(crate) fn int<'t, 's: 't>() -> Rule<'t, 's, u64> {
 
 /// A type name.
 pub(crate) fn ty<'t, 's: 't>() -> Rule<'t, 's, fiberloom_core::algebra::Type> {
-    use fiberloom_core::algebra::Type;
-    any()
-        .filter(|t| matches!(t, Token::Ident(name) if Type::from_name(name).is_some()))
-        .map(|t| match t {
-            Token::Ident(name) => Type::from_name(name).unwrap_or(Type::F64),
-            _ => Type::F64,
-        })
-        .labelled("a type")
-        .boxed()
+    select! { Token::Type(t) => t }.labelled("a type").boxed()
 }
 
 /// A literal, with its sign.

@@ -1,0 +1,297 @@
+//! Programs from Rust: the same syntax tree as the text form makes.
+//!
+//! ```text
+//!  Builder ─┬ dim, tensor, tensor_filled ─▶ Tensor ─ at ─▶ Access ─▶ Expr
+//!           ├ function(…) { Body }        properties behind it
+//!           ├ set, add, fold              where and schedule behind it
+//!           └ finish ─▶ Built { program, text }
+//! ```
+//!
+//! [`Builder::finish`] prints what was built and reads it back. So names are held to the language's rules, messages
+//! have places in a text that can be shown, and a program built in Rust is one that could have been written.
+//!
+//! ```
+//! use fiberloom::builder::*;
+//!
+//! let mut p = Builder::new();
+//! let a = p.tensor("A", Type::F64, ["I", "J"], "csr");
+//! let x = p.tensor("x", Type::F64, ["J"], "dense");
+//! let y = p.tensor("y", Type::F64, ["I"], "dense");
+//! let (i, j) = (var("i"), var("j"));
+//! p.set(y.at([i]), sum([j], a.at([i, j]) * x.at([j])));
+//!
+//! let built = p.finish().expect("a program");
+//! assert!(built.text.ends_with("y[i] = sum(j: A[i, j] * x[j])\n"));
+//! ```
+mod expr;
+mod function;
+mod schedule;
+
+pub use expr::*;
+pub use fiberloom_core::algebra::Type;
+pub use fiberloom_core::notation::syntax::{Protocol, Race, Unit};
+pub use function::{Body, Pattern, Properties, Set, all, anything, exactly, local, param};
+pub use schedule::Schedule;
+
+use expr::ident;
+use fiberloom_core::notation::{Diagnostic, Span, syntax};
+
+/// A program under construction.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    items: Vec<syntax::Item>,
+    too_deep: bool,
+}
+
+/// A finished program and its text, to which the places in its spans and in later diagnostics refer.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What `check` takes.
+    pub program: syntax::Program,
+    /// The same as text.
+    pub text: String,
+}
+
+/// A size in a declaration: a name or a number.
+#[derive(Clone, Debug)]
+pub struct Size(syntax::Size);
+
+impl From<&str> for Size {
+    fn from(name: &str) -> Size {
+        Size(syntax::Size::Name(ident(name)))
+    }
+}
+
+impl From<u64> for Size {
+    fn from(n: u64) -> Size {
+        Size(syntax::Size::Int(n, Span::default()))
+    }
+}
+
+/// A scalar's sizes: none.
+pub const SCALAR: [&str; 0] = [];
+
+/// A format in a declaration: a name such as `"csr"`, or [`levels`].
+#[derive(Clone, Debug)]
+pub struct Format(syntax::Format);
+
+impl From<&str> for Format {
+    fn from(name: &str) -> Format {
+        Format(syntax::Format::Name(ident(name)))
+    }
+}
+
+/// `{dense, compressed}`, outermost first.
+pub fn levels<const N: usize>(names: [&str; N]) -> Format {
+    let levels = names.into_iter().map(ident).collect();
+    Format(syntax::Format::Levels { levels, order: None, span: Span::default() })
+}
+
+impl Format {
+    /// `order(…)`: the mode that each level holds. A named format has its own.
+    pub fn order<const N: usize>(mut self, modes: [u64; N]) -> Format {
+        if let syntax::Format::Levels { order, .. } = &mut self.0 {
+            *order = Some(modes.to_vec());
+        }
+        self
+    }
+}
+
+impl Builder {
+    /// An empty program.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// `dim name = value`
+    pub fn dim(&mut self, name: &str, value: u64) {
+        self.items.push(syntax::Item::Dim(syntax::Dim { name: ident(name), value }));
+    }
+
+    /// `tensor name: ty[sizes] format`
+    pub fn tensor<'a, S: Into<Size>>(
+        &mut self,
+        name: &'a str,
+        ty: Type,
+        sizes: impl IntoIterator<Item = S>,
+        format: impl Into<Format>,
+    ) -> Tensor<'a> {
+        self.declare(name, ty, sizes, None, format.into())
+    }
+
+    /// `tensor name: ty[sizes] fill value format`
+    pub fn tensor_filled<'a, S: Into<Size>>(
+        &mut self,
+        name: &'a str,
+        ty: Type,
+        sizes: impl IntoIterator<Item = S>,
+        fill: impl Into<Value>,
+        format: impl Into<Format>,
+    ) -> Tensor<'a> {
+        self.declare(name, ty, sizes, Some(fill.into()), format.into())
+    }
+
+    fn declare<'a, S: Into<Size>>(
+        &mut self,
+        name: &'a str,
+        ty: Type,
+        sizes: impl IntoIterator<Item = S>,
+        fill: Option<Value>,
+        format: Format,
+    ) -> Tensor<'a> {
+        self.items.push(syntax::Item::Tensor(syntax::Tensor {
+            name: ident(name),
+            ty,
+            sizes: sizes.into_iter().map(|s| s.into().0).collect(),
+            fill: fill.map(|v| (v.0, Span::default())),
+            format: Some(format.0),
+        }));
+        Tensor(name)
+    }
+
+    /// `fn name(params) -> result { … }`; the closure adds statements and gives the value.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let mut p = Builder::new();
+    /// p.function("mygcd", [("x", Type::I64), ("y", Type::I64)], Type::I64, |f| {
+    ///     let a = f.define("a", abs(param("x")));
+    ///     let b = f.define("b", abs(param("y")));
+    ///     f.repeat(a.clone().ne(0), |f| {
+    ///         let t = f.define("t", a.clone());
+    ///         f.assign("a", b.clone() % a.clone());
+    ///         f.assign("b", t);
+    ///     });
+    ///     b
+    /// })
+    /// .commutative()
+    /// .iterate(Set::of("x") | Set::of("y"));
+    /// let (r, a, i) = (tensor("R"), tensor("A"), var("i"));
+    /// p.tensor("A", Type::I64, ["I"], "sparse");
+    /// p.set(r.at([i]), call("mygcd", [a.at([i]).into(), literal(12)]));
+    /// assert!(p.finish().is_ok());
+    /// ```
+    pub fn function<const N: usize>(
+        &mut self,
+        name: &str,
+        params: [(&str, Type); N],
+        result: Type,
+        body: impl FnOnce(&mut Body) -> Expr,
+    ) -> Properties<'_> {
+        let mut statements = Body::default();
+        let value = body(&mut statements);
+        self.too_deep |= statements.too_deep || value.depth > expr::DEEPEST;
+        let function = syntax::Function {
+            name: ident(name),
+            params: params.into_iter().map(|(name, ty)| (ident(name), ty)).collect(),
+            result,
+            body: syntax::Block { stmts: statements.stmts, value: Box::new(value.tree) },
+            properties: Vec::new(),
+        };
+        self.items.push(syntax::Item::Function(function));
+        match self.items.last_mut() {
+            Some(syntax::Item::Function(function)) => Properties { function, too_deep: &mut self.too_deep },
+            _ => unreachable!("it was pushed above"),
+        }
+    }
+
+    /// `lhs = rhs`
+    pub fn set(&mut self, lhs: Access, rhs: impl Into<Expr>) -> Defined<'_> {
+        self.define(lhs, syntax::Assign::Set, rhs.into())
+    }
+
+    /// `lhs += rhs`
+    pub fn add(&mut self, lhs: Access, rhs: impl Into<Expr>) -> Defined<'_> {
+        self.define(lhs, syntax::Assign::Add, rhs.into())
+    }
+
+    /// `lhs function= rhs`
+    pub fn fold(&mut self, lhs: Access, function: &str, rhs: impl Into<Expr>) -> Defined<'_> {
+        self.define(lhs, syntax::Assign::Fold(ident(function)), rhs.into())
+    }
+
+    fn define(&mut self, lhs: Access, op: syntax::Assign, rhs: Expr) -> Defined<'_> {
+        self.too_deep |= rhs.depth > expr::DEEPEST;
+        let (rhs, span) = (rhs.tree, Span::default());
+        let statement = syntax::Statement { lhs: lhs.0, op, rhs, locals: Vec::new(), schedule: None, span };
+        self.items.push(syntax::Item::Statement(statement));
+        match self.items.last_mut() {
+            Some(syntax::Item::Statement(statement)) => Defined { statement, too_deep: &mut self.too_deep },
+            _ => unreachable!("it was pushed above"),
+        }
+    }
+
+    /// The program and its text.
+    ///
+    /// # Errors
+    /// A name that is none or that the language reserves; expressions that nest too deep. Places refer to the printed
+    /// program.
+    pub fn finish(self) -> Result<Built, Vec<Diagnostic>> {
+        if self.too_deep {
+            let message = format!("an expression nests more than {} operators", expr::DEEPEST);
+            let help = "name a part of it: a tensor, or a local of a function";
+            return Err(vec![Diagnostic::new(Span::default(), message).help(help)]);
+        }
+        let text = syntax::Program { items: self.items }.to_string();
+        match fiberloom_front::parse(&text) {
+            (Some(program), diagnostics) if diagnostics.is_empty() => Ok(Built { program, text }),
+            (_, diagnostics) => Err(diagnostics),
+        }
+    }
+}
+
+/// A tensor that is declared elsewhere, or a result that is not declared.
+pub fn tensor(name: &str) -> Tensor<'_> {
+    Tensor(name)
+}
+
+/// A statement to which a `where` block and a schedule can be added.
+pub struct Defined<'a> {
+    statement: &'a mut syntax::Statement,
+    too_deep: &'a mut bool,
+}
+
+impl Defined<'_> {
+    /// `where { … }`: statements that run first and whose results are local.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let mut p = Builder::new();
+    /// let (a, t, y, i, j) = (tensor("A"), tensor("t"), tensor("y"), var("i"), var("j"));
+    /// p.tensor("A", Type::F64, ["I", "J"], "csr");
+    /// p.set(y.at([i]), t.at([i]) * t.at([i]))
+    ///     .locals(|w| {
+    ///         w.set(t.at([i]), sum([j], a.at([i, j])));
+    ///     })
+    ///     .schedule(Schedule::new().none());
+    /// assert!(p.finish().unwrap().text.contains("where {\n  t[i] = sum(j: A[i, j])\n} schedule { none; }"));
+    /// ```
+    pub fn locals(self, add: impl FnOnce(&mut Builder)) -> Self {
+        let mut inner = Builder::new();
+        add(&mut inner);
+        *self.too_deep |= inner.too_deep;
+        self.statement.locals.extend(inner.items.into_iter().filter_map(|item| match item {
+            syntax::Item::Statement(s) => Some(s),
+            // A `where` block has statements alone: there is no tree for anything else.
+            _ => None,
+        }));
+        self
+    }
+
+    /// `schedule { … }`
+    pub fn schedule(self, schedule: Schedule) -> Self {
+        *self.too_deep |= schedule.too_deep;
+        self.statement.schedule = Some(schedule.tree);
+        self
+    }
+}
+
+/// Names at no place.
+fn names(vars: &[Var]) -> Vec<syntax::Ident> {
+    vars.iter().map(|v| ident(v.0)).collect()
+}
+
+#[cfg(test)]
+mod tests;

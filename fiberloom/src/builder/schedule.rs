@@ -1,0 +1,116 @@
+//! Schedules.
+
+use super::expr::{Access, DEEPEST, Expr, Tensor, Var, ident};
+use super::names;
+use fiberloom_core::notation::Span;
+use fiberloom_core::notation::syntax::{self, CommandKind, Protocol, Race, Unit};
+
+/// A list of commands, in order.
+///
+/// ```
+/// use fiberloom::builder::*;
+///
+/// let (i, outer, inner) = (var("i"), var("i0"), var("i1"));
+/// let schedule = Schedule::new().split(i, [outer, inner], 32).parallelize(outer, Unit::CpuThread, Race::NoRaces);
+/// assert_eq!(schedule.to_string(), "schedule { split(i -> i0, i1, 32); parallelize(i0, cpu_thread, no_races); }");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    pub(super) tree: syntax::Schedule,
+    pub(super) too_deep: bool,
+}
+
+impl Default for Schedule {
+    fn default() -> Schedule {
+        Schedule::new()
+    }
+}
+
+impl std::fmt::Display for Schedule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.tree.fmt(f)
+    }
+}
+
+impl Schedule {
+    /// An empty schedule.
+    pub fn new() -> Schedule {
+        Schedule { tree: syntax::Schedule { commands: Vec::new(), span: Span::default() }, too_deep: false }
+    }
+
+    fn with(mut self, kind: CommandKind) -> Schedule {
+        self.tree.commands.push(syntax::Command { kind, span: Span::default() });
+        self
+    }
+
+    /// `none`: turns the autoscheduler off.
+    pub fn none(self) -> Schedule {
+        self.with(CommandKind::None)
+    }
+
+    /// `pos(from -> to, tensor)`
+    pub fn pos(self, from: Var, to: Var, tensor: Tensor) -> Schedule {
+        self.with(CommandKind::Pos { from: ident(from.0), to: ident(to.0), tensor: ident(tensor.0) })
+    }
+
+    /// `coord(from -> to)`
+    pub fn coord(self, from: Var, to: Var) -> Schedule {
+        self.with(CommandKind::Coord { from: ident(from.0), to: ident(to.0) })
+    }
+
+    /// `collapse(outer, inner -> to)`
+    pub fn collapse(self, [outer, inner]: [Var; 2], to: Var) -> Schedule {
+        self.with(CommandKind::Collapse { from: (ident(outer.0), ident(inner.0)), to: ident(to.0) })
+    }
+
+    /// `split(from -> outer, inner, factor)`
+    pub fn split(self, from: Var, [outer, inner]: [Var; 2], factor: u64) -> Schedule {
+        let to = (ident(outer.0), ident(inner.0));
+        self.with(CommandKind::Split { up: false, from: ident(from.0), to, factor })
+    }
+
+    /// `split_up(from -> outer, inner, factor)`
+    pub fn split_up(self, from: Var, [outer, inner]: [Var; 2], factor: u64) -> Schedule {
+        let to = (ident(outer.0), ident(inner.0));
+        self.with(CommandKind::Split { up: true, from: ident(from.0), to, factor })
+    }
+
+    /// `reorder(vars…)`
+    pub fn reorder<const N: usize>(self, vars: [Var; N]) -> Schedule {
+        self.with(CommandKind::Reorder(names(&vars)))
+    }
+
+    /// `precompute(expr, from -> to, workspace)`
+    pub fn precompute<const N: usize>(
+        mut self,
+        expr: impl Into<Expr>,
+        from: [Var; N],
+        to: [Var; N],
+        workspace: Tensor,
+    ) -> Schedule {
+        let expr = expr.into();
+        self.too_deep |= expr.depth > DEEPEST;
+        let (from, to) = (names(&from), names(&to));
+        self.with(CommandKind::Precompute { expr: expr.tree, from, to, workspace: ident(workspace.0) })
+    }
+
+    /// `bound(var, n)`
+    pub fn bound(self, var: Var, n: u64) -> Schedule {
+        self.with(CommandKind::Bound(ident(var.0), n))
+    }
+
+    /// `unroll(var, n)`
+    pub fn unroll(self, var: Var, n: u64) -> Schedule {
+        self.with(CommandKind::Unroll(ident(var.0), n))
+    }
+
+    /// `parallelize(var, unit, race)`
+    pub fn parallelize(self, var: Var, unit: Unit, race: Race) -> Schedule {
+        self.with(CommandKind::Parallelize(ident(var.0), unit, race))
+    }
+
+    /// `protocol(access, protocol)`
+    pub fn protocol(self, access: Access, protocol: Protocol) -> Schedule {
+        self.with(CommandKind::Protocol(access.0, protocol))
+    }
+}

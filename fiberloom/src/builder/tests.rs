@@ -1,0 +1,124 @@
+//! Programs built in Rust against the text that a person would write.
+
+use super::*;
+
+fn text(p: Builder) -> String {
+    p.finish().expect("a program").text
+}
+
+/// What `build` defines, as text.
+fn rhs(build: impl FnOnce() -> Expr) -> String {
+    let mut p = Builder::new();
+    p.set(tensor("r").at(()), build());
+    text(p).trim_start_matches("r[] = ").trim_end().to_string()
+}
+
+#[test]
+fn declarations() {
+    let mut p = Builder::new();
+    p.dim("I", 4);
+    p.tensor("A", Type::F64, ["I", "J"], levels(["dense", "compressed"]).order([1, 0]));
+    p.tensor_filled("W", Type::F64, [3, 4], f64::INFINITY, "csr");
+    p.tensor_filled("b", Type::Bool, SCALAR, true, "dense");
+    let expected = "dim I = 4\ntensor A: f64[I, J] {dense, compressed} order(1, 0)\n\
+                    tensor W: f64[3, 4] fill inf csr\ntensor b: bool[] fill true dense\n";
+    assert_eq!(text(p), expected);
+}
+
+#[test]
+fn operators() {
+    let (a, b, i) = (tensor("a"), tensor("b"), var("i"));
+    let (a, b) = (|| a.at([i]), || b.at([i]));
+    assert_eq!(rhs(|| 2 * a() + b() * 2.5 - 1), "2 * a[i] + b[i] * 2.5 - 1");
+    assert_eq!(rhs(|| 2.0 * (a() - (b() - 1)) / -b()), "2.0 * (a[i] - (b[i] - 1)) / -b[i]");
+    assert_eq!(rhs(|| a() & b() | !a() ^ b() << 1), "a[i] & b[i] | !a[i] ^ b[i] << 1");
+    assert_eq!(rhs(|| a().lt(b()).and(b().ne(0)).or(true)), "a[i] < b[i] && b[i] != 0 || true");
+    assert_eq!(rhs(|| -literal(5) + literal(-5)), "-(5) + -5");
+    assert_eq!(rhs(|| conditional(a().ge(i.value()), literal(f64::NAN), -1)), "if a[i] >= i then nan else -1");
+    assert_eq!(rhs(|| max(convert(a(), Type::U8), pow(b(), 2))), "max(convert(a[i], u8), pow(b[i], 2))");
+}
+
+#[test]
+fn indices() {
+    let (t, p, i, k) = (tensor("T"), tensor("P"), var("i"), var("k"));
+    assert_eq!(rhs(|| t.at((i + 1, 2 * k - i, 0u64)).into()), "T[i + 1, 2 * k - i, 0]");
+    assert_eq!(rhs(|| t.at([(i + k) * 2, (i - (k + 1)) / 3 % 2]).into()), "T[2 * (i + k), (i - (k + 1)) / 3 % 2]");
+    assert_eq!(rhs(|| t.at([2 * (3 * i), 2 * (i / 3)]).into()), "T[2 * (3 * i), 2 * (i / 3)]");
+    assert_eq!(rhs(|| coalesce(t.at([permit(i + k - 5)]), 0)), "coalesce(T[~i + k - 5], 0)");
+    assert_eq!(rhs(|| t.at((p.at([i]), i.slice(..4), k.slice_by(1.., 2))).into()), "T[P[i], i(:4), k(1::2)]");
+}
+
+#[test]
+fn reductions_and_shape_operators() {
+    let (a, b) = (tensor("A"), tensor("B"));
+    let (i, j, k, l) = (var("i"), var("j"), var("k"), var("l"));
+    assert_eq!(rhs(|| sum([i, j], a.at([i, j]))), "sum(i, j: A[i, j])");
+    assert_eq!(rhs(|| reduce_from("f", [i], a.at([i]), 1)), "f(i: A[i] start 1)");
+    assert_eq!(rhs(|| collapse(a.at([i, j]), [i, j], k)), "collapse(A[i, j], (i, j) -> k)");
+    assert_eq!(rhs(|| split(a.at([k]), k, [i, j])), "split(A[k], k -> (i, j))");
+    let parts = || [(a.at([i]).into(), i), (b.at([k]).into(), k)];
+    assert_eq!(rhs(|| concat(parts(), l)), "concat((A[i], B[k]), (i, k) -> l)");
+    assert_eq!(rhs(|| slice(a.at([i]), i, k, 1..5)), "slice(A[i], i -> k, 1:5)");
+    assert_eq!(rhs(|| slice_by(a.at([i]), i, k, 1..5, 2)), "slice(A[i], i -> k, 1:5:2)");
+}
+
+#[test]
+fn statements_and_schedules() {
+    let (a, y, i, o, n) = (tensor("A"), tensor("y"), var("i"), var("o"), var("n"));
+    let mut p = Builder::new();
+    p.fold(y.at([i]), "min", a.at([i]));
+    p.add(y.at([i + 1]), a.at([i])).schedule(
+        Schedule::new()
+            .pos(i, n, a)
+            .coord(n, i)
+            .collapse([i, o], n)
+            .split(i, [o, n], 4)
+            .split_up(i, [o, n], 4)
+            .reorder([o, n])
+            .precompute(a.at([i]) * 2, [i], [n], y)
+            .bound(i, 8)
+            .unroll(i, 2)
+            .parallelize(i, Unit::CpuThread, Race::Atomics)
+            .protocol(a.at([i]), Protocol::Gallop),
+    );
+    let expected = "y[i] min= A[i]\ny[i + 1] += A[i] schedule { pos(i -> n, A); coord(n -> i); collapse(i, o -> n); \
+                    split(i -> o, n, 4); split_up(i -> o, n, 4); reorder(o, n); precompute(A[i] * 2, i -> n, y); \
+                    bound(i, 8); unroll(i, 2); parallelize(i, cpu_thread, atomics); protocol(A[i], gallop); }\n";
+    assert_eq!(text(p), expected);
+}
+
+#[test]
+fn functions() {
+    let mut p = Builder::new();
+    p.function("f", [("x", Type::I64), ("y", Type::I64)], Type::I64, |f| {
+        let a = f.define("a", param("x"));
+        f.branch(a.clone().gt(0), |f| f.assign("a", 0), |f| f.assign("a", 1));
+        f.when(a.clone().eq(7), |f| f.repeat(a.clone().lt(9), |f| f.assign("a", local("a") + 1)));
+        a
+    })
+    .associative()
+    .idempotent()
+    .identity(0)
+    .identity_at(1, 1)
+    .annihilator(-1)
+    .annihilator_at(2, 0)
+    .iterate(!(Set::of("x") & all()) | Set::of("y"))
+    .case([exactly(0), anything("z")], local("z") + 1);
+    let expected = "fn f(x: i64, y: i64) -> i64 {\n  let a = x;\n  if a > 0 {\n    a = 0;\n  } else {\n    a = 1;\n  }\n  \
+                    if a == 7 {\n    while a < 9 {\n      a = a + 1;\n    }\n  }\n  a\n} where associative, idempotent, \
+                    identity(0), identity(1, 1), annihilator(-1), annihilator(2, 0), iterate(!(x & all) | y), \
+                    case(0, z) = z + 1\n";
+    assert_eq!(text(p), expected);
+}
+
+/// Names that are none and trees that are too deep are refused, and nothing overflows.
+#[test]
+fn refusals() {
+    let mut p = Builder::new();
+    p.dim("fill", 1);
+    assert!(p.finish().unwrap_err()[0].message.contains("where a name was expected"));
+    let mut p = Builder::new();
+    let deep = (0..100_000).fold(literal(1), |e, _| e + 1);
+    p.set(tensor("y").at(()), deep);
+    assert!(p.finish().unwrap_err()[0].message.contains("nests more than"));
+}

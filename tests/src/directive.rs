@@ -1,0 +1,100 @@
+//! The directives of a file test: comments of the program that begin with `#!`, and the prints under them, with `#|`.
+//!
+//! ```text
+//!  tensor a: f64[N] sparse
+//!  tensor b: f64[N] sparse
+//!  s[] = sum(i: a[i] * b[i])
+//!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test
+//!  #! in b = 3 4 0
+//!  #! out s = 3                    the result, on every engine
+//!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
+//!  #! show loops                   what is printed of a stage; `cargo xtask bless` rewrites it
+//!  #| kernel …
+//! ```
+//!
+//! In place of results: `#! error 3:9 TEXT`, a message at a line and column; `#! rejected TEXT`, data that is refused;
+//! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word.
+
+use crate::array::Dense;
+use crate::data;
+
+/// One directive.
+#[derive(Debug)]
+pub enum Directive {
+    /// An operand and its elements.
+    In(String, Dense),
+    /// An operand and the name of a file beside the test.
+    InFile(String, String),
+    /// A result and its elements.
+    Out(String, Dense),
+    /// An operation's name and its largest count.
+    Ops(String, u64),
+    /// A stage, the line of the directive (from 0), and what is printed.
+    Show {
+        /// Name of the stage.
+        stage: String,
+        /// Lines below the directive, without their marks.
+        expected: Vec<String>,
+        /// The directive's line in the file, from 0.
+        line: usize,
+    },
+    /// A message: its place, as `LINE:COL`, and a part of its text.
+    Error(String, String),
+    /// Data is refused, with a message that contains this.
+    Rejected(String),
+    /// Compiling engines refuse the program, with a message that contains this.
+    Unlowered(String),
+}
+
+/// Mark of a line of a print.
+pub const PRINT: &str = "#|";
+
+/// Reads the directives of a file.
+///
+/// # Errors
+/// The first line that is none, and why.
+pub fn read(text: &str) -> Result<Vec<Directive>, String> {
+    let mut directives: Vec<Directive> = Vec::new();
+    for (line, content) in text.lines().enumerate() {
+        if let Some(print) = content.strip_prefix(PRINT) {
+            match directives.last_mut() {
+                Some(Directive::Show { expected, .. }) => {
+                    expected.push(print.strip_prefix(' ').unwrap_or(print).into())
+                }
+                _ => return Err(format!("line {}: a print stands under its `#! show`", line + 1)),
+            }
+        } else if let Some(directive) = content.strip_prefix("#!") {
+            directives.push(one(directive.trim(), line).map_err(|e| format!("line {}: {e}", line + 1))?);
+        }
+    }
+    Ok(directives)
+}
+
+fn one(text: &str, line: usize) -> Result<Directive, String> {
+    let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let rest = rest.trim().to_string();
+    let named = || rest.split_once('=').map(|(n, d)| (n.trim().to_string(), d.trim())).ok_or("`NAME = DATA` expected");
+    Ok(match verb {
+        "in" => match named()? {
+            (name, file) if file.starts_with('@') => Directive::InFile(name, file[1..].to_string()),
+            (name, elements) => Directive::In(name, data::read(elements)?),
+        },
+        "out" => {
+            let (name, elements) = named()?;
+            Directive::Out(name, data::read(elements)?)
+        }
+        "ops" => {
+            let (name, most) = rest.split_once("<=").ok_or("`OPERATION <= NUMBER` expected")?;
+            Directive::Ops(name.trim().to_string(), most.trim().parse().map_err(|_| format!("`{most}` is no number"))?)
+        }
+        "show" => Directive::Show { stage: rest, expected: Vec::new(), line },
+        "error" => {
+            let (place, text) =
+                rest.split_once(' ').ok_or("`LINE:COL TEXT` expected: a place and a part of the text")?;
+            Directive::Error(place.to_string(), text.trim().to_string())
+        }
+        "rejected" => Directive::Rejected(rest),
+        "unlowered" => Directive::Unlowered(rest),
+        _ => return Err(format!("`{verb}` is no directive")),
+    })
+}

@@ -1,0 +1,243 @@
+//! One file test: its program run on every engine, its stages printed.
+
+use crate::array::{Dense, Number};
+use crate::binary::{self, Ran};
+use crate::directive::{self, Directive, PRINT};
+use crate::{COMPILERS, ENGINES, REFUSED, REFUSED_DATA};
+use std::path::{Path, PathBuf};
+
+/// How a failure says what to do about it.
+const BLESS: &str = "if the new print is right, `cargo xtask bless` rewrites the file";
+
+/// Runs the test; with `bless`, rewrites prints that differ.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn test(path: &Path, bless: bool) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let test = Test { path, directives: directive::read(&text)?, text: &text, folder: Folder::new(path)? };
+    let operands = test.operands()?;
+    let mut wrong = Vec::new();
+    let mut expects = false;
+    let mut note = |outcome: Result<(), String>| wrong.extend(outcome.err());
+    for directive in &test.directives {
+        match directive {
+            Directive::Error(place, text) => note(test.error(&operands, place, text)),
+            Directive::Rejected(text) => note(test.rejected(&operands, text)),
+            Directive::Ops(name, most) => note(test.ops(&operands, name, *most)),
+            Directive::Unlowered(text) => note(test.unlowered(&operands, text)),
+            Directive::Show { stage, expected, line } => note(test.show(stage, expected, *line, bless)),
+            Directive::In(..) | Directive::InFile(..) | Directive::Out(..) => continue,
+        }
+        expects = true;
+    }
+    let results = test.results();
+    if !results.is_empty() {
+        ENGINES.iter().filter(|e| test.answers(e)).for_each(|engine| note(test.values(&operands, &results, engine)));
+    } else if !expects {
+        note(Err("expects nothing: give it an `#! out`, `#! show` or `#! error`".to_string()));
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+struct Test<'a> {
+    path: &'a Path,
+    text: &'a str,
+    directives: Vec<Directive>,
+    folder: Folder,
+}
+
+impl Test<'_> {
+    /// The arguments that give the operands, their files written.
+    fn operands(&self) -> Result<Vec<String>, String> {
+        let mut args = Vec::new();
+        for directive in &self.directives {
+            let (name, file) = match directive {
+                Directive::In(name, array) => {
+                    let file = self.folder.path.join(format!("{name}.npy"));
+                    array.write(&file, self.element_type(name)?)?;
+                    (name, file)
+                }
+                Directive::InFile(name, file) => (name, self.path.with_file_name(file)),
+                _ => continue,
+            };
+            args.extend(["--in".to_string(), format!("{name}={}", file.display())]);
+        }
+        Ok(args)
+    }
+
+    /// The type that the program declares for a tensor.
+    fn element_type(&self, name: &str) -> Result<&str, String> {
+        let declared =
+            |line: &&str| line.trim_start().strip_prefix("tensor").is_some_and(|l| l.trim_start().starts_with(name));
+        let line = self.text.lines().filter(declared).find_map(|l| {
+            let (left, right) = l.split_once(':')?;
+            (left.split_whitespace().nth(1) == Some(name)).then_some(right)
+        });
+        let ty = line.and_then(|l| l.trim().split('[').next());
+        ty.map(str::trim).ok_or_else(|| format!("the program declares no tensor `{name}` on a line of its own"))
+    }
+
+    fn results(&self) -> Vec<(&str, &Dense)> {
+        let mut results = Vec::new();
+        for directive in &self.directives {
+            if let Directive::Out(name, array) = directive {
+                results.push((name.as_str(), array));
+            }
+        }
+        results
+    }
+
+    /// Whether the test expects this engine to answer.
+    fn answers(&self, engine: &str) -> bool {
+        let unlowered = self.directives.iter().any(|d| matches!(d, Directive::Unlowered(_)));
+        !(unlowered && COMPILERS.contains(&engine))
+    }
+
+    fn run(&self, operands: &[String], more: &[&str]) -> Result<Ran, String> {
+        let path = self.path.display().to_string();
+        let args = ["run", &path].into_iter().chain(operands.iter().map(String::as_str)).chain(more.iter().copied());
+        binary::run(args)
+    }
+
+    /// The results of one engine are exactly the expected ones.
+    fn values(&self, operands: &[String], results: &[(&str, &Dense)], engine: &str) -> Result<(), String> {
+        let file = |name: &str| self.folder.path.join(format!("{engine}-{name}.npy"));
+        let mut args = vec!["--engine".to_string(), engine.to_string()];
+        for (name, _) in results {
+            args.extend(["--out".to_string(), format!("{name}={}", file(name).display())]);
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        self.run(operands, &args)?.expect(0).map_err(|e| format!("{engine}: {e}"))?;
+        for (name, expected) in results {
+            let got = Dense::read(&file(name))?;
+            let exact = |a: Number, b: Number| a == b;
+            if let Some(difference) = got.difference(expected, exact) {
+                return Err(format!("{engine}: {name}{difference}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The program is refused with a message at this place.
+    fn error(&self, operands: &[String], place: &str, text: &str) -> Result<(), String> {
+        let path = self.path.display().to_string();
+        let ran = if operands.is_empty() { binary::run(["check", &path])? } else { self.run(operands, &[])? };
+        ran.expect(REFUSED)?;
+        let begin = format!("{path}:{place}:");
+        let says = |line: &str| line.strip_prefix(&begin).is_some_and(|message| message.contains(text));
+        if ran.stderr.lines().any(says) {
+            return Ok(());
+        }
+        Err(format!("no message begins with `{begin}` and says `{text}`:\n{}", ran.stderr.trim_end()))
+    }
+
+    fn rejected(&self, operands: &[String], text: &str) -> Result<(), String> {
+        let ran = self.run(operands, &[])?;
+        ran.expect(REFUSED_DATA)?;
+        says(&ran, text)
+    }
+
+    fn unlowered(&self, operands: &[String], text: &str) -> Result<(), String> {
+        for engine in COMPILERS {
+            let ran = self.run(operands, &["--engine", engine])?;
+            let refused = ran.expect(REFUSED).and_then(|()| says(&ran, text));
+            refused.map_err(|e| format!("{engine}: {e}\n(if it is lowered now, take the `#! unlowered` away)"))?;
+        }
+        Ok(())
+    }
+
+    fn ops(&self, operands: &[String], name: &str, most: u64) -> Result<(), String> {
+        let ran = self.run(operands, &["--engine", "loops", "--json"])?;
+        ran.expect(0)?;
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).map_err(|e| format!("--json: {e}"))?;
+        match json["ops"][name].as_u64() {
+            Some(count) if count <= most => Ok(()),
+            Some(count) => Err(format!("{count} {name}, at most {most} expected")),
+            None => Err(format!("--json counts no `{name}`: {}", json["ops"])),
+        }
+    }
+
+    fn show(&self, stage: &str, expected: &[String], line: usize, bless: bool) -> Result<(), String> {
+        let ran = binary::run(["show", stage, &self.path.display().to_string()])?;
+        ran.expect(0)?;
+        let printed: Vec<&str> = ran.stdout.trim_end().lines().collect();
+        if printed == expected {
+            return Ok(());
+        }
+        if !bless {
+            return Err(format!(
+                "show {stage} prints\n{}\nwhich is not what line {} expects; {BLESS}",
+                ran.stdout.trim_end(),
+                line + 2
+            ));
+        }
+        // The file may have been blessed by an earlier directive: its own line is found anew.
+        let text = std::fs::read_to_string(self.path).map_err(|e| e.to_string())?;
+        std::fs::write(self.path, blessed(&text, stage, &printed)).map_err(|e| e.to_string())
+    }
+}
+
+fn says(ran: &Ran, text: &str) -> Result<(), String> {
+    let said = ran.stderr.contains(text);
+    if said { Ok(()) } else { Err(format!("the message does not say `{text}`:\n{}", ran.stderr.trim_end())) }
+}
+
+/// The file with what stands under `#! show STAGE` replaced.
+fn blessed(text: &str, stage: &str, printed: &[&str]) -> String {
+    let mut out = String::new();
+    let mut replaced = false;
+    for line in text.lines() {
+        if replaced && line.starts_with(PRINT) {
+            continue;
+        }
+        replaced = line.strip_prefix("#!").is_some_and(|d| d.split_whitespace().eq(["show", stage]));
+        out.push_str(line);
+        out.push('\n');
+        if replaced {
+            for line in printed {
+                out.push_str(format!("{PRINT} {line}").trim_end());
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// A folder for a test's data, gone when the test is.
+pub struct Folder {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// A new folder for the test in this file.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn new(test: &Path) -> Result<Folder, String> {
+        let name: String =
+            test.display().to_string().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        let path = std::env::temp_dir().join(format!("fiberloom-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Folder { path })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blessed;
+
+    #[test]
+    fn blessing_replaces_a_print_and_nothing_else() {
+        let text = "a\n#! show loops\n#| old\n#| older\n#! out y = 1\n#! show llvm\n#| kept\n";
+        let expected = "a\n#! show loops\n#| new\n#|\n#| x\n#! out y = 1\n#! show llvm\n#| kept\n";
+        assert_eq!(blessed(text, "loops", &["new", "", "x"]), expected);
+    }
+}
