@@ -14,6 +14,21 @@ pub struct Extents {
     pub vars: Vec<u64>,
 }
 
+/// Why extents are not known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unsolved {
+    /// Neither the program nor the data say an extent: the program is to blame.
+    Unknown(Diagnostic),
+    /// The data's extents contradict each other or the program.
+    Contradiction(Diagnostic),
+}
+
+impl From<Diagnostic> for Unsolved {
+    fn from(d: Diagnostic) -> Unsolved {
+        Unsolved::Contradiction(d)
+    }
+}
+
 impl Extents {
     /// Of an index variable.
     pub fn var(&self, var: VarId) -> u64 {
@@ -39,21 +54,21 @@ pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
 /// # Errors
 /// The first of: a contradiction, an index that leaves its tensor, a fold over nothing without a value, an extent that
 /// nothing says.
-pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Diagnostic> {
+pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Unsolved> {
     let first = |errors: Vec<Diagnostic>| errors.into_iter().next().map_or(Ok(()), Err);
-    let mut classes = Classes::of(program).map_err(|mut errors| errors.remove(0))?;
+    let mut classes = Classes::of(program).map_err(|mut errors| errors.swap_remove(0))?;
     let mut errors = Vec::new();
     for (id, extents) in given {
         let tensor = &program.tensors[id.index()];
         if extents.len() != tensor.sizes.len() {
             let (modes, found) = (tensor.sizes.len(), extents.len());
             let message = format!("`{}` has {modes} modes, and its data has {found} extents", tensor.name);
-            return Err(Diagnostic::new(tensor.span, message));
+            return Err(Diagnostic::new(tensor.span, message).into());
         }
         for (mode, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {
             if *extent > i64::MAX as u64 {
                 let message = format!("the extent {extent} of mode {mode} of `{}` is not below 2⁶³", tensor.name);
-                return Err(Diagnostic::new(tensor.span, message));
+                return Err(Diagnostic::new(tensor.span, message).into());
             }
             let by = format!("the data of `{}`, mode {mode}", tensor.name);
             classes.learn(size.index(), *extent, &by, tensor.span, &mut errors);
@@ -68,7 +83,8 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
         program.statements.iter().for_each(|s| s.accesses(&mut |t, _, _| found |= of(t)));
         found
     };
-    let unknown = |span: Span, what: String| Diagnostic::new(span, format!("the extent of {what} is unknown"));
+    let unknown =
+        |span: Span, what: String| Unsolved::Unknown(Diagnostic::new(span, format!("the extent of {what} is unknown")));
     let mut solved = Extents::default();
     for (place, var) in program.vars.iter().enumerate() {
         let extent = classes.extent_of_var(VarId(place as u32));
