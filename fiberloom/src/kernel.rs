@@ -160,7 +160,9 @@ impl Kernel {
             given.push(id);
         }
         let tensors = self.program.typed().tensors.iter().enumerate();
-        let missing = tensors.filter(|(id, t)| t.role == Role::Input && !given.contains(&TensorId(*id as u32)));
+        let needed = |id: TensorId, t: &typed::Tensor| t.role == Role::Input && self.program.is_read(id);
+        let tensors = tensors.map(|(id, t)| (TensorId(id as u32), t));
+        let missing = tensors.filter(|(id, t)| !given.contains(id) && needed(*id, t));
         let missing: Vec<Diagnostic> = missing.map(|(_, t)| no_data(t)).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
     }

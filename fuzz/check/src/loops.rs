@@ -73,15 +73,7 @@ fn same_nan(buffers: &[Option<Array>]) -> Vec<Option<Vec<String>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Bytes from a fixed seed.
-    fn bytes(mut seed: u64, len: usize) -> Vec<u8> {
-        let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 56) as u8
-        };
-        (0..len).map(|_| next()).collect()
-    }
+    use crate::bytes;
 
     #[test]
     fn machine_code_does_what_the_machine_does() {

@@ -1,0 +1,189 @@
+//! The library as its users see it: operands borrowed and checked, kernels reused, engines that agree.
+
+use fiberloom::{Array, Assembly, Engine, Entries, Error, Format, Level, Mode, Options, Program, Tensor, Type, Value};
+
+const SPMV: &str = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense\ny[i] = A[i,j] * x[j]";
+const ENGINES: [Engine; 3] = [Engine::Llvm, Engine::Loops, Engine::Meaning];
+
+fn f(x: f64) -> Value {
+    Value::from_f64(Type::F64, x)
+}
+
+/// The matrix  1 . 2 / . . . / . 3 4  with indices of these types.
+fn matrix(pos: Type, crd: Type) -> Tensor<'static> {
+    let entries = [([0, 0], 1.0), ([0, 2], 2.0), ([2, 1], 3.0), ([2, 2], 4.0)];
+    let entries = entries.map(|(at, x)| (at.to_vec(), f(x)));
+    Tensor::from_entries(vec![3, 3], Format::named("csr", 2).unwrap(), f(0.0), pos, crd, entries).unwrap()
+}
+
+fn vector(values: &[f64]) -> Tensor<'_> {
+    Tensor::dense(vec![values.len() as u64], f(0.0), Array::from(values)).unwrap()
+}
+
+fn options(engine: Engine) -> Options {
+    Options { engine, steps: 1 << 22, ..Options::default() }
+}
+
+#[test]
+fn a_kernel_runs_on_other_tensors_and_other_index_widths() {
+    for engine in ENGINES {
+        let kernel = Program::parse(SPMV).unwrap().compile(&options(engine)).unwrap();
+        let x = vector(&[1.0, 2.0, 3.0]);
+        for (pos, crd) in
+            [(Type::I32, Type::I32), (Type::I64, Type::I32), (Type::I32, Type::I64), (Type::I64, Type::I64)]
+        {
+            let outcome = kernel.run(&[("A", &matrix(pos, crd)), ("x", &x)]).unwrap();
+            assert_eq!(outcome["y"].values, vec![7.0, 0.0, 18.0].into(), "{engine:?} {pos} {crd}");
+        }
+        let empty = Entries::of(2, Type::F64, []).assemble(
+            &[0, 2],
+            &Format::named("csr", 2).unwrap(),
+            f(0.0),
+            &Assembly::default(),
+        );
+        let outcome = kernel.run(&[("A", &empty.unwrap()), ("x", &vector(&[1.0, 2.0]))]).unwrap();
+        assert_eq!((&outcome["y"].extents[..], outcome["y"].stored()), (&[0][..], 0));
+    }
+}
+
+#[test]
+fn operands_are_checked_before_any_code_sees_them() {
+    let x = vector(&[1.0, 2.0, 3.0]);
+    for engine in ENGINES {
+        let kernel = Program::parse(SPMV).unwrap().compile(&options(engine)).unwrap();
+        let refused = |a: Tensor, says: &str| {
+            let error = kernel.run(&[("A", &a), ("x", &x)]).map(|_| ()).unwrap_err();
+            assert_eq!(error.exit(), 3, "{error}");
+            assert!(error.to_string().contains(says), "{error}");
+        };
+        let good = matrix(Type::I32, Type::I32);
+        let level =
+            |pos: Vec<i32>, crd: Vec<i32>| vec![Level::Dense, Level::Compressed { pos: pos.into(), crd: crd.into() }];
+        let with = |pos: Vec<i32>, crd: Vec<i32>| Tensor { levels: level(pos, crd), ..good.clone() };
+        refused(with(vec![0, 2, 2, 4], vec![0, 2, 1, 3]), "level 1, position 3: coordinate 3 is not in 0..3");
+        refused(with(vec![0, 2, 2, 9], vec![0, 2, 1, 2]), "pos ends with 9");
+        refused(with(vec![0, 2, 2, 4], vec![2, 0, 1, 2]), "stands behind 2");
+        refused(Tensor { values: vec![1.0].into(), ..good.clone() }, "1 values");
+        refused(Tensor { values: vec![1i64; 4].into(), fill: Value::i64(0), ..good.clone() }, "declared as f64");
+        refused(Tensor { fill: f(1.0), ..good.clone() }, "fill value");
+        refused(Tensor { extents: vec![3, 4], ..good.clone() }, "extent");
+        refused(vector(&[1.0]).into_owned(), "declared with 2");
+        let csc = good.clone().convert(&Format::named("csc", 2).unwrap(), &Assembly::default()).unwrap();
+        refused(csc, "declared as {dense, compressed}");
+        let twice = kernel.run(&[("A", &good), ("A", &good), ("x", &x)]).map(|_| ()).unwrap_err();
+        assert_eq!((twice.exit(), twice.to_string().contains("twice")), (2, true));
+        assert_eq!(kernel.run(&[("A", &good)]).map(|_| ()).unwrap_err().exit(), 2);
+    }
+}
+
+#[test]
+fn nothing_is_copied_on_the_way_in() {
+    let values = [1.0, 2.0, 3.0];
+    let x = vector(&values);
+    assert_eq!(x.values.as_ptr(), values.as_ptr().cast());
+    let again = x.borrow().convert(&Format::dense(1), &Assembly::default()).unwrap();
+    assert_eq!(again.values.as_ptr(), values.as_ptr().cast());
+}
+
+#[test]
+fn limits_stop_a_call() {
+    let kernel =
+        Program::parse("tensor a: f64[N] dense tensor r: f64[N, N, N] dense\nr[i,j,k] = a[i] * a[j] * a[k]").unwrap();
+    let a = [1.0; 1000];
+    for engine in ENGINES {
+        let options = Options { memory: 1 << 20, ..options(engine) };
+        let error = kernel.compile(&options).unwrap().run(&[("a", &vector(&a))]).map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Stopped(_)), "{engine:?}: {error}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_noticed() {
+    let kernel = Program::parse(SPMV).unwrap().compile(&Options::default()).unwrap();
+    let (a, x) = (matrix(Type::I32, Type::I32), vector(&[1.0, 2.0, 3.0]));
+    let mut call = kernel.bind(&[("A", &a), ("x", &x)]).unwrap();
+    let mut outcome = call.run().unwrap();
+    call.agrees(&outcome).unwrap();
+    outcome.results.get_mut("y").unwrap().values.set(1, f(1e-3));
+    let error = call.agrees(&outcome).unwrap_err();
+    assert_eq!(error.exit(), 1);
+    assert!(error.to_string().contains("`y`: at [1] it is 0.001, and the meaning is 0.0"), "{error}");
+}
+
+/// Programs of the lowered language over matrices A, B, vectors x, z.
+const STATEMENTS: [&str; 12] = [
+    "R[i,j] = A[i,j] + B[i,j]",
+    "R[i,j] = A[i,j] * B[i,j]",
+    "R[i,j] = A[i,j] - B[j,i]",
+    "R[i,j] = A[i,k] * B[k,j]",
+    "R[i,j] = A[k,i] * B[j,k] + A[i,j]",
+    "R[i,j] = A[i,j] * x[j] * z[i]",
+    "R[i,j] = A[i,j] * sum(k: B[i,k] * x[k])",
+    "R[i,j] = x[i] * z[j]",
+    "R[i,j] = A[i,i] * B[i,j]",
+    "R[i,j] = -A[i,j] * 2.0 + B[i,j] * B[i,j]",
+    "R[i,j] = A[i,j] + x[j]",
+    "R[i,j] = (A[i,j] + B[i,j]) * (x[i] + z[j])",
+];
+
+#[test]
+fn engines_agree_in_every_format() {
+    let n = 5u64;
+    let entries = |seed: u64, rank: usize| {
+        let mut state = seed;
+        let mut next = move |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let all: std::collections::BTreeMap<Vec<i64>, Value> =
+            (0..7).map(|_| ((0..rank).map(|_| next(n) as i64).collect(), f(1.0 + next(7) as f64))).collect();
+        Entries::of(rank, Type::F64, all)
+    };
+    for (seed, statement) in STATEMENTS.iter().enumerate() {
+        for (a, b, r) in [
+            ("csr", "csr", "csr"),
+            ("csr", "csc", "dcsr"),
+            ("dcsr", "dense", "csc"),
+            ("dcsc", "dcsr", "dcsc"),
+            ("dense", "csr", "dense"),
+            ("csc", "csc", "csr"),
+        ] {
+            let text = format!(
+                "tensor A: f64[N, N] {a} tensor B: f64[N, N] {b} tensor R: f64[N, N] {r}\n\
+                 tensor x: f64[N] sparse tensor z: f64[N] dense\n{statement}"
+            );
+            let program = Program::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+            let operands: Vec<(&str, Tensor)> = [("A", a, 2), ("B", b, 2), ("x", "sparse", 1), ("z", "dense", 1)]
+                .into_iter()
+                .filter(|(name, ..)| statement.contains(&format!("{name}[")))
+                .map(|(name, format, rank)| {
+                    let entries = entries(10 * seed as u64 + name.as_bytes()[0] as u64, rank);
+                    let format = Format::named(format, rank).unwrap();
+                    (name, entries.assemble(&vec![n; rank], &format, f(0.0), &Assembly::default()).unwrap())
+                })
+                .collect();
+            let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (*name, t)).collect();
+            for engine in [Engine::Llvm, Engine::Loops] {
+                let kernel = program.compile(&options(engine)).unwrap_or_else(|e| panic!("{text}: {e}"));
+                let mut call = kernel.bind(&operands).unwrap_or_else(|e| panic!("{text}: {e}"));
+                let outcome = call.run().unwrap_or_else(|e| panic!("{engine:?} {text}: {e}"));
+                call.agrees(&outcome).unwrap_or_else(|e| panic!("{engine:?} {text}: {e}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_and_modes_have_their_own_code() {
+    let x = vector(&[1.0, 2.0]);
+    for (text, expected) in [("r[i] = x[i] + 1.0", 2.0), ("r[i] = x[i] + 2.0", 3.0)] {
+        let text = format!("tensor x: f64[N] dense\n{text}");
+        for mode in [Mode::Algebraic, Mode::Strict] {
+            let program = Program::parse(&text).unwrap();
+            match program.compile(&Options { mode, ..Options::default() }) {
+                Ok(kernel) => assert_eq!(kernel.run(&[("x", &x)]).unwrap()["r"].values.get(0), f(expected)),
+                Err(refused) => assert_eq!(refused.exit(), 2),
+            }
+        }
+    }
+}
