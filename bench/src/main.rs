@@ -1,56 +1,27 @@
-//! Generated kernels beside the same loops written by hand, in one run.
-//!
-//! ```text
-//!  data.rs      matrices: uniform, power law, stencil, banded; a sparse tensor of order 3
-//!  hand.rs      the loops that a performance engineer would write
-//!  kernels.rs   each kernel: its program, its operands, its hand-written twin
-//!  measure.rs   values compared first, then alternating pairs; medians, ratios, geometric means
-//!  compile.rs   from text to callable; a call of a cached kernel
-//! ```
-//!
-//! Only ratios within one run mean anything: both sides make their results anew in every call.
-mod compile;
-mod data;
-mod hand;
-mod kernels;
-mod measure;
+//! `cargo xtask bench`: a table of times on standard output, and JSON where it is asked for.
 
-use measure::Row;
+use fiberloom_bench::compile_time;
+use fiberloom_bench::generate::KINDS;
+use fiberloom_bench::kernels::{KERNELS, compare};
+use fiberloom_bench::measure::{Measured, PAIRS, geometric_mean};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only NAME] [--sizes N,N,…] [--pairs N] [--json FILE]
-  --only NAME     kernels whose name contains NAME, or `compile`
-  --sizes N,…     nonzeros of the matrices; 10000,100000,1000000 if not given
-  --pairs N       alternating pairs of runs; 15 if not given
-  --json FILE     every row as JSON";
+usage: cargo xtask bench [--only KERNEL] [--sizes N,N...] [--json FILE]
 
-struct Arguments {
-    only: String,
+  --only KERNEL   spmv, spadd, multiply, spmm, mttkrp or compile; more than once for several
+  --sizes N,N...  nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
+  --json FILE     also writes the numbers there";
+
+struct Args {
+    only: Vec<String>,
     sizes: Vec<usize>,
-    pairs: usize,
     json: Option<String>,
 }
 
-fn arguments() -> Result<Arguments, String> {
-    let mut a = Arguments { only: String::new(), sizes: vec![10_000, 100_000, 1_000_000], pairs: 15, json: None };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or(USAGE)?;
-        let number = |text: &str| text.parse::<usize>().map_err(|e| format!("{text}: {e}"));
-        match word.as_str() {
-            "--only" => a.only = value,
-            "--sizes" => a.sizes = value.split(',').map(number).collect::<Result<_, _>>()?,
-            "--pairs" => a.pairs = number(&value)?.max(1),
-            "--json" => a.json = Some(value),
-            _ => return Err(USAGE.to_string()),
-        }
-    }
-    Ok(a)
-}
-
 fn main() -> ExitCode {
-    match run() {
+    let outcome = parse(std::env::args().skip(1)).and_then(|args| bench(&args));
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");
@@ -59,26 +30,69 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), String> {
-    let a = arguments()?;
-    let mut rows: Vec<Row> = Vec::new();
-    println!("{:<10} {:<8} {:>9}  {:>10} {:>10}  ratio", "kernel", "matrix", "nonzeros", "loops, ms", "hand, ms");
-    for kernel in kernels::all().into_iter().filter(|k| k.name.contains(&a.only)) {
-        let begun = rows.len();
-        for size in &a.sizes {
-            for family in data::FAMILIES {
-                let row = kernels::measure(&kernel, family, *size, a.pairs)?;
-                println!("{row}");
-                rows.push(row);
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
+    let mut parsed = Args { only: Vec::new(), sizes: vec![10_000, 100_000, 1_000_000, 10_000_000], json: None };
+    while let Some(name) = args.next() {
+        let value = args.next().ok_or(USAGE)?;
+        match name.as_str() {
+            "--only" if value == "compile" || KERNELS.iter().any(|k| k.0 == value) => parsed.only.push(value),
+            "--sizes" => {
+                let size = |s: &str| s.parse().ok().filter(|n| (1000..=1_000_000_000).contains(n)).ok_or(USAGE);
+                parsed.sizes = value.split(',').map(size).collect::<Result<_, _>>()?;
+            }
+            "--json" => parsed.json = Some(value),
+            _ => return Err(USAGE.to_string()),
+        }
+    }
+    Ok(parsed)
+}
+
+fn bench(args: &Args) -> Result<(), String> {
+    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|o| o == name);
+    let mut json = Vec::new();
+    println!("median of {PAIRS} alternating pairs; ratio below 1: fiberloom is faster\n");
+    println!(
+        "{:<10}{:<11}{:>10}{:>14}{:>12}{:>8}",
+        "kernel", "matrix", "nonzeros", "fiberloom ms", "by hand ms", "ratio"
+    );
+    for (kernel, _) in KERNELS.iter().filter(|k| wanted(k.0)) {
+        let mut ratios = Vec::new();
+        for kind in KINDS {
+            for &nonzeros in &args.sizes {
+                let measured = compare(kernel, kind, nonzeros)?;
+                println!("{kernel:<10}{:<11}{nonzeros:>10}{}", kind.name(), columns(&measured));
+                ratios.push((measured.ratio, format!("{} {nonzeros}", kind.name())));
+                json.push(entry(kernel, kind.name(), nonzeros, &measured));
             }
         }
-        println!("{}\n", measure::summary(kernel.name, &rows[begun..]));
+        let mean = geometric_mean(&ratios.iter().map(|r| r.0).collect::<Vec<_>>());
+        let worst = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or(USAGE)?;
+        println!("{kernel:<10}geometric mean {mean:.3}, worst {:.3} ({})\n", worst.0, worst.1);
     }
-    if "compile".contains(&a.only) {
-        compile::report()?;
+    if wanted("compile") {
+        for (name, time) in compile_time::all().map_err(|e| e.to_string())? {
+            let ms = time.as_secs_f64() * 1e3;
+            println!("{name:<52}{ms:>10.3} ms");
+            json.push(format!("{{\"compile\": \"{name}\", \"ms\": {ms:.4}}}"));
+        }
     }
-    if let Some(file) = a.json {
-        std::fs::write(&file, measure::json(&rows)).map_err(|e| format!("{file}: {e}"))?;
+    match &args.json {
+        Some(file) => std::fs::write(file, format!("[\n{}\n]\n", json.join(",\n"))).map_err(|e| format!("{file}: {e}")),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn columns(measured: &Measured) -> String {
+    let ms = |t: std::time::Duration| t.as_secs_f64() * 1e3;
+    format!("{:>14.3}{:>12.3}{:>8.3}", ms(measured.kernel), ms(measured.by_hand), measured.ratio)
+}
+
+fn entry(kernel: &str, matrix: &str, nonzeros: usize, measured: &Measured) -> String {
+    format!(
+        "{{\"kernel\": \"{kernel}\", \"matrix\": \"{matrix}\", \"nonzeros\": {nonzeros}, \"fiberloom_ms\": {:.6}, \
+         \"by_hand_ms\": {:.6}, \"ratio\": {:.4}}}",
+        measured.kernel.as_secs_f64() * 1e3,
+        measured.by_hand.as_secs_f64() * 1e3,
+        measured.ratio
+    )
 }

@@ -1,74 +1,63 @@
-//! Alternating pairs, medians, ratios.
+//! Time: alternating pairs, and the median of their ratios.
 
-use std::fmt;
+use std::time::Duration;
 
-/// One kernel on one input.
+/// Pairs of one measurement; each side is warmed up by one call before.
+pub const PAIRS: usize = 15;
+
+/// What a pair of sides took.
 #[derive(Clone, Debug)]
-pub struct Row {
-    /// The kernel.
-    pub kernel: &'static str,
-    /// The matrix family.
-    pub family: &'static str,
-    /// Stored values.
-    pub nonzeros: usize,
-    /// Median seconds of the generated loops.
-    pub loops: f64,
-    /// Median seconds of the hand-written ones.
-    pub hand: f64,
-    /// Median over pairs of generated / by hand.
+pub struct Measured {
+    /// Median time of a call of the kernel.
+    pub kernel: Duration,
+    /// Median time of a call of the loops written by hand.
+    pub by_hand: Duration,
+    /// Median of the pairs' ratios, kernel : by hand. Below 1, the kernel is faster.
     pub ratio: f64,
 }
 
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (loops, hand) = (self.loops * 1e3, self.hand * 1e3);
-        let Row { kernel, family, nonzeros, ratio, .. } = self;
-        write!(f, "{kernel:<10} {family:<8} {nonzeros:>9}  {loops:>10.4} {hand:>10.4}  {ratio:.3}")
-    }
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
-/// Median times of both sides and the median ratio, of `n` pairs in which each side goes first in turn. A side that
-/// takes less than a millisecond is repeated within its turn.
-pub fn pairs(n: usize, loops: &mut dyn FnMut() -> f64, hand: &mut dyn FnMut() -> f64) -> (f64, f64, f64) {
-    let repeats = ((1e-3 / hand().max(1e-9)) as usize).clamp(1, 200);
-    loops();
-    let turn = |side: &mut dyn FnMut() -> f64| (0..repeats).map(|_| side()).fold(f64::INFINITY, f64::min);
-    let (mut a, mut b, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for k in 0..n {
-        let (x, y) = if k % 2 == 0 {
-            let x = turn(loops);
-            (x, turn(hand))
+/// Runs both sides in alternating pairs. Each returns what its call took; the first of a pair changes each time.
+pub fn pairs(mut kernel: impl FnMut() -> Duration, mut by_hand: impl FnMut() -> Duration) -> Measured {
+    kernel();
+    by_hand();
+    let (mut k, mut h) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        if pair % 2 == 0 {
+            k.push(kernel());
+            h.push(by_hand());
         } else {
-            let y = turn(hand);
-            (turn(loops), y)
-        };
-        a.push(x);
-        b.push(y);
-        ratios.push(x / y);
+            h.push(by_hand());
+            k.push(kernel());
+        }
     }
-    (median(a), median(b), median(ratios))
+    let ratios = k.iter().zip(&h).map(|(k, h)| k.as_secs_f64() / h.as_secs_f64().max(1e-9)).collect();
+    Measured { ratio: median(ratios), kernel: middle(k), by_hand: middle(h) }
 }
 
-/// Geometric mean and worst ratio of a kernel.
-pub fn summary(kernel: &str, rows: &[Row]) -> String {
-    let mean = (rows.iter().map(|r| r.ratio.ln()).sum::<f64>() / rows.len().max(1) as f64).exp();
-    let worst = rows.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio));
-    let worst = worst.map_or(String::new(), |r| format!("{:.3} ({}, {})", r.ratio, r.family, r.nonzeros));
-    format!("{kernel}: geometric mean {mean:.3}, worst {worst}")
+/// The middle one of some times.
+pub fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
 }
 
-/// Rows as a JSON array.
-pub fn json(rows: &[Row]) -> String {
-    let row = |r: &Row| {
-        format!(
-            "{{\"kernel\": \"{}\", \"family\": \"{}\", \"nonzeros\": {}, \"loops_s\": {:e}, \"hand_s\": {:e}, \"ratio\": {:.4}}}",
-            r.kernel, r.family, r.nonzeros, r.loops, r.hand, r.ratio
-        )
-    };
-    format!("[\n  {}\n]\n", rows.iter().map(row).collect::<Vec<_>>().join(",\n  "))
+fn median(mut xs: Vec<f64>) -> f64 {
+    xs.sort_by(f64::total_cmp);
+    xs[xs.len() / 2]
+}
+
+/// The geometric mean; 1 of nothing.
+pub fn geometric_mean(xs: &[f64]) -> f64 {
+    (xs.iter().map(|x| x.ln()).sum::<f64>() / xs.len().max(1) as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_of_twice_the_time_has_ratio_two() {
+        let measured = pairs(|| Duration::from_millis(4), || Duration::from_millis(2));
+        assert_eq!(measured.ratio, 2.0);
+        assert!((geometric_mean(&[2.0, 0.5]) - 1.0).abs() < 1e-12);
+    }
 }

@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
         let layout = layout(len.max(0), bytes)?;
         let capacity = layout.size() / bytes;
         let zero = fill == Some(0);
-        let fresh = !self.blocks[b.0 as usize].is_some_and(|old| old.layout.size() >= layout.size());
+        let fresh = self.blocks[b.0 as usize].is_none_or(|old| old.layout.size() < layout.size());
         if fresh && layout.size() > 0 {
             self.release(b);
             self.take_from_limit(layout.size())?;

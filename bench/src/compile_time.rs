@@ -1,0 +1,73 @@
+//! From text to callable, in a running process; and the way from a program to its cached kernel.
+
+use crate::generate::{Csr, Kind};
+use crate::measure::middle;
+use fiberloom::{Error, Options, Program, Tensor};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// Times of each program compile; medians are reported.
+const TIMES: usize = 5;
+
+/// A name, and the median time.
+pub type Row = (String, Duration);
+
+/// Measures all.
+///
+/// # Errors
+/// If a program does not compile or run.
+pub fn all() -> Result<Vec<Row>, Error> {
+    let matrix = Kind::Uniform.matrix(1000, 1);
+    let mut rows = Vec::new();
+    compiled(2, &matrix, 0)?; // The first use of LLVM in a process sets it up.
+    for (name, operands) in [("sum of 2", 2), ("sum of 5", 5), ("sum of 16 CSR matrices", 16)] {
+        let times = (1..=TIMES).map(|n| compiled(operands, &matrix, n)).collect::<Result<_, _>>()?;
+        rows.push((format!("{name}: text to callable"), middle(times)));
+    }
+    let times = (1..=TIMES).map(spmv).collect::<Result<_, _>>()?;
+    rows.push(("spmv: text to callable".to_string(), middle(times)));
+    let tensor = matrix.tensor();
+    let program = Program::parse(&sum(2, 0))?;
+    let operands = [("A0", &tensor), ("A1", &tensor)];
+    let dispatch = || -> Result<Duration, Error> {
+        let begin = Instant::now();
+        program.compile(&Options::default())?.bind(&operands)?.compile()?;
+        Ok(begin.elapsed())
+    };
+    let times = (0..101).map(|_| dispatch()).collect::<Result<_, _>>()?;
+    rows.push(("sum of 2: kernel from the cache, operands checked".to_string(), middle(times)));
+    Ok(rows)
+}
+
+/// A sum of matrices. `n` goes into a name, so that no cache knows the program.
+fn sum(operands: usize, n: usize) -> String {
+    let mut text = String::new();
+    for a in 0..operands {
+        let _ = writeln!(text, "tensor A{a}: f64[I, J] csr");
+    }
+    let terms: Vec<String> = (0..operands).map(|a| format!("A{a}[i,j]")).collect();
+    let _ = writeln!(text, "tensor C{n}: f64[I, J] csr\nC{n}[i,j] = {}", terms.join(" + "));
+    text
+}
+
+fn compiled(operands: usize, matrix: &Csr, n: usize) -> Result<Duration, Error> {
+    let tensor = matrix.tensor();
+    let names: Vec<String> = (0..operands).map(|a| format!("A{a}")).collect();
+    let given: Vec<(&str, &Tensor)> = names.iter().map(|name| (name.as_str(), &tensor)).collect();
+    callable(&sum(operands, 1000 * operands + n), &given)
+}
+
+fn spmv(n: usize) -> Result<Duration, Error> {
+    let matrix = Kind::Uniform.matrix(1000, 1);
+    let x = vec![1.0; matrix.extents[1]];
+    let x = crate::generate::dense_tensor(&[x.len()], &x);
+    let text =
+        format!("tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y{n}: f64[I] dense y{n}[i] = A[i,j] * x[j]");
+    callable(&text, &[("A", &matrix.tensor()), ("x", &x)])
+}
+
+fn callable(text: &str, operands: &[(&str, &Tensor)]) -> Result<Duration, Error> {
+    let begin = Instant::now();
+    Program::parse(text)?.compile(&Options::default())?.bind(operands)?.compile()?;
+    Ok(begin.elapsed())
+}
