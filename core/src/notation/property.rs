@@ -194,7 +194,8 @@ fn same(a: Value, b: Value) -> bool {
 fn close(a: Value, b: Value) -> bool {
     let (x, y) = (a.as_f64(), b.as_f64());
     let within = if a.ty() == Type::F32 { 1e-3 } else { 1e-9 };
-    same(a, b) || a.ty().is_float() && !((x - y).abs() > within * x.abs().max(y.abs()).max(1.0))
+    let (apart, most) = ((x - y).abs(), within * x.abs().max(y.abs()).max(1.0));
+    same(a, b) || a.ty().is_float() && apart.partial_cmp(&most) != Some(std::cmp::Ordering::Greater)
 }
 
 /// Argument lists: all of them where there are few enough, else boundary values with each other and random ones.

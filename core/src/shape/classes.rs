@@ -163,13 +163,11 @@ impl Classes {
         let mut wrong = vec![false; self.equations.len()];
         loop {
             let mut changed = false;
-            for place in 0..self.equations.len() {
+            for (place, wrong) in wrong.iter_mut().enumerate().filter(|(_, wrong)| !**wrong) {
                 let before = errors.len();
-                if !wrong[place] {
-                    let equation = self.equations[place].clone();
-                    changed |= equation.propagate(self, errors);
-                    wrong[place] = errors.len() > before;
-                }
+                let equation = self.equations[place].clone();
+                changed |= equation.propagate(self, errors);
+                *wrong = errors.len() > before;
             }
             if !changed {
                 return;

@@ -59,7 +59,7 @@ impl Equation {
                 let product = |a: u64, b: u64| a.checked_mul(b).filter(|p| *p <= i64::MAX as u64);
                 let rest = |whole: u64, others: u64| match others {
                     0 => None,
-                    _ => Some((whole % others == 0).then_some(whole / others)),
+                    _ => Some(whole.is_multiple_of(others).then_some(whole / others)),
                 };
                 self.fold(classes, errors, parts, *whole, (1, "·"), product, rest)
             }
