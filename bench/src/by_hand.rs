@@ -136,15 +136,11 @@ pub fn mttkrp(x: &Csf, y: &[f64], z: &[f64]) -> Vec<f64> {
         let row = &mut m[i * COLUMNS..][..COLUMNS];
         for q in at(&x.pos[1], p) as usize..at(&x.pos[1], p + 1) as usize {
             let k = at(&x.crd[1], q) as usize;
-            let mut sums = [0.0; COLUMNS];
             for s in at(&x.pos[2], q) as usize..at(&x.pos[2], q + 1) as usize {
                 let (value, l) = (at(&x.values, s), at(&x.crd[2], s) as usize);
-                for (r, sum) in sums.iter_mut().enumerate() {
-                    *sum += value * at(z, l * COLUMNS + r);
+                for (r, sum) in row.iter_mut().enumerate() {
+                    *sum += value * at(y, k * COLUMNS + r) * at(z, l * COLUMNS + r);
                 }
-            }
-            for (r, sum) in sums.iter().enumerate() {
-                row[r] += sum * at(y, k * COLUMNS + r);
             }
         }
     }

@@ -112,13 +112,14 @@ impl Csr {
         Csr { extents: [n, n], pos, crd, values }
     }
 
-    /// Another matrix of the same extents: every second row's columns moved by one, so that the two overlap in half.
-    pub fn shifted(&self, seed: u64) -> Csr {
+    /// Another matrix of the same extents: about half of its entries are at the same places, the others anywhere, so
+    /// that a merge cannot foresee which comes next.
+    pub fn partner(&self, seed: u64) -> Csr {
         let mut random = Random::new(seed);
-        let n = self.extents[1] as i32;
-        let row = |i: usize, _: &mut Random| {
+        let n = self.extents[1];
+        let row = |i: usize, random: &mut Random| {
             let columns = &self.crd[self.pos[i] as usize..self.pos[i + 1] as usize];
-            columns.iter().map(|j| ((j + (i % 2) as i32) % n) as usize).collect()
+            columns.iter().map(|j| if random.below(2) == 0 { *j as usize } else { random.below(n) }).collect()
         };
         Csr::of_rows(self.extents[0], &mut random, row)
     }
@@ -237,7 +238,7 @@ mod tests {
         for kind in KINDS {
             let matrix = kind.matrix(10_000, 1);
             matrix.tensor().check().unwrap();
-            matrix.shifted(2).tensor().check().unwrap();
+            matrix.partner(2).tensor().check().unwrap();
             Csf::of_matrix(&matrix, 3).tensor().check().unwrap();
             assert!((5_000..=12_000).contains(&matrix.crd.len()), "{}: {}", kind.name(), matrix.crd.len());
         }

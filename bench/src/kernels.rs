@@ -12,10 +12,13 @@ pub const KERNELS: [(&str, &str); 5] = [
     ("spmv", "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
     ("spadd", "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr  C[i,j] = A[i,j] + B[i,j]"),
     ("multiply", "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr  C[i,j] = A[i,j] * B[i,j]"),
-    ("spmm", "tensor A: f64[I, K] csr  tensor B: f64[K, J] dense  tensor C: f64[I, J] dense  C[i,j] = A[i,k] * B[k,j]"),
+    (
+        "spmm",
+        "tensor A: f64[I, K] csr  tensor B: f64[K, 32] dense  tensor C: f64[I, 32] dense  C[i,j] = A[i,k] * B[k,j]",
+    ),
     (
         "mttkrp",
-        "tensor X: f64[I, K, L] csf  tensor Y: f64[K, R] dense  tensor Z: f64[L, R] dense  tensor M: f64[I, R] dense
+        "tensor X: f64[I, K, L] csf  tensor Y: f64[K, 32] dense  tensor Z: f64[L, 32] dense  tensor M: f64[I, 32] dense
          M[i,r] = X[i,k,l] * Y[k,r] * Z[l,r]",
     ),
 ];
@@ -34,11 +37,11 @@ pub fn compare(kernel: &str, kind: Kind, nonzeros: usize) -> Result<Measured, St
             side_by_side(kernel, &operands, || by_hand::spmv(&a, &x), |t, y| near(&t.values, y))
         }
         "spadd" => {
-            let b = a.shifted(2);
+            let b = a.partner(2);
             side_by_side(kernel, &[("A", a.tensor()), ("B", b.tensor())], || by_hand::spadd(&a, &b), same)
         }
         "multiply" => {
-            let b = a.shifted(2);
+            let b = a.partner(2);
             side_by_side(kernel, &[("A", a.tensor()), ("B", b.tensor())], || by_hand::multiply(&a, &b), same)
         }
         "spmm" => {

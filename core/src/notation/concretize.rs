@@ -98,17 +98,16 @@ impl Concretize<'_> {
             _ => Role::Temporary,
         };
         let format = tensor.format.clone().unwrap_or_else(|| self.undeclared(target.len(), rhs));
-        let fill = match tensor.fill {
+        let everywhere = format.levels.iter().all(|k| *k == LevelKind::Dense);
+        let fill = match tensor.fill.or_else(|| self.background(rhs)) {
             Some(fill) => fill,
-            None => self.background(rhs).ok_or_else(|| {
-                vec![
-                    Diagnostic::new(
-                        s.span,
-                        format!("the fill value of `{}` depends on extents or indices", tensor.name),
-                    )
-                    .help(format!("declare it: tensor {}: {}[…] fill … {format}", tensor.name, tensor.ty)),
-                ]
-            })?,
+            // A dense result stores every element: what it has elsewhere does not matter.
+            None if everywhere => Value::zero(tensor.ty),
+            None => {
+                let message = format!("the fill value of `{}` depends on extents or indices", tensor.name);
+                let help = format!("declare it: tensor {}: {}[…] fill … {format}", tensor.name, tensor.ty);
+                return Err(vec![Diagnostic::new(s.span, message).help(help)]);
+            }
         };
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };

@@ -71,6 +71,8 @@ struct Context<'a> {
     simplify: Simplify,
     made: Widths,
     params: BTreeMap<ClassId, Var>,
+    /// Extents that the program itself says: loops over them are compiled for just these.
+    constants: BTreeMap<ClassId, i64>,
     arrays: Vec<Arrays>,
     /// The loops so far that a person would want to see.
     foralls: RefCell<Vec<Forall>>,
@@ -93,7 +95,9 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let params = extents(&mut d, program, classes);
     let arrays: Vec<Arrays> = program.tensors.iter().map(|t| arrays(&mut d, t, options)).collect();
     let simplify = Simplify { mode: options.mode };
-    let cx = Context { program, simplify, made: options.made, params, arrays, foralls: RefCell::default() };
+    let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
+    let made = options.made;
+    let cx = Context { program, simplify, made, params, constants, arrays, foralls: RefCell::default() };
     cx.guards(&mut d);
     for nest in &program.nests {
         cx.statement(&mut d, nest);
@@ -141,7 +145,7 @@ fn arrays(d: &mut Symbolic, t: &crate::notation::concrete::Tensor, options: &Opt
 impl Context<'_> {
     /// An extent.
     fn extent(&self, class: ClassId) -> Expr {
-        Expr::Var(self.params[&class])
+        self.constants.get(&class).map_or(Expr::Var(self.params[&class]), |n| int(*n))
     }
 
     fn fill(&self, a: AccessId) -> Value {
@@ -161,6 +165,7 @@ impl Context<'_> {
             .collect();
         classes.sort();
         classes.dedup();
+        classes.retain(|c| self.constants.get(c).is_none_or(|n| *n > 1 << 31));
         for class in classes {
             let most = Expr::Const(Value::i64(1 << 31));
             let fail = Stmt::Call(Entry::Fail(Failure::Positions));
