@@ -4,7 +4,6 @@ pub mod loops;
 pub mod notation;
 
 /// Bytes from a fixed seed.
-#[cfg(test)]
 fn bytes(mut seed: u64, len: usize) -> Vec<u8> {
     let mut next = || {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -8,7 +8,11 @@
 //!
 //! One program is run on operands of extents 4, 1 and 0. Values are chosen so that equality is exact: integers, and
 //! small integers as `f64` under functions that keep them so.
+pub mod campaign;
+pub mod case;
+pub mod engines;
 pub mod random;
+pub mod shrink;
 
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};

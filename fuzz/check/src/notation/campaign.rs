@@ -1,0 +1,166 @@
+//! Many cases from a seed, what they exercised, and the findings, one of each kind.
+
+use super::case::{Case, Expr, case};
+use super::engines::{Engine, Finding, run};
+use super::shrink::shrink;
+use arbitrary::Unstructured;
+use fiberloom_core::format::LevelKind;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::time::{Duration, Instant};
+
+/// Bytes that a case is made of.
+const BYTES: usize = 600;
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Campaign {
+    /// How many cases.
+    pub programs: u64,
+    /// On which engine.
+    pub engine: Engine,
+    /// The first case's; each next one's is one more.
+    pub seed: u64,
+    /// How many run at once.
+    pub threads: u64,
+}
+
+/// What came of a campaign.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Cases run.
+    pub programs: u64,
+    /// Those in which nothing says an extent.
+    pub unknown: u64,
+    /// Operations of interpreted loops.
+    pub ops: u64,
+    /// In how many cases each construct stood.
+    pub exercised: BTreeMap<String, u64>,
+    /// A shrunk case of each kind, and how many there were.
+    pub findings: BTreeMap<&'static str, (u64, u64, Case, Finding)>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Runs it.
+pub fn campaign(wanted: &Campaign) -> Report {
+    let begun = Instant::now();
+    let mut report = Report::default();
+    std::thread::scope(|scope| {
+        let part = |n| move || part(wanted, n);
+        let parts: Vec<_> = (0..wanted.threads).map(|n| scope.spawn(part(n))).collect();
+        for p in parts {
+            report.join(p.join().expect("panics of cases are caught"));
+        }
+    });
+    report.took = begun.elapsed();
+    report
+}
+
+fn part(wanted: &Campaign, n: u64) -> Report {
+    let mut report = Report::default();
+    let mut seed = wanted.seed + n;
+    while seed < wanted.seed + wanted.programs {
+        let case = case(&mut Unstructured::new(&crate::bytes(seed, BYTES)));
+        report.programs += 1;
+        for construct in constructs(&case) {
+            *report.exercised.entry(construct).or_default() += 1;
+        }
+        match run(&case, wanted.engine) {
+            Ok(Some(ops)) => report.ops += ops,
+            Ok(None) => report.unknown += 1,
+            Err(found) => match report.findings.get_mut(found.kind) {
+                Some((count, ..)) => *count += 1,
+                None => {
+                    let kind = found.kind;
+                    let (case, found) = shrink(case, found, wanted.engine);
+                    report.findings.insert(kind, (1, seed, case, found));
+                }
+            },
+        }
+        seed += wanted.threads;
+    }
+    report
+}
+
+impl Report {
+    fn join(&mut self, other: Report) {
+        self.programs += other.programs;
+        self.unknown += other.unknown;
+        self.ops += other.ops;
+        for (construct, n) in other.exercised {
+            *self.exercised.entry(construct).or_default() += n;
+        }
+        for (kind, found) in other.findings {
+            let count = found.0;
+            self.findings.entry(kind).and_modify(|f| f.0 += count).or_insert(found);
+        }
+    }
+}
+
+/// Words for what stands in a case: what statistics count, and what a test wants reachable.
+fn constructs(case: &Case) -> Vec<String> {
+    let mut all = std::collections::BTreeSet::new();
+    for s in &case.statements {
+        let ty = case.tensors[s.tensor].ty;
+        all.insert(format!("type {ty}"));
+        all.insert(format!("result rank {}", s.vars.len()));
+        all.extend(s.adds.then(|| "+=".to_string()));
+        all.extend(s.local.then(|| "where".to_string()));
+        s.rhs.walk(&mut |e| {
+            let word = match e {
+                Expr::Literal(_) => "literal".into(),
+                Expr::Var(..) => "index value".into(),
+                Expr::Access(t, to, vars) => {
+                    all.extend(to.map(|_| "convert".to_string()));
+                    let repeats = (1..vars.len()).any(|m| vars[..m].contains(&vars[m]));
+                    all.extend(repeats.then(|| "repeated index".to_string()));
+                    let of = if case.tensors[*t].entries.is_some() { "operand" } else { "earlier result" };
+                    format!("{of} rank {}", vars.len())
+                }
+                Expr::Neg(_) => "neg".into(),
+                Expr::Binary(op, ..) => format!("operator {op}"),
+                Expr::Reduce(op, ..) => format!("reduction {op}"),
+            };
+            all.insert(word);
+        });
+    }
+    for a in case.tensors.iter() {
+        let of = if a.entries.is_some() { "operand" } else { "result" };
+        all.extend((a.fill != 0).then(|| format!("{of} fill")));
+        match &a.format {
+            None => all.extend(["result undeclared".to_string()]),
+            Some(f) => {
+                let name = |l: &LevelKind| &l.name()[..1];
+                all.insert(format!("{of} {{{}}}", f.levels.iter().map(name).collect::<String>()));
+                all.extend(f.order.iter().enumerate().any(|(l, m)| l != *m).then(|| format!("{of} order")));
+            }
+        }
+        all.extend(a.wide.0.then(|| "64-bit positions".to_string()));
+        all.extend(a.wide.1.then(|| "64-bit coordinates".to_string()));
+    }
+    all.into_iter().collect()
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let per_second = self.programs as f64 / self.took.as_secs_f64().max(1e-9);
+        writeln!(f, "{} programs, {per_second:.0} a second, {} operations", self.programs, self.ops)?;
+        writeln!(f, "{} without an extent that anything says", self.unknown)?;
+        let counts: Vec<String> = self.exercised.iter().map(|(what, n)| format!("{what} {n}")).collect();
+        writeln!(f, "exercised: {}", counts.join(", "))?;
+        for (kind, (count, seed, case, found)) in &self.findings {
+            writeln!(f, "\n=== {kind}: {count} found, the first of seed {seed}\n{}\n\n{case}", found.what)?;
+            for a in case.tensors.iter().enumerate().filter(|(t, _)| case.mentions(*t)).map(|(_, a)| a) {
+                if let Some(entries) = &a.entries {
+                    let extents: Vec<u64> = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
+                    writeln!(f, "{} {extents:?} wide {:?}: {entries:?}", a.name, a.wide)?;
+                }
+            }
+            if let Some(kernel) = &found.kernel {
+                writeln!(f, "\n{kernel}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,383 @@
+//! Whole programs as trees that can be made smaller: several statements, every element type, every mode order and
+//! mixture of dense and compressed levels up to rank 4, with their operands.
+//!
+//! ```text
+//!  Case ─┬ sizes       an extent each, 0 to 5; size n is called `Sn`
+//!        ├ tensors     operands A0, A1, …, with entries; results R0, R1, … of the statements
+//!        └ statements  R[vars] = or += expression; a local one stands in the `where` of the next that is none
+//! ```
+//!
+//! Index variable v runs over size v mod 3 wherever it stands, hence extents never contradict each other. Values are
+//! small, so that answers in floats are exact.
+
+use arbitrary::Unstructured;
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Format, LevelKind};
+use std::fmt::{self, Display};
+
+/// Sizes of a case.
+pub const SIZES: usize = 3;
+/// Names of index variables; the v-th is of size v mod [`SIZES`].
+pub const VARS: [&str; 9] = ["i", "j", "k", "l", "m", "n", "p", "q", "r"];
+
+/// A program and its operands.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The extent of each size, and whether the program says it.
+    pub sizes: Vec<(u64, bool)>,
+    /// Operands, then a result a statement or fewer.
+    pub tensors: Vec<Tensor>,
+    /// What runs.
+    pub statements: Vec<Statement>,
+}
+
+/// A tensor of a case.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Type,
+    /// The size of each mode.
+    pub sizes: Vec<usize>,
+    /// A small integer.
+    pub fill: i64,
+    /// Where it is stored; `None`: a result that is not declared.
+    pub format: Option<Format>,
+    /// Whether positions and coordinates of an operand are 64 bits wide.
+    pub wide: (bool, bool),
+    /// Of an operand: coordinates and values; all that is stored.
+    pub entries: Option<Vec<(Vec<i64>, i64)>>,
+}
+
+/// A statement of a case.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The tensor that it defines.
+    pub tensor: usize,
+    /// Its index variables.
+    pub vars: Vec<usize>,
+    /// `+=` instead of `=`.
+    pub adds: bool,
+    /// In the `where` block of the next statement that is not local.
+    pub local: bool,
+    /// The right side.
+    pub rhs: Expr,
+}
+
+/// An expression of a case.
+#[derive(Clone, Debug)]
+pub enum Expr {
+    /// A literal of the statement's type.
+    Literal(Value),
+    /// An index variable's value, in the statement's type.
+    Var(usize, Type),
+    /// An element of a tensor; the second is the type that it is converted to.
+    Access(usize, Option<Type>, Vec<usize>),
+    /// `-e`
+    Neg(Box<Expr>),
+    /// `a * b`, `min(a, b)`
+    Binary(&'static str, Box<Expr>, Box<Expr>),
+    /// `sum(v: e)`
+    Reduce(&'static str, usize, Box<Expr>),
+}
+
+impl Expr {
+    /// All its nodes, itself first.
+    pub fn walk<'a>(&'a self, seen: &mut dyn FnMut(&'a Expr)) {
+        seen(self);
+        match self {
+            Expr::Neg(a) | Expr::Reduce(_, _, a) => a.walk(seen),
+            Expr::Binary(_, a, b) => {
+                a.walk(seen);
+                b.walk(seen);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether tensor `t` is read.
+    pub fn reads(&self, t: usize) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| found |= matches!(e, Expr::Access(of, ..) if *of == t));
+        found
+    }
+
+    /// Whether variable `v` is an index of an access.
+    fn uses(&self, v: usize) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| found |= matches!(e, Expr::Access(_, _, vars) if vars.contains(&v)));
+        found
+    }
+}
+
+fn names(vars: &[usize]) -> String {
+    vars.iter().map(|v| VARS[*v]).collect::<Vec<_>>().join(", ")
+}
+
+impl Case {
+    fn write_expr(&self, f: &mut fmt::Formatter, e: &Expr) -> fmt::Result {
+        let show = |e| Shown(self, e);
+        match e {
+            Expr::Literal(v) => write!(f, "{v}"),
+            Expr::Var(v, Type::I64) => write!(f, "{}", VARS[*v]),
+            Expr::Var(v, ty) => write!(f, "convert({}, {ty})", VARS[*v]),
+            Expr::Access(t, None, vars) => write!(f, "{}[{}]", self.tensors[*t].name, names(vars)),
+            Expr::Access(t, Some(ty), vars) => write!(f, "convert({}[{}], {ty})", self.tensors[*t].name, names(vars)),
+            Expr::Neg(a) => write!(f, "-({})", show(a)),
+            Expr::Binary(op @ ("min" | "max"), a, b) => write!(f, "{op}({}, {})", show(a), show(b)),
+            Expr::Binary(op, a, b) => write!(f, "({} {op} {})", show(a), show(b)),
+            Expr::Reduce(op, v, a) => write!(f, "{op}({}: {})", VARS[*v], show(a)),
+        }
+    }
+
+    fn write_statement(&self, f: &mut fmt::Formatter, s: &Statement) -> fmt::Result {
+        let op = if s.adds { "+=" } else { "=" };
+        write!(f, "{}[{}] {op} {}", self.tensors[s.tensor].name, names(&s.vars), Shown(self, &s.rhs))
+    }
+
+    /// Whether tensor `t` stands in the program.
+    pub fn mentions(&self, t: usize) -> bool {
+        self.statements.iter().any(|s| s.tensor == t || s.rhs.reads(t))
+    }
+}
+
+struct Shown<'a>(&'a Case, &'a Expr);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.0.write_expr(f, self.1)
+    }
+}
+
+/// The program's text.
+impl Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (n, (extent, said)) in self.sizes.iter().enumerate() {
+            let operands = self.tensors.iter().enumerate().filter(|(t, a)| a.entries.is_some() && self.mentions(*t));
+            let data_says = operands.into_iter().any(|(_, a)| a.sizes.contains(&n));
+            if *said || !data_says {
+                writeln!(f, "dim S{n} = {extent}")?;
+            }
+        }
+        for (t, a) in self.tensors.iter().enumerate().filter(|(t, _)| self.mentions(*t)) {
+            let Some(format) = &a.format else { continue };
+            debug_assert!(t < self.tensors.len());
+            let sizes: Vec<String> = a.sizes.iter().map(|n| format!("S{n}")).collect();
+            let fill = Value::from_i128(a.ty, a.fill as i128);
+            let fill = if a.fill == 0 { String::new() } else { format!(" fill {fill}") };
+            writeln!(f, "tensor {}: {}[{}]{fill} {format}", a.name, a.ty, sizes.join(", "))?;
+        }
+        let mut locals = vec![];
+        for s in &self.statements {
+            if s.local {
+                locals.push(s);
+                continue;
+            }
+            self.write_statement(f, s)?;
+            if !locals.is_empty() {
+                writeln!(f, " where {{")?;
+                for l in locals.drain(..) {
+                    write!(f, "  ")?;
+                    self.write_statement(f, l)?;
+                    writeln!(f)?;
+                }
+                write!(f, "}}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The case of these bytes. Where they end, choices are the first ones.
+pub fn case(u: &mut Unstructured) -> Case {
+    let mut m =
+        Maker { u, case: Case { sizes: vec![], tensors: vec![], statements: vec![] }, ty: Type::I64, scope: vec![] };
+    for _ in 0..SIZES {
+        let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
+        m.case.sizes.push(size);
+    }
+    m.ty = m.one(&[Type::I64, Type::I64, Type::F64, Type::Bool]);
+    if m.below(3) == 2 {
+        m.ty = m.one(&Type::ALL);
+    }
+    for n in 0..1 + m.below(4) {
+        m.operand(n);
+    }
+    let (operands, mut hidden) = (m.case.tensors.len(), vec![]);
+    let statements = m.one(&[1, 1, 2, 3]);
+    for n in 0..statements {
+        m.statement(n, n + 1 == statements, operands, &mut hidden);
+    }
+    m.case
+}
+
+struct Maker<'u, 'b> {
+    u: &'u mut Unstructured<'b>,
+    case: Case,
+    ty: Type,
+    /// Index variables that may be used.
+    scope: Vec<usize>,
+}
+
+impl Maker<'_, '_> {
+    fn below(&mut self, n: usize) -> usize {
+        self.u.choose_index(n).unwrap_or(0)
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    fn format(&mut self, rank: usize) -> Format {
+        let mut order: Vec<usize> = (0..rank).collect();
+        for l in (1..rank).rev() {
+            let with = l - self.below(l + 1);
+            order.swap(l, with);
+        }
+        let levels = (0..rank).map(|_| self.one(&[LevelKind::Compressed, LevelKind::Dense])).collect();
+        Format { levels, order }
+    }
+
+    fn small(&mut self) -> i64 {
+        self.one(&[1, 2, 3, 0, -1, -2])
+    }
+
+    fn operand(&mut self, n: usize) {
+        let rank = self.one(&[2, 1, 2, 3, 1, 2, 4, 0]);
+        let sizes: Vec<usize> = (0..rank).map(|_| self.below(SIZES)).collect();
+        let ty = if self.below(10) == 9 { self.one(&Type::ALL) } else { self.ty };
+        let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
+        let format = self.format(rank);
+        let wide = (self.below(4) == 3, self.below(4) == 3);
+        let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
+        // One in so many cells is stored; 0: none; 99: the first alone.
+        let sparsity = if full { 1 } else { self.one(&[3, 3, 2, 1, 0, 99]) };
+        let extents: Vec<u64> = sizes.iter().map(|n| self.case.sizes[*n].0).collect();
+        let mut entries = vec![];
+        for cell in 0..extents.iter().product::<u64>() {
+            if sparsity == 1
+                || sparsity > 1 && (sparsity < 99 && self.below(sparsity) == 1 || sparsity == 99 && cell == 0)
+            {
+                let mut rest = cell;
+                let mut at: Vec<i64> = vec![0; rank];
+                for mode in (0..rank).rev() {
+                    at[mode] = (rest % extents[mode]) as i64;
+                    rest /= extents[mode];
+                }
+                entries.push((at, self.small()));
+            }
+        }
+        let name = format!("A{n}");
+        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
+    }
+
+    fn statement(&mut self, n: usize, last: bool, operands: usize, hidden: &mut Vec<usize>) {
+        let rank = self.one(&[2, 1, 0, 3, 2, 4]);
+        let mut vars: Vec<usize> = vec![];
+        for _ in 0..rank {
+            let v = self.below(VARS.len() - 3);
+            if !vars.contains(&v) {
+                vars.push(v);
+            }
+        }
+        self.scope = vars.clone();
+        // Others are summed by the short form.
+        for _ in 0..self.below(3) {
+            let v = self.below(VARS.len());
+            if !self.scope.contains(&v) {
+                self.scope.push(v);
+            }
+        }
+        if self.scope.is_empty() {
+            self.scope.push(0);
+        }
+        let visible: Vec<usize> = (0..self.case.tensors.len()).filter(|t| !hidden.contains(t)).collect();
+        let rhs = self.expr(3, &visible);
+        let sizes: Vec<usize> = vars.iter().map(|v| v % SIZES).collect();
+        // An earlier result may be added to.
+        let same = visible.iter().find(|t| **t >= operands && self.case.tensors[**t].sizes == sizes);
+        let again =
+            same.copied().filter(|t| !rhs.reads(*t) && !self.case.statements.iter().any(|s| s.local && s.tensor == *t));
+        if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
+            self.case.statements.push(Statement { tensor, vars, adds: true, local: false, rhs });
+        } else {
+            let declared = !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
+            let format = declared.then(|| self.format(vars.len()));
+            let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
+            let tensor = self.case.tensors.len();
+            let name = format!("R{n}");
+            let local = !last && !declared && self.below(2) == 0;
+            let ty = self.ty;
+            let result = Tensor { name, ty, sizes, fill, format, wide: (false, false), entries: None };
+            self.case.tensors.push(result);
+            let adds = declared && self.below(6) == 5;
+            self.case.statements.push(Statement { tensor, vars, adds, local, rhs });
+        }
+        // What was local ends with the first statement that is not.
+        if !self.case.statements.last().expect("just made").local {
+            hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
+        }
+    }
+
+    fn expr(&mut self, depth: usize, visible: &[usize]) -> Expr {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.below(5) < 4) else { return self.leaf(visible) };
+        let a = |m: &mut Self| Box::new(m.expr(depth, visible));
+        match self.below(12) {
+            0..=4 => Expr::Binary("*", a(self), a(self)),
+            5 | 6 => Expr::Binary("+", a(self), a(self)),
+            7 if self.ty != Type::Bool => Expr::Binary("-", a(self), a(self)),
+            8 if self.ty != Type::Bool => Expr::Neg(a(self)),
+            9 => {
+                let ops: &[&str] = if self.ty.is_integer() {
+                    &["min", "max", "/", "%", "&", "|", "^"]
+                } else if self.ty == Type::Bool {
+                    &["&", "|", "^", "&&", "||"]
+                } else {
+                    &["min", "max"]
+                };
+                Expr::Binary(self.one(ops), a(self), a(self))
+            }
+            _ => self.reduce(depth, visible),
+        }
+    }
+
+    fn reduce(&mut self, depth: usize, visible: &[usize]) -> Expr {
+        let Some(v) = (0..VARS.len()).rev().find(|v| !self.scope.contains(v)) else { return self.leaf(visible) };
+        self.scope.push(v);
+        let body = self.expr(depth, visible);
+        self.scope.pop();
+        if !body.uses(v) {
+            return body;
+        }
+        let ops: &[&str] = match self.ty {
+            Type::Bool => &["any", "all", "sum"],
+            t if t.is_float() => &["sum"],
+            _ => &["sum", "sum", "min", "max", "prod"],
+        };
+        Expr::Reduce(self.one(ops), v, Box::new(body))
+    }
+
+    fn leaf(&mut self, visible: &[usize]) -> Expr {
+        if self.below(10) == 9 {
+            let x = self.small();
+            let x = if self.ty.is_signed() || self.ty.is_float() { x } else { x.abs() };
+            return Expr::Literal(Value::from_i128(self.ty, x as i128));
+        }
+        if self.below(24) == 23 && self.ty != Type::Bool {
+            return Expr::Var(self.one(&self.scope.clone()), self.ty);
+        }
+        let t = self.one(visible);
+        let (ty, sizes) = (self.case.tensors[t].ty, self.case.tensors[t].sizes.clone());
+        let mut vars = vec![];
+        for n in sizes {
+            let fit: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == n).collect();
+            if fit.is_empty() {
+                return Expr::Literal(Value::one(self.ty));
+            }
+            vars.push(self.one(&fit));
+        }
+        Expr::Access(t, (ty != self.ty).then_some(self.ty), vars)
+    }
+}

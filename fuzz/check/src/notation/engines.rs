@@ -1,0 +1,147 @@
+//! A case on an engine, against its meaning.
+//!
+//! A finding is anything but the meaning's answer in a well-formed tensor: a wrong value, a malformed result, a rule of
+//! the machine broken, a refusal, a panic. Nothing is skipped, except a program whose extents nothing says.
+
+use super::case::Case;
+use fiberloom_codegen::{OptLevel, compile};
+use fiberloom_core::algebra::{Mode, Type, Value};
+use fiberloom_core::format::Tensor;
+use fiberloom_core::loops::{self, Kernel};
+use fiberloom_core::notation::{self, typed};
+use fiberloom_core::{Options, Widths, shape};
+use fiberloom_semantics::{agree, machine, meaning};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What answers, beside the meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The checker and the meaning alone.
+    Meaning,
+    /// Loops, interpreted.
+    Loops,
+    /// Machine code between fences, optimized or not.
+    Llvm(bool),
+}
+
+/// A case that went wrong.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// In a word or two; cases with other words are other findings.
+    pub kind: &'static str,
+    /// What was seen.
+    pub what: String,
+    /// The kernel, where there was one.
+    pub kernel: Option<Kernel>,
+}
+
+impl Finding {
+    fn new(kind: &'static str, what: impl ToString) -> Finding {
+        Finding { kind, what: what.to_string(), kernel: None }
+    }
+}
+
+/// Runs a case: the kernel's operations where interpreted loops ran, `None` where nothing says an extent.
+///
+/// # Errors
+/// The finding.
+pub fn run(case: &Case, engine: Engine) -> Result<Option<u64>, Finding> {
+    let mut kernel = None;
+    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, &mut kernel)));
+    let ran = ran.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
+        Err(Finding::new("panic", text.unwrap_or_default()))
+    });
+    ran.map_err(|f| Finding { kernel, ..f })
+}
+
+fn try_run(case: &Case, engine: Engine, made: &mut Option<Kernel>) -> Result<Option<u64>, Finding> {
+    let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
+    let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
+    let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
+    let (again, _) = fiberloom_front::parse(&syntax.to_string());
+    if again.as_ref() != Some(&syntax) {
+        return Err(Finding::new("round trip", &syntax));
+    }
+    let typed = match notation::check(&syntax) {
+        Ok(typed) => typed,
+        Err(wrong) if first(&wrong).contains("is unknown") => return Ok(None),
+        Err(wrong) => return Err(Finding::new("checker", first(&wrong))),
+    };
+    let operands = operands(case, &typed);
+    let extents = extents(&typed, &operands)?;
+    let meant = meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
+    let meant = meant.map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
+    if engine == Engine::Meaning {
+        return Ok(Some(0));
+    }
+    let options = Options { operands: widths(case, &typed), ..Options::default() };
+    let kernel = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?.kernel;
+    let kernel = &*made.insert(kernel);
+    let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let bound = loops::bind(kernel, &given, &|t| of(&typed, &extents, t)).map_err(|e| Finding::new("bind", e))?;
+    let (buffers, ops) = match engine {
+        Engine::Meaning | Engine::Loops => {
+            let text = kernel.to_string();
+            if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
+                return Err(Finding::new("loops read back", text));
+            }
+            let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+            let ran = ran.map_err(|e| Finding::new("fault", e))?;
+            (ran.buffers, ran.ops.total())
+        }
+        Engine::Llvm(optimized) => {
+            let opt_level = if optimized { OptLevel::Full } else { OptLevel::None };
+            let code = compile(kernel, &fiberloom_codegen::Options { opt_level, ..Default::default() });
+            let code = code.map_err(|e| Finding::new("codegen", e))?;
+            let ran = code.run_fenced(&bound.params, &bound.operands, &Default::default());
+            (ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?, 0)
+        }
+    };
+    for (name, tensor) in loops::collect(kernel, &bound.params, buffers) {
+        tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
+        let meaning = meant.get(&name).ok_or_else(|| Finding::new("result", &name))?;
+        agree(meaning, &tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
+    }
+    Ok(Some(ops))
+}
+
+fn of(typed: &typed::Program, extents: &shape::Extents, t: typed::TensorId) -> Vec<u64> {
+    typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect()
+}
+
+fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<shape::Extents, Finding> {
+    let named = typed.tensors.iter().enumerate();
+    let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
+    shape::solve(typed, &given.collect::<Vec<_>>()).map_err(|e| match e {
+        shape::Unsolved::Unknown(d) | shape::Unsolved::Contradiction(d) => Finding::new("extents", d.message),
+    })
+}
+
+/// The case's operands that the program reads.
+fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'static>> {
+    let width = |wide| if wide { Type::I64 } else { Type::I32 };
+    let inputs = typed.tensors.iter().filter(|t| t.role == typed::Role::Input);
+    let found = inputs.filter_map(|t| case.tensors.iter().find(|a| a.name == t.name));
+    let stored = |a: &super::case::Tensor| {
+        let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
+        let value = |x: i64| Value::from_i128(a.ty, x as i128);
+        let entries = a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x)));
+        let format = a.format.clone().expect("operands have formats");
+        let tensor = Tensor::from_entries(extents, format, value(a.fill), width(a.wide.0), width(a.wide.1), entries);
+        (a.name.clone(), tensor.expect("small and within the extents"))
+    };
+    found.map(stored).collect()
+}
+
+fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<Widths>> {
+    let width = |wide| if wide { Type::I64 } else { Type::I32 };
+    let all = typed.tensors.iter().enumerate().filter_map(|(t, tensor)| {
+        let a = case.tensors.iter().find(|a| a.name == tensor.name && a.entries.is_some())?;
+        let each = Widths { pos: width(a.wide.0), crd: width(a.wide.1) };
+        Some((typed::TensorId(t as u32), vec![each; a.sizes.len()]))
+    });
+    all.collect()
+}

@@ -1,0 +1,133 @@
+//! The smallest case that still goes wrong in the same way: what a test is made of.
+//!
+//! Greedy: of all cases that are one step smaller the first that keeps the kind of its finding is taken, until none
+//! does. A step drops a statement or an entry, puts a part in the place of an expression, lowers an extent, or makes
+//! a format, fill value, width or value plainer.
+
+use super::case::{Case, Expr};
+use super::engines::{Engine, Finding, run};
+use fiberloom_core::algebra::Value;
+use fiberloom_core::format::{Format, LevelKind};
+
+/// Runs that shrinking may take.
+const RUNS: usize = 3000;
+
+/// A smaller case with a finding of the same kind, and that finding.
+pub fn shrink(mut case: Case, mut finding: Finding, engine: Engine) -> (Case, Finding) {
+    let mut runs = 0;
+    'again: loop {
+        for smaller in steps(&case) {
+            runs += 1;
+            if runs > RUNS {
+                return (case, finding);
+            }
+            if let Err(found) = run(&smaller, engine)
+                && found.kind == finding.kind
+            {
+                (case, finding) = (smaller, found);
+                continue 'again;
+            }
+        }
+        return (case, finding);
+    }
+}
+
+fn steps(case: &Case) -> Vec<Case> {
+    let mut all = vec![];
+    let mut change = |f: &dyn Fn(&mut Case)| {
+        let mut smaller = case.clone();
+        f(&mut smaller);
+        all.push(smaller);
+    };
+    for n in 0..case.statements.len() {
+        let t = case.statements[n].tensor;
+        if case.statements.iter().enumerate().all(|(m, s)| m == n || !s.rhs.reads(t) && s.tensor != t)
+            && case.statements.len() > 1
+            && (n + 1 < case.statements.len() || !case.statements[n - 1].local)
+        {
+            change(&|c| drop(c.statements.remove(n)));
+        }
+        if case.statements[n].adds && !case.statements[..n].iter().any(|s| s.tensor == t) {
+            change(&|c| c.statements[n].adds = false);
+        }
+        if case.statements[n].local {
+            change(&|c| c.statements[n].local = false);
+        }
+        for rhs in smaller(&case.statements[n].rhs) {
+            change(&|c| c.statements[n].rhs = rhs.clone());
+        }
+    }
+    for n in 0..case.sizes.len() {
+        if case.sizes[n].0 > 0 {
+            change(&|c| lower(c, n));
+        }
+    }
+    tensors(case, &mut all);
+    all
+}
+
+/// One coordinate fewer along every mode of size `n`.
+fn lower(case: &mut Case, n: usize) {
+    case.sizes[n].0 -= 1;
+    let last = case.sizes[n].0 as i64;
+    for a in &mut case.tensors {
+        let inside = |at: &[i64]| at.iter().zip(&a.sizes).all(|(x, size)| *size != n || *x < last);
+        if let Some(entries) = &mut a.entries {
+            entries.retain(|(at, _)| inside(at));
+        }
+    }
+}
+
+fn tensors(case: &Case, all: &mut Vec<Case>) {
+    let mut change = |t: usize, f: &dyn Fn(&mut super::case::Tensor)| {
+        let mut smaller = case.clone();
+        f(&mut smaller.tensors[t]);
+        all.push(smaller);
+    };
+    for (t, a) in case.tensors.iter().enumerate().filter(|(t, _)| case.mentions(*t)) {
+        if a.fill != 0 {
+            change(t, &|a| a.fill = 0);
+        }
+        if a.wide != (false, false) {
+            change(t, &|a| a.wide = (false, false));
+        }
+        if let Some(format) = &a.format {
+            let plain = Format::of(format.levels.clone());
+            if plain != *format {
+                change(t, &|a| a.format = Some(plain.clone()));
+            }
+            for l in (0..format.levels.len()).filter(|l| format.levels[*l] != LevelKind::Dense) {
+                change(t, &|a| a.format.as_mut().expect("it has one").levels[l] = LevelKind::Dense);
+            }
+        }
+        for n in 0..a.entries.as_ref().map_or(0, Vec::len) {
+            change(t, &|a| drop(a.entries.as_mut().expect("it has some").remove(n)));
+            if a.entries.as_ref().expect("it has some")[n].1 != 1 {
+                change(t, &|a| a.entries.as_mut().expect("it has some")[n].1 = 1);
+            }
+        }
+    }
+}
+
+/// Expressions that are one step smaller.
+fn smaller(e: &Expr) -> Vec<Expr> {
+    let inside = |a: &Expr, make: &dyn Fn(Box<Expr>) -> Expr| -> Vec<Expr> {
+        smaller(a).into_iter().map(|a| make(Box::new(a))).collect()
+    };
+    match e {
+        Expr::Literal(v) if *v != Value::one(v.ty()) => vec![Expr::Literal(Value::one(v.ty()))],
+        Expr::Literal(_) | Expr::Access(_, None, _) => vec![],
+        Expr::Var(_, ty) => vec![Expr::Literal(Value::one(*ty))],
+        Expr::Access(_, Some(ty), _) => vec![Expr::Literal(Value::one(*ty))],
+        Expr::Neg(a) => [vec![(**a).clone()], inside(a, &Expr::Neg)].concat(),
+        Expr::Reduce(op, v, a) => {
+            let body = inside(a, &|a| Expr::Reduce(op, *v, a));
+            [vec![(**a).clone()], body].concat()
+        }
+        Expr::Binary(op, a, b) => {
+            let left = inside(a, &|a| Expr::Binary(op, a, b.clone()));
+            let right = inside(b, &|b| Expr::Binary(op, a.clone(), b));
+            [vec![(**a).clone(), (**b).clone()], left, right].concat()
+        }
+    }
+}
