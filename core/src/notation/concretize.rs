@@ -44,7 +44,7 @@ pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Re
     };
     for (n, statement) in program.statements.iter().enumerate() {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
-        c.statement(statement, last)?;
+        c.statement(statement, last);
     }
     debug_assert_eq!(c.out.check(), Ok(()));
     Ok(c.out)
@@ -61,7 +61,7 @@ struct Concretize<'a> {
 }
 
 impl Concretize<'_> {
-    fn statement(&mut self, s: &typed::Statement, last: bool) -> Result<(), Vec<Diagnostic>> {
+    fn statement(&mut self, s: &typed::Statement, last: bool) {
         let target: Vec<Index> = s.indices.iter().map(|i| self.var(i.bare().expect("refused otherwise"))).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
@@ -78,40 +78,25 @@ impl Concretize<'_> {
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }
         let rhs = self.simplify.simplify(&rhs);
-        let place = self.version(s, &target, &rhs, last)?;
+        let place = self.version(s, &target, &rhs, last);
         self.define(place, target, rhs, None);
         self.current[s.tensor.index()] = Some(place);
-        Ok(())
     }
 
     /// A new version of a statement's tensor; the last one is the result.
-    fn version(
-        &mut self,
-        s: &typed::Statement,
-        target: &[Index],
-        rhs: &Expr,
-        last: bool,
-    ) -> Result<Place, Vec<Diagnostic>> {
+    fn version(&mut self, s: &typed::Statement, target: &[Index], rhs: &Expr, last: bool) -> Place {
         let tensor = &self.typed.tensors[s.tensor.index()];
         let role = match tensor.role {
             typed::Role::Result if last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
         let format = tensor.format.clone().unwrap_or_else(|| self.undeclared(target.len(), rhs));
-        let everywhere = format.levels.iter().all(|k| *k == LevelKind::Dense);
-        let fill = match tensor.fill.or_else(|| self.background(rhs)) {
-            Some(fill) => fill,
-            // A dense result stores every element: what it has elsewhere does not matter.
-            None if everywhere => Value::zero(tensor.ty),
-            None => {
-                let message = format!("the fill value of `{}` depends on extents or indices", tensor.name);
-                let help = format!("declare it: tensor {}: {}[…] fill … {format}", tensor.name, tensor.ty);
-                return Err(vec![Diagnostic::new(s.span, message).help(help)]);
-            }
-        };
+        // Where the value of what is not stored is not one value, or only known with extents, every value that differs
+        // from zero is stored.
+        let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };
-        Ok(self.place(Tensor { name, ty: tensor.ty, extents, format, fill, role }))
+        self.place(Tensor { name, ty: tensor.ty, extents, format, fill, role })
     }
 
     /// The format of an undeclared result: dense if it has no sparse operand, else compressed.

@@ -3,8 +3,10 @@
 pub mod loops;
 pub mod notation;
 
+pub use fiberloom_codegen::OptLevel;
+
 /// Bytes from a fixed seed.
-fn bytes(mut seed: u64, len: usize) -> Vec<u8> {
+pub fn bytes(mut seed: u64, len: usize) -> Vec<u8> {
     let mut next = || {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (seed >> 56) as u8

@@ -76,6 +76,38 @@ pub fn agree(bytes: &[u8], levels: &[OptLevel]) -> Ended {
     Ended::Agreed(agreed)
 }
 
+/// The case of these bytes on an engine.
+///
+/// # Panics
+/// If it does not give the meaning's answer: with the case, shrunk.
+pub fn attack(bytes: &[u8], engine: engines::Engine) {
+    let case = case::case(&mut Unstructured::new(bytes));
+    if let Err(finding) = engines::run(&case, engine) {
+        let (case, finding) = shrink::shrink(case, finding, engine);
+        let kernel = finding.kernel.map_or(String::new(), |k| k.to_string());
+        panic!("{}: {}\n{case}\n{kernel}", finding.kind, finding.what)
+    }
+}
+
+/// Reads a text, checks it if it reads, and reads its print.
+///
+/// # Panics
+/// If the print reads as another program: that is the finding, as is any panic of parser, printer or checker.
+pub fn reads_back(text: &str) {
+    let (program, wrong) = fiberloom_front::parse(text);
+    let Some(program) = program.filter(|_| wrong.is_empty()) else {
+        fiberloom_front::render("fuzzed", text, &wrong, false);
+        return;
+    };
+    let printed = program.to_string();
+    let (again, wrong) = fiberloom_front::parse(&printed);
+    assert!(wrong.is_empty(), "its print does not read: {wrong:?}\n{printed}");
+    assert_eq!(again.as_ref(), Some(&program), "its print reads as another program\n{printed}");
+    if let Err(wrong) = notation::check(&program) {
+        fiberloom_front::render("fuzzed", text, &wrong, false);
+    }
+}
+
 /// One program on one set of operands.
 struct Run<'a> {
     text: &'a str,

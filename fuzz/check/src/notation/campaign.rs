@@ -164,3 +164,59 @@ impl Display for Report {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiberloom_core::algebra::Type;
+
+    fn run(programs: u64, engine: Engine) -> Report {
+        let report = campaign(&Campaign { programs, engine, seed: 42, threads: 2 });
+        assert!(report.findings.is_empty(), "{report}");
+        report
+    }
+
+    /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
+    #[test]
+    fn loops_answer_as_the_meaning_and_everything_is_reached() {
+        let report = run(4000, Engine::Loops);
+        let types = Type::ALL.iter().map(|t| format!("type {t}"));
+        let formats = (1..=3).flat_map(|rank| (0..1 << rank).map(move |n| (rank, n)));
+        let formats = formats.flat_map(|(rank, n): (u32, u32)| {
+            let levels: String = (0..rank).map(|l| if n >> l & 1 == 1 { 'c' } else { 'd' }).collect();
+            [format!("operand {{{levels}}}"), format!("result {{{levels}}}")]
+        });
+        let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "&&", "||", "min", "max"];
+        let operators = operators.iter().map(|o| format!("operator {o}"));
+        let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
+        let others = [
+            "+=",
+            "where",
+            "neg",
+            "literal",
+            "index value",
+            "convert",
+            "repeated index",
+            "operand fill",
+            "result fill",
+            "operand order",
+            "result order",
+            "result undeclared",
+            "64-bit positions",
+            "64-bit coordinates",
+            "earlier result rank 0",
+            "earlier result rank 2",
+        ];
+        let others = others.iter().map(|s| s.to_string());
+        for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
+            let count = report.exercised.get(&construct).copied().unwrap_or(0);
+            assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+    }
+
+    #[test]
+    fn machine_code_answers_as_the_meaning() {
+        run(150, Engine::Llvm(false));
+        run(20, Engine::Llvm(true));
+    }
+}

@@ -303,7 +303,10 @@ impl Maker<'_, '_> {
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
             self.case.statements.push(Statement { tensor, vars, adds: true, local: false, rhs });
         } else {
-            let declared = !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
+            // The type of literals alone is not the case's, unless a declaration says so.
+            let mut typed = false;
+            rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
+            let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
             let format = declared.then(|| self.format(vars.len()));
             let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
             let tensor = self.case.tensors.len();
