@@ -54,7 +54,9 @@ mod program;
 
 pub use error::Error;
 pub use fiberloom_core::algebra::{Mode, Type, Value};
-pub use fiberloom_core::format::{Array, Assembly, Duplicates, Entries, Format, Level, LevelKind, Malformed, Tensor};
+pub use fiberloom_core::format::{
+    Array, Assembly, Duplicates, Entries, Format, Level, LevelKind, Malformed, Tensor, added,
+};
 pub use fiberloom_core::notation::syntax;
 pub use fiberloom_core::notation::typed::Role;
 pub use kernel::{Call, Engine, Kernel, Options, Outcome};

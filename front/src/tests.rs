@@ -164,3 +164,57 @@ fn long_programs_are_not_deep() {
     let body = "if x < 1 { x = x + 1; } ".repeat(600);
     read(&format!("fn f(x: i64) -> i64 {{ {body} x }}\n{}", "y[i] = a[i] + b[i] * c[i]\n".repeat(600)));
 }
+
+/// Every example of the language page is one, and prints and reads back.
+#[test]
+fn the_language_page() {
+    let page = include_str!("../../docs/language.md");
+    let blocks: Vec<&str> = page.split("```loom\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 6, "{} blocks", blocks.len());
+    for block in blocks {
+        let program = read(block);
+        assert_eq!(read(&program.to_string()), program, "{block}");
+    }
+}
+
+/// The reserved words that the page lists are those that cannot be names.
+#[test]
+fn reserved_words() {
+    let words = "dim tensor fn fill order start where schedule let while if then else true false nan inf collapse split \
+                 concat slice bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64";
+    for word in words.split_whitespace() {
+        let said = messages(&format!("dim {word} = 1"));
+        assert_eq!(said, [format!("p.loom:1:5: error: found `{word}` where a name was expected")]);
+    }
+    read("dim all = 1\ndim none = 2\ndim csr = 3\ndim sum = 4\ndim commutative = 5\ndim reorder = 6");
+}
+
+/// What is read with any parentheses is printed with those that it needs.
+#[test]
+fn parentheses_are_minimal() {
+    for (text, printed) in [
+        ("y[] = ((a + b)) + (c)", "y[] = a + b + c\n"),
+        ("y[] = a - (b - c)", "y[] = a - (b - c)\n"),
+        ("y[] = (a * b) + (c << 1)", "y[] = a * b + (c << 1)\n"),
+        ("y[] = (if a then b else c) * 2", "y[] = (if a then b else c) * 2\n"),
+        ("y[] = if (a) then (b) else (c * 2)", "y[] = if a then b else c * 2\n"),
+        ("y[] = (a < b) == (c < d)", "y[] = (a < b) == (c < d)\n"),
+        ("y[] = -(-(a)) - -1 - (-(1))", "y[] = --a - -1 - -(1)\n"),
+        ("y[] = -(a + b) * !(c)", "y[] = -(a + b) * !c\n"),
+        ("y[] = -0.0 + -inf + 1e16 + 2", "y[] = -0.0 + -inf + 1e16 + 2\n"),
+    ] {
+        assert_eq!(read(text).to_string(), printed);
+    }
+}
+
+/// Whole programs of every kind, among them some that only the checker refuses.
+#[test]
+fn whole_programs() {
+    let all = include_str!("../testdata/programs.loom");
+    let programs: Vec<&str> = all.split("# --- ").skip(1).filter_map(|p| p.split_once('\n')).map(|(_, p)| p).collect();
+    assert!(programs.len() > 40, "{} programs", programs.len());
+    for text in programs {
+        let program = read(text);
+        assert_eq!(read(&program.to_string()), program, "{text}");
+    }
+}

@@ -61,36 +61,6 @@ fn types() {
 }
 
 #[test]
-fn extents() {
-    refused(
-        "tensor A: f64[4, 5] csr\ntensor B: f64[5, 4] csr\ntensor C: f64[4, 5] csr\nC[i,j] = A[i,j] + B[i,j]",
-        &[
-            "4:21: error: index variable `i` has extent 4, but that mode of `B` has extent 5",
-            "4:23: error: index variable `j` has extent 5, but that mode of `B` has extent 4",
-        ],
-    );
-    refused(
-        "tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = a[i+1]",
-        &["3:10: error: this index is 1 to 10, and mode 0 of `a` has extent 10: it can leave the array"],
-    );
-    accepted("tensor a: f64[10] sparse\ntensor y: f64[9] dense\ny[i] = a[i+1]");
-    accepted("tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = coalesce(a[~(i+1)], 0)");
-    refused(
-        "tensor a: f64[10] sparse\ntensor y: f64[10] dense\ny[i] = a[~(i+1)]",
-        &["3:10: error: an index under `~` may leave the array, and what is missing there has no value"],
-    );
-    refused(
-        "tensor a: f64[10]\ntensor c: f64[3]\nc[k] = slice(a[i], i -> k, 2:12:4)",
-        &["3:8: error: the slice ends at 12, but `i` has extent 10"],
-    );
-    refused(
-        "tensor a: f64[10]\ntensor S: f64[3, J]\nS[i,j] = split(a[k], k -> (i,j))",
-        &["3:10: error: `k` has extent 10, which 3 does not divide"],
-    );
-    refused("tensor a: f64[I]\nc[k] = slice(a[i], i -> k, 2:12:0)", &["2:8: error: a slice with step 0"]);
-}
-
-#[test]
 fn statements() {
     refused(
         "tensor A: f64[I]\nR[i,i] = A[i]",

@@ -14,7 +14,7 @@
 use super::entries::Entries;
 use super::sort::Sorted;
 use super::{Array, Format, Level, LevelKind, Malformed, Tensor};
-use crate::algebra::{Type, Value};
+use crate::algebra::{Op, Type, Value, apply};
 
 /// What to do with an entry whose coordinates an earlier one has.
 #[derive(Clone, Copy)]
@@ -23,6 +23,14 @@ pub enum Duplicates<'f> {
     Reject,
     /// Fold it into the earlier one: f(earlier, later), in the order of the entries.
     Combine(&'f dyn Fn(Value, Value) -> Value),
+}
+
+/// The sum of two values of one type, as the language's `+`: for [`Duplicates::Combine`].
+///
+/// # Panics
+/// If the types differ.
+pub fn added(earlier: Value, later: Value) -> Value {
+    apply(Op::Add, &[earlier, later]).expect("`+` takes two values of any one type")
 }
 
 /// How entries become a tensor.

@@ -25,7 +25,7 @@ mod tensor;
 mod tests;
 
 pub use array::Array;
-pub use assemble::{Assembly, Duplicates, Error};
+pub use assemble::{Assembly, Duplicates, Error, added};
 pub use entries::Entries;
 pub use level::{Format, LevelKind, NAMES};
 pub use tensor::{Level, Malformed, Tensor};

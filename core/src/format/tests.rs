@@ -204,8 +204,7 @@ fn entries_are_refused_at_the_first_offence() {
     assert_eq!((e, &*what), (3, "coordinates (2, 1) stand twice: in entry 1 too"));
     assert_eq!(place(assemble(&[[0, 0], [0, 3]], &Assembly::default()).unwrap_err()).0, 1);
     assert_eq!(place(assemble(&[[0, 0], [-1, 0]], &Assembly::default()).unwrap_err()).0, 1);
-    let sum = |a: Value, b: Value| f(a.as_f64() + b.as_f64());
-    let how = Assembly { duplicates: Duplicates::Combine(&sum), ..Assembly::default() };
+    let how = Assembly { duplicates: Duplicates::Combine(&added), ..Assembly::default() };
     let t = assemble(&[[0, 0], [2, 1], [1, 1], [2, 1], [0, 0]], &how).unwrap();
     assert_eq!(t.values, vec![2.0, 1.0, 2.0].into());
 }

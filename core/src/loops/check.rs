@@ -21,8 +21,8 @@ pub use flow::{accumulates, private};
 
 /// How many blocks may stand in each other.
 pub const NESTING: usize = 256;
-/// How many expressions may stand in each other.
-pub const DEPTH: usize = 512;
+/// How many expressions may stand in each other: more than in a program, so that lowering may add to what one says.
+pub const DEPTH: usize = 640;
 
 /// Words that are literals in the text of kernels, so that nothing else can have them as names.
 pub const LITERALS: [&str; 6] = ["true", "false", "inf", "inff32", "nan", "nanf32"];

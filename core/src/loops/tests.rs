@@ -225,7 +225,7 @@ fn depth_has_a_limit() {
     }
     let mut kernel = read("kernel k()\n x = true").unwrap();
     kernel.body = vec![Stmt::Set(Var(0), e)];
-    assert!(check(&kernel).unwrap_err().contains("nested more than 512 deep"));
+    assert!(check(&kernel).unwrap_err().contains("nested more than 640 deep"));
     // Numbers of nothing.
     let nothing = vec![Stmt::Set(Var(9), Expr::Const(Value::i64(1)))];
     let (lo, hi) = (Expr::Const(Value::i64(0)), Expr::Const(Value::i64(1)));

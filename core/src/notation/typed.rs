@@ -21,7 +21,7 @@
 
 use super::Span;
 use super::syntax;
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{self, Op, Type, Value};
 use crate::format::Format;
 
 macro_rules! id {
@@ -60,6 +60,38 @@ pub struct Program {
     pub statements: Vec<Statement>,
 }
 
+impl Program {
+    /// What folding values of type `ty` with `fun` over an empty extent gives; `None` if it has no identity.
+    pub fn identity(&self, fun: Fun, ty: Type) -> Option<Value> {
+        match fun {
+            Fun::Op(op) => algebra::identity(op, ty),
+            Fun::User(id) => self.functions[id.index()].properties.iter().find_map(|(p, _)| match p {
+                Property::Identity(value, _) if value.ty() == ty => Some(*value),
+                _ => None,
+            }),
+        }
+    }
+
+    /// The tensors that the caller brings: those read before any statement defines them.
+    pub fn inputs(&self) -> Vec<TensorId> {
+        let mut read = vec![false; self.tensors.len()];
+        for statement in &self.statements {
+            statement.accesses(&mut |tensor, _, written| read[tensor.index()] |= !written);
+        }
+        self.ids().filter(|id| read[id.index()] && self.tensors[id.index()].role == Role::Input).collect()
+    }
+
+    /// The tensors that the program gives back: those that statements define, locals apart. One may be an input too.
+    pub fn results(&self) -> Vec<TensorId> {
+        let defined = |id: &TensorId| self.statements.iter().any(|s| s.tensor == *id);
+        self.ids().filter(|id| self.tensors[id.index()].role != Role::Local).filter(defined).collect()
+    }
+
+    fn ids(&self) -> impl Iterator<Item = TensorId> {
+        (0..self.tensors.len() as u32).map(TensorId)
+    }
+}
+
 /// An extent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size {
@@ -83,7 +115,8 @@ pub struct Var {
 /// What a tensor is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Read before any statement defines it: the caller brings it.
+    /// Read before any statement defines it (or never used): the caller brings it. A later statement may define it
+    /// anew; then it is given back too.
     Input,
     /// Defined by a statement (and brought by the caller too, if its first statement accumulates into it and it was
     /// given; else it starts as its fill).
@@ -142,6 +175,29 @@ pub struct Statement {
     pub span: Span,
 }
 
+impl Statement {
+    /// Gives `each` every access: its tensor, its indices, and whether it is the left side. Gathers count as reads.
+    pub fn accesses<'a>(&'a self, each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
+        each(self.tensor, &self.indices, true);
+        gathers(&self.indices, each);
+        self.rhs.walk(&mut |e| {
+            if let Kind::Access(tensor, indices) = &e.kind {
+                each(*tensor, indices, false);
+                gathers(indices, each);
+            }
+        });
+    }
+}
+
+fn gathers<'a>(indices: &'a [Index], each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
+    for index in indices {
+        if let Map::Gather(tensor, inner) = &index.map {
+            each(*tensor, inner, false);
+            gathers(inner, each);
+        }
+    }
+}
+
 /// One index of an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
@@ -192,6 +248,34 @@ pub struct Expr {
     pub ty: Type,
     /// Where.
     pub span: Span,
+}
+
+impl Expr {
+    /// The expressions directly inside, from left to right.
+    pub fn children(&self) -> impl Iterator<Item = &Expr> {
+        let (many, one, start): (&[Expr], _, _) = match &self.kind {
+            Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) | Kind::Access(..) => (&[], None, None),
+            Kind::Call(_, parts) | Kind::Concat { parts, .. } => (parts, None, None),
+            Kind::Reduce { body, start, .. } => (&[], Some(&**body), start.as_deref()),
+            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => {
+                (&[], Some(&**body), None)
+            }
+        };
+        many.iter().chain(one).chain(start)
+    }
+
+    /// Gives `each` this expression and all inside it, outer ones first.
+    pub fn walk<'a>(&'a self, each: &mut impl FnMut(&'a Expr)) {
+        each(self);
+        let mut open: Vec<&Expr> = self.children().collect();
+        open.reverse();
+        while let Some(e) = open.pop() {
+            each(e);
+            let from = open.len();
+            open.extend(e.children());
+            open[from..].reverse();
+        }
+    }
 }
 
 /// Kinds of typed expressions.
@@ -292,6 +376,28 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// `if e { … } else { … }`
     If(Expr, Vec<Stmt>, Vec<Stmt>),
+}
+
+impl Stmt {
+    /// All expressions of a list of statements, nested blocks included.
+    pub fn expressions(stmts: &[Stmt]) -> Vec<&Expr> {
+        let mut found = Vec::new();
+        let mut open: Vec<&Stmt> = stmts.iter().collect();
+        while let Some(stmt) = open.pop() {
+            match stmt {
+                Stmt::Set(_, e) => found.push(e),
+                Stmt::While(e, body) => {
+                    found.push(e);
+                    open.extend(body);
+                }
+                Stmt::If(e, yes, no) => {
+                    found.push(e);
+                    open.extend(yes.iter().chain(no));
+                }
+            }
+        }
+        found
+    }
 }
 
 /// A declared property, typed.

@@ -1,132 +1,266 @@
 //! Classes of equal extents.
 
-use crate::notation::typed::{Expr, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+use super::bounds;
+use super::equation::{Equation, equations};
+use crate::format::LevelKind;
+use crate::notation::typed::{Index, Program, Role, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// Sizes and index variables that have one extent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ClassId(pub u32);
 
-/// Which sizes and variables are equal because a bare variable stands at a mode.
+/// An extent, and what says so.
+#[derive(Clone, Debug)]
+struct Known {
+    extent: u64,
+    span: Span,
+    by: String,
+}
+
+/// Which extents are equal, by bare indices and equal names, and which are known.
+///
+/// A union-find forest over nodes: the program's sizes, then its index variables. A root is the least of its class.
 #[derive(Clone, Debug)]
 pub struct Classes {
-    /// Sizes first, then variables; each leads towards its class's representative.
-    parent: Vec<u32>,
+    parent: Vec<usize>,
+    /// Where the index variables begin.
     sizes: usize,
+    /// What a node is called: a size's name if it has one, a variable's.
     names: Vec<Option<String>>,
-    values: Vec<Option<(u64, Span)>>,
+    spans: Vec<Span>,
+    /// Of roots: what is known of the class.
+    known: Vec<Option<Known>>,
+    equations: Vec<Equation>,
 }
 
 impl Classes {
-    /// The classes of a program.
+    /// The classes of a program, with every extent that it says or that follows.
     ///
     /// # Errors
-    /// Two sizes of one class with different values.
+    /// Contradictions, indices that can leave their tensors, extents that nothing will ever say: all that the program
+    /// decides without data.
     pub fn of(program: &Program) -> Result<Classes, Vec<Diagnostic>> {
+        let mut errors = Vec::new();
+        let mut classes = Classes::new(program, &mut errors);
+        classes.propagate(&mut errors);
+        if errors.is_empty() {
+            errors.extend(bounds::check(program, &classes));
+            errors.extend(classes.undetermined(program));
+        }
+        if errors.is_empty() { Ok(classes) } else { Err(errors) }
+    }
+
+    fn new(program: &Program, errors: &mut Vec<Diagnostic>) -> Classes {
         let sizes = program.sizes.len();
         let mut names: Vec<Option<String>> = program.sizes.iter().map(|s| s.name.clone()).collect();
         names.extend(program.vars.iter().map(|v| Some(v.name.clone())));
-        let mut values: Vec<Option<(u64, Span)>> = program.sizes.iter().map(|s| s.value.map(|v| (v, s.span))).collect();
-        values.resize(names.len(), None);
-        let parent = (0..names.len() as u32).collect();
-        let mut c = Classes { parent, sizes, names, values };
-        let mut errors = Vec::new();
-        for s in &program.statements {
-            c.access(program, s.tensor, &s.indices, &mut errors);
-            c.expr(program, &s.rhs, &mut errors);
+        let mut spans: Vec<Span> = program.sizes.iter().map(|s| s.span).collect();
+        spans.extend(program.vars.iter().map(|v| v.span));
+        let count = names.len();
+        let mut classes = Classes {
+            parent: (0..count).collect(),
+            sizes,
+            names,
+            spans,
+            known: vec![None; count],
+            equations: Vec::new(),
+        };
+        for tensor in &program.tensors {
+            for (mode, size) in tensor.sizes.iter().enumerate() {
+                let size = &program.sizes[size.index()];
+                let by = match &size.name {
+                    Some(name) => format!("size `{name}`"),
+                    None => format!("mode {mode} of `{}`", tensor.name),
+                };
+                let node = tensor.sizes[mode].index();
+                classes.known[node] = size.value.map(|extent| Known { extent, span: size.span, by });
+            }
         }
-        if errors.is_empty() { Ok(c) } else { Err(errors) }
+        classes.triangles(program, errors);
+        for statement in &program.statements {
+            statement.accesses(&mut |tensor, indices, _| classes.access(program, tensor, indices, errors));
+        }
+        classes.equations = equations(program, sizes);
+        classes
     }
 
-    fn find(&self, mut x: usize) -> usize {
-        while self.parent[x] as usize != x {
-            x = self.parent[x] as usize;
+    /// Triangular and symmetric levels make two extents equal.
+    fn triangles(&mut self, program: &Program, errors: &mut Vec<Diagnostic>) {
+        use LevelKind::{Lower, Symmetric, Upper};
+        for tensor in &program.tensors {
+            let Some(format) = &tensor.format else { continue };
+            for (l, kind) in format.levels.iter().enumerate().skip(1) {
+                if matches!(kind, Lower | Upper | Symmetric) {
+                    let sizes = [l - 1, l].map(|l| tensor.sizes[format.order[l]].index());
+                    let what = format!("level `{}` of `{}`", kind.name(), tensor.name);
+                    self.unite(sizes[0], sizes[1], &what, tensor.span, errors);
+                }
+            }
         }
-        x
     }
 
-    fn join(&mut self, size: SizeId, var: VarId, what: &str, span: Span, errors: &mut Vec<Diagnostic>) {
-        let (a, b) = (self.find(size.index()), self.find(self.sizes + var.index()));
+    fn access(&mut self, program: &Program, tensor: TensorId, indices: &[Index], errors: &mut Vec<Diagnostic>) {
+        for (index, size) in indices.iter().zip(&program.tensors[tensor.index()].sizes) {
+            if let Some(var) = index.bare() {
+                let what = format!("index variable `{}`", program.vars[var.index()].name);
+                self.unite(self.sizes + var.index(), size.index(), &what, index.span, errors);
+            }
+        }
+    }
+
+    pub(super) fn find(&self, mut node: usize) -> usize {
+        while self.parent[node] != node {
+            node = self.parent[node];
+        }
+        node
+    }
+
+    /// Makes two extents equal; a contradiction is said of `what`.
+    fn unite(&mut self, a: usize, b: usize, what: &str, span: Span, errors: &mut Vec<Diagnostic>) {
+        let (a, b) = (self.find(a), self.find(b));
         if a == b {
             return;
         }
-        let (keep, drop) = (a.min(b), a.max(b));
-        if let (Some((x, _)), Some((y, first))) = (self.values[a], self.values[b])
-            && x != y
-        {
-            let name = self.names[self.sizes + var.index()].clone().unwrap_or_default();
-            let message = format!("index variable `{name}` has extent {y}, but that mode of `{what}` has extent {x}");
-            errors.push(Diagnostic::new(span, message).label(first, format!("extent {y}")));
-            return;
+        let (root, child) = (a.min(b), a.max(b));
+        match (self.known[a].clone(), self.known[b].clone()) {
+            (Some(one), Some(other)) if one.extent != other.extent => {
+                errors.push(contradiction(what, span, &one, &other));
+                return;
+            }
+            (one, other) => self.known[root] = one.or(other),
         }
-        self.values[keep] = self.values[keep].or(self.values[drop]);
-        if self.names[keep].is_none() {
-            self.names[keep] = self.names[drop].clone();
-        }
-        self.parent[drop] = keep as u32;
+        self.parent[child] = root;
     }
 
-    fn access(&mut self, program: &Program, t: TensorId, indices: &[Index], errors: &mut Vec<Diagnostic>) {
-        let tensor = &program.tensors[t.index()];
-        for (index, size) in indices.iter().zip(&tensor.sizes) {
-            match index.bare() {
-                Some(v) => self.join(*size, v, &tensor.name, index.span, errors),
-                None => self.map(program, &index.map, errors),
+    /// Learns an extent.
+    pub(super) fn learn(
+        &mut self,
+        node: usize,
+        extent: u64,
+        by: &str,
+        span: Span,
+        errors: &mut Vec<Diagnostic>,
+    ) -> bool {
+        let new = Known { extent, span, by: by.to_string() };
+        let root = self.find(node);
+        match &self.known[root] {
+            None => {
+                self.known[root] = Some(new);
+                true
+            }
+            Some(old) => {
+                if old.extent != extent {
+                    errors.push(contradiction(&self.called(node), span, old, &new));
+                }
+                false
             }
         }
     }
 
-    fn map(&mut self, program: &Program, map: &Map, errors: &mut Vec<Diagnostic>) {
-        match map {
-            Map::Var(_) | Map::Const(_) => {}
-            Map::Add(a, b) => [a, b].into_iter().for_each(|m| self.map(program, m, errors)),
-            Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => self.map(program, a, errors),
-            Map::Gather(t, indices) => self.access(program, *t, indices, errors),
-        }
-    }
-
-    fn expr(&mut self, program: &Program, e: &Expr, errors: &mut Vec<Diagnostic>) {
-        match &e.kind {
-            Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
-            Kind::Access(t, indices) => self.access(program, *t, indices, errors),
-            Kind::Call(_, args) => args.iter().for_each(|a| self.expr(program, a, errors)),
-            Kind::Reduce { body, start, .. } => {
-                self.expr(program, body, errors);
-                start.iter().for_each(|s| self.expr(program, s, errors));
+    /// Solves the equations of shape operators as far as they can be; each wrong one is said once.
+    pub(super) fn propagate(&mut self, errors: &mut Vec<Diagnostic>) {
+        let mut wrong = vec![false; self.equations.len()];
+        loop {
+            let mut changed = false;
+            for (place, wrong) in wrong.iter_mut().enumerate().filter(|(_, wrong)| !**wrong) {
+                let before = errors.len();
+                let equation = self.equations[place].clone();
+                changed |= equation.propagate(self, errors);
+                *wrong = errors.len() > before;
             }
-            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => {
-                self.expr(program, body, errors);
+            if !changed {
+                return;
             }
-            Kind::Concat { parts, .. } => parts.iter().for_each(|p| self.expr(program, p, errors)),
         }
     }
 
-    /// Number of nodes: every class is below it.
-    pub(super) fn len(&self) -> usize {
-        self.parent.len()
-    }
-
-    /// The class of a size.
-    pub fn class_of_size(&self, s: SizeId) -> ClassId {
-        ClassId(self.find(s.index()) as u32)
-    }
-
-    /// The class of an index variable, alone if no bare access binds it.
-    pub fn class_of_var(&self, v: VarId) -> ClassId {
-        ClassId(self.find(self.sizes + v.index()) as u32)
-    }
-
-    /// The extent of a class, if the program says it.
-    pub fn value(&self, c: ClassId) -> Option<u64> {
-        self.values[c.0 as usize].map(|(v, _)| v)
-    }
-
-    /// A name for people.
-    pub fn name(&self, c: ClassId) -> String {
-        match (&self.names[c.0 as usize], self.value(c)) {
-            (Some(name), _) => name.clone(),
-            (None, Some(value)) => value.to_string(),
-            (None, None) => format!("e{}", c.0),
+    /// An error each for the extents that neither the program nor its inputs will say.
+    fn undetermined(&self, program: &Program) -> Vec<Diagnostic> {
+        let mut known: Vec<bool> = self.known.iter().map(Option::is_some).collect();
+        let inputs = program.inputs();
+        for (place, tensor) in program.tensors.iter().enumerate() {
+            let id = TensorId(place as u32);
+            // What accumulates first may be brought by the caller.
+            let first = program.statements.iter().find(|s| s.tensor == id);
+            let given = tensor.role == Role::Result && first.is_some_and(|s| s.fold.is_some());
+            if given || inputs.contains(&id) {
+                tensor.sizes.iter().for_each(|s| known[self.find(s.index())] = true);
+            }
         }
+        while self.equations.iter().filter(|e| e.determines(self, &mut known)).count() > 0 {}
+        let mut errors = Vec::new();
+        for (place, var) in program.vars.iter().enumerate() {
+            let root = self.find(self.sizes + place);
+            if !std::mem::replace(&mut known[root], true) {
+                let message = format!("the extent of index variable `{}` is unknown", var.name);
+                let help =
+                    "use it as a bare index of a tensor whose size is known, or give that size a value: `dim N = …`";
+                errors.push(Diagnostic::new(var.span, message).help(help));
+            }
+        }
+        for statement in &program.statements {
+            let tensor = &program.tensors[statement.tensor.index()];
+            for (mode, size) in tensor.sizes.iter().enumerate() {
+                if !std::mem::replace(&mut known[self.find(size.index())], true) {
+                    let message = format!("the extent of mode {mode} of `{}` is unknown", tensor.name);
+                    let help = format!("declare it: `tensor {}: {}[…]` with its sizes", tensor.name, tensor.ty);
+                    errors.push(Diagnostic::new(tensor.span, message).help(help));
+                }
+            }
+        }
+        errors
     }
+
+    /// Of a size.
+    pub fn class_of_size(&self, size: SizeId) -> ClassId {
+        ClassId(self.find(size.index()) as u32)
+    }
+
+    /// Of an index variable; alone if nothing makes its extent equal to another.
+    pub fn class_of_var(&self, var: VarId) -> ClassId {
+        ClassId(self.find(self.sizes + var.index()) as u32)
+    }
+
+    /// The extent, if the program says it.
+    pub fn value(&self, class: ClassId) -> Option<u64> {
+        self.extent(class.0 as usize)
+    }
+
+    /// For people, and for the names of parameters: a size's name, else an index variable's, else the value.
+    pub fn name(&self, class: ClassId) -> String {
+        let root = self.find(class.0 as usize);
+        let named = (0..self.parent.len()).find(|n| self.names[*n].is_some() && self.find(*n) == root);
+        let value = || self.value(class).map_or(format!("e{root}"), |v| v.to_string());
+        named.and_then(|n| self.names[n].clone()).unwrap_or_else(value)
+    }
+
+    /// The extent of a node's class.
+    pub(super) fn extent(&self, node: usize) -> Option<u64> {
+        self.known[self.find(node)].as_ref().map(|k| k.extent)
+    }
+
+    /// The extent of an index variable.
+    pub(super) fn extent_of_var(&self, var: VarId) -> Option<u64> {
+        self.extent(self.sizes + var.index())
+    }
+
+    /// What a message calls a node.
+    pub(super) fn called(&self, node: usize) -> String {
+        let kind = if node < self.sizes { "size" } else { "index variable" };
+        format!("{kind} `{}`", self.names[node].as_deref().unwrap_or("_"))
+    }
+
+    /// Where a node first stands.
+    pub(super) fn span(&self, node: usize) -> Span {
+        self.spans[node]
+    }
+}
+
+fn contradiction(what: &str, span: Span, one: &Known, other: &Known) -> Diagnostic {
+    let message = format!("{what} has extent {} ({}) and extent {} ({})", one.extent, one.by, other.extent, other.by);
+    Diagnostic::new(span, message)
+        .label(one.span, format!("extent {}", one.extent))
+        .label(other.span, format!("extent {}", other.extent))
+        .help("equal names and shared index variables mean equal extents: change one, or use another index variable")
 }

@@ -1,16 +1,17 @@
-//! Shapes: which extents are equal, what they are, and where indices lead.
+//! Shapes: extents, how they are solved for, and index maps (the maps themselves are `notation::typed::Map`).
 //!
 //! ```text
-//!  classes.rs  sizes and index variables joined by bare accesses        A[i,j], x[j]  ⇒  |j| = J
-//!  extents.rs  shape operators as equations, solved to a fixpoint       collapse: |k| = |i|·|j|
-//!  range.rs    intervals of index maps: can an index leave its array?
+//!  declarations, bare indices ──▶ Classes: which extents are equal
+//!  shape operators ─────────────▶ equations between classes      ──▶ solved to a fixpoint, in every direction
+//!  other indices ───────────────▶ bounds: an interval each            that is determined
 //! ```
 //!
-//! What the program alone decides is checked with the program; the rest when extents of data are given. (The maps
-//! themselves are `notation::typed::Map`.)
+//! [`Classes::of`] finds everything that the program alone decides, [`solve`] the rest, once the data's extents are
+//! known. Both say the same things in the same words.
+mod bounds;
 mod classes;
-mod extents;
-mod range;
+mod equation;
+mod solve;
 
 pub use classes::{ClassId, Classes};
-pub use extents::{Extents, Unsolved, check, solve};
+pub use solve::{Extents, Unsolved, check, solve};

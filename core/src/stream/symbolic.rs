@@ -36,7 +36,7 @@ impl Term {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Turn {
     /// How many loops had been begun, with this one.
     number: u64,
@@ -45,7 +45,7 @@ struct Turn {
 }
 
 /// Emits loops.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Symbolic {
     /// Variables so far.
     pub vars: Vec<(String, Type)>,

@@ -43,7 +43,8 @@ pub struct Builder {
     too_deep: bool,
 }
 
-/// A finished program and its text, to which the places in its spans and in later diagnostics refer.
+/// A finished program and its text, to which the places in its spans and in later diagnostics refer;
+/// `Program::parse(&built.text)` checks it for compilation.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// What `check` takes.

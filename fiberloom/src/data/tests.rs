@@ -1,7 +1,7 @@
 //! Readers on small literal files, hostile ones among them; writers read back.
 
 use super::*;
-use fiberloom_core::format::{Array, Level};
+use fiberloom_core::format::{Array, Level, added};
 
 fn declared<'a>(ty: Type, format: &'a Format) -> Declared<'a> {
     Declared { ty, rank: format.rank(), fill: Value::zero(ty), format }
@@ -123,8 +123,7 @@ fn hostile_text_is_refused_at_its_place() {
 #[test]
 fn duplicates_combine_when_asked() {
     let format = Format::named("csr", 2).unwrap();
-    let sum = |a: Value, b: Value| Value::from_f64(Type::F64, a.as_f64() + b.as_f64());
-    let options = Options { duplicates: Duplicates::Combine(&sum), ..Options::default() };
+    let options = Options { duplicates: Duplicates::Combine(&added), ..Options::default() };
     let text = format!("{HEAD}2 2 3\n2 1 1\n1 2 1\n2 1 5\n");
     let t = read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared(Type::F64, &format), &options).unwrap();
     assert_eq!(dense(&t), [0.0, 1.0, 6.0, 0.0]);

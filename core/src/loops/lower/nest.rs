@@ -46,21 +46,32 @@ struct Forall<'a> {
 
 impl Context<'_> {
     /// A whole statement: storage for its result, its loops, the result's end.
+    ///
+    /// A result that appends is lowered twice: the first time, which is thrown away, says whether the entries of
+    /// operands bound what is appended; if so, room for all of it is made once, and no loop asks for more.
     pub(super) fn statement(&self, d: &mut Symbolic, nest: &Nest) {
-        let output = Output::begin(self, d, nest);
-        let scratch = nest.workspace.map(|w| Scratch::begin(self, d, nest, w));
-        let slot = output.root();
-        match (&scratch, nest.workspace) {
-            (Some(scratch), Some(w)) => {
-                let sink = Sink::Around { nest, output: &output, slot, scratch };
-                self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
-            }
-            _ => {
-                let sink = Sink::Store { output: &output, slot, fold: nest.fold };
-                self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
-            }
+        let mut room = None;
+        if Output::may_know_its_room(self, nest) {
+            let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
+            let output = Output::begin(self, &mut trial, nest, None);
+            self.fill_output(&mut trial, nest, &output);
+            room = output.room(self);
+            self.foralls.borrow_mut().truncate(seen);
         }
+        let output = Output::begin(self, d, nest, room);
+        self.fill_output(d, nest, &output);
         output.finish(self, d);
+    }
+
+    fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
+        let slot = output.root();
+        let Some(w) = nest.workspace else {
+            let sink = Sink::Store { output, slot, fold: nest.fold };
+            return self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+        };
+        let scratch = Scratch::begin(self, d, nest, w);
+        let sink = Sink::Around { nest, output, slot, scratch: &scratch };
+        self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
     }
 
     /// Whether a body has no effect on what a sink's memory holds already.
@@ -102,6 +113,7 @@ impl Context<'_> {
             )
             .collect();
         if let Some((output, slot)) = sink.appends(v) {
+            output.led_by(slot, self.led_by(&scope, top, v));
             output.open(self, d, slot, &|d| self.at_most(d, top, v, &bounds));
         }
         if alone {
@@ -120,6 +132,23 @@ impl Context<'_> {
         }
         if let Some((output, slot)) = sink.appends(v) {
             output.close(self, d, slot);
+        }
+    }
+
+    /// The accesses whose stored values bound what a point appends: each of its coordinates is led to by an entry of
+    /// the last level of one of them, and no entry is visited twice, because its access has every variable. `None` if
+    /// there is no such bound.
+    fn led_by(&self, scope: &Scope, point: &Point, v: Index) -> Option<Vec<AccessId>> {
+        let once = |a: &AccessId| {
+            let access = &self.program.accesses[a.0];
+            let last = scope.fiber(*a).depth + 1 == access.vars.len();
+            last && scope.order.iter().chain([&v]).all(|w| access.vars.contains(w))
+        };
+        match point.shape {
+            Shape::Dense => None,
+            // Any one of the lists bounds an intersection.
+            Shape::Intersect => point.leaders.iter().find(|a| once(a)).map(|a| vec![*a]),
+            _ => point.leaders.iter().all(once).then(|| point.leaders.clone()),
         }
     }
 

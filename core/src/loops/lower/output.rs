@@ -15,7 +15,7 @@ use super::{Context, Expr, LevelBuffers, binary, checked_product, int, plus, sto
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, Index, Nest, Role};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Role};
 use crate::stream::Symbolic;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,6 +32,10 @@ pub(super) struct Output {
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
     uncovered: RefCell<BTreeSet<usize>>,
+    /// Room for everything that is appended, if it was made at the beginning.
+    roomy: bool,
+    /// The accesses whose stored values bound what is appended; `None` once something is appended without such bound.
+    leaders: RefCell<Option<BTreeSet<AccessId>>>,
 }
 
 /// A place that loops have reached in a result.
@@ -49,8 +53,14 @@ pub(super) struct Slot {
 }
 
 impl Output {
-    /// Makes the nest's result, with nothing stored.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Output {
+    /// Whether a nest's result might need no more room than its operands have entries.
+    pub fn may_know_its_room(cx: &Context, nest: &Nest) -> bool {
+        let levels = &cx.program.tensors[nest.target.tensor.0].format.levels;
+        nest.workspace.is_none() && levels.last() == Some(&LevelKind::Compressed)
+    }
+
+    /// Makes the nest's result, with nothing stored; with `room` for all that will be appended, if that is known.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, room: Option<Expr>) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], &cx.arrays[place.0]);
         let rank = tensor.format.rank();
@@ -72,18 +82,38 @@ impl Output {
             result: matches!(tensor.role, Role::Result(_)),
             initial,
             uncovered: RefCell::default(),
+            roomy: room.is_some(),
+            leaders: RefCell::new(Some(BTreeSet::new())),
         };
-        output.allocate(cx, d, &nest.rhs);
+        let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
+        output.allocate(d, guess);
         output
     }
 
-    fn allocate(&self, cx: &Context, d: &mut Symbolic, rhs: &concrete::Expr) {
+    /// Notes what bounds the values that one loop appends.
+    pub fn led_by(&self, slot: &Slot, by: Option<Vec<AccessId>>) {
+        if slot.level + 1 == self.levels.len() {
+            let mut leaders = self.leaders.borrow_mut();
+            *leaders = match (leaders.take(), by) {
+                (Some(all), Some(more)) => Some(all.into_iter().chain(more).collect()),
+                _ => None,
+            };
+        }
+    }
+
+    /// Room for everything that was appended, if entries of operands bound it.
+    pub fn room(&self, cx: &Context) -> Option<Expr> {
+        let leaders = self.leaders.borrow();
+        let capacities = leaders.as_ref()?.iter().map(|a| Expr::Capacity(cx.values(*a)));
+        Some(capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0)))
+    }
+
+    fn allocate(&self, d: &mut Symbolic, guess: Expr) {
         let first = self.next_compressed(0);
         let top = checked_product(d, &self.extents[..first.unwrap_or(self.levels.len())]);
         let Some(first) = first else {
             return alloc(d, self.values, top, Some(self.initial));
         };
-        let guess = cx.stored_at_most(rhs).unwrap_or_else(|| int(16));
         for l in first..self.levels.len() {
             if let LevelBuffers::Compressed { pos, crd } = self.levels[l] {
                 let parents = if l == first { plus(top.clone(), int(1)) } else { int(1) };
@@ -133,7 +163,7 @@ impl Output {
 
     /// Before the loop over a compressed level's coordinates: makes room for `bound` of the last level.
     pub fn open(&self, _: &Context, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if slot.level + 1 < self.levels.len() {
+        if self.roomy || slot.level + 1 < self.levels.len() {
             return;
         }
         let needed = plus(self.count(slot.level), bound(d));
@@ -303,21 +333,25 @@ impl Output {
 }
 
 impl Context<'_> {
+    fn values(&self, a: AccessId) -> BufferId {
+        self.arrays[self.program.accesses[a.0].tensor.0].values
+    }
+
     /// A guess at the number of stored values of an expression, from those of its operands: their sum, the least of
     /// a product's. `None` where it is not made of sparse operands.
-    fn stored_at_most(&self, e: &concrete::Expr) -> Option<Expr> {
+    fn stored_guess(&self, e: &concrete::Expr) -> Option<Expr> {
         match e {
             concrete::Expr::Access(a, _) => {
-                let values = self.arrays[self.program.accesses[a.0].tensor.0].values;
+                let values = self.values(*a);
                 let sparse = self.levels(*a).iter().any(|l| !matches!(l, LevelBuffers::Dense));
                 sparse.then_some(Expr::Capacity(values))
             }
             concrete::Expr::Call(op, args, _) => {
-                let known = args.iter().filter_map(|a| self.stored_at_most(a));
+                let known = args.iter().filter_map(|a| self.stored_guess(a));
                 let join = if matches!(op, Op::Mul | Op::And | Op::AndAlso) { Op::Min } else { Op::Add };
                 known.reduce(|a, b| binary(join, a, b))
             }
-            concrete::Expr::Reduce(_, _, body, _) => self.stored_at_most(body),
+            concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
             concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
         }
     }

@@ -107,6 +107,18 @@ impl Check {
                 Some(Expr { kind: Kind::Literal(value), ty: own, span })
             }
             ExprKind::Name(name) => self.name(scope, name),
+            ExprKind::Access(_)
+            | ExprKind::Reduce { .. }
+            | ExprKind::Collapse { .. }
+            | ExprKind::Split { .. }
+            | ExprKind::Concat { .. }
+            | ExprKind::Slice { .. }
+                if self.inside =>
+            {
+                let d = Diagnostic::new(span, "a function reads no tensors, reduces nothing and reshapes nothing");
+                self.error(d.help("pass what it needs as an argument"));
+                None
+            }
             ExprKind::Access(a) => self.read(scope, a),
             ExprKind::Unary(op, x) => {
                 let ty = self.common(scope, &[x], want);

@@ -9,11 +9,13 @@ use crate::notation::typed::{self, Expr, FnId, LocalId, Property, Set, Stmt};
 impl Check {
     /// Functions in order: a body sees those above it, so none recurses.
     pub(super) fn functions(&mut self, items: &[Item]) {
+        self.inside = true;
         for item in items {
             if let Item::Function(f) = item {
                 self.function(f);
             }
         }
+        self.inside = false;
     }
 
     fn function(&mut self, f: &syntax::Function) {
@@ -44,6 +46,10 @@ impl Check {
         });
         let properties = properties.collect();
         let (Some(stmts), Some(value)) = (stmts, value) else { return };
+        let all = Stmt::expressions(&stmts).into_iter().chain([&value]);
+        let deep: Option<Vec<usize>> = all.map(|e| self.nesting(e)).collect();
+        let Some(deep) = deep else { return };
+        self.nesting.push(deep.into_iter().max().unwrap_or(1));
         let locals = body.names.into_iter().zip(self.local_types.clone()).collect();
         self.functions.insert(name.name.clone(), FnId(self.out.functions.len() as u32));
         self.out.functions.push(typed::Function {

@@ -1,9 +1,11 @@
 //! Checking: syntax becomes typed, or is rejected with everything that is wrong with it.
 //!
 //! ```text
+//!  depth.rs      refuses deep trees before anything recurses over them
 //!  declare.rs    dims, tensors, formats, scopes of tensors
 //!  function.rs   declared functions and their properties
 //!  statement.rs  left sides, the einsum short form, where-blocks, schedules
+//!  schedules.rs  the names in schedules
 //!  expr.rs       names, types, literals
 //! ```
 //!
@@ -11,8 +13,10 @@
 //! complained of twice. At the end extents are checked as far as the program alone decides them, and declared
 //! properties are tried.
 mod declare;
+mod depth;
 mod expr;
 mod function;
+mod schedules;
 mod statement;
 
 use super::diagnostic::{Diagnostic, Span};
@@ -25,6 +29,7 @@ use std::collections::HashMap;
 /// # Errors
 /// All that is wrong with it, in the order of the text.
 pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+    depth::check(program).map_err(|e| vec![e])?;
     let mut c = Check::default();
     c.declarations(&program.items);
     c.functions(&program.items);
@@ -49,6 +54,12 @@ struct Check {
     defined: Vec<TensorId>,
     /// Tensors that some statement of the program defines.
     results: Vec<String>,
+    /// A function each: how deep it nests, those that it calls counted.
+    nesting: Vec<usize>,
+    /// Functions are being checked, not statements.
+    inside: bool,
+    /// Names of the index variables of the statement before.
+    names: Vec<String>,
     /// Types of the locals of the function that is being checked.
     local_types: Vec<crate::algebra::Type>,
 }
@@ -94,6 +105,17 @@ impl Check {
         SizeId(self.out.sizes.len() as u32 - 1)
     }
 
+    /// How deep an expression nests, the functions that it calls counted; refused beyond [`depth::DEEPEST`].
+    fn nesting(&mut self, e: &typed::Expr) -> Option<usize> {
+        let deep = nested(e, &self.nesting);
+        if deep > depth::DEEPEST {
+            let message = format!("with the functions that it calls, this nests deeper than {}", depth::DEEPEST);
+            self.error(Diagnostic::new(e.span, message).help("call fewer functions in one another"));
+            return None;
+        }
+        Some(deep)
+    }
+
     /// "unknown …", with the nearest name that exists.
     fn unknown<'n>(&mut self, what: &str, name: &Ident, known: impl Iterator<Item = &'n str>) {
         let near = known.map(|k| (distance(k, &name.name), k)).filter(|(d, k)| *d <= k.len().div_ceil(3)).min();
@@ -104,6 +126,17 @@ impl Check {
         };
         self.error(d);
     }
+}
+
+fn nested(e: &typed::Expr, functions: &[usize]) -> usize {
+    let inner = e.children().map(|c| nested(c, functions)).max().unwrap_or(0);
+    let called = match &e.kind {
+        typed::Kind::Call(typed::Fun::User(f), _) | typed::Kind::Reduce { fun: typed::Fun::User(f), .. } => {
+            functions[f.index()]
+        }
+        _ => 0,
+    };
+    1 + inner.max(called)
 }
 
 /// Single-character changes between two names.

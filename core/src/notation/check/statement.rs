@@ -24,6 +24,7 @@ impl Check {
                 }
                 Item::Schedule(schedule) => match first_of_last {
                     Some(n) if self.out.statements[n].schedule.is_none() => {
+                        self.schedule(schedule, &self.names.clone());
                         self.out.statements[n].schedule = Some(schedule.clone());
                     }
                     Some(_) => self.say(schedule.span, "the statement before this schedule has one already"),
@@ -43,7 +44,12 @@ impl Check {
         for inner in &s.locals {
             self.statement(inner, true);
         }
+        let first = self.out.vars.len();
         let made = self.define(s, local);
+        self.names = self.out.vars[first..].iter().map(|v| v.name.clone()).collect();
+        if let Some(schedule) = s.schedule.as_ref().filter(|_| made.is_some()) {
+            self.schedule(schedule, &self.names.clone());
+        }
         for inner in &s.locals {
             let name = &inner.lhs.tensor.name;
             match outer.get(name) {
@@ -75,6 +81,7 @@ impl Check {
         let want = declared.map(|t| self.out.tensors[t.index()].ty);
         let (rhs, folded) = self.right(s, &mut scope, want);
         let rhs = rhs?;
+        self.nesting(&rhs)?;
         if let Some(at) = may_be_missing(&rhs) {
             let d =
                 Diagnostic::new(at, "an index under `~` may leave the array, and what is missing there has no value");

@@ -1,0 +1,180 @@
+//! Shape operators as equations between extents, solved in every direction that is determined.
+//!
+//! ```text
+//!  collapse, split   whole = part₀ · part₁ · …
+//!  concat            whole = part₀ + part₁ + …
+//!  slice             to = ⌈(end − start) / step⌉,   end ≤ from,   end = from if it is not written
+//! ```
+
+use super::classes::Classes;
+use crate::notation::typed::{Expr, Kind, Program, VarId};
+use crate::notation::{Diagnostic, Span};
+
+/// One operator's equation, over nodes of [`Classes`].
+#[derive(Clone, Debug)]
+pub(super) struct Equation {
+    form: Form,
+    operator: &'static str,
+    span: Span,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    Product { parts: Vec<usize>, whole: usize },
+    Sum { parts: Vec<usize>, whole: usize },
+    Slice { from: usize, to: usize, start: u64, end: Option<u64>, step: u64 },
+}
+
+/// The equations of all shape operators; index variable v is node `sizes + v`.
+pub(super) fn equations(program: &Program, sizes: usize) -> Vec<Equation> {
+    let node = |v: &VarId| sizes + v.index();
+    let mut found = Vec::new();
+    let mut each = |e: &Expr| {
+        let (form, operator) = match &e.kind {
+            Kind::Collapse { from, to, .. } => {
+                (Form::Product { parts: from.iter().map(node).collect(), whole: node(to) }, "collapse")
+            }
+            Kind::Split { from, to, .. } => {
+                (Form::Product { parts: vec![node(&to.0), node(&to.1)], whole: node(from) }, "split")
+            }
+            Kind::Concat { from, to, .. } => {
+                (Form::Sum { parts: from.iter().map(node).collect(), whole: node(to) }, "concat")
+            }
+            Kind::Slice { from, to, start, end, step, .. } => {
+                (Form::Slice { from: node(from), to: node(to), start: *start, end: *end, step: *step }, "slice")
+            }
+            _ => return,
+        };
+        found.push(Equation { form, operator, span: e.span });
+    };
+    program.statements.iter().for_each(|s| s.rhs.walk(&mut each));
+    found
+}
+
+impl Equation {
+    /// Learns what follows from what is known. Returns whether something was new.
+    pub(super) fn propagate(&self, classes: &mut Classes, errors: &mut Vec<Diagnostic>) -> bool {
+        match &self.form {
+            Form::Product { parts, whole } => {
+                let product = |a: u64, b: u64| a.checked_mul(b).filter(|p| *p <= i64::MAX as u64);
+                let rest = |whole: u64, others: u64| match others {
+                    0 => None,
+                    _ => Some(whole.is_multiple_of(others).then_some(whole / others)),
+                };
+                self.fold(classes, errors, parts, *whole, (1, "·"), product, rest)
+            }
+            Form::Sum { parts, whole } => {
+                let sum = |a: u64, b: u64| a.checked_add(b).filter(|s| *s <= i64::MAX as u64);
+                self.fold(classes, errors, parts, *whole, (0, "+"), sum, |whole, others| {
+                    Some(whole.checked_sub(others))
+                })
+            }
+            Form::Slice { from, to, start, end, step } => {
+                self.slice(classes, errors, [*from, *to], *start, *end, *step)
+            }
+        }
+    }
+
+    /// `whole` is the fold of `parts`; `rest` is the part that is left over, `Some(None)` if there is none.
+    #[allow(clippy::too_many_arguments)]
+    fn fold(
+        &self,
+        classes: &mut Classes,
+        errors: &mut Vec<Diagnostic>,
+        parts: &[usize],
+        whole: usize,
+        (unit, symbol): (u64, &str),
+        fold: impl Fn(u64, u64) -> Option<u64>,
+        rest: impl Fn(u64, u64) -> Option<Option<u64>>,
+    ) -> bool {
+        let unknown: Vec<usize> = parts.iter().copied().filter(|p| classes.extent(*p).is_none()).collect();
+        let known: Vec<u64> = parts.iter().filter_map(|p| classes.extent(*p)).collect();
+        let written = known.iter().map(u64::to_string).collect::<Vec<_>>().join(&format!(" {symbol} "));
+        let Some(folded) = known.iter().try_fold(unit, |a, b| fold(a, *b)) else {
+            let message = format!("the extent {written} of `{}` is not below 2⁶³", self.operator);
+            errors.push(Diagnostic::new(self.span, message).help("extents are below 2⁶³"));
+            return false;
+        };
+        if unknown.is_empty() {
+            if let Some(extent) = classes.extent(whole).filter(|e| *e != folded && self.operator == "split") {
+                let message = format!("`split` of extent {extent} into {written} = {folded} does not divide it");
+                let help = format!("the two extents have to multiply to {extent}");
+                errors.push(self.at(classes, whole, message).help(help));
+                return false;
+            }
+            return classes.learn(whole, folded, &format!("`{}`: {written}", self.operator), self.span, errors);
+        }
+        let ([part], Some(extent)) = (&unknown[..], classes.extent(whole)) else { return false };
+        match rest(extent, folded) {
+            None => false,
+            Some(Some(left)) => {
+                classes.learn(*part, left, &format!("`{}` of {extent}", self.operator), self.span, errors)
+            }
+            Some(None) => {
+                let what = classes.called(*part);
+                let message = format!("`{}`: no extent of {what} makes {written} into {extent}", self.operator);
+                errors.push(
+                    self.at(classes, whole, message)
+                        .help("a split has to divide, and parts are not longer than the whole"),
+                );
+                false
+            }
+        }
+    }
+
+    fn at(&self, classes: &Classes, node: usize, message: String) -> Diagnostic {
+        Diagnostic::new(self.span, message).label(classes.span(node), classes.called(node))
+    }
+
+    fn slice(
+        &self,
+        classes: &mut Classes,
+        errors: &mut Vec<Diagnostic>,
+        [from, to]: [usize; 2],
+        start: u64,
+        end: Option<u64>,
+        step: u64,
+    ) -> bool {
+        let extent = classes.extent(from);
+        if let (Some(extent), Some(past)) = (extent, end.or(Some(start)).filter(|e| extent.is_some_and(|n| *e > n))) {
+            let message = format!("the slice reaches {past}, past the extent {extent} of {}", classes.called(from));
+            errors.push(self.at(classes, from, message).help(format!("end the slice at {extent} or before")));
+            return false;
+        }
+        let by = format!("`slice` {start}:{}:{step}", end.map_or(String::new(), |e| e.to_string()));
+        match (end.or(extent), classes.extent(to)) {
+            (Some(end), _) => classes.learn(to, (end - start).div_ceil(step), &by, self.span, errors),
+            (None, Some(length)) if step == 1 => match length.checked_add(start) {
+                Some(extent) if extent <= i64::MAX as u64 => classes.learn(from, extent, &by, self.span, errors),
+                _ => {
+                    errors.push(self.at(classes, from, "the extent under this slice is not below 2⁶³".to_string()));
+                    false
+                }
+            },
+            _ => false,
+        }
+    }
+
+    /// Marks what is known once what is marked is known. Returns whether something was new.
+    pub(super) fn determines(&self, classes: &Classes, known: &mut [bool]) -> bool {
+        let (sources, targets): (Vec<usize>, Vec<usize>) = match &self.form {
+            Form::Product { parts, whole } | Form::Sum { parts, whole } => {
+                let all: Vec<usize> = parts.iter().chain([whole]).copied().collect();
+                let open: Vec<usize> = all.iter().copied().filter(|n| !known[classes.find(*n)]).collect();
+                (Vec::new(), if open.len() == 1 { open } else { Vec::new() })
+            }
+            Form::Slice { to, end: Some(_), .. } => (Vec::new(), vec![*to]),
+            Form::Slice { from, to, step, .. } => match (known[classes.find(*from)], known[classes.find(*to)], step) {
+                (true, ..) => (vec![*from], vec![*to]),
+                (false, true, 1) => (vec![*to], vec![*from]),
+                _ => (Vec::new(), Vec::new()),
+            },
+        };
+        let ready = sources.iter().all(|n| known[classes.find(*n)]);
+        let mut new = false;
+        for node in targets.into_iter().filter(|_| ready) {
+            new |= !std::mem::replace(&mut known[classes.find(node)], true);
+        }
+        new
+    }
+}

@@ -1,0 +1,101 @@
+//! Extents, once the data's are known.
+
+use super::bounds;
+use super::classes::Classes;
+use crate::notation::typed::{Program, SizeId, TensorId, VarId};
+use crate::notation::{Diagnostic, Span};
+
+/// All extents of a program on given data.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Extents {
+    /// By [`SizeId`]. A size that only unused tensors have, and nothing says, is 0.
+    pub sizes: Vec<u64>,
+    /// By [`VarId`].
+    pub vars: Vec<u64>,
+}
+
+/// Why extents are not known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unsolved {
+    /// Neither the program nor the data say an extent: the program is to blame.
+    Unknown(Diagnostic),
+    /// The data's extents contradict each other or the program.
+    Contradiction(Diagnostic),
+}
+
+impl From<Diagnostic> for Unsolved {
+    fn from(d: Diagnostic) -> Unsolved {
+        Unsolved::Contradiction(d)
+    }
+}
+
+impl Extents {
+    /// Of an index variable.
+    pub fn var(&self, var: VarId) -> u64 {
+        self.vars[var.index()]
+    }
+
+    /// Of a tensor's modes.
+    pub fn of(&self, program: &Program, tensor: TensorId) -> Vec<u64> {
+        program.tensors[tensor.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()
+    }
+}
+
+/// What the program alone decides of its extents: see [`Classes::of`].
+///
+/// # Errors
+/// As there.
+pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    Classes::of(program).map(|_| ())
+}
+
+/// Solves for the extents of a checked program whose `given` tensors have these extents.
+///
+/// # Errors
+/// The first of: a contradiction, an index that leaves its tensor, a fold over nothing without a value, an extent that
+/// nothing says.
+pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Unsolved> {
+    let first = |errors: Vec<Diagnostic>| errors.into_iter().next().map_or(Ok(()), Err);
+    let mut classes = Classes::of(program).map_err(|mut errors| errors.swap_remove(0))?;
+    let mut errors = Vec::new();
+    for (id, extents) in given {
+        let tensor = &program.tensors[id.index()];
+        if extents.len() != tensor.sizes.len() {
+            let (modes, found) = (tensor.sizes.len(), extents.len());
+            let message = format!("`{}` has {modes} modes, and its data has {found} extents", tensor.name);
+            return Err(Diagnostic::new(tensor.span, message).into());
+        }
+        for (mode, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {
+            if *extent > i64::MAX as u64 {
+                let message = format!("the extent {extent} of mode {mode} of `{}` is not below 2⁶³", tensor.name);
+                return Err(Diagnostic::new(tensor.span, message).into());
+            }
+            let by = format!("the data of `{}`, mode {mode}", tensor.name);
+            classes.learn(size.index(), *extent, &by, tensor.span, &mut errors);
+        }
+    }
+    classes.propagate(&mut errors);
+    first(errors)?;
+    first(bounds::check(program, &classes))?;
+    let used = |size: SizeId| {
+        let of = |t: TensorId| program.tensors[t.index()].sizes.contains(&size);
+        let mut found = false;
+        program.statements.iter().for_each(|s| s.accesses(&mut |t, _, _| found |= of(t)));
+        found
+    };
+    let unknown =
+        |span: Span, what: String| Unsolved::Unknown(Diagnostic::new(span, format!("the extent of {what} is unknown")));
+    let mut solved = Extents::default();
+    for (place, var) in program.vars.iter().enumerate() {
+        let extent = classes.extent_of_var(VarId(place as u32));
+        solved.vars.push(extent.ok_or_else(|| unknown(var.span, format!("index variable `{}`", var.name)))?);
+    }
+    for (place, size) in program.sizes.iter().enumerate() {
+        match classes.extent(place) {
+            Some(extent) => solved.sizes.push(extent),
+            None if !used(SizeId(place as u32)) => solved.sizes.push(0),
+            None => return Err(unknown(size.span, format!("size `{}`", size.name.as_deref().unwrap_or("_")))),
+        }
+    }
+    Ok(solved)
+}
