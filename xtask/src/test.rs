@@ -18,7 +18,6 @@ struct Count {
 const STEPS: &[(&str, &[&str])] = &[
     ("format", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
-    ("build", &["build", "--workspace", "--all-targets", "--quiet"]),
     // Unit tests, laws, file tests, conformance, errors, and the fuzz targets' bodies on fixed seeds.
     ("tests", &["test", "--workspace", "--no-fail-fast"]),
 ];

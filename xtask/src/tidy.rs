@@ -237,7 +237,7 @@ fn longest_function(text: &str) -> (usize, String) {
         let before = &trimmed[..at];
         let qualifiers = ["pub", "const", "unsafe", "extern", "\"C\"", "async"];
         let declares = before.split_whitespace().all(|w| qualifiers.contains(&w) || w.starts_with("pub("));
-        if !declares || trimmed.ends_with(';') {
+        if !declares || trimmed.ends_with([';', '}']) {
             continue;
         }
         let closing = format!("{}}}", " ".repeat(indent));
