@@ -33,7 +33,7 @@ pub struct Finding {
     /// What was seen.
     pub what: String,
     /// The kernel, where there was one.
-    pub kernel: Option<Kernel>,
+    pub kernel: Option<Box<Kernel>>,
 }
 
 impl Finding {
@@ -57,7 +57,7 @@ pub fn run(case: &Case, engine: Engine) -> Result<Option<u64>, Finding> {
     ran.map_err(|f| Finding { kernel, ..f })
 }
 
-fn try_run(case: &Case, engine: Engine, made: &mut Option<Kernel>) -> Result<Option<u64>, Finding> {
+fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<u64>, Finding> {
     let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
     let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
@@ -80,7 +80,7 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Kernel>) -> Result<Opt
     }
     let options = Options { operands: widths(case, &typed), ..Options::default() };
     let kernel = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?.kernel;
-    let kernel = &*made.insert(kernel);
+    let kernel = &**made.insert(Box::new(kernel));
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let bound = loops::bind(kernel, &given, &|t| of(&typed, &extents, t)).map_err(|e| Finding::new("bind", e))?;
     let (buffers, ops) = match engine {
