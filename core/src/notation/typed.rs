@@ -10,8 +10,9 @@
 //!
 //! What `check` has made true:
 //! 1. every expression has its type; literals are values of it; there is no implicit conversion;
-//! 2. the einsum short form is spelled out as `Reduce`; an index variable is bound by the left side or by exactly one
-//!    reduction or shape operator;
+//! 2. the einsum short form is spelled out as `Reduce`; an index variable is bound by the left side or by one
+//!    reduction or shape operator, but for the sums of the short form, whose terms share a variable that is absent on
+//!    the left: it has one extent in its statement, and no binding encloses another of the same variable;
 //! 3. a slice in place has become the slice operator; `+=` names its function;
 //! 4. `missing` can arise only inside `coalesce`;
 //! 5. a `Set` statement has distinct bare index variables on its left;
