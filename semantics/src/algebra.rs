@@ -1,8 +1,12 @@
-//! When two answers agree.
+//! What scalar functions mean (`scalar.rs`), and when two answers agree.
 //!
 //! Integers and truth values agree when they are equal. Floats: in `strict` mode when their bits are equal, all NaNs
 //! being one; in `algebraic` mode when they differ by no more than reassociating sums can make them differ, taken
 //! relative to the largest number of the answer, where the meaning yields a number at all.
+
+mod scalar;
+
+pub use scalar::{apply, identity};
 
 use crate::meaning::Function;
 use fiberloom_core::algebra::{Mode, Type, Value};

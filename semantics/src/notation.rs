@@ -10,8 +10,9 @@
 //!
 //! This is the oracle: it computes every coordinate, stored or not, and knows nothing of formats. It is slow.
 
+use crate::algebra as scalar;
 use crate::shape::Extents;
-use fiberloom_core::algebra::{self, Mode, Op, Type, Value};
+use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
@@ -276,7 +277,7 @@ impl World<'_> {
 
     fn identity(&self, fun: Fun, ty: Type) -> Maybe {
         match fun {
-            Fun::Op(op) => algebra::properties(op, ty, self.mode).identities.first().map(|(_, value)| *value),
+            Fun::Op(op) => scalar::identity(op, ty),
             Fun::User(f) => self.program.functions[f.index()].properties.iter().find_map(|(p, _)| match p {
                 Property::Identity(value, _) => Some(*value),
                 _ => None,
@@ -373,7 +374,7 @@ impl World<'_> {
     /// A function applied.
     fn apply(&self, fun: Fun, args: &[Value]) -> Result<Value, Refusal> {
         match fun {
-            Fun::Op(op) => Ok(algebra::apply(op, args).expect("checked programs apply functions to their types")),
+            Fun::Op(op) => Ok(scalar::apply(op, args).expect("checked programs apply functions to their types")),
             Fun::User(f) => {
                 let function = &self.program.functions[f.index()];
                 let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();

@@ -1,0 +1,265 @@
+//! What scalar functions mean.
+//!
+//! Integers are exact: a function is computed on whole numbers and the result taken modulo 2ⁿ. Floats are IEEE 754: an
+//! `f32` result is that of `f64`, rounded once more, which for the four operations and the square root is the correctly
+//! rounded one (53 ≥ 2·24 + 2 bits). Transcendental functions come from `libm`, as in every engine.
+//!
+//! Written apart from `core::algebra::apply`, which compilers use, and compared with it below.
+
+use fiberloom_core::algebra::{Op, Type, Value};
+use std::cmp::Ordering;
+
+/// `op` applied to arguments of its types; `None` of other types.
+pub fn apply(op: Op, args: &[Value]) -> Option<Value> {
+    let result = match (op, args) {
+        (Op::Coalesce, [a, ..]) => Some(*a),
+        (Op::Convert(to), [a]) => Some(convert(*a, to)),
+        (Op::Select, [c, a, b]) if a.ty() == b.ty() => Some(if c.is_true() { *a } else { *b }),
+        (Op::Mask, [c, a]) => Some(if c.is_true() { *a } else { Value::zero(a.ty()) }),
+        (Op::Ldexp, [a, n]) => {
+            let n = n.as_i128()?.clamp(-5000, 5000) as i32;
+            a.ty().is_float().then(|| Value::from_f64(a.ty(), libm::ldexp(a.as_f64(), n)))
+        }
+        (_, [a]) => unary(op, *a),
+        (_, [a, b]) if a.ty() == b.ty() => compared(op, *a, *b).or_else(|| binary(op, *a, *b)),
+        _ => None,
+    }?;
+    // All NaNs are one.
+    Some(if result.is_nan() { Value::from_f64(result.ty(), f64::NAN) } else { result })
+}
+
+/// What a fold over nothing gives.
+pub fn identity(op: Op, ty: Type) -> Option<Value> {
+    let (least, greatest) = match ty.range() {
+        Some((least, greatest)) => (Value::from_i128(ty, least), Value::from_i128(ty, greatest)),
+        None => (Value::from_f64(ty, f64::NEG_INFINITY), Value::from_f64(ty, f64::INFINITY)),
+    };
+    match op {
+        Op::Add => Some(Value::zero(ty)),
+        Op::Or | Op::Xor if !ty.is_float() => Some(Value::zero(ty)),
+        Op::Gcd if ty.is_integer() => Some(Value::zero(ty)),
+        Op::OrElse if ty == Type::Bool => Some(Value::zero(ty)),
+        Op::AndAlso if ty == Type::Bool => Some(Value::one(ty)),
+        Op::And if !ty.is_float() => Some(Value::from_i128(ty, -1)),
+        Op::Mul => Some(Value::one(ty)),
+        Op::Min => Some(greatest),
+        Op::Max => Some(least),
+        _ => None,
+    }
+}
+
+/// The nearest value of the type: integers are clamped to its range, NaN is 0 there, anything but 0 is `true`.
+fn convert(a: Value, to: Type) -> Value {
+    match (to.range(), a.as_i128()) {
+        _ if to == Type::Bool => Value::bool(a.is_true()),
+        (None, Some(x)) => Value::from_i128(to, x),
+        (None, None) => Value::from_f64(to, a.as_f64()),
+        (Some((least, most)), x) => {
+            let x = x.unwrap_or_else(|| if a.is_nan() { 0 } else { a.as_f64().trunc() as i128 });
+            Value::from_i128(to, x.max(least).min(most))
+        }
+    }
+}
+
+fn compared(op: Op, a: Value, b: Value) -> Option<Value> {
+    let order = match (a.as_i128(), b.as_i128()) {
+        (Some(x), Some(y)) => Some(x.cmp(&y)),
+        _ => a.as_f64().partial_cmp(&b.as_f64()),
+    };
+    Some(Value::bool(match op {
+        Op::Lt => order == Some(Ordering::Less),
+        Op::Le => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        Op::Gt => order == Some(Ordering::Greater),
+        Op::Ge => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        Op::Eq => order == Some(Ordering::Equal),
+        Op::Ne => order != Some(Ordering::Equal),
+        _ => return None,
+    }))
+}
+
+fn unary(op: Op, a: Value) -> Option<Value> {
+    let ty = a.ty();
+    if let Some(x) = a.as_i128() {
+        return match (op, ty) {
+            (Op::Not, Type::Bool) => Some(Value::bool(x == 0)),
+            (_, Type::Bool) => None,
+            (Op::Neg, _) => Some(Value::from_i128(ty, -x)),
+            (Op::Not, _) => Some(Value::from_i128(ty, -1 - x)),
+            (Op::Abs, _) => Some(Value::from_i128(ty, if x < 0 { -x } else { x })),
+            _ => None,
+        };
+    }
+    let x = a.as_f64();
+    // Functions that libm rounds for each type by itself.
+    let by_type = |wide: fn(f64) -> f64, narrow: fn(f32) -> f32| match ty {
+        Type::F32 => narrow(x as f32) as f64,
+        _ => wide(x),
+    };
+    Some(Value::from_f64(
+        ty,
+        match op {
+            Op::Neg => -x,
+            Op::Abs => x.abs(),
+            Op::Sqrt => x.sqrt(),
+            Op::Floor => x.floor(),
+            Op::Ceil => x.ceil(),
+            Op::Round => x.round_ties_even(),
+            Op::Exp => by_type(libm::exp, libm::expf),
+            Op::Log => by_type(libm::log, libm::logf),
+            Op::Sin => by_type(libm::sin, libm::sinf),
+            Op::Cos => by_type(libm::cos, libm::cosf),
+            Op::Tanh => by_type(libm::tanh, libm::tanhf),
+            _ => return None,
+        },
+    ))
+}
+
+fn binary(op: Op, a: Value, b: Value) -> Option<Value> {
+    match (a.ty(), a.as_i128(), b.as_i128()) {
+        (Type::Bool, Some(x), Some(y)) => truth(op, x != 0, y != 0).map(Value::bool),
+        (ty, Some(x), Some(y)) => whole(op, x, y, ty).map(|z| Value::from_i128(ty, z)),
+        (ty, ..) => float(op, a.as_f64(), b.as_f64(), ty).map(|z| Value::from_f64(ty, z)),
+    }
+}
+
+fn truth(op: Op, x: bool, y: bool) -> Option<bool> {
+    match op {
+        Op::Add | Op::Max | Op::Or | Op::OrElse => Some(x || y),
+        Op::Mul | Op::Min | Op::And | Op::AndAlso => Some(x && y),
+        Op::Xor => Some(x != y),
+        _ => None,
+    }
+}
+
+/// On whole numbers; what does not fit is taken modulo the type's width by the caller.
+fn whole(op: Op, x: i128, y: i128, ty: Type) -> Option<i128> {
+    let places = y.rem_euclid(ty.bits() as i128) as u32;
+    Some(match op {
+        Op::Add => x + y,
+        Op::Sub => x - y,
+        // Of 64-bit factors only the low 64 bits of the product matter.
+        Op::Mul => x.wrapping_mul(y),
+        Op::Div | Op::Rem if y == 0 => 0,
+        Op::Div => x / y,
+        Op::Rem => x % y,
+        Op::Min => x.min(y),
+        Op::Max => x.max(y),
+        Op::And => x & y,
+        Op::Or => x | y,
+        Op::Xor => x ^ y,
+        Op::Shl => x << places,
+        Op::Shr => x >> places,
+        Op::Pow if y < 0 => match x {
+            1 => 1,
+            -1 => 1 - 2 * (y % 2).abs(),
+            _ => 0,
+        },
+        Op::Pow => power(x, y),
+        Op::Gcd => {
+            let (mut m, mut n) = (x.abs(), y.abs());
+            while n != 0 {
+                (m, n) = (n, m % n);
+            }
+            m
+        }
+        Op::FloorDiv if y > 0 => x.div_euclid(y),
+        Op::FloorRem if y > 0 => x.rem_euclid(y),
+        _ => return None,
+    })
+}
+
+/// xʸ modulo 2¹²⁸, y not negative: by the binary digits of y.
+fn power(x: i128, y: i128) -> i128 {
+    (0..i128::BITS).rev().fold(1i128, |z, digit| {
+        let square = z.wrapping_mul(z);
+        if y >> digit & 1 == 1 { square.wrapping_mul(x) } else { square }
+    })
+}
+
+fn float(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
+    Some(match op {
+        Op::Add => x + y,
+        Op::Sub => x - y,
+        Op::Mul => x * y,
+        Op::Div => x / y,
+        Op::Rem => x % y,
+        Op::Min | Op::Max if x.is_nan() || y.is_nan() => f64::NAN,
+        Op::Min if x == y => {
+            if x.is_sign_negative() {
+                x
+            } else {
+                y
+            }
+        }
+        Op::Max if x == y => {
+            if x.is_sign_negative() {
+                y
+            } else {
+                x
+            }
+        }
+        Op::Min => {
+            if x < y {
+                x
+            } else {
+                y
+            }
+        }
+        Op::Max => {
+            if x > y {
+                x
+            } else {
+                y
+            }
+        }
+        Op::Pow if ty == Type::F32 => libm::powf(x as f32, y as f32) as f64,
+        Op::Pow => libm::pow(x, y),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiberloom_core::algebra;
+
+    /// Every value of small types; of others those at which something happens.
+    fn values(ty: Type) -> Vec<Value> {
+        if ty.bits() <= 8 {
+            return (0..1u64 << ty.bits()).map(|bits| Value::from_bits(ty, bits)).collect();
+        }
+        if ty.is_float() {
+            let all = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -3.25, 1e-40, 1e30, -1e300, 0.1, 7.0, f64::INFINITY];
+            let all = all.into_iter().chain([f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, 16777217.0]);
+            return all.map(|x| Value::from_f64(ty, x)).collect();
+        }
+        let (least, most) = ty.range().expect("no float");
+        let all = [0, 1, -1, 2, 3, 5, -7, 63, 64, 100, least, least + 1, most, most - 1, most / 3];
+        all.into_iter().map(|x| Value::from_i128(ty, x)).collect()
+    }
+
+    /// The two definitions agree bit for bit, on all operations and types, exhaustively on those of 8 bits or fewer.
+    #[test]
+    fn the_compilers_definition_agrees() {
+        for ty in Type::ALL {
+            for a in values(ty) {
+                for op in Op::all().filter(|op| *op != Op::Coalesce) {
+                    if let Some(x) = algebra::apply(op, &[a]) {
+                        assert_eq!(apply(op, &[a]), Some(x), "{op:?} {a:?}");
+                    }
+                }
+                for b in values(ty) {
+                    for op in Op::all().filter(|op| *op != Op::Coalesce) {
+                        let sound = !matches!(op, Op::FloorDiv | Op::FloorRem) || b.as_i128() > Some(0);
+                        if let Some(x) = algebra::apply(op, &[a, b]).filter(|_| sound) {
+                            assert_eq!(apply(op, &[a, b]), Some(x), "{op:?} {a:?} {b:?}");
+                        }
+                    }
+                }
+            }
+            for op in Op::all() {
+                assert_eq!(identity(op, ty), algebra::identity(op, ty), "{op:?} {ty}");
+            }
+        }
+    }
+}
