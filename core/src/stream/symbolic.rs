@@ -186,16 +186,6 @@ impl Symbolic {
         (self.vars, self.buffers, self.body)
     }
 
-    /// Number of statements in the block that is being emitted.
-    pub fn len(&self) -> usize {
-        self.body.len()
-    }
-
-    /// Whether the block that is being emitted has no statement.
-    pub fn is_empty(&self) -> bool {
-        self.body.is_empty()
-    }
-
     /// The element type of a buffer.
     pub fn element(&self, b: BufferId) -> Type {
         self.buffers[b.0 as usize].ty

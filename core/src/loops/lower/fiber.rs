@@ -237,7 +237,7 @@ impl Context<'_> {
         let start = crate::algebra::identity(op, ty).expect("reductions have an identity");
         let t = d.fresh("t", ty);
         d.assign(t, Expr::Const(start));
-        self.nest(d, vars, inner, scope.clone(), &super::nest::Sink::Scalar { var: t, op, ty });
+        self.nest(d, vars, inner, scope.clone(), &super::nest::Sink::Scalar { var: t, op });
         Expr::Var(t)
     }
 }

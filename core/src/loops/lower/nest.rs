@@ -4,9 +4,9 @@ use super::fiber::Scope;
 use super::output::{Output, Slot};
 use super::workspace::Scratch;
 use super::{Context, Expr, binary, int};
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
-use crate::loops::{Stmt, Var};
+use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest};
 use crate::stream::{Arith, Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Where the values of a nest go.
 pub(super) enum Sink<'a> {
     /// `t = op(t, value)`
-    Scalar { var: Var, op: Op, ty: Type },
+    Scalar { var: Var, op: Op },
     /// Into the result's levels, at the slot that the loops have reached.
     Store { output: &'a Output, slot: Slot, fold: Option<Op> },
     /// Into a workspace.
@@ -60,7 +60,7 @@ impl Context<'_> {
         }
         let output = Output::begin(self, d, nest, room);
         self.fill_output(d, nest, &output);
-        output.finish(self, d);
+        output.finish(d);
     }
 
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
@@ -101,20 +101,18 @@ impl Context<'_> {
             looplets: self.looplets(&scope, body, v),
             lattice: lattice.clone(),
         });
-        let bounds: BTreeMap<AccessId, _> = names.iter().map(|&a| (a, self.bounds(d, &scope, a))).collect();
         let top = &lattice.points[0];
         let alone = top.shape == Shape::Each && top.followers.is_empty();
-        let bounds: BTreeMap<AccessId, _> = bounds
-            .into_iter()
-            .map(
-                |(a, (crd, begin, end))| {
-                    if alone { (a, (crd, begin, end)) } else { (a, (crd, begin, d.snapshot("end", end))) }
-                },
-            )
+        let bounds: BTreeMap<AccessId, _> = names
+            .iter()
+            .map(|&a| {
+                let (crd, begin, end) = self.bounds(d, &scope, a);
+                (a, (crd, begin, if alone { end } else { d.snapshot("end", end) }))
+            })
             .collect();
         if let Some((output, slot)) = sink.appends(v) {
             output.led_by(slot, self.led_by(&scope, top, v));
-            output.open(self, d, slot, &|d| self.at_most(d, top, v, &bounds));
+            output.open(d, slot, &|d| self.at_most(d, top, v, &bounds));
         }
         if alone {
             let (crd, begin, end) = &bounds[&top.leaders[0]];
@@ -131,7 +129,7 @@ impl Context<'_> {
             self.point(d, &forall, top);
         }
         if let Some((output, slot)) = sink.appends(v) {
-            output.close(self, d, slot);
+            output.close(d, slot);
         }
     }
 
@@ -427,8 +425,8 @@ impl Context<'_> {
         let at = scope.coordinate(v).cloned().expect("bound by the caller");
         match sink.enters(v) {
             None => self.nest(d, rest, body, scope, sink),
-            Some((output, slot)) => output.visit(self, d, slot, at, driven, &mut |d, slot| {
-                let slot = output.locate(self, slot, &|v| scope.coordinate(v).cloned());
+            Some((output, slot)) => output.visit(d, slot, at, driven, &mut |d, slot| {
+                let slot = output.locate(slot, &|v| scope.coordinate(v).cloned());
                 self.nest(d, rest, body, scope.clone(), &sink.at(slot));
             }),
         }
@@ -436,7 +434,7 @@ impl Context<'_> {
 
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
-            Sink::Scalar { var, op, .. } => {
+            Sink::Scalar { var, op } => {
                 let value = self.value(d, scope, body);
                 d.assign(*var, Expr::Op(*op, vec![Expr::Var(*var), value]));
             }
@@ -446,14 +444,14 @@ impl Context<'_> {
             }
             Sink::Scatter { scratch, fold } => {
                 let value = self.value(d, scope, body);
-                scratch.put(self, d, *fold, &|v| scope.coordinate(v).cloned(), value);
+                scratch.put(d, *fold, &|v| scope.coordinate(v).cloned(), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(d);
                 let prefix = nest.workspace.expect("a nest around a workspace").prefix;
                 let sink = Sink::Scatter { scratch, fold: nest.fold };
                 self.nest(d, &nest.order[prefix..], body, scope.clone(), &sink);
-                scratch.drain(self, d, nest, output, slot);
+                scratch.drain(self, d, output, slot);
             }
         }
     }
@@ -489,7 +487,7 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { output, fold, .. } => Sink::Store { output, slot, fold: *fold },
             Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
-            Sink::Scalar { var, op, ty } => Sink::Scalar { var: *var, op: *op, ty: *ty },
+            Sink::Scalar { var, op } => Sink::Scalar { var: *var, op: *op },
             Sink::Scatter { scratch, fold } => Sink::Scatter { scratch, fold: *fold },
         }
     }
@@ -506,9 +504,4 @@ fn has_loops(e: &concrete::Expr) -> bool {
 /// `true`, for flags.
 pub(super) fn yes() -> Expr {
     Expr::Const(Value::bool(true))
-}
-
-/// A statement that only sets a flag.
-pub(super) fn set(d: &mut Symbolic, flag: Var, value: Expr) {
-    d.emit(Stmt::Set(flag, value));
 }

@@ -10,7 +10,7 @@
 //! arrays start as zeros, and where a parent may be passed over a last pass carries the counts forward; what a dense
 //! level holds starts as `initial`, so only what differs must be stored.
 
-use super::nest::{Driven, set, yes};
+use super::nest::{Driven, yes};
 use super::{Context, Expr, LevelBuffers, binary, checked_product, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::LevelKind;
@@ -162,7 +162,7 @@ impl Output {
     }
 
     /// Before the loop over a compressed level's coordinates: makes room for `bound` of the last level.
-    pub fn open(&self, _: &Context, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
+    pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
         if self.roomy || slot.level + 1 < self.levels.len() {
             return;
         }
@@ -174,7 +174,7 @@ impl Output {
     }
 
     /// After the loop over a compressed level's coordinates: the fiber ends here.
-    pub fn close(&self, _: &Context, d: &mut Symbolic, slot: &Slot) {
+    pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         if !slot.covered {
             self.uncovered.borrow_mut().insert(slot.level);
         }
@@ -195,7 +195,6 @@ impl Output {
     /// One coordinate of the slot's level: `inner` stores what is below.
     pub fn visit(
         &self,
-        _: &Context,
         d: &mut Symbolic,
         slot: &Slot,
         at: Expr,
@@ -261,7 +260,7 @@ impl Output {
     }
 
     /// Opens dense levels whose variables are bound already.
-    pub fn locate(&self, _: &Context, mut slot: Slot, coordinate: &dyn Fn(Index) -> Option<Expr>) -> Slot {
+    pub fn locate(&self, mut slot: Slot, coordinate: &dyn Fn(Index) -> Option<Expr>) -> Slot {
         while slot.level < self.levels.len()
             && self.is_dense(slot.level)
             && let Some(at) = coordinate(self.vars[slot.level])
@@ -293,12 +292,12 @@ impl Output {
         };
         d.emit(Stmt::Store(self.values, slot.position.clone(), value));
         if let Some(flag) = slot.written {
-            set(d, flag, yes());
+            d.assign(flag, yes());
         }
     }
 
     /// The result's end: positions that were passed over, then lengths.
-    pub fn finish(self, _: &Context, d: &mut Symbolic) {
+    pub fn finish(self, d: &mut Symbolic) {
         let uncovered = self.uncovered.borrow();
         let mut parents = int(1);
         for l in 0..self.levels.len() {

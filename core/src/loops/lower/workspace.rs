@@ -87,14 +87,7 @@ impl Scratch {
     }
 
     /// Puts a value at the bound coordinates.
-    pub fn put(
-        &self,
-        _: &Context,
-        d: &mut Symbolic,
-        fold: Option<Op>,
-        coordinate: &dyn Fn(Index) -> Option<Expr>,
-        value: Expr,
-    ) {
+    pub fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
         match self.kind {
             WorkspaceKind::Dense => self.put_dense(d, fold, at(&self.vars[0]), value),
@@ -129,7 +122,7 @@ impl Scratch {
     }
 
     /// Moves everything into the result's next levels, in ascending order, and leaves the workspace clean.
-    pub fn drain(&self, cx: &Context, d: &mut Symbolic, _: &Nest, output: &Output, slot: &Slot) {
+    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         let n = Expr::Var(self.count);
         match self.kind {
             WorkspaceKind::Dense => self.drain_dense(cx, d, output, slot),
@@ -145,17 +138,17 @@ impl Scratch {
     fn drain_dense(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         let n = Expr::Var(self.count);
         d.call(Entry::Sort { keys: self.keys, lo: int(0), hi: n.clone() });
-        output.open(cx, d, slot, &|_| Expr::Var(self.count));
+        output.open(d, slot, &|_| Expr::Var(self.count));
         d.each("q", int(0), n, |d, q| {
             let at = d.index(self.keys, q);
             let at = d.define(&cx.program.vars[self.vars[0].0].name, Type::I64, at);
             let value = Expr::Load(self.values, Box::new(at.clone()));
-            output.visit(cx, d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+            output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
                 output.store(d, &slot, None, value.clone());
             });
             d.emit(Stmt::Store(self.marks, at, Expr::Const(Value::bool(false))));
         });
-        output.close(cx, d, slot);
+        output.close(d, slot);
     }
 
     /// Sorted keys `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
@@ -170,7 +163,7 @@ impl Scratch {
         let compressed = output.is_compressed(slot.level);
         if compressed {
             let length = binary(Op::Sub, end.clone(), begin.clone());
-            output.open(cx, d, slot, &|_| length.clone());
+            output.open(d, slot, &|_| length.clone());
         }
         let last = t + 1 == self.vars.len();
         let group = |at: Expr| {
@@ -202,13 +195,13 @@ impl Scratch {
             }
             let at = if t == 0 { g } else { binary(Op::FloorRem, g, self.extents[t].clone()) };
             let at = d.define(&cx.program.vars[self.vars[t].0].name, Type::I64, at);
-            output.visit(cx, d, slot, at, Driven::Stored, &mut |d, slot| match folded {
+            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
                 Some(t) => output.store(d, &slot, None, Expr::Var(t)),
                 None => self.drain_list(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
             });
         });
         if compressed {
-            output.close(cx, d, slot);
+            output.close(d, slot);
         }
     }
 

@@ -170,7 +170,7 @@ impl Check {
     }
 
     /// A built-in or declared function on typed arguments.
-    fn apply(&mut self, fun: Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
+    pub(super) fn apply(&mut self, fun: Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let types: Vec<Type> = args.iter().map(|a| a.ty).collect();
         let Fun::Op(op) = fun else { return None };
         match result_type(op, &types) {

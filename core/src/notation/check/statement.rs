@@ -173,27 +173,31 @@ impl Check {
         absent: &[(String, VarId)],
         want: Option<Type>,
     ) -> Option<Expr> {
-        if let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) = &e.kind
-            && !absent.is_empty()
-        {
-            // Types first, as if there were no sums: a literal term takes the other's type.
-            let whole = self.type_of(scope, e, want)?;
-            let (a, b) = (self.terms(scope, a, absent, Some(whole)), self.terms(scope, b, absent, Some(whole)));
-            let (a, b) = (a?, b?);
+        let sums = matches!(&e.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, ..)) && !absent.is_empty();
+        // Types first, as if there were no sums: a literal term takes the other's type.
+        let want = if sums { Some(self.type_of(scope, e, want)?) } else { want };
+        self.term(scope, e, absent, want)
+    }
+
+    /// A tree of terms, all of them of the wanted type if it has more than one.
+    fn term(
+        &mut self,
+        scope: &Scope,
+        e: &syntax::Expr,
+        absent: &[(String, VarId)],
+        want: Option<Type>,
+    ) -> Option<Expr> {
+        if let (ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b), false) = (&e.kind, absent.is_empty()) {
+            let (a, b) = (self.term(scope, a, absent, want), self.term(scope, b, absent, want));
             let op = if *op == BinaryOp::Add { Op::Add } else { Op::Sub };
-            if !op.takes(whole) {
-                self.say(e.span, format!("`{}` does not take {whole}", op.name()));
-                return None;
-            }
-            return Some(Expr { kind: Kind::Call(Fun::Op(op), vec![a, b]), ty: whole, span: e.span });
+            return self.apply(Fun::Op(op), vec![a?, b?], e.span);
         }
         let free: Vec<String> = free_names(e).into_iter().map(|n| n.name.clone()).collect();
-        let mut own = absent.iter().filter(|(n, _)| free.contains(n)).map(|(_, v)| *v).collect::<Vec<_>>();
+        let own: Vec<VarId> = absent.iter().filter(|(n, _)| free.contains(n)).map(|(_, v)| *v).collect();
         let body = self.expr(scope, e, want)?;
         if own.is_empty() {
             return Some(body);
         }
-        own.dedup();
         let ty = body.ty;
         if !Op::Add.takes(ty) {
             self.say(e.span, format!("values of type {ty} are not summed"));
