@@ -80,6 +80,7 @@ impl<'a> Tensor<'a> {
             Level::Compressed { pos, crd } => {
                 how.pos.is_none_or(|ty| ty == pos.ty()) && how.crd.is_none_or(|ty| ty == crd.ty())
             }
+            _ => false,
         })
     }
 

@@ -70,6 +70,16 @@ impl LevelKind {
         ][self as usize]
     }
 
+    /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
+    pub fn is_located(self) -> bool {
+        matches!(self, LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap)
+    }
+
+    /// Whether it lists coordinates in ascending order, and stores nothing else.
+    pub fn is_list(self) -> bool {
+        matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
+    }
+
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<LevelKind> {
         LevelKind::ALL.into_iter().find(|k| k.name() == name)
@@ -128,6 +138,18 @@ impl Format {
             }
             _ => None,
         }
+    }
+
+    /// The first level of the chain `nonunique, singleton, …, singleton` that level `l` is in; `l` if it is in none.
+    pub fn chain_head(&self, l: usize) -> usize {
+        let singles = self.levels[..=l].iter().rev().take_while(|k| **k == LevelKind::Singleton).count();
+        let first = l - singles.min(l);
+        if self.levels[first] == LevelKind::Nonunique { first } else { l }
+    }
+
+    /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
+    pub fn repeats(&self, l: usize) -> bool {
+        self.levels.get(l + 1) == Some(&LevelKind::Singleton) && self.levels[self.chain_head(l)] == LevelKind::Nonunique
     }
 
     /// Number of modes.

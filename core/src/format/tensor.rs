@@ -1,6 +1,6 @@
 //! A stored tensor, and the check of its invariants.
 
-use super::{Array, Format};
+use super::{Array, Format, LevelKind};
 use crate::algebra::Value;
 
 /// The arrays of one level.
@@ -16,23 +16,87 @@ pub enum Level<'a> {
         /// Strictly ascending within a fiber, in the mode's extent.
         crd: Array<'a>,
     },
+    /// As compressed, coordinates not falling.
+    Nonunique {
+        /// As compressed.
+        pos: Array<'a>,
+        /// Not falling within a fiber.
+        crd: Array<'a>,
+    },
+    /// One coordinate a parent position.
+    Singleton {
+        /// By position.
+        crd: Array<'a>,
+    },
+    /// As dense, with a flag a position.
+    Bytemap {
+        /// Truth values.
+        flags: Array<'a>,
+    },
+    /// As dense, with a bit a position.
+    Bitmap {
+        /// Bit p % 64 of word p / 64.
+        words: Array<'a>,
+    },
+    /// As compressed, with a table by hash.
+    Hashed {
+        /// As compressed.
+        pos: Array<'a>,
+        /// As compressed.
+        crd: Array<'a>,
+        /// Positions by hash, −1 where free.
+        table: Array<'a>,
+    },
 }
 
-impl Level<'_> {
-    /// The same arrays, borrowed.
-    pub fn borrow(&self) -> Level<'_> {
+impl<'a> Level<'a> {
+    /// Its kind.
+    pub fn kind(&self) -> LevelKind {
+        match self {
+            Level::Dense => LevelKind::Dense,
+            Level::Compressed { .. } => LevelKind::Compressed,
+            Level::Nonunique { .. } => LevelKind::Nonunique,
+            Level::Singleton { .. } => LevelKind::Singleton,
+            Level::Bytemap { .. } => LevelKind::Bytemap,
+            Level::Bitmap { .. } => LevelKind::Bitmap,
+            Level::Hashed { .. } => LevelKind::Hashed,
+        }
+    }
+
+    /// Its arrays, in the order in which kernels take them.
+    pub fn arrays(&self) -> Vec<&Array<'a>> {
+        match self {
+            Level::Dense => vec![],
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => vec![pos, crd],
+            Level::Singleton { crd } => vec![crd],
+            Level::Bytemap { flags } => vec![flags],
+            Level::Bitmap { words } => vec![words],
+            Level::Hashed { pos, crd, table } => vec![pos, crd, table],
+        }
+    }
+
+    /// The same level of other arrays.
+    fn map<'b>(&self, mut f: impl FnMut(&Array<'a>) -> Array<'b>) -> Level<'b> {
         match self {
             Level::Dense => Level::Dense,
-            Level::Compressed { pos, crd } => Level::Compressed { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Compressed { pos, crd } => Level::Compressed { pos: f(pos), crd: f(crd) },
+            Level::Nonunique { pos, crd } => Level::Nonunique { pos: f(pos), crd: f(crd) },
+            Level::Singleton { crd } => Level::Singleton { crd: f(crd) },
+            Level::Bytemap { flags } => Level::Bytemap { flags: f(flags) },
+            Level::Bitmap { words } => Level::Bitmap { words: f(words) },
+            Level::Hashed { pos, crd, table } => Level::Hashed { pos: f(pos), crd: f(crd), table: f(table) },
         }
+    }
+
+    /// The same arrays, borrowed.
+    pub fn borrow(&self) -> Level<'_> {
+        let mut arrays = self.arrays().into_iter().map(Array::borrow);
+        self.map(|_| arrays.next().expect("as many"))
     }
 
     /// The same arrays, owned.
     pub fn into_owned(self) -> Level<'static> {
-        match self {
-            Level::Dense => Level::Dense,
-            Level::Compressed { pos, crd } => Level::Compressed { pos: pos.into_owned(), crd: crd.into_owned() },
-        }
+        self.map(|a| a.clone().into_owned())
     }
 }
 

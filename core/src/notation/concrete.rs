@@ -17,7 +17,7 @@
 
 use super::typed::TensorId;
 use crate::algebra::{Op, Type, Value};
-use crate::format::{Format, LevelKind};
+use crate::format::Format;
 use crate::shape::ClassId;
 use std::fmt;
 
@@ -249,7 +249,7 @@ impl Program {
     pub fn concordant(&self, format: &Format, times: &[usize]) -> bool {
         let mut latest = 0;
         format.levels.iter().zip(&format.order).all(|(kind, &mode)| {
-            let in_order = *kind == LevelKind::Dense || times[mode] >= latest;
+            let in_order = kind.is_located() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order
         })

@@ -100,7 +100,7 @@ impl Concretize<'_> {
 
     /// The format of an undeclared result: dense if it has no sparse operand, else compressed.
     fn undeclared(&self, rank: usize, rhs: &Expr) -> Format {
-        let sparse = |a: AccessId| self.out.tensor(a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: AccessId| self.out.tensor(a).format.levels.iter().any(|k| *k != LevelKind::Dense);
         if rhs.accesses().into_iter().any(sparse) { Format::csf(rank) } else { Format::dense(rank) }
     }
 
@@ -275,7 +275,7 @@ impl Concretize<'_> {
     /// their variables, and so does each of its sparse operands.
     fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
         let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
-        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
         outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
     }
 
@@ -369,7 +369,7 @@ impl Concretize<'_> {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
                 let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
+                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l].is_located())
             })
         };
         let outermost = vars.first().is_some_and(densely);
@@ -428,7 +428,7 @@ impl Concretize<'_> {
         let mut order: Vec<usize> = (0..times.len()).collect();
         order.sort_by_key(|&m| times[m]);
         let mut levels = vec![LevelKind::Compressed; times.len()];
-        if tensor.format.levels.contains(&LevelKind::Dense) {
+        if tensor.format.levels.iter().any(|k| k.is_located()) {
             levels[0] = LevelKind::Dense;
         }
         let format = Format { levels, order };
@@ -463,7 +463,7 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let mut r = Refuse { program, mode, found: Vec::new() };
     for t in &program.tensors {
         let levels = t.format.iter().flat_map(|f| &f.levels);
-        let foreign = |k: &&LevelKind| !matches!(k, LevelKind::Dense | LevelKind::Compressed);
+        let foreign = |k: &&LevelKind| !(k.is_located() || k.is_list());
         if let Some(kind) = levels.into_iter().find(foreign) {
             r.say(t.span, format!("a level of kind `{}` (of tensor `{}`)", kind.name(), t.name));
         }

@@ -144,8 +144,8 @@ impl Search<'_, '_> {
         }
         let level = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v)?;
         let above = (0..level).all(bound);
-        let first = format.levels[..level].iter().all(|k| *k == LevelKind::Dense) && level == 0;
-        (above && format.levels[level] == LevelKind::Compressed).then_some((a, if first { FIRST } else { ENTRIES }))
+        let first = level == 0;
+        (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
     }
 
     /// Whether no variable of `order` has been bound before a level that must come first.
@@ -177,7 +177,7 @@ impl Search<'_, '_> {
     fn copy(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            LevelKind::Dense => EXTENT,
+            _ if kind.is_located() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
@@ -199,7 +199,7 @@ fn strided(vars: &[Index], format: &crate::format::Format, inner: Index) -> bool
     let rank = format.rank();
     rank > 1
         && vars[format.order[rank - 1]] != inner
-        && (0..rank - 1).any(|l| format.levels[l] == LevelKind::Dense && vars[format.order[l]] == inner)
+        && (0..rank - 1).any(|l| format.levels[l].is_located() && vars[format.order[l]] == inner)
 }
 
 /// How a result is assembled under an order of loops.
@@ -229,7 +229,7 @@ pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[In
         }
         if levels[next] == *v {
             next += 1;
-        } else if format.levels[next..].iter().all(|k| *k == LevelKind::Dense) {
+        } else if format.levels[next..].iter().all(|k| k.is_located()) {
             return Assembly::InPlace;
         } else {
             return Assembly::Workspace { prefix, vars: levels.len() - next };
