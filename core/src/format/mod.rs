@@ -18,6 +18,7 @@ mod assemble;
 mod check;
 mod convert;
 mod entries;
+pub mod hash;
 mod level;
 mod sort;
 mod tensor;
