@@ -336,8 +336,11 @@ impl<'a> Call<'a> {
 /// The index widths of a level's arrays.
 fn widths(level: &Level) -> Widths {
     match level {
-        Level::Dense => Widths::NARROW,
-        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
+        Level::Dense | Level::Bytemap { .. } | Level::Bitmap { .. } => Widths::NARROW,
+        Level::Singleton { crd } => Widths { crd: crd.ty(), ..Widths::NARROW },
+        Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
+            Widths { pos: pos.ty(), crd: crd.ty() }
+        }
     }
 }
 /// The function in a format.

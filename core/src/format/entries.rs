@@ -82,13 +82,14 @@ impl Tensor<'_> {
         let mut at = positions;
         for (l, level) in self.levels.iter().enumerate().rev() {
             coordinates[self.format.order[l]] = match level {
-                Level::Dense => {
+                Level::Dense | Level::Bytemap { .. } | Level::Bitmap { .. } => {
                     let extent = self.level_extent(l).max(1) as usize;
                     let column = at.iter().map(|p| (p % extent) as i64).collect();
                     at.iter_mut().for_each(|p| *p /= extent);
                     column
                 }
-                Level::Compressed { pos, crd } => {
+                Level::Singleton { crd } => at.iter().map(|&p| crd.index(p)).collect(),
+                Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
                     let column = at.iter().map(|&p| crd.index(p)).collect();
                     let parents = parents(pos, crd.len());
                     at.iter_mut().for_each(|p| *p = parents[*p]);

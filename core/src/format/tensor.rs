@@ -75,28 +75,33 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// The same level of other arrays.
-    fn map<'b>(&self, mut f: impl FnMut(&Array<'a>) -> Array<'b>) -> Level<'b> {
-        match self {
-            Level::Dense => Level::Dense,
-            Level::Compressed { pos, crd } => Level::Compressed { pos: f(pos), crd: f(crd) },
-            Level::Nonunique { pos, crd } => Level::Nonunique { pos: f(pos), crd: f(crd) },
-            Level::Singleton { crd } => Level::Singleton { crd: f(crd) },
-            Level::Bytemap { flags } => Level::Bytemap { flags: f(flags) },
-            Level::Bitmap { words } => Level::Bitmap { words: f(words) },
-            Level::Hashed { pos, crd, table } => Level::Hashed { pos: f(pos), crd: f(crd), table: f(table) },
-        }
-    }
-
     /// The same arrays, borrowed.
     pub fn borrow(&self) -> Level<'_> {
-        let mut arrays = self.arrays().into_iter().map(Array::borrow);
-        self.map(|_| arrays.next().expect("as many"))
+        match self {
+            Level::Dense => Level::Dense,
+            Level::Compressed { pos, crd } => Level::Compressed { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Nonunique { pos, crd } => Level::Nonunique { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Singleton { crd } => Level::Singleton { crd: crd.borrow() },
+            Level::Bytemap { flags } => Level::Bytemap { flags: flags.borrow() },
+            Level::Bitmap { words } => Level::Bitmap { words: words.borrow() },
+            Level::Hashed { pos, crd, table } => {
+                Level::Hashed { pos: pos.borrow(), crd: crd.borrow(), table: table.borrow() }
+            }
+        }
     }
 
     /// The same arrays, owned.
     pub fn into_owned(self) -> Level<'static> {
-        self.map(|a| a.clone().into_owned())
+        let own = Array::into_owned;
+        match self {
+            Level::Dense => Level::Dense,
+            Level::Compressed { pos, crd } => Level::Compressed { pos: own(pos), crd: own(crd) },
+            Level::Nonunique { pos, crd } => Level::Nonunique { pos: own(pos), crd: own(crd) },
+            Level::Singleton { crd } => Level::Singleton { crd: own(crd) },
+            Level::Bytemap { flags } => Level::Bytemap { flags: own(flags) },
+            Level::Bitmap { words } => Level::Bitmap { words: own(words) },
+            Level::Hashed { pos, crd, table } => Level::Hashed { pos: own(pos), crd: own(crd), table: own(table) },
+        }
     }
 }
 

@@ -173,6 +173,16 @@ impl Expr {
         });
         all
     }
+
+    /// The expression with each access replaced.
+    pub fn map_accesses(self, f: &mut impl FnMut(AccessId, Type) -> Expr) -> Expr {
+        match self {
+            Expr::Access(a, ty) => f(a, ty),
+            Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| e.map_accesses(f)).collect(), ty),
+            Expr::Reduce(op, vars, body, ty) => Expr::Reduce(op, vars, Box::new(body.map_accesses(f)), ty),
+            other => other,
+        }
+    }
 }
 
 impl Program {

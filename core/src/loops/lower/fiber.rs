@@ -1,7 +1,8 @@
 //! Where accesses stand: the fibers that the loops so far have opened, and loads from them.
 
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
-use crate::algebra::{Op, Type};
+use crate::algebra::{Op, Type, Value};
+use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
@@ -68,6 +69,22 @@ impl Scope {
     }
 }
 
+/// Whether something is stored at a position of a level that has flags.
+fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
+    match *level {
+        LevelBuffers::Bytemap { flags } => Some(Expr::Load(flags, Box::new(position.clone()))),
+        LevelBuffers::Bitmap { words } => {
+            let word = binary(Op::FloorDiv, position.clone(), int(64));
+            let bit = binary(Op::FloorRem, position.clone(), int(64));
+            let bit = Expr::Op(Op::Convert(Type::U64), vec![bit]);
+            let shifted = binary(Op::Shr, Expr::Load(words, Box::new(word)), bit);
+            let one = Expr::Const(Value::from_bits(Type::U64, 1));
+            Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
+        }
+        _ => None,
+    }
+}
+
 /// An entry's positions, for use here.
 pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> (Expr, Option<Expr>) {
     (d.place(&entry.position), entry.end.as_ref().map(|q| d.place(q)))
@@ -89,6 +106,20 @@ impl Context<'_> {
             None => false,
         });
         all
+    }
+
+    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead.
+    pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut lists = self.lists(scope, body, v);
+        let hashed = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Hashed;
+        let fill = |a: AccessId| self.fill(a);
+        let (sequence, _) = background(body, &lists, &fill, self.simplify);
+        for part in sequence.intersections() {
+            if part.iter().any(|a| !hashed(*a)) {
+                lists.retain(|a| !(hashed(*a) && part.contains(a)));
+            }
+        }
+        lists
     }
 
     /// What the accesses of a body look like along `v`: the levels that open when it is bound.
@@ -137,9 +168,15 @@ impl Context<'_> {
         ListFiber { crd, begin, end, repeats }
     }
 
-    /// Opens every further level whose variable is bound: dense ones by arithmetic, lists by search. Returns the
-    /// accesses that were searched for.
-    pub(super) fn locate(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) -> Vec<AccessId> {
+    /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
+    /// accesses that may turn out to be absent; flags are asked only if `flagged`.
+    pub(super) fn locate(
+        &self,
+        d: &mut Symbolic,
+        scope: &mut Scope,
+        body: &concrete::Expr,
+        flagged: bool,
+    ) -> Vec<AccessId> {
         let mut searched = Vec::new();
         for a in body.accesses() {
             while let Some((level, v)) = self.next_var(scope, a)
@@ -150,7 +187,16 @@ impl Context<'_> {
                 if tensor.format.levels[level].is_located() {
                     let extent = self.extent(tensor.extents[tensor.format.order[level]]);
                     let position = plus(times(fiber.position, extent), at);
-                    scope.descend(a, (position, None), fiber.present);
+                    let flag = flag(&self.levels(a)[level], &position).filter(|_| flagged);
+                    let present = match (fiber.present, flag) {
+                        (present, None) => present,
+                        (present, Some(flag)) => {
+                            searched.push(a);
+                            let flag = present.into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
+                            Some(d.define("set", Type::Bool, flag))
+                        }
+                    };
+                    scope.descend(a, (position, None), present);
                 } else {
                     self.search(d, scope, a, at);
                     searched.push(a);

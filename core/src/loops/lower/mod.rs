@@ -13,7 +13,9 @@ mod nest;
 mod output;
 mod workspace;
 
-use super::{Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var};
+use super::{
+    Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
+};
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;

@@ -99,10 +99,10 @@ impl Context<'_> {
 
     /// Loops over `vars` around `body`.
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
-        let searched = self.locate(d, &mut scope, body);
+        let searched = self.locate(d, &mut scope, body, false);
         debug_assert!(searched.is_empty(), "lists are searched for where their variable is bound");
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
-        let names = self.lists(&scope, body, v);
+        let names = self.walked(&scope, body, v);
         let fill = |a: AccessId| self.fill(a);
         let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
         self.foralls.borrow_mut().push(super::Forall {
@@ -159,13 +159,7 @@ impl Context<'_> {
     }
 
     /// A bound on the coordinates that a point comes to.
-    fn at_most(
-        &self,
-        d: &mut Symbolic,
-        point: &Point,
-        v: Index,
-        fibers: &BTreeMap<AccessId, ListFiber<Term>>,
-    ) -> Expr {
+    fn at_most(&self, d: &mut Symbolic, point: &Point, v: Index, fibers: &BTreeMap<AccessId, ListFiber<Term>>) -> Expr {
         let lengths: Vec<Expr> = point
             .leaders
             .iter()
@@ -359,15 +353,7 @@ impl Context<'_> {
     }
 
     /// At a coordinate of a point: followers are brought up to it, then the body runs.
-    fn arrive(
-        &self,
-        d: &mut Symbolic,
-        f: &Forall,
-        point: &Point,
-        at: &Term,
-        here: &[Here],
-        driven: Driven,
-    ) {
+    fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut scope = f.scope.clone();
         for Here { access, entry, present } in here {
             scope.descend(*access, entry.clone(), present.clone());
@@ -398,7 +384,8 @@ impl Context<'_> {
         if self.nothing(sink, body) {
             return sink.skip(v);
         }
-        let searched = self.locate(d, &mut scope, body);
+        let flagged = !rest.is_empty() || has_loops(body) || sink.keeps_entries();
+        let searched = self.locate(d, &mut scope, body, flagged);
         let guard = if searched.is_empty() {
             None
         } else {
@@ -468,6 +455,15 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
+        }
+    }
+
+    /// Whether it holds what is stored only: a coordinate without effect should not come to it.
+    fn keeps_entries(&self) -> bool {
+        match self {
+            Sink::Scalar { .. } => false,
+            Sink::Store { output, .. } => output.keeps_entries(),
+            Sink::Scatter { .. } | Sink::Around { .. } => true,
         }
     }
 

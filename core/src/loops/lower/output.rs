@@ -168,6 +168,11 @@ impl Output {
         self.levels.get(l).is_some_and(|level| level.kind().is_list())
     }
 
+    /// Whether some level says what is stored.
+    pub fn keeps_entries(&self) -> bool {
+        self.levels.iter().any(|level| !matches!(level, LevelBuffers::Dense))
+    }
+
     fn next_list(&self, from: usize) -> Option<usize> {
         (from..self.levels.len()).find(|&l| self.is_list(l))
     }
@@ -485,7 +490,8 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     for (l, kind) in tensor.format.levels.iter().enumerate() {
         let head = tensor.format.chain_head(l);
         let shared = counts.get(head).copied().flatten();
-        let made = kind.is_list().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
+        let made =
+            kind.is_list().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
         counts.push(made);
     }
     counts
