@@ -371,8 +371,7 @@ fn square(n: usize, symmetry: Symmetry, listed: &[Value], ty: Type) -> Result<Ve
     Ok(values)
 }
 
-/// Writes a tensor of up to two modes: as entries if some level is compressed and the fill value is 0, else as an
-/// array, which may take `limit` bytes.
+/// Writes a tensor of up to two modes: as entries if some level is not dense and the fill value is 0, else as an array, which may take `limit` bytes.
 pub(super) fn write(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
     let (rows, columns) = match *tensor.extents {
         [] => (1, 1),
@@ -384,8 +383,8 @@ pub(super) fn write(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<
         }
     };
     let field = if tensor.fill.ty().is_float() { "real" } else { "integer" };
-    let sparse =
-        tensor.format.levels.contains(&LevelKind::Compressed) && !tensor.fill.is_true() && !tensor.fill.is_nan();
+    let dense = tensor.format.levels.iter().all(|kind| *kind == LevelKind::Dense);
+    let sparse = !dense && !tensor.fill.is_true() && !tensor.fill.is_nan();
     if sparse {
         let entries = tensor.stored_entries().map_err(Fault::limit)?;
         write!(out, "%%MatrixMarket matrix coordinate {field} general\n{rows} {columns} {}\n", entries.len())

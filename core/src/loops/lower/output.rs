@@ -85,7 +85,7 @@ impl Output {
             levels: arrays.levels.clone(),
             values: arrays.values,
             counts: counts(d, tensor),
-            heads: (0..rank).map(|l| tensor.format.chain_head(l)).collect(),
+            heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             result: matches!(tensor.role, Role::Result(_)),
@@ -488,7 +488,7 @@ impl Context<'_> {
 fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     let mut counts: Vec<Option<Var>> = vec![];
     for (l, kind) in tensor.format.levels.iter().enumerate() {
-        let head = tensor.format.chain_head(l);
+        let head = tensor.format.chain(l).map_or(l, |chain| chain.start);
         let shared = counts.get(head).copied().flatten();
         let made =
             kind.is_list().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));

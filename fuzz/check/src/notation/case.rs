@@ -21,7 +21,16 @@ pub const SIZES: usize = 3;
 pub const VARS: [&str; 9] = ["i", "j", "k", "l", "m", "n", "p", "q", "r"];
 
 /// Kinds of levels, the likelier the more often; a nonunique one may be followed by singletons.
-pub const KINDS: &[LevelKind] = &[LevelKind::Compressed, LevelKind::Dense];
+pub const KINDS: &[LevelKind] = &[
+    LevelKind::Compressed,
+    LevelKind::Dense,
+    LevelKind::Nonunique,
+    LevelKind::Compressed,
+    LevelKind::Dense,
+    LevelKind::Hashed,
+    LevelKind::Bytemap,
+    LevelKind::Bitmap,
+];
 
 /// A program and its operands.
 #[derive(Clone, Debug)]
