@@ -8,7 +8,7 @@
 use crate::choose::Choose;
 use fiberloom_core::format::hash;
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, Domain, List, ListFiber, Table};
+use fiberloom_core::stream::{Concrete, Domain, List, ListFiber, Table, bounds};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
@@ -226,8 +226,7 @@ impl Hashed {
     fn with<T>(&self, f: impl FnOnce(&mut Concrete, &Table<i64>) -> T) -> Result<T, Broken> {
         let arrays: [&[i64]; 3] = [&self.pos, &self.crd, &self.table];
         let mut d = Concrete::new(&arrays, FUEL);
-        let (pos, crd, table) = (BufferId(0), BufferId(1), BufferId(2));
-        let found = f(&mut d, &Table { pos, crd, table, size: self.table.len() as i64 });
+        let found = f(&mut d, &Table { crd: BufferId(1), table: BufferId(2), size: self.table.len() as i64 });
         d.fault().map_or(Ok(found), Err)
     }
 }
@@ -236,7 +235,10 @@ impl Hashed {
 pub fn find_is_a_scan(level: &Hashed, parent: i64, at: i64) -> Result<(), Broken> {
     let fiber = level.pos[parent as usize]..level.pos[parent as usize + 1];
     let wanted = fiber.into_iter().find(|p| level.crd[*p as usize] == at);
-    let (found, position) = level.with(|d, table| table.find(d, "p", &parent, &at))?;
+    let (found, position) = level.with(|d, table| {
+        let (begin, end) = bounds(d, BufferId(0), &parent);
+        table.find(d, "p", &parent, &ListFiber::unique(BufferId(1), begin, end), &at)
+    })?;
     match wanted {
         Some(p) if !found || position != p => Err("an entry is not found where it is"),
         None if found => Err("an entry is found that is not there"),

@@ -9,15 +9,13 @@
 //! Invariants: as many places as a power of two, at most half of them taken; so every search ends at a free place.
 
 use super::domain::{Arith, Compare, Domain};
-use super::list::bounds;
+use super::list::ListFiber;
 use crate::format::hash::{COORDINATE, PARENT};
 use crate::loops::BufferId;
 
 /// The arrays of a hashed level.
 #[derive(Clone, Debug)]
 pub struct Table<I> {
-    /// Fibers of parents.
-    pub pos: BufferId,
     /// Coordinates by position.
     pub crd: BufferId,
     /// Positions by hash.
@@ -68,9 +66,8 @@ impl<I: Clone> Table<I> {
     }
 
     /// Whether the fiber below `parent` has an entry at a coordinate, and its position if so.
-    pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, parent: &I, at: &I) -> (D::B, I) {
-        let (begin, end) = bounds(d, self.pos, parent);
-        let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
+    pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, parent: &I, fiber: &ListFiber<I>, at: &I) -> (D::B, I) {
+        let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
         let s = self.probe(d, (parent, at), &|d, position| {
             let zero = d.int(0);
             let free = d.compare(Compare::Lt, position, &zero);

@@ -210,18 +210,14 @@ impl Context<'_> {
         let name = format!("p_{}", self.program.tensor(a).name);
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);
-        if let LevelBuffers::Hashed { pos, crd, table } = self.levels(a)[fiber.depth] {
-            let parent = Term::fixed(fiber.position.clone());
+        let mut unopened = self.unopened(d, scope, a);
+        if let LevelBuffers::Hashed { crd, table, .. } = self.levels(a)[fiber.depth] {
+            let parent = Term::fixed(fiber.position);
             let size = Term::fixed(Expr::Capacity(table));
-            let (found, position) = Table { pos, crd, table, size }.find(d, &name, &parent, &target);
-            let found = match fiber.present {
-                Some(present) => binary(Op::AndAlso, present, d.place(&found)),
-                None => d.place(&found),
-            };
-            let position = d.place(&position);
+            let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);
+            let (found, position) = (d.place(&found), d.place(&position));
             return scope.descend(a, (position, None), Some(found));
         }
-        let mut unopened = self.unopened(d, scope, a);
         unopened.end = d.snapshot("end", unopened.end);
         let list = List::open(d, &name, unopened);
         list.seek(d, &target);

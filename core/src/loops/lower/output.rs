@@ -58,10 +58,18 @@ pub(super) struct Slot {
     counted: bool,
     /// The coordinates of the chain's levels above.
     chain: Vec<(usize, Expr)>,
-    /// The flags of the bytemaps and bitmaps above: set when something is stored.
+    /// The flags of the bytemaps and bitmaps above, up to the last list: set when something is stored.
     marks: Vec<(BufferId, Expr)>,
     /// Set when something is stored.
     written: Option<Var>,
+}
+
+impl Slot {
+    fn mark(&self, d: &mut Symbolic) {
+        for (flags, at) in &self.marks {
+            d.emit(Stmt::Store(*flags, at.clone(), yes()));
+        }
+    }
 }
 
 impl Output {
@@ -265,12 +273,12 @@ impl Output {
             let counted = driven != Driven::Stored;
             return inner(d, Slot { pending: Some(at), counted, ..below });
         }
-        let below = Slot { chain: vec![], ..below };
+        let below = Slot { chain: vec![], marks: vec![], ..below };
         for (_, crd) in self.chain(l) {
             reserve(d, crd, plus(self.count(l), int(1)));
         }
         self.make_block(d, l);
-        let append = |d: &mut Symbolic| self.append(d, l, &slot.chain, at.clone());
+        let append = |d: &mut Symbolic| self.append(d, l, slot, at.clone());
         match self.next_list(l + 1) {
             Some(m) => {
                 let before = d.define("before", Type::I64, self.count(m));
@@ -334,13 +342,14 @@ impl Output {
         }
     }
 
-    /// An entry of level `l`, and of the levels of its chain.
-    fn append(&self, d: &mut Symbolic, l: usize, above: &[(usize, Expr)], at: Expr) {
+    /// An entry of level `l`, and of the levels of its chain; the flags above it are set.
+    fn append(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
         for (k, crd) in self.chain(l) {
-            let at = above.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
+            let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
             store_index(d, crd, self.count(l), at.clone());
         }
         d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
+        slot.mark(d);
     }
 
     /// Opens located levels whose variables are bound already.
@@ -356,19 +365,13 @@ impl Output {
 
     /// Stores a value below all levels.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, fold: Option<Op>, value: Expr) {
-        let mark = |d: &mut Symbolic| {
-            for (flags, at) in &slot.marks {
-                d.emit(Stmt::Store(*flags, at.clone(), yes()));
-            }
-        };
         let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
         let differs = |value: &Expr| binary(Op::Ne, value.clone(), Expr::Const(self.fill));
         if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
             let append = |d: &mut Symbolic, value: Expr| {
                 put(d, value);
-                self.append(d, last, &slot.chain, at);
-                mark(d);
+                self.append(d, last, slot, at);
             };
             if !slot.counted {
                 return append(d, value);
@@ -378,16 +381,16 @@ impl Output {
         }
         if let Some(op) = fold {
             put(d, binary(op, Expr::Load(self.values, Box::new(slot.position.clone())), value));
-            mark(d);
+            slot.mark(d);
         } else if slot.marks.is_empty() || !slot.counted {
             put(d, value);
-            mark(d);
+            slot.mark(d);
         } else {
             // What is not marked holds the fill value as it is: another zero would not do.
             let value = d.define("value", self.fill.ty(), value);
             let stored = |d: &mut Symbolic| {
                 put(d, value.clone());
-                mark(d);
+                slot.mark(d);
             };
             d.when(differs(&value), stored, |_| {});
         }
@@ -532,7 +535,7 @@ fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId
     let free = crate::algebra::apply(Op::Convert(d.element(table)), &[Value::i64(-1)]).expect("an integer");
     alloc(d, table, Expr::Var(size), Some(free));
     let size = Term::fixed(Expr::Capacity(table));
-    let whole = Table { pos, crd, table, size };
+    let whole = Table { crd, table, size };
     d.each("q", int(0), parents.clone(), |d, q| {
         let (begin, end) = (d.index(pos, q.clone()), d.index(pos, plus(q.clone(), int(1))));
         d.each("p", begin, end, |d, p| {
