@@ -331,11 +331,10 @@ impl<'a> Call<'a> {
 
 /// The index widths of a level's arrays.
 fn widths(level: &Level) -> Widths {
-    match level {
-        Level::Dense => Widths::NARROW,
-        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
-    }
+    let (pos, crd) = level.index_types();
+    Widths { pos: pos.unwrap_or(Widths::NARROW.pos), crd: crd.unwrap_or(Widths::NARROW.crd) }
 }
+
 /// The function in a format.
 fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
     let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));

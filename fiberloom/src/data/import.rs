@@ -79,12 +79,13 @@ impl Fault {
     }
 }
 
-/// How a tensor of this format is stored until every kind of level has arrays of its own: what is neither dense nor
-/// compressed is stored compressed, which holds the same function.
+/// How a tensor of this format is stored until every kind of level has arrays of its own: what has none yet is stored
+/// compressed, which holds the same function.
 pub fn stored_format(format: &Format) -> Format {
+    use LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
     let stored = |kind: &LevelKind| match kind {
-        LevelKind::Dense => LevelKind::Dense,
-        _ => LevelKind::Compressed,
+        Dense | Nonunique | Singleton | Bitmap | Bytemap | Hashed => *kind,
+        _ => Compressed,
     };
     Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }
 }

@@ -297,7 +297,7 @@ fn square(n: usize, symmetry: Symmetry, listed: &[u64], ty: Type, limit: u64) ->
     Ok(values)
 }
 
-/// Writes a tensor of up to two modes as a matrix: as entries if some level is compressed and the fill value is 0, else
+/// Writes a tensor of up to two modes as a matrix: as entries if some level is not dense and the fill value is 0, else
 /// as an array, which may take `limit` bytes.
 pub(super) fn write_matrix(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
     if tensor.extents.len() > 2 {
@@ -321,7 +321,7 @@ fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Wri
     let ones = if what == "matrix" { 2usize.saturating_sub(rank) } else { 0 };
     let extents: String = tensor.extents.iter().chain(&[1, 1][..ones]).map(|e| format!("{e} ")).collect();
     let zero = !tensor.fill.is_true() && !tensor.fill.is_nan();
-    if tensor.format.levels.contains(&LevelKind::Compressed) && zero {
+    if tensor.format.levels.iter().any(|kind| *kind != LevelKind::Dense) && zero {
         let entries = tensor.stored_entries().map_err(Fault::limit)?;
         write!(out, "%%MatrixMarket {what} coordinate {field} general\n{extents}{}\n", entries.len())
             .map_err(Fault::io)?;
