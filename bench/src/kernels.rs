@@ -213,7 +213,6 @@ mod tests {
                 let compared = compare(kernel, &kind.matrix(2_000, 1), peers.as_mut());
                 let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));
                 assert_eq!(compared.times.peers.is_empty(), peers.is_none(), "{}", kernel.name);
-                assert!(compared.kernel_bytes > 0 && compared.by_hand_bytes > 0, "{}", kernel.name);
             }
         }
     }

@@ -100,10 +100,11 @@ mod tests {
     #[test]
     fn the_peak_counts_what_was_freed_again() {
         let (kept, bytes) = peak(|| {
-            drop(std::hint::black_box(vec![1u8; 8 << 20]));
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)));
             std::hint::black_box(vec![0u8; 1 << 20])
         });
         assert_eq!(kept.len(), 1 << 20);
-        assert!((8 << 20..64 << 20).contains(&bytes), "{bytes}");
+        // Other tests allocate and free at the same time, but less than that.
+        assert!((7 << 27..9 << 27).contains(&bytes), "{bytes}");
     }
 }

@@ -156,8 +156,8 @@ impl Panel {
     fn grid(&self, rows: &[&Row], svg: &mut String) {
         let (left, right) = (MARGINS[0], WIDTH - MARGINS[2]);
         // At most about eight labels, whatever the span; 1 always has its line.
-        let step = ((self.ratios.1 - self.ratios.0) / 8 + 1) as usize;
-        for power in (self.ratios.0..=self.ratios.1).filter(|p| p.unsigned_abs() as usize % step == 0) {
+        let step = ((self.ratios.1 - self.ratios.0) / 8 + 1) as u32;
+        for power in (self.ratios.0..=self.ratios.1).filter(|p| p.unsigned_abs().is_multiple_of(step)) {
             let (y, ratio) = (self.y(2f64.powi(power)), 2f64.powi(power));
             let (stroke, width) = if power == 0 { ("#333333", 1.2) } else { ("#dddddd", 0.8) };
             let label = if power < -3 { format!("1/{}", 2f64.powi(-power)) } else { ratio.to_string() };

@@ -104,9 +104,17 @@ fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 
 pub fn ttv(operands: &[&Arrays]) -> Arrays {
     let (x, c) = (operands[0].csf(), &operands[1].values);
     let fibers = x.crd[1].len();
-    // Fibers are short: one sum will do.
-    let product = |p| at(x.values, p) * at(c, at(x.crd[2], p) as usize);
-    let values = (0..fibers).map(|q| fiber(x.pos[2], q).map(product).sum()).collect();
+    let mut values = vec![0.0; fibers];
+    let mut p = 0;
+    for (value, &end) in values.iter_mut().zip(&x.pos[2][1..]) {
+        // Fibers are short: one sum will do.
+        let mut sum = 0.0;
+        while p < end as usize {
+            sum = fma(at(x.values, p), at(c, at(x.crd[2], p) as usize), sum);
+            p += 1;
+        }
+        *value = sum;
+    }
     let levels = [0, 1].map(|l| Some(Compressed { pos: x.pos[l].to_vec(), crd: x.crd[l].to_vec() }));
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }
 }
