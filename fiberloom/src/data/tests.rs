@@ -238,7 +238,7 @@ impl std::io::Read for Failing<'_> {
         let n = self.0.len().min(out.len()).min(3);
         out[..n].copy_from_slice(&self.0[..n]);
         self.0 = &self.0[n..];
-        if n == 0 { Err(std::io::Error::other("the disk is gone")) } else { Ok(n) }
+        if n == 0 { Err(std::io::Error::from_raw_os_error(5)) } else { Ok(n) }
     }
 }
 
@@ -247,7 +247,7 @@ fn what_cannot_be_read_is_a_failure_and_not_the_end_of_a_file() {
     let format = Format::csf(3);
     let declared = declared(Type::F64, &format);
     let fault = tns::read(Failing(b"# extents 2 1 3\n1 1 1 1\n"), &declared, &Options::default()).unwrap_err();
-    assert_eq!((fault.cause, &*fault.message), (Cause::Io, "the disk is gone"));
+    assert_eq!(fault.cause, Cause::Io);
     let fault = npy::read(Failing(b"\x93NUMPY"), &declared, &Options::default()).unwrap_err();
     assert_eq!(fault.cause, Cause::Io);
 }
