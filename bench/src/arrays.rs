@@ -145,6 +145,7 @@ impl Arrays {
         let level = |level: &Level| match level {
             Level::Dense => Ok(None),
             Level::Compressed { pos, crd } => Ok(Some(Compressed { pos: indices(pos)?, crd: indices(crd)? })),
+            _ => Err(format!("a level of format {format} that is neither dense nor compressed")),
         };
         let Array::F64(values) = &tensor.values else { return Err(format!("values of type {}", tensor.values.ty())) };
         Ok(Arrays {
