@@ -4,7 +4,6 @@ use super::case::{Case, Expr, case};
 use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
 use arbitrary::Unstructured;
-use fiberloom_core::format::LevelKind;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
