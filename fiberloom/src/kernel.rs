@@ -282,6 +282,7 @@ impl<'a> Call<'a> {
             Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
                 program.mismatch(Diagnostic::new(span, what))
             }
+            Refusal::Operand(name, what) => Error::operand(&name, what),
         })
     }
 
@@ -342,8 +343,8 @@ fn widths(level: &Level) -> Widths {
 }
 /// The function in a format.
 fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
-    let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
+    let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let entries = Entries::of(function.extents.len(), function.ty, entries);
     let how = Assembly { limit: memory, ..Assembly::default() };
-    entries.assemble(&function.extents, format, function.fill, &how).map_err(|e| Error::Stopped(e.to_string()))
+    entries.assemble(&function.extents, format, function.fill.value, &how).map_err(|e| Error::Stopped(e.to_string()))
 }

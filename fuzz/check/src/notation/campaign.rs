@@ -214,6 +214,12 @@ mod tests {
         }
     }
 
+    /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
+    #[test]
+    fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
+        run(4000, Engine::Meaning);
+    }
+
     #[test]
     fn machine_code_answers_as_the_meaning() {
         run(150, Engine::Llvm(false));
