@@ -62,6 +62,9 @@ impl std::str::FromStr for Engine {
     }
 }
 
+/// Steps in which the meaning of every coordinate is found by itself; with more coordinates, what is stored is followed.
+const POINTWISE: u64 = 1 << 22;
+
 /// How a program is compiled and run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
@@ -276,8 +279,13 @@ impl<'a> Call<'a> {
         let typed = program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let limits = Limits { steps: self.kernel.options.steps };
-        meaning::evaluate(typed, &operands, self.kernel.options.mode, &limits).map_err(|refusal| match refusal {
+        let Options { mode, steps, .. } = self.kernel.options;
+        let pointwise = meaning::evaluate(typed, &operands, mode, &Limits { steps: steps.min(POINTWISE) });
+        let meant = match pointwise {
+            Err(Refusal::Steps) => meaning::evaluate_stored(typed, &operands, mode, &Limits { steps }),
+            small => small,
+        };
+        meant.map_err(|refusal| match refusal {
             Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
             Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
                 program.mismatch(Diagnostic::new(span, what))

@@ -241,13 +241,15 @@ fn a_wrong_value_beside_a_large_one_is_caught() {
     assert_eq!(answered(narrow, &data, Mode::Algebraic, &[1e10, 0.7 + 1e-5]), None);
 }
 
+type Function1 = fn(f64) -> f64;
+
 /// Functions of what is inexact: a bound from their slope; where they jump, nothing is promised, and it is counted.
 #[test]
 fn functions_of_sums() {
     let data: [Operand; 1] = [("a", &[3], &[0.1, 0.2, 0.3])];
     let (up, down): (f64, f64) = ((0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3));
     let r = |e: &str| format!("tensor a: f64[N] dense\nr[] = {e}");
-    let functions: [(&str, fn(f64) -> f64); 8] = [
+    let functions: [(&str, Function1); 8] = [
         ("exp(X)", libm::exp),
         ("sqrt(X) / (X + 1.0)", |x| x.sqrt() / (x + 1.0)),
         ("log(X) * sin(X)", |x| libm::log(x) * libm::sin(x)),
@@ -434,4 +436,13 @@ fn the_deepest_programs_are_evaluated() {
         let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(evaluated);
         thread.expect("a thread").join().expect("no overflow");
     }
+}
+
+/// A fold of one term is that term, −0.0 too.
+#[test]
+fn the_sign_of_zero_in_strict_mode() {
+    let data: [Operand; 1] = [("a", &[1], &[-0.0])];
+    let program = "tensor a: f64[N] fill 2.0 dense\ntensor r: f64[] fill 3.0 dense\nr[] = sum(i: a[i])";
+    assert_eq!(answered(program, &data, Mode::Strict, &[-0.0]), Some(0));
+    assert_eq!(answered(program, &data, Mode::Strict, &[0.0]), None);
 }

@@ -89,7 +89,7 @@ impl World<'_> {
                 }
                 return Ok(sum);
             }
-            Fun::Op(Add) => {
+            Fun::Op(Add) if n > 0 => {
                 if let Some(exact) = sum.plus_exactly(term, n) {
                     return Ok(exact);
                 }

@@ -51,7 +51,7 @@ pub(super) struct Support {
     /// Reductions made whole, by their places in the program: over which variables, and the function.
     made: RefCell<HashMap<*const Expr, Rc<Made>>>,
     /// Of a function, the sorted coordinates of one mode beside those of others.
-    lists: RefCell<HashMap<(Source, Vec<usize>, usize), Rc<Lists>>>,
+    lists: RefCell<HashMap<Listed, Rc<Lists>>>,
     /// The largest magnitude of each expression asked for.
     largest: RefCell<HashMap<*const Expr, f64>>,
 }
@@ -61,6 +61,10 @@ struct Made {
     function: Function,
 }
 
+/// Whose coordinates, beside those in which modes, in which mode.
+type Listed = (Source, Vec<usize>, usize);
+
+/// By the coordinates in the former modes.
 type Lists = HashMap<Vec<i64>, Rc<[i64]>>;
 
 /// Whose entries: a tensor's or a reduction's.
@@ -101,11 +105,12 @@ impl Outline {
         Outline { places: Places::At(places.into()), ground: Some(ground) }
     }
 
-    /// The same ground, its places mapped; `map` keeps their order.
+    /// The same ground, its places mapped.
     fn mapped(self, map: impl Fn(i64) -> Option<i64>) -> Outline {
         match (self.places, self.ground) {
             (Places::At(places), Some(ground)) => {
                 let mut mapped: Vec<i64> = places.iter().filter_map(|c| map(*c)).collect();
+                mapped.sort_unstable();
                 mapped.dedup();
                 Outline::at(mapped, ground)
             }
@@ -583,10 +588,10 @@ impl<'p> World<'p> {
                         let kept = |c: i64| (y == ANY || c % n == y).then_some(c / n);
                         Ok(self.outline(body, *from, env)?.mapped(kept))
                     }
-                    _ if v == *b && x != ANY => {
-                        Ok(self.outline(body, *from, env)?.mapped(|c| (c / n == x).then_some(c % n)))
+                    _ if v == *b => {
+                        let kept = |c: i64| (x == ANY || c / n == x).then_some(c % n);
+                        Ok(self.outline(body, *from, env)?.mapped(kept))
                     }
-                    _ if v == *b => Ok(Outline::everywhere()),
                     _ => self.outline(body, v, env),
                 }
             }
