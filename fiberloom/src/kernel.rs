@@ -156,7 +156,7 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }
@@ -198,10 +198,6 @@ impl Kernel {
             Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
         })
     }
-}
-
-fn no_tensor(name: &str) -> String {
-    format!("the program has no tensor `{name}`")
 }
 
 fn no_data(tensor: &typed::Tensor) -> Diagnostic {
@@ -344,11 +340,10 @@ impl<'a> Call<'a> {
 
 /// The index widths of a level's arrays.
 fn widths(level: &Level) -> Widths {
-    match level {
-        Level::Dense => Widths::NARROW,
-        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
-    }
+    let (pos, crd) = level.index_types();
+    Widths { pos: pos.unwrap_or(Widths::NARROW.pos), crd: crd.unwrap_or(Widths::NARROW.crd) }
 }
+
 /// The function in a format.
 fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
     let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));

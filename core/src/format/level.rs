@@ -1,6 +1,7 @@
 //! The kinds of levels, and formats as lists of them.
 
 use std::fmt;
+use std::ops::Range;
 
 /// A kind of level (design, section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -9,12 +10,15 @@ pub enum LevelKind {
     Dense,
     /// Ordered and unique.
     Compressed,
-    /// Compressed in which a coordinate may repeat: the outer levels of COO. `nonunique` in programs.
+    /// Compressed in which a coordinate may repeat if singletons follow: the outer level of COO.
     Nonunique,
     /// Exactly one coordinate a parent position.
     Singleton,
+    /// As dense, with a bit that says where something is stored.
     Bitmap,
+    /// As dense, with a byte that says where something is stored.
     Bytemap,
+    /// As compressed, with a table that finds a coordinate in constant time.
     Hashed,
     Runs,
     Packbits,
@@ -128,6 +132,20 @@ impl Format {
             }
             _ => None,
         }
+    }
+
+    /// The chain that level `l` belongs to: a nonunique level and the singletons directly below it. `None` for other
+    /// levels, among them singletons that stand below no such chain.
+    pub fn chain(&self, l: usize) -> Option<Range<usize>> {
+        let singleton = |l: &usize| self.levels.get(*l) == Some(&LevelKind::Singleton);
+        let begin = (0..=l).rev().find(|l| !singleton(l))?;
+        let end = (begin + 1..).find(|l| !singleton(l))?;
+        (self.levels.get(begin) == Some(&LevelKind::Nonunique)).then_some(begin..end)
+    }
+
+    /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
+    pub fn is_single(&self, l: usize) -> bool {
+        self.levels[l] == LevelKind::Singleton && self.chain(l).is_none()
     }
 
     /// Number of modes.
