@@ -231,6 +231,25 @@ fn formats_on_the_command_line_go_before_declared_ones() {
 }
 
 #[test]
+fn every_kind_of_level_holds_operands_and_results() {
+    let dir = spmv("levels");
+    let formats = ["coo", "{hashed,bitmap}", "{nonunique,compressed}", "{bytemap,nonunique}order(1,0)"];
+    for format in formats {
+        let run = format!("run p.loom {INPUTS} --engine meaning --check --format A={format}");
+        for result in ["{bitmap}", "{bytemap}", "{hashed}", "{nonunique}"] {
+            let printed = dir.exits(0, &format!("{run} --format y={result}"), result);
+            assert!(printed.contains(", 2 stored") && printed.contains("y[2] = 9.0"), "{format}: {printed}");
+            dir.exits(0, &format!("{run} --format y={result} --out y=y.mtx"), "");
+            let written = std::fs::read_to_string(dir.0.join("y.mtx")).unwrap();
+            assert_eq!(written, "%%MatrixMarket matrix coordinate real general\n3 1 2\n1 1 5.0\n3 1 9.0\n");
+        }
+    }
+    let single = format!("run p.loom {INPUTS} --engine meaning --format");
+    dir.exits(3, &format!("{single} A={{dense,singleton}}"), "A.mtx: level 1, position 2: a singleton holds one");
+    dir.exits(2, &format!("{single} y={{singleton}}"), "stands below another level");
+}
+
+#[test]
 fn every_stage_is_shown() {
     let dir = spmv("stages");
     for stage in ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm"] {

@@ -422,10 +422,12 @@ impl Drop for Scratch {
 
 #[test]
 fn what_is_written_is_read_back() {
+    use fiberloom_core::format::LevelKind::{Bitmap, Bytemap, Dense, Hashed, Nonunique, Singleton};
     let dir = Scratch::new("back");
     for ty in Type::ALL {
-        for format in ["csr", "csc", "dcsr", "dense"] {
-            let format = Format::named(format, 2).unwrap();
+        let named = ["csr", "csc", "dcsr", "dense", "coo"].map(|name| Format::named(name, 2).unwrap());
+        let listed = [[Dense, Singleton], [Bitmap, Hashed], [Bytemap, Nonunique], [Hashed, Bitmap]];
+        for format in named.into_iter().chain(listed.map(|levels| Format::of(levels.to_vec()))) {
             let entries = [(vec![0, 2], Value::one(ty)), (vec![1, 0], Value::one(ty))];
             let t = Tensor::from_entries(vec![2, 3], format.clone(), Value::zero(ty), Type::I32, Type::I32, entries);
             let t = t.unwrap();
