@@ -73,7 +73,7 @@ impl Concretize<'_> {
             if !folded.is_empty() {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
-            let before = self.before(s, &target);
+            let before = self.before(s, op, &target);
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }
         let rhs = self.simplify.simplify(&rhs);
@@ -95,7 +95,7 @@ impl Concretize<'_> {
         let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
         let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
         let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
-        let before = self.before(s, &target);
+        let before = self.before(s, op, &target);
         let is_identity = |v: Value| self.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         let place = if nothing && tensor.format.is_some() {
@@ -116,11 +116,15 @@ impl Concretize<'_> {
     }
 
     /// The value of a statement's tensor before it, under these variables.
-    fn before(&mut self, s: &typed::Statement, target: &[Index]) -> Expr {
+    fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
         let tensor = &self.typed.tensors[s.tensor.index()];
         match self.current[s.tensor.index()] {
             Some(place) => Expr::Access(self.out.access(place, target.to_vec()), tensor.ty),
-            None => Expr::Literal(tensor.fill.unwrap_or(Value::zero(tensor.ty))),
+            // What is not declared begins with the function's identity.
+            None => {
+                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
+            }
         }
     }
 
