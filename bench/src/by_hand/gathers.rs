@@ -104,16 +104,16 @@ fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 
 pub fn ttv(operands: &[&Arrays]) -> Arrays {
     let (x, c) = (operands[0].csf(), &operands[1].values);
     let fibers = x.crd[1].len();
+    let product = |p| at(x.values, p) * at(c, at(x.crd[2], p) as usize);
     let mut values = vec![0.0; fibers];
-    let mut p = 0;
-    for (value, &end) in values.iter_mut().zip(&x.pos[2][1..]) {
-        // Fibers are short: one sum will do.
-        let mut sum = 0.0;
-        while p < end as usize {
-            sum = fma(at(x.values, p), at(c, at(x.crd[2], p) as usize), sum);
-            p += 1;
+    for (q, value) in values.iter_mut().enumerate() {
+        // Most fibers are short: for the first two the loop, which gets unrolled, would cost more than what it does.
+        let fiber = fiber(x.pos[2], q);
+        let mut sum = if fiber.is_empty() { 0.0 } else { product(fiber.start) };
+        if fiber.len() > 1 {
+            sum += product(fiber.start + 1);
         }
-        *value = sum;
+        *value = (fiber.start + 2..fiber.end).map(product).fold(sum, |sum, p| sum + p);
     }
     let levels = [0, 1].map(|l| Some(Compressed { pos: x.pos[l].to_vec(), crd: x.crd[l].to_vec() }));
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }
