@@ -72,7 +72,7 @@ fn bench(args: &Args) -> Result<(), String> {
     if wanted("compile") {
         for (name, time) in compile_time::all().map_err(|e| e.to_string())? {
             let ms = time.as_secs_f64() * 1e3;
-            println!("{name:<52}{ms:>10.3} ms");
+            println!("{name:<52}{ms:>10.4} ms");
             json.push(format!("{{\"compile\": \"{name}\", \"ms\": {ms:.4}}}"));
         }
     }
