@@ -225,7 +225,7 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }
@@ -268,10 +268,6 @@ impl Kernel {
             Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
         })
     }
-}
-
-fn no_tensor(name: &str) -> String {
-    format!("the program has no tensor `{name}`")
 }
 
 fn no_data(tensor: &typed::Tensor) -> Diagnostic {

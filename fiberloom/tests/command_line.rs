@@ -162,6 +162,55 @@ fn failures_of_files_are_4_and_leave_nothing() {
 }
 
 #[test]
+fn extents_of_headless_files_come_from_elsewhere_or_are_asked_for() {
+    let dir = spmv("tns");
+    dir.file("A.tns", "# no extents here\n1 1 5\n3 1 7\n3 2 1\n");
+    let asked = dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "A.tns: the extent of mode 0 is unknown");
+    assert!(asked.contains("`# extents … …`"), "{asked}");
+    dir.file("p.loom", &format!("dim I = 3\n{SPMV}"));
+    dir.exits(0, "run p.loom --in A=A.tns --in x=x.mtx", "y[2] = 9.0");
+    dir.file("p.loom", &format!("dim I = 2\n{SPMV}"));
+    dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "A.tns:3:1: expected a coordinate from 1 to 2, not `3`");
+    dir.file("p.loom", &format!("dim I = 2\n{SPMV}"));
+    dir.file("A.tns", "2\n3 2\n1 1 5\n");
+    dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "extent");
+}
+
+#[test]
+fn every_kind_of_file_is_written_and_read_back() {
+    let dir = Scratch::new("kinds");
+    dir.file("p.loom", "tensor A: f64[I, J] csr\ntensor B: f64[I, J] csr\nB[i,j] = A[i,j]\n");
+    dir.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 2\n3 2 0.1\n1 1 5\n");
+    let kinds = ["mtx", "ttx", "tns", "npy", "npz"];
+    // Each is written of what the one before it was read as.
+    for (from, to) in ["mtx"].iter().chain(&kinds).zip(&kinds) {
+        let from = if from == to { "a.mtx".to_string() } else { format!("b.{from}") };
+        dir.exits(0, &format!("run p.loom --in A={from} --out B=b.{to}"), "");
+    }
+    let printed = dir.exits(0, "run p.loom --in A=b.npz", "B[2, 1] = 0.1");
+    assert!(printed.contains("B: f64[3, 2] {dense, compressed}, 2 stored"), "{printed}");
+    let text = |name: &str| std::fs::read_to_string(dir.0.join(name)).unwrap();
+    assert_eq!(text("b.ttx"), "%%MatrixMarket tensor coordinate real general\n3 2 2\n1 1 5.0\n3 2 0.1\n");
+    assert_eq!(text("b.tns"), "# extents 3 2\n1 1 5.0\n3 2 0.1\n");
+    assert_eq!(dir.names(), ["a.mtx", "b.mtx", "b.npy", "b.npz", "b.tns", "b.ttx", "p.loom"]);
+}
+
+#[test]
+fn of_several_results_all_files_are_written_or_none() {
+    let dir = Scratch::new("several");
+    dir.file("p.loom", "tensor A: f64[I, J, K] csf\ntensor B: f64[I, J, K] csf\nB[i,j,k] = A[i,j,k]\ns[] = A[i,j,k]\n");
+    dir.file("A.tns", "# extents 2 2 2\n1 1 1 3\n");
+    dir.file("s.npy", "old");
+    dir.exits(3, "run p.loom --in A=A.tns --out s=s.npy --out B=B.mtx", "up to two modes, not 3: write .ttx");
+    assert_eq!(std::fs::read_to_string(dir.0.join("s.npy")).unwrap(), "old");
+    std::fs::create_dir(dir.0.join("d.tns")).unwrap();
+    dir.exits(4, "run p.loom --in A=A.tns --out s=s.npy --out B=d.tns", "d.tns");
+    dir.exits(4, "run p.loom --in A=d.tns", "d.tns");
+    assert_eq!(std::fs::read_to_string(dir.0.join("s.npy")).unwrap(), "old");
+    assert_eq!(dir.names(), ["A.tns", "d.tns", "p.loom", "s.npy"]);
+}
+
+#[test]
 fn limits_are_5() {
     let dir = Scratch::new("limits");
     dir.file("p.loom", "tensor A: f64[I, J] csr\ntensor B: f64[I, J] dense\nB[i,j] = A[i,j]\n");
@@ -182,6 +231,25 @@ fn formats_on_the_command_line_go_before_declared_ones() {
 }
 
 #[test]
+fn every_kind_of_level_holds_operands_and_results() {
+    let dir = spmv("levels");
+    let formats = ["coo", "{hashed,bitmap}", "{nonunique,compressed}", "{bytemap,nonunique}order(1,0)"];
+    for format in formats {
+        let run = format!("run p.loom {INPUTS} --engine meaning --check --format A={format}");
+        for result in ["{bitmap}", "{bytemap}", "{hashed}", "{nonunique}"] {
+            let printed = dir.exits(0, &format!("{run} --format y={result}"), result);
+            assert!(printed.contains(", 2 stored") && printed.contains("y[2] = 9.0"), "{format}: {printed}");
+            dir.exits(0, &format!("{run} --format y={result} --out y=y.mtx"), "");
+            let written = std::fs::read_to_string(dir.0.join("y.mtx")).unwrap();
+            assert_eq!(written, "%%MatrixMarket matrix coordinate real general\n3 1 2\n1 1 5.0\n3 1 9.0\n");
+        }
+    }
+    let single = format!("run p.loom {INPUTS} --engine meaning --format");
+    dir.exits(3, &format!("{single} A={{dense,singleton}}"), "A.mtx: level 1, position 2: a singleton holds one");
+    dir.exits(2, &format!("{single} y={{singleton}}"), "stands below another level");
+}
+
+#[test]
 fn every_stage_is_shown() {
     let dir = spmv("stages");
     for stage in ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm"] {
@@ -199,4 +267,6 @@ fn objects_are_built_ahead_of_time() {
     assert!(std::fs::read(dir.0.join("k.o")).unwrap().starts_with(b"\x7fELF"));
     dir.exits(2, "build p.loom", "-o");
     dir.exits(4, "build p.loom -o none/k.o", "none/k.o");
+    dir.exits(4, "build p.loom -o other.o --header none/k.h", "none/k.h");
+    assert!(!dir.names().contains(&"other.o".to_string()));
 }

@@ -15,7 +15,7 @@ usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--for
        fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h
        fiberloom tune  PROG.loom --in NAME=FILE...
 
-data files: .mtx (Matrix Market), .npy (NumPy), .npz (SciPy sparse matrix)";
+data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrix): docs/data.md";
 
 /// What is asked for.
 #[derive(Debug)]

@@ -68,12 +68,8 @@ pub fn run(args: &Run) -> Result<(), Error> {
 /// The operands, in the order of the arguments.
 fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a str, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let read = |(name, path): &'a (String, std::path::PathBuf)| {
-        let (id, _) = program.tensor(name).expect("found to be complete");
-        let format = program.format(id);
-        Ok((name.as_str(), data::read(path, &program.declared(id, &format), &options)?))
-    };
-    args.inputs.iter().map(read).collect()
+    let files: Vec<(&str, &Path)> = args.inputs.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
+    program.read(&files, &options)
 }
 
 fn result_named(program: &Program, name: &str) -> Result<(), Error> {

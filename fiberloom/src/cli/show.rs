@@ -3,7 +3,6 @@
 use super::args::{Build, Show};
 use super::print;
 use fiberloom::{Error, Mode, Program};
-use std::path::Path;
 
 /// The stages, in the order in which they are made.
 const STAGES: &str = "syntax, notation, concrete, lattice, looplets, loops, llvm, asm or ptx";
@@ -35,18 +34,11 @@ fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String,
     })
 }
 
-/// Writes the object file, and the header if it is asked for.
+/// Writes the object file, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = super::program(&args.program)?;
     let (object, header) = program.object(args.program.mode)?;
-    write(&args.object, &object)?;
-    match &args.header {
-        Some(path) => write(path, header.as_bytes()),
-        None => Ok(()),
-    }
-}
-
-/// Writes a whole file or none.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    Ok(fiberloom::data::write_bytes(path, bytes)?)
+    let mut files = vec![(args.object.as_path(), &object[..])];
+    files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
+    Ok(fiberloom::data::write_bytes(&files)?)
 }

@@ -67,8 +67,15 @@ fn dense(
 fn fault(error: Error, place: &dyn Fn(usize) -> Place) -> Fault {
     match error {
         Error::Malformed(m) if m.level.is_none() => Fault::new(place(m.position), m.what),
-        Error::Memory { .. } => Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) },
+        Error::Memory { .. } => Fault::limit(error),
         error => Fault::new(Place::Whole, error.to_string()),
+    }
+}
+
+impl Fault {
+    /// A tensor that is too large.
+    pub(super) fn limit(error: Error) -> Fault {
+        Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) }
     }
 }
 
