@@ -69,6 +69,9 @@ impl std::str::FromStr for Engine {
     }
 }
 
+/// Steps in which the meaning of every coordinate is found by itself; with more coordinates, what is stored is followed.
+const POINTWISE: u64 = 1 << 22;
+
 /// How a program is compiled and run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
@@ -339,12 +342,18 @@ impl<'a> Call<'a> {
         let typed = program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let limits = Limits { steps: self.kernel.options.steps };
-        meaning::evaluate(typed, &operands, self.kernel.options.mode, &limits).map_err(|refusal| match refusal {
+        let Options { mode, steps, .. } = self.kernel.options;
+        let pointwise = meaning::evaluate(typed, &operands, mode, &Limits { steps: steps.min(POINTWISE) });
+        let meant = match pointwise {
+            Err(Refusal::Steps) => meaning::evaluate_stored(typed, &operands, mode, &Limits { steps }),
+            small => small,
+        };
+        meant.map_err(|refusal| match refusal {
             Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
             Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
                 program.mismatch(Diagnostic::new(span, what))
             }
+            Refusal::Operand(name, what) => Error::operand(&name, what),
         })
     }
 
@@ -410,8 +419,8 @@ fn well_formed(outcome: &Outcome) -> Result<(), Error> {
 
 /// The function in a format.
 fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
-    let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
+    let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let entries = Entries::of(function.extents.len(), function.ty, entries);
     let how = Assembly { limit: memory, ..Assembly::default() };
-    entries.assemble(&function.extents, format, function.fill, &how).map_err(|e| Error::Stopped(e.to_string()))
+    entries.assemble(&function.extents, format, function.fill.value, &how).map_err(|e| Error::Stopped(e.to_string()))
 }

@@ -373,3 +373,33 @@ fn threads_and_schedules_that_have_no_effect_say_so() {
     assert_eq!(said, "");
     dir.exits(0, "help", "--no-schedule is taken");
 }
+
+/// 1 GiB of address space is less than these headers ask for.
+#[test]
+fn headers_are_not_believed() {
+    let dir = Scratch::new("promises");
+    let programs = ["A: f64[I, J] csr", "A: f64[I, J, K] csf", "A: f64[I, J, K] csf", "A: f64[I, J] dense"];
+    let npy = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000, 100000)}";
+    let npy = format!("\u{0}{}\u{0}{npy}12345678", npy.len() as u8 as char);
+    let files = [
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n9 9 1000000000\n1 1 1\n".as_bytes().to_vec()),
+        ("a.ttx", "%%MatrixMarket tensor array real general\n9000 9000 9000\n1\n".as_bytes().to_vec()),
+        ("a.tns", "3 1000000000000000\n9000000000000 9 9\n1 1 1 1\n".as_bytes().to_vec()),
+        ("a.npy", [b"\x93NUMPY\x01", npy.as_bytes()].concat()),
+    ];
+    for (declared, (name, bytes)) in programs.iter().zip(&files) {
+        std::fs::write(dir.0.join(name), bytes).unwrap();
+        dir.file(
+            "p.loom",
+            &format!("tensor {declared}\ns[] = A[{}]\n", &"i,j,k"[..declared.matches(',').count() * 2 + 1]),
+        );
+        let run = format!("ulimit -v 1048576; exec {} run p.loom --in A={name}", env!("CARGO_BIN_EXE_fiberloom"));
+        let output = Command::new("sh").args(["-c", &run]).current_dir(&dir.0).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}: {stderr}");
+        assert!(
+            stderr.starts_with(name) && (stderr.contains("ends after 1 of") || stderr.contains("8 bytes of data")),
+            "{stderr}"
+        );
+    }
+}

@@ -72,7 +72,11 @@ impl Concretize<'_> {
             }
             let before = match self.current[s.tensor.index()] {
                 Some(place) => Expr::Access(self.out.access(place, target.clone()), tensor.ty),
-                None => Expr::Literal(tensor.fill.unwrap_or(Value::zero(tensor.ty))),
+                // What is not declared begins with the function's identity.
+                None => {
+                    let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+                    Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
+                }
             };
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }

@@ -31,6 +31,11 @@ impl<I> ListFiber<I> {
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
         ListFiber { crd, begin, end, repeats: false }
     }
+
+    /// The coordinate of an entry.
+    pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
+        d.load(self.crd, &entry.position)
+    }
 }
 
 /// Where an entry is stored.
@@ -206,28 +211,17 @@ impl<I: Clone> List<I> {
 
     /// The coordinate of an entry.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
-        d.load(self.fiber.crd, &entry.position)
+        self.fiber.coordinate(d, entry)
     }
 }
 
-/// Every entry of a fiber: `body(entry, coordinate)`; a counted loop over its positions if none repeats.
-pub fn each<D: Domain>(
-    d: &mut D,
-    name: &str,
-    fiber: &ListFiber<D::I>,
-    body: &mut dyn FnMut(&mut D, Entry<D::I>, D::I),
-) {
+/// Every entry of a fiber: `body(entry)`; a counted loop over its positions if none repeats.
+pub fn each<D: Domain>(d: &mut D, name: &str, fiber: &ListFiber<D::I>, body: &mut dyn FnMut(&mut D, Entry<D::I>)) {
     if fiber.repeats {
-        let list = List::open(d, name, fiber.clone());
-        return list.each(d, name, &mut |d, entry| {
-            let at = list.coordinate(d, &entry);
-            body(d, entry, at);
-        });
+        return List::open(d, name, fiber.clone()).each(d, name, body);
     }
-    d.count(name, fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
-        let at = d.load(fiber.crd, &position);
-        body(d, Entry { position, end: None }, at);
-    });
+    let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
+    d.count(name, begin, end, &mut |d, position| body(d, Entry { position, end: None }));
 }
 
 /// The positions of the fiber below a parent position, of a level that has a `pos`.

@@ -189,7 +189,8 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let a = point.leaders[0];
-        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry, at| {
+        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry| {
+            let at = fiber.coordinate(d, &entry);
             let at = d.snapshot(&self.program.vars[v.0].name, at);
             let (at, entry) = (d.place(&at), placed(d, &entry));
             let mut scope = scope.clone();

@@ -4,7 +4,6 @@ use super::case::{Case, Expr, case};
 use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
 use arbitrary::Unstructured;
-use fiberloom_core::format::LevelKind;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
@@ -216,6 +215,12 @@ mod tests {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
         }
+    }
+
+    /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
+    #[test]
+    fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
+        run(4000, Engine::Meaning);
     }
 
     #[test]
