@@ -11,6 +11,7 @@ have the library for a name. Everything runs on one thread. What a call allocate
 """
 
 import os
+import shutil
 import sys
 import time
 import warnings
@@ -335,6 +336,8 @@ def main():
             print("ok", *words, flush=True)
         except Exception as e:
             print("error", type(e).__name__, str(e).replace("\n", " "), flush=True)
+    if loaded:  # The other side removes it too, unless it was killed.
+        shutil.rmtree(loaded.folder, ignore_errors=True)
 
 
 main()

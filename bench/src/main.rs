@@ -114,7 +114,7 @@ fn bench(args: &Args) -> Result<(), String> {
     print!("{}", report::behind(&rows));
     let compile = if wanted("compile") { compile_time::all().map_err(|e| e.to_string())? } else { vec![] };
     for (name, time) in &compile {
-        println!("{name:<52}{:>10.3} ms", time.as_secs_f64() * 1e3);
+        println!("{name:<52}{:>10.4} ms", time.as_secs_f64() * 1e3);
     }
     let write = |file: &Option<String>, text: String| match file {
         Some(file) => std::fs::write(file, text).map_err(|e| format!("{file}: {e}")),

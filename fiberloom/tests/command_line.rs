@@ -271,6 +271,109 @@ fn objects_are_built_ahead_of_time() {
     assert!(!dir.names().contains(&"other.o".to_string()));
 }
 
+#[test]
+fn a_built_object_is_called_from_c() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no C compiler called `cc`");
+        return;
+    }
+    let dir = spmv("linked");
+    dir.exits(0, "build p.loom -o k.o --header k.h", "");
+    dir.file(
+        "main.c",
+        r#"
+        #include "k.h"
+        #include <stdio.h>
+        static int32_t pos[] = {0, 1, 1, 3}, crd[] = {0, 0, 1};
+        static double vals[] = {5, 7, 1}, x[] = {1, 2};
+        static fl_buffer of(void *data, int64_t len) { fl_buffer b = {data, len, len}; return b; }
+        int main(void) {
+            int64_t extents[] = {3, 2};
+            fl_buffer b[kernel_buffers_] = {of(pos, 4), of(crd, 3), of(vals, 3), of(x, 2)};
+            if (kernel(fl_default_runtime(), b, extents)) return 1;
+            double *y = b[kernel_y_vals].data;
+            for (int i = 0; i < b[kernel_y_vals].len; i++) printf("%g ", y[i]);
+            kernel_free(b);
+            return 0;
+        }"#,
+    );
+    let cc = ["-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", "k.o", "-lm", "-o", "program"];
+    let made = Command::new("cc").current_dir(&dir.0).args(cc).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let ran = Command::new(dir.0.join("program")).output().unwrap();
+    assert_eq!((ran.status.code(), &ran.stdout[..]), (Some(0), &b"5 0 9 "[..]));
+}
+
+#[test]
+fn what_is_no_program_is_refused_with_its_place() {
+    let dir = spmv("garbage");
+    std::fs::write(dir.0.join("latin.loom"), b"# first\ntensor A\xe9: f64[I] dense\n").unwrap();
+    std::fs::write(dir.0.join("binary.loom"), [0xff, 0, 1, 2, 0xfe]).unwrap();
+    std::fs::write(dir.0.join("binary.mtx"), b"\x1b[31m\xff\x00\n1 2 3\n").unwrap();
+    for command in ["check", "run", "show loops", "build -o k.o"] {
+        let said = dir.exits(2, &format!("{command} latin.loom"), "the program is not UTF-8 text");
+        assert!(said.starts_with("latin.loom:2:9: error: "), "{said}");
+        let said = dir.exits(2, &format!("{command} binary.loom"), "the program is not UTF-8 text");
+        assert!(said.starts_with("binary.loom:1:1: error: "), "{said}");
+        assert!(dir.exits(4, &format!("{command} none.loom"), "").starts_with("none.loom: "));
+        assert!(dir.exits(4, &format!("{command} ."), "directory").starts_with(".: "));
+    }
+    let said = dir.exits(3, "run p.loom --in A=binary.mtx --in x=x.mtx", "expected `%%MatrixMarket");
+    assert!(said.starts_with("binary.mtx:1:1: ") && !said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_program_without_statements_does_nothing() {
+    let dir = Scratch::new("empty");
+    for text in ["", "# nothing here", "tensor A: f64[I] dense\n"] {
+        dir.file("p.loom", text);
+        dir.exits(0, "check p.loom", "");
+        dir.exits(0, "run p.loom --check --json", "\"results\": {}, \"checked\": true");
+        dir.exits(0, "show loops p.loom", "kernel");
+    }
+}
+
+#[test]
+fn arguments_that_contradict_each_other_are_2() {
+    let dir = spmv("arguments");
+    dir.file("two.loom", "tensor x: f64[J] dense\ns[] = x[j]\nt[] = x[j] * x[j]\n");
+    let refused = |args: &str, says: &str| {
+        let said = dir.exits(2, args, says);
+        assert!(said.starts_with("fiberloom: "), "{said}");
+    };
+    let before = dir.names();
+    refused(&format!("run p.loom {INPUTS} --in A=A.mtx"), "--in A is given twice");
+    refused(&format!("run p.loom {INPUTS} --out y=y.npy --out y=z.npy"), "--out y is given twice");
+    refused(&format!("run p.loom {INPUTS} --format A=csc --format A=csr"), "--format A is given twice");
+    refused("run two.loom --in x=x.mtx --out s=s.npy --out t=s.npy", "s.npy would be written twice");
+    refused("build p.loom -o k --header k", "k would be written twice");
+    refused("show everything none.loom", "no stage");
+    refused("show ptx none.loom", "`ptx` is not there yet");
+    refused("show loops p.loom --svg", "--svg draws the lattice");
+    for bad in ["0", "-1", "two", "1.5", "99999999999999999999"] {
+        refused(&format!("run p.loom {INPUTS} --threads {bad}"), "--threads takes a number from 1");
+        refused(&format!("run p.loom {INPUTS} --repeat {bad}"), "--repeat takes a number from 1");
+    }
+    assert_eq!(dir.names(), before);
+}
+
+#[test]
+fn threads_and_schedules_that_have_no_effect_say_so() {
+    let dir = spmv("threads");
+    let run = |args: &str| {
+        let output = dir.run(&format!("run p.loom {INPUTS} --json {args}"));
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (report, said) = run("--threads 4");
+    assert!(report.contains("\"threads\": 4"), "{report}");
+    assert_eq!(said, "fiberloom: note: kernels run on one thread so far: --threads 4 changes nothing\n");
+    let (report, said) = run("--no-schedule");
+    assert!(report.contains("\"threads\": 1"), "{report}");
+    assert_eq!(said, "");
+    dir.exits(0, "help", "--no-schedule is taken");
+}
+
 /// 1 GiB of address space is less than these headers ask for.
 #[test]
 fn headers_are_not_believed() {

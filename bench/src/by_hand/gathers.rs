@@ -72,12 +72,12 @@ pub fn spmm<const COLUMNS: usize>(operands: &[&Arrays]) -> Arrays {
 /// C = S ∘ (A Bᵀ) for dense A and B of `DEPTH` columns.
 pub fn sddmm<const DEPTH: usize>(operands: &[&Arrays]) -> Arrays {
     let (s, a, b) = (operands[0].rows(), &operands[1].values, &operands[2].values);
-    let mut values = Vec::with_capacity(s.crd.len());
+    let mut values = vec![0.0; s.crd.len()];
     for i in 0..s.rows {
         let row = lanes::<DEPTH>(a, i * DEPTH);
         for p in fiber(s.pos, i) {
             let other = lanes::<DEPTH>(b, at(s.crd, p) as usize * DEPTH);
-            values.push(at(s.values, p) * inner_product(row, other));
+            *place(&mut values, p) = at(s.values, p) * inner_product(row, other);
         }
     }
     Arrays::csr([s.rows, s.columns], s.pos.to_vec(), s.crd.to_vec(), values)
@@ -86,7 +86,7 @@ pub fn sddmm<const DEPTH: usize>(operands: &[&Arrays]) -> Arrays {
 /// In four vectors of sums, for as many additions are under way at a time.
 #[inline(always)]
 fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 {
-    const LANES: usize = 8;
+    const LANES: usize = 4;
     let mut sums = [[0.0; LANES]; 4];
     for (a, b) in a.as_chunks::<{ 4 * LANES }>().0.iter().zip(b.as_chunks::<{ 4 * LANES }>().0) {
         for (v, sums) in sums.iter_mut().enumerate() {
@@ -95,8 +95,7 @@ fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 
             }
         }
     }
-    let eight: [f64; LANES] = std::array::from_fn(|l| (sums[0][l] + sums[1][l]) + (sums[2][l] + sums[3][l]));
-    let four: [f64; 4] = std::array::from_fn(|l| eight[l] + eight[l + 4]);
+    let four: [f64; LANES] = std::array::from_fn(|l| (sums[0][l] + sums[1][l]) + (sums[2][l] + sums[3][l]));
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
@@ -104,16 +103,16 @@ fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 
 pub fn ttv(operands: &[&Arrays]) -> Arrays {
     let (x, c) = (operands[0].csf(), &operands[1].values);
     let fibers = x.crd[1].len();
+    let product = |p| at(x.values, p) * at(c, at(x.crd[2], p) as usize);
     let mut values = vec![0.0; fibers];
-    let mut p = 0;
-    for (value, &end) in values.iter_mut().zip(&x.pos[2][1..]) {
-        // Fibers are short: one sum will do.
-        let mut sum = 0.0;
-        while p < end as usize {
-            sum = fma(at(x.values, p), at(c, at(x.crd[2], p) as usize), sum);
-            p += 1;
+    for (q, value) in values.iter_mut().enumerate() {
+        // Most fibers are short: for the first two the loop, which gets unrolled, would cost more than what it does.
+        let fiber = fiber(x.pos[2], q);
+        let mut sum = if fiber.is_empty() { 0.0 } else { product(fiber.start) };
+        if fiber.len() > 1 {
+            sum += product(fiber.start + 1);
         }
-        *value = sum;
+        *value = (fiber.start + 2..fiber.end).map(product).fold(sum, |sum, p| sum + p);
     }
     let levels = [0, 1].map(|l| Some(Compressed { pos: x.pos[l].to_vec(), crd: x.crd[l].to_vec() }));
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }

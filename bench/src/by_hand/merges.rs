@@ -1,6 +1,6 @@
 //! Sparse operands are walked side by side.
 
-use super::{Appended, at, fiber};
+use super::{Appended, at, fiber, fma, place};
 use crate::arrays::{Arrays, Rows};
 
 /// A matrix of merged rows: `row` appends row `i`.
@@ -77,18 +77,27 @@ pub fn sum3(operands: &[&Arrays]) -> Arrays {
     })
 }
 
-/// Σ x[i] y[i]
+/// Σ x[i] y[i]: where both have an entry is noted first, some steps at a time and with no branch on data; then the products
+/// are added up.
 pub fn dot(operands: &[&Arrays]) -> Arrays {
+    const STEPS: usize = 1024;
     let (x, y) = (operands[0], operands[1]);
     let (x_crd, y_crd) = (&x.level(0).crd[..], &y.level(0).crd[..]);
+    // One more, for the note of the last step if it is none.
+    let mut both = [(0, 0); STEPS + 1];
     let (mut p, mut q, mut sum) = (0, 0, 0.0);
     while p < x_crd.len() && q < y_crd.len() {
-        let (i, j) = (at(x_crd, p), at(y_crd, q));
-        let product = at(&x.values, p) * at(&y.values, q);
-        // Its bits or none: a condition would become a branch that nobody can foresee.
-        sum += f64::from_bits(product.to_bits() & ((i == j) as u64).wrapping_neg());
-        p += (i <= j) as usize;
-        q += (j <= i) as usize;
+        let mut found = 0;
+        for _ in 0..STEPS.min(x_crd.len() - p).min(y_crd.len() - q) {
+            let (i, j) = (at(x_crd, p), at(y_crd, q));
+            *place(&mut both, found) = (p as u32, q as u32);
+            found += (i == j) as usize;
+            p += (i <= j) as usize;
+            q += (j <= i) as usize;
+        }
+        for (p, q) in &both[..found] {
+            sum = fma(at(&x.values, *p as usize), at(&y.values, *q as usize), sum);
+        }
     }
     Arrays::dense(&[], vec![sum])
 }

@@ -14,7 +14,8 @@ pub struct Bound<'a> {
 }
 
 /// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too.
-/// The tensors' own invariants are not looked at: [`Tensor::check`] does that once, at import.
+/// The tensors' own invariants are not looked at: that was done once, when each became
+/// [`Checked`](crate::format::Checked).
 ///
 /// # Errors
 /// The operand that is missing, or what of it is not as the kernel was compiled for.
