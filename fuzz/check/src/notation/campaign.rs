@@ -3,6 +3,7 @@
 use super::case::{Case, Expr, case};
 use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
+use super::statistics::Statistics;
 use arbitrary::Unstructured;
 use fiberloom_core::format::LevelKind;
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ pub struct Report {
     pub unknown: u64,
     /// Operations of interpreted loops.
     pub ops: u64,
+    /// What operators met.
+    pub statistics: Statistics,
     /// In how many cases each construct stood.
     pub exercised: BTreeMap<String, u64>,
     /// A shrunk case of each kind, and how many there were.
@@ -63,6 +66,7 @@ fn part(wanted: &Campaign, n: u64) -> Report {
     while seed < wanted.seed + wanted.programs {
         let case = case(&mut Unstructured::new(&crate::bytes(seed, BYTES)));
         report.programs += 1;
+        report.statistics.count(&case);
         for construct in constructs(&case) {
             *report.exercised.entry(construct).or_default() += 1;
         }
@@ -88,6 +92,7 @@ impl Report {
         self.programs += other.programs;
         self.unknown += other.unknown;
         self.ops += other.ops;
+        self.statistics.join(other.statistics);
         for (construct, n) in other.exercised {
             *self.exercised.entry(construct).or_default() += n;
         }
@@ -96,6 +101,11 @@ impl Report {
             self.findings.entry(kind).and_modify(|f| f.0 += count).or_insert(found);
         }
     }
+}
+
+fn levels(kinds: &[LevelKind]) -> String {
+    let names: Vec<&str> = kinds.iter().map(|l| l.name()).collect();
+    format!("{{{}}}", names.join(", "))
 }
 
 /// Words for what stands in a case: what statistics count, and what a test wants reachable.
@@ -131,8 +141,7 @@ fn constructs(case: &Case) -> Vec<String> {
         match &a.format {
             None => all.extend(["result undeclared".to_string()]),
             Some(f) => {
-                let name = |l: &LevelKind| &l.name()[..1];
-                all.insert(format!("{of} {{{}}}", f.levels.iter().map(name).collect::<String>()));
+                all.insert(format!("{of} {}", levels(&f.levels)));
                 all.extend(f.order.iter().enumerate().any(|(l, m)| l != *m).then(|| format!("{of} order")));
             }
         }
@@ -147,8 +156,8 @@ impl Display for Report {
         let per_second = self.programs as f64 / self.took.as_secs_f64().max(1e-9);
         writeln!(f, "{} programs, {per_second:.0} a second, {} operations", self.programs, self.ops)?;
         writeln!(f, "{} without an extent that anything says", self.unknown)?;
-        let counts: Vec<String> = self.exercised.iter().map(|(what, n)| format!("{what} {n}")).collect();
-        writeln!(f, "exercised: {}", counts.join(", "))?;
+        writeln!(f, "\n{}\nprograms with", self.statistics)?;
+        self.exercised.iter().try_for_each(|(what, n)| writeln!(f, "{n:10} {what}"))?;
         for (kind, (count, seed, case, found)) in &self.findings {
             writeln!(f, "\n=== {kind}: {count} found, the first of seed {seed}\n{}\n\n{case}", found.what)?;
             for a in case.tensors.iter().enumerate().filter(|(t, _)| case.mentions(*t)).map(|(_, a)| a) {
@@ -168,6 +177,9 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notation::case::{LEVELS, operators};
+    use crate::notation::language::stands;
+    use crate::notation::statistics::{Meeting, folds, meetings};
     use fiberloom_core::algebra::Type;
 
     fn run(programs: u64, engine: Engine) -> Report {
@@ -181,13 +193,17 @@ mod tests {
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
         let report = run(4000, Engine::Loops);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
-        let formats = (1..=3).flat_map(|rank| (0..1 << rank).map(move |n| (rank, n)));
-        let formats = formats.flat_map(|(rank, n): (u32, u32)| {
-            let levels: String = (0..rank).map(|l| if n >> l & 1 == 1 { 'c' } else { 'd' }).collect();
-            [format!("operand {{{levels}}}"), format!("result {{{levels}}}")]
-        });
-        let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "&&", "||", "min", "max"];
-        let operators = operators.iter().map(|o| format!("operator {o}"));
+        let deeper = |shorter: Vec<Vec<LevelKind>>, of: &'static [LevelKind]| -> Vec<Vec<LevelKind>> {
+            let below = |above: Vec<LevelKind>| of.iter().map(move |k| [above.clone(), vec![*k]].concat());
+            shorter.into_iter().flat_map(below).filter(|f| stands(f[f.len() - 1], &f[..f.len() - 1], true)).collect()
+        };
+        let pairs = deeper(deeper(vec![vec![]], &LEVELS), &LEVELS);
+        let plain: &[LevelKind] = &[LevelKind::Dense, LevelKind::Compressed];
+        let cubes = deeper(deeper(deeper(vec![vec![]], plain), plain), plain);
+        let formats = pairs.into_iter().chain(cubes).chain(LEVELS.iter().map(|k| vec![*k]));
+        let formats = formats.filter(|f| stands(f[0], &[], true));
+        let formats = formats.flat_map(|f| ["operand", "result"].map(|of| format!("{of} {}", levels(&f))));
+        let operators = Type::ALL.iter().flat_map(|t| operators(*t)).map(|o| format!("operator {o}"));
         let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
         let others = [
             "+=",
@@ -211,6 +227,17 @@ mod tests {
         for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+        // Their product is for longer runs.
+        for m in meetings() {
+            let seen = |fits: &dyn Fn(&Meeting) -> bool| report.statistics.meetings.keys().any(fits);
+            let met = seen(&|s| (s.operator, s.pair) == (m.operator, m.pair))
+                && seen(&|s| (s.pair, s.into) == (m.pair, m.into))
+                && seen(&|s| (s.pair, s.ty) == (m.pair, m.ty));
+            assert!(met, "{m:?} was never generated\n{report}");
+        }
+        for fold in folds().map(|f| (f.function, f.level)) {
+            assert!(report.statistics.folds.keys().any(|f| (f.function, f.level) == fold), "{fold:?}\n{report}");
         }
     }
 
