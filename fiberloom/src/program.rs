@@ -17,7 +17,7 @@ use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A program that has passed every check that needs no data.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ struct Inner {
     typed: typed::Program,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
+    /// The modes in which it was found to be lowered.
+    lowers: [OnceLock<()>; 2],
 }
 
 impl Program {
@@ -76,7 +78,7 @@ impl Program {
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
         let (file, text) = (file.to_string(), text.to_string());
-        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical }) })
+        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, lowers: Default::default() }) })
     }
 
     /// The same program with another format for a declared tensor, as the language writes it: `csr`,
@@ -122,6 +124,16 @@ impl Program {
     /// [`Error::Program`] names a construct that is not lowered.
     pub fn lowered(&self, mode: Mode) -> Result<Lowered, Error> {
         self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
+    }
+
+    /// Whether it can be lowered: found out once.
+    pub(crate) fn lowers(&self, mode: Mode) -> Result<(), Error> {
+        let known = &self.inner.lowers[mode as usize];
+        if known.get().is_none() {
+            self.lowered(mode)?;
+            let _ = known.set(());
+        }
+        Ok(())
     }
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {

@@ -74,6 +74,16 @@ impl LevelKind {
         ][self as usize]
     }
 
+    /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
+    pub fn is_located(self) -> bool {
+        matches!(self, LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap)
+    }
+
+    /// Whether it lists coordinates in ascending order, and stores nothing else.
+    pub fn is_list(self) -> bool {
+        matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
+    }
+
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<LevelKind> {
         LevelKind::ALL.into_iter().find(|k| k.name() == name)
@@ -141,6 +151,11 @@ impl Format {
         let begin = (0..=l).rev().find(|l| !singleton(l))?;
         let end = (begin + 1..).find(|l| !singleton(l))?;
         (self.levels.get(begin) == Some(&LevelKind::Nonunique)).then_some(begin..end)
+    }
+
+    /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
+    pub fn repeats(&self, l: usize) -> bool {
+        self.chain(l).is_some_and(|chain| l + 1 < chain.end)
     }
 
     /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.

@@ -20,10 +20,12 @@
 //! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
 //!
 //! A level maps a parent position to the positions of a fiber; the root's only position is 0; the positions of the
-//! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result.
+//! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result; a
+//! [`Checked`] tensor has passed it.
 mod array;
 mod assemble;
 mod check;
+mod checked;
 mod convert;
 mod entries;
 pub mod hash;
@@ -36,6 +38,7 @@ mod tests;
 
 pub use array::Array;
 pub use assemble::{Assembly, Duplicates, Error, added};
+pub use checked::Checked;
 pub use entries::Entries;
 pub use level::{Format, LevelKind, NAMES};
 pub use tensor::{Level, Malformed, Tensor};

@@ -1,8 +1,13 @@
 //! Formats against plain maps, and one test for each way in which a tensor can be malformed.
 
+mod exhaustive;
+mod kinds;
+mod read;
+
 use super::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
 use super::*;
 use crate::algebra::{Type, Value};
+use read::{coordinates, function, holds};
 use std::collections::BTreeMap;
 
 fn f(x: f64) -> Value {
@@ -109,20 +114,6 @@ fn formats(rank: usize) -> Vec<Format> {
     mixtures.iter().flat_map(|f| orders.iter().map(|o| Format { order: o.clone(), ..f.clone() })).collect()
 }
 
-/// Whether singletons in no chain can hold these coordinates: none has two below one parent. A level above tells
-/// parents apart by their coordinates, whatever its kind.
-fn holds<'c>(format: &Format, coordinates: impl Iterator<Item = &'c Vec<i64>>) -> bool {
-    let mut children: BTreeMap<(usize, Vec<i64>), i64> = BTreeMap::new();
-    let mut fits = true;
-    for at in coordinates {
-        for l in (0..format.rank()).filter(|&l| format.is_single(l)) {
-            let parent = (l, format.order[..l].iter().map(|&m| at[m]).collect());
-            fits &= *children.entry(parent).or_insert(at[format.order[l]]) == at[format.order[l]];
-        }
-    }
-    fits
-}
-
 /// A map of `n` pseudorandom entries.
 fn random_map(extents: &[u64], n: u64, mut seed: u64) -> BTreeMap<Vec<i64>, Value> {
     let mut next = |below: u64| {
@@ -130,10 +121,6 @@ fn random_map(extents: &[u64], n: u64, mut seed: u64) -> BTreeMap<Vec<i64>, Valu
         (seed >> 33) % below
     };
     (0..n).map(|_| (extents.iter().map(|&e| next(e) as i64).collect(), f(1.0 + next(9) as f64))).collect()
-}
-
-fn differing(t: &Tensor) -> BTreeMap<Vec<i64>, Value> {
-    t.entries().filter(|(_, v)| *v != t.fill).collect()
 }
 
 #[test]
@@ -150,7 +137,7 @@ fn every_format_holds_the_map_that_it_was_made_of() {
                     assert_eq!(made.is_ok(), holds(&format, map.keys()), "{format}");
                     let Ok(t) = made else { continue };
                     assert_eq!(t.check(), Ok(()), "{format}");
-                    assert_eq!(differing(&t), map, "{format}");
+                    assert_eq!(function(&t), map, "{format}");
                     assert_eq!(t.to_dense(1 << 20).unwrap(), Array::from_values(Type::F64, dense.iter().copied()));
                     let values = Array::from_values(Type::F64, dense.iter().copied());
                     let d = Tensor::from_dense(extents.clone(), format.clone(), f(0.0), ty, ty, values).unwrap();
@@ -159,20 +146,6 @@ fn every_format_holds_the_map_that_it_was_made_of() {
             }
         }
     }
-}
-
-/// All coordinates in lexicographic order.
-fn coordinates(extents: &[u64]) -> impl Iterator<Item = Vec<i64>> {
-    let all: u64 = extents.iter().product();
-    let extents = extents.to_vec();
-    (0..all).map(move |mut at| {
-        let mut c = vec![0; extents.len()];
-        for m in (0..extents.len()).rev() {
-            c[m] = (at % extents[m]) as i64;
-            at /= extents[m];
-        }
-        c
-    })
 }
 
 #[test]

@@ -15,12 +15,12 @@
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before.
 
 use super::concrete::{self, AccessId, Expr, Index, Nest, Place, Program, Role, Tensor, Workspace, WorkspaceKind};
-use super::typed::{self, Fun, Kind, TensorId, VarId};
+use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use super::{Diagnostic, Span};
 use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Simplify, background};
-use crate::schedule::order::{Assembly, Question, assembly, choose};
+use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
 use std::collections::HashMap;
 
@@ -61,6 +61,9 @@ struct Concretize<'a> {
 
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
+        if s.scatters() {
+            return self.scattering(s, last);
+        }
         let target: Vec<Index> = s.indices.iter().map(|i| self.var(i.bare().expect("refused otherwise"))).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
@@ -70,16 +73,59 @@ impl Concretize<'_> {
             if !folded.is_empty() {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
-            let before = match self.current[s.tensor.index()] {
-                Some(place) => Expr::Access(self.out.access(place, target.clone()), tensor.ty),
-                None => Expr::Literal(tensor.fill.unwrap_or(Value::zero(tensor.ty))),
-            };
+            let before = self.before(s, op, &target);
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }
         let rhs = self.simplify.simplify(&rhs);
         let place = self.version(s, &target, &rhs, last);
         self.define(place, target, rhs, None);
         self.current[s.tensor.index()] = Some(place);
+    }
+
+    /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
+    fn scattering(&mut self, s: &typed::Statement, last: bool) {
+        let op = builtin(s.fold.expect("what is not under distinct variables accumulates: checked"));
+        let loops: Vec<Index> = s.vars.iter().chain(&s.folded).map(|v| self.var(*v)).collect();
+        let places: Vec<Expr> = s.indices.iter().map(|i| self.place_of(&i.map)).collect();
+        let rhs = self.expr(&s.rhs);
+        let rhs = self.simplify.simplify(&rhs);
+        let tensor = &self.typed.tensors[s.tensor.index()];
+        let (ty, name) = (tensor.ty, tensor.name.clone());
+        let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
+        let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
+        let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
+        let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let before = self.before(s, op, &target);
+        let is_identity = |v: Value| self.simplify.same(v, fill);
+        let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
+        let place = if nothing && tensor.format.is_some() {
+            let place = self.version(s, &target, &before, last);
+            self.scatter(place, (op, places), &loops, rhs);
+            place
+        } else {
+            let name = format!("{name}_{}", concrete::reduction_name(op));
+            let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+            self.scatter(made, (op, places), &loops, rhs);
+            let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
+            let rhs = self.simplify.call(op, vec![before, fallen], ty);
+            let place = self.version(s, &target, &rhs, last);
+            self.define(place, target, rhs, None);
+            place
+        };
+        self.current[s.tensor.index()] = Some(place);
+    }
+
+    /// The value of a statement's tensor before it, under these variables.
+    fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
+        let tensor = &self.typed.tensors[s.tensor.index()];
+        match self.current[s.tensor.index()] {
+            Some(place) => Expr::Access(self.out.access(place, target.to_vec()), tensor.ty),
+            // What is not declared begins with the function's identity.
+            None => {
+                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
+            }
+        }
     }
 
     /// A new version of a statement's tensor; the last one is the result.
@@ -100,7 +146,7 @@ impl Concretize<'_> {
 
     /// The format of an undeclared result: dense if it has no sparse operand, else compressed.
     fn undeclared(&self, rank: usize, rhs: &Expr) -> Format {
-        let sparse = |a: AccessId| self.out.tensor(a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: AccessId| self.out.tensor(a).format.levels.iter().any(|k| *k != LevelKind::Dense);
         if rhs.accesses().into_iter().any(sparse) { Format::csf(rank) } else { Format::dense(rank) }
     }
 
@@ -194,17 +240,11 @@ impl Concretize<'_> {
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
         let order = order.unwrap_or_else(|| {
-            choose(&Question {
-                program: &self.out,
-                target: (place, &target),
-                sums: &sums,
-                body: &body,
-                keep_sums: self.ordered(body.ty()),
-                simplify: self.simplify,
-            })
+            let tensor = &self.out.tensors[place.0];
+            self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
-        let how = assembly(&self.out, (place, &target), &order);
         let tensor = &self.out.tensors[place.0];
+        let how = assembly(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
         if let (Some(op), true) = (fold, how != Assembly::Append)
             && !self.starts_as_identity(tensor, op)
         {
@@ -212,7 +252,7 @@ impl Concretize<'_> {
         }
         let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
         let (order, inner) = order.split_at(order.len() - trailing);
-        let mut order = order.to_vec();
+        let order = order.to_vec();
         let mut rhs = body;
         if let (Some(op), false) = (fold, inner.is_empty()) {
             let ty = rhs.ty();
@@ -226,10 +266,58 @@ impl Concretize<'_> {
             }
             _ => None,
         };
-        let rhs = self.follow(rhs, &mut order);
-        let rhs = self.simplify.simplify(&rhs);
-        let access = concrete::Access { tensor: place, vars: target };
-        self.out.nests.push(Nest { target: access, order, fold, rhs, workspace });
+        let target = concrete::Access { tensor: place, vars: target };
+        self.emit(Nest { target, order, fold, rhs, workspace, places: None });
+    }
+
+    /// The cheapest order of loops.
+    fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
+        choose(&Question {
+            program: &self.out,
+            target,
+            sums,
+            body,
+            keep_sums: self.ordered(body.ty()),
+            simplify: self.simplify,
+        })
+    }
+
+    /// A nest whose accesses are made such that its loops can follow them.
+    fn emit(&mut self, mut nest: Nest) {
+        let rhs = self.follow(nest.rhs, &mut nest.order);
+        let rhs = self.spread(rhs, &mut nest.order);
+        nest.rhs = self.simplify.simplify(&rhs);
+        self.out.nests.push(nest);
+    }
+
+    /// Emits a scatter: `place[places] op= rhs`, the places being functions of `loops`. The tensor's fill is the
+    /// identity of `op`.
+    fn scatter(&mut self, place: Place, (op, places): (Op, Vec<Expr>), loops: &[Index], rhs: Expr) {
+        let body = self.hoist(rhs, loops);
+        let tensor = self.out.tensors[place.0].clone();
+        let nowhere = Target { format: &Format::dense(0), fill: tensor.fill, vars: &[] };
+        let order = self.order(nowhere, loops, &body);
+        let located = tensor.format.levels.iter().all(|k| k.is_located());
+        let kind = if places.len() == 1 { WorkspaceKind::Dense } else { WorkspaceKind::List };
+        let workspace = (!located).then_some(Workspace { prefix: 0, kind });
+        let vars = tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let target = concrete::Access { tensor: place, vars };
+        self.emit(Nest { target, order, fold: Some(op), rhs: body, workspace, places: Some(places) });
+    }
+
+    /// An index map as an expression.
+    fn place_of(&mut self, map: &Map) -> Expr {
+        let int = |x: i64| Expr::Literal(Value::i64(x));
+        let call = |op, a, b| Expr::Call(op, vec![a, b], Type::I64);
+        match map {
+            Map::Var(v) => Expr::Index(self.var(*v)),
+            Map::Const(c) => int(*c),
+            Map::Add(a, b) => call(Op::Add, self.place_of(a), self.place_of(b)),
+            Map::Mul(c, a) => call(Op::Mul, int(*c), self.place_of(a)),
+            Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),
+            Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
+            Map::Gather(..) => unreachable!("refused otherwise"),
+        }
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.
@@ -275,7 +363,7 @@ impl Concretize<'_> {
     /// their variables, and so does each of its sparse operands.
     fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
         let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
-        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
         outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
     }
 
@@ -369,7 +457,7 @@ impl Concretize<'_> {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
                 let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
+                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l].is_located())
             })
         };
         let outermost = vars.first().is_some_and(densely);
@@ -422,17 +510,90 @@ impl Concretize<'_> {
         }
     }
 
+    /// The expression with every list that would be intersected anew in each turn of an outer loop that does not move
+    /// it replaced by one that is asked: of a copy, made once, whose level is located or hashed.
+    ///
+    /// `y[i] = sum(j: A[i,j] * x[j])` with A by rows and x sparse costs |A| instead of rows · |x| + |A|.
+    fn spread(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+        let mut e = e;
+        for n in 1..bound.len() {
+            for (a, level) in self.unmoved(&e, &bound[..n], bound[n]) {
+                let access = self.out.accesses[a.0].clone();
+                let ty = self.out.tensors[access.tensor.0].ty;
+                let copy = self.asked(access.tensor, level);
+                let copied = Expr::Access(self.out.access(copy, access.vars), ty);
+                e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
+            }
+        }
+        match e {
+            Expr::Call(op, args, ty) => {
+                let args = args.into_iter().map(|x| self.spread(x, bound)).collect();
+                Expr::Call(op, args, ty)
+            }
+            Expr::Reduce(op, vars, body, ty) => {
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = self.spread(*body, bound);
+                bound.truncate(outer);
+                Expr::Reduce(op, vars, Box::new(body), ty)
+            }
+            other => other,
+        }
+    }
+
+    /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
+    /// moves, and are not moved themselves.
+    fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
+        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        for a in e.accesses() {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+            let first = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v);
+            level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
+        }
+        let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let moved = |a: &AccessId| {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
+            let above = |u: &Index| (0..level[a]).any(|l| access.vars[format.order[l]] == *u);
+            outer.iter().all(above)
+        };
+        let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
+        let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
+        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a)).collect();
+        unmoved.sort();
+        unmoved.dedup();
+        unmoved.into_iter().map(|a| (a, level[&a])).collect()
+    }
+
+    /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.
+    fn asked(&mut self, place: Place, l: usize) -> Place {
+        let tensor = &self.out.tensors[place.0];
+        let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
+        for kind in &mut levels {
+            *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
+        }
+        // An outermost level has a flag a coordinate; below, that would be one for each entry and coordinate.
+        levels[l] = if l == 0 { LevelKind::Bytemap } else { LevelKind::Hashed };
+        let format = Format { levels, order: tensor.format.order.clone() };
+        self.copied(place, format, "w")
+    }
+
     /// A copy of a tensor whose levels are in the order of these times, made once.
     fn transposed(&mut self, place: Place, times: &[usize]) -> Place {
-        let tensor = self.out.tensors[place.0].clone();
+        let tensor = &self.out.tensors[place.0];
         let mut order: Vec<usize> = (0..times.len()).collect();
         order.sort_by_key(|&m| times[m]);
         let mut levels = vec![LevelKind::Compressed; times.len()];
-        if tensor.format.levels.contains(&LevelKind::Dense) {
+        if tensor.format.levels.iter().any(|k| k.is_located()) {
             levels[0] = LevelKind::Dense;
         }
-        let format = Format { levels, order };
-        let name = format!("{}_t", tensor.name);
+        self.copied(place, Format { levels, order }, "t")
+    }
+
+    /// A copy of a tensor in another format, made once.
+    fn copied(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+        let tensor = self.out.tensors[place.0].clone();
+        let name = format!("{}_{suffix}", tensor.name);
         let made = self.out.nests.iter().find(|n| {
             let t = &self.out.tensors[n.target.tensor.0];
             let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access { tensor: place, vars: n.target.vars.clone() });
@@ -463,7 +624,7 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let mut r = Refuse { program, mode, found: Vec::new() };
     for t in &program.tensors {
         let levels = t.format.iter().flat_map(|f| &f.levels);
-        let foreign = |k: &&LevelKind| !matches!(k, LevelKind::Dense | LevelKind::Compressed);
+        let foreign = |k: &&LevelKind| !(k.is_located() || k.is_list());
         if let Some(kind) = levels.into_iter().find(foreign) {
             r.say(t.span, format!("a level of kind `{}` (of tensor `{}`)", kind.name(), t.name));
         }
@@ -490,10 +651,8 @@ impl Refuse<'_> {
     }
 
     fn statement(&mut self, s: &typed::Statement) {
-        if s.indices.iter().any(|i| i.bare().is_none())
-            || (1..s.indices.len()).any(|m| s.indices[..m].iter().any(|i| i.bare() == s.indices[m].bare()))
-        {
-            self.say(s.span, "a scatter (a left side other than distinct index variables)".to_string());
+        if let Some(i) = s.indices.iter().find(|i| i.permit || i.map.gathers()) {
+            self.say(i.span, "a scatter through an index tensor or a permitted index `~`".to_string());
         }
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
         if commands.into_iter().any(|c| c.kind != super::syntax::CommandKind::None) {

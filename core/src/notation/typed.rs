@@ -177,6 +177,12 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Whether the left side is other than distinct bare index variables.
+    pub fn scatters(&self) -> bool {
+        let bare: Vec<Option<VarId>> = self.indices.iter().map(Index::bare).collect();
+        bare.iter().enumerate().any(|(m, v)| v.is_none() || bare[..m].contains(v))
+    }
+
     /// Gives `each` every access: its tensor, its indices, and whether it is the left side. Gathers count as reads.
     pub fn accesses<'a>(&'a self, each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
         each(self.tensor, &self.indices, true);
@@ -238,6 +244,18 @@ pub enum Map {
     Mod(Box<Map>, i64),
     /// Read from a tensor of integers: gather, scatter.
     Gather(TensorId, Vec<Index>),
+}
+
+impl Map {
+    /// Whether a tensor is read for it.
+    pub fn gathers(&self) -> bool {
+        match self {
+            Map::Var(_) | Map::Const(_) => false,
+            Map::Add(a, b) => a.gathers() || b.gathers(),
+            Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.gathers(),
+            Map::Gather(..) => true,
+        }
+    }
 }
 
 /// A typed expression.
@@ -377,28 +395,6 @@ pub enum Stmt {
     While(Expr, Vec<Stmt>),
     /// `if e { … } else { … }`
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-}
-
-impl Stmt {
-    /// All expressions of a list of statements, nested blocks included.
-    pub fn expressions(stmts: &[Stmt]) -> Vec<&Expr> {
-        let mut found = Vec::new();
-        let mut open: Vec<&Stmt> = stmts.iter().collect();
-        while let Some(stmt) = open.pop() {
-            match stmt {
-                Stmt::Set(_, e) => found.push(e),
-                Stmt::While(e, body) => {
-                    found.push(e);
-                    open.extend(body);
-                }
-                Stmt::If(e, yes, no) => {
-                    found.push(e);
-                    open.extend(yes.iter().chain(no));
-                }
-            }
-        }
-        found
-    }
 }
 
 /// A declared property, typed.

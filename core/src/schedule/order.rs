@@ -10,9 +10,9 @@
 //! Branch and bound over permutations, so that what is obviously worse is not completed.
 
 use crate::algebra::Value;
-use crate::format::LevelKind;
+use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, Simplify, background};
-use crate::notation::concrete::{AccessId, Expr, Index, Place, Program};
+use crate::notation::concrete::{AccessId, Expr, Index, Program};
 
 const EXTENT: f64 = 1000.0;
 const ENTRIES: f64 = 10.0;
@@ -32,8 +32,8 @@ const EXHAUSTIVE: usize = 7;
 pub struct Question<'a> {
     /// The program with its tensors.
     pub program: &'a Program,
-    /// The result and its variables.
-    pub target: (Place, &'a [Index]),
+    /// What is written.
+    pub target: Target<'a>,
     /// Variables that are folded over.
     pub sums: &'a [Index],
     /// The value.
@@ -42,6 +42,17 @@ pub struct Question<'a> {
     pub keep_sums: bool,
     /// Simplification under the program's mode.
     pub simplify: Simplify,
+}
+
+/// A result under distinct variables, one a mode.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// Its levels.
+    pub format: &'a Format,
+    /// Its value where nothing is stored.
+    pub fill: Value,
+    /// Its variables. A scatter has none: where it writes says nothing about the loops.
+    pub vars: &'a [Index],
 }
 
 struct Search<'a, 'b> {
@@ -63,8 +74,7 @@ pub fn choose(q: &Question) -> Vec<Index> {
 
 /// The variables in the order in which the result stores them, then the sums: the first of equals wins.
 fn natural(q: &Question) -> Vec<Index> {
-    let format = &q.program.tensors[q.target.0.0].format;
-    let mut vars: Vec<Index> = format.order.iter().map(|&m| q.target.1[m]).collect();
+    let mut vars: Vec<Index> = q.target.levels().collect();
     vars.extend(q.sums);
     vars
 }
@@ -116,7 +126,11 @@ impl Search<'_, '_> {
         let (sequence, rest) = background(self.q.body, &names, &fill, self.q.simplify);
         let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
         let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
-        let work: f64 = lists.iter().map(|(_, n)| n).sum();
+        // What no outer loop moves, beside a list that they all move, is asked instead of walked.
+        let parts: Vec<Vec<AccessId>> = sequence.intersections();
+        let moved = |a: AccessId| self.moved(order, a, v);
+        let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
+        let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(_, n)| n).sum();
         if !quiet || sequence == Sequence::Full {
             return (EXTENT, EXTENT.max(work));
         }
@@ -125,8 +139,7 @@ impl Search<'_, '_> {
     }
 
     fn quiet(&self, x: Value) -> bool {
-        let fill = self.q.program.tensors[self.q.target.0.0].fill;
-        self.q.simplify.same(x, fill) || self.q.simplify.same(x, Value::zero(x.ty()))
+        self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.same(x, Value::zero(x.ty()))
     }
 
     /// The access, if it walks a list over `v`: its level there is compressed and those above are open.
@@ -144,8 +157,16 @@ impl Search<'_, '_> {
         }
         let level = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v)?;
         let above = (0..level).all(bound);
-        let first = format.levels[..level].iter().all(|k| *k == LevelKind::Dense) && level == 0;
-        (above && format.levels[level] == LevelKind::Compressed).then_some((a, if first { FIRST } else { ENTRIES }))
+        let first = level == 0;
+        (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
+    }
+
+    /// Whether every loop of `order` moves the access's level over `v`.
+    fn moved(&self, order: &[Index], a: AccessId, v: Index) -> bool {
+        let access = &self.q.program.accesses[a.0];
+        let levels = self.q.program.tensor(a).format.order.iter().map(|&m| access.vars[m]);
+        let above: Vec<Index> = levels.take_while(|u| *u != v).collect();
+        order.iter().all(|u| above.contains(u))
     }
 
     /// Whether no variable of `order` has been bound before a level that must come first.
@@ -160,7 +181,7 @@ impl Search<'_, '_> {
     /// What the order costs besides its visits: transposed operands, assembly, strides.
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
-        let mut factor = match assembly(self.q.program, self.q.target, order) {
+        let mut factor = match assembly(self.q.target, order) {
             Assembly::Append => 1.0,
             Assembly::InPlace => IN_PLACE,
             Assembly::Workspace { vars: 1, .. } => WORKSPACE,
@@ -177,7 +198,7 @@ impl Search<'_, '_> {
     fn copy(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            LevelKind::Dense => EXTENT,
+            _ if kind.is_located() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
@@ -190,16 +211,16 @@ impl Search<'_, '_> {
     }
 
     fn target_strided(&self, inner: Index) -> bool {
-        strided(self.q.target.1, &self.q.program.tensors[self.q.target.0.0].format, inner)
+        strided(self.q.target.vars, self.q.target.format, inner)
     }
 }
 
 /// Whether `inner` moves a dense level that has others below it.
-fn strided(vars: &[Index], format: &crate::format::Format, inner: Index) -> bool {
+fn strided(vars: &[Index], format: &Format, inner: Index) -> bool {
     let rank = format.rank();
     rank > 1
         && vars[format.order[rank - 1]] != inner
-        && (0..rank - 1).any(|l| format.levels[l] == LevelKind::Dense && vars[format.order[l]] == inner)
+        && (0..rank - 1).any(|l| format.levels[l].is_located() && vars[format.order[l]] == inner)
 }
 
 /// How a result is assembled under an order of loops.
@@ -218,10 +239,17 @@ pub enum Assembly {
     },
 }
 
+impl Target<'_> {
+    /// Its variables in the order of its levels.
+    fn levels(&self) -> impl Iterator<Item = Index> + '_ {
+        self.format.order.iter().map(|&m| self.vars[m])
+    }
+}
+
 /// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
-pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[Index]) -> Assembly {
-    let format = &program.tensors[place.0].format;
-    let levels: Vec<Index> = format.order.iter().map(|&m| vars[m]).collect();
+pub fn assembly(target: Target, order: &[Index]) -> Assembly {
+    let format = target.format;
+    let levels: Vec<Index> = target.levels().collect();
     let mut next = 0;
     for (prefix, v) in order.iter().enumerate() {
         if next == levels.len() {
@@ -229,7 +257,7 @@ pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[In
         }
         if levels[next] == *v {
             next += 1;
-        } else if format.levels[next..].iter().all(|k| *k == LevelKind::Dense) {
+        } else if format.levels[next..].iter().all(|k| k.is_located()) {
             return Assembly::InPlace;
         } else {
             return Assembly::Workspace { prefix, vars: levels.len() - next };

@@ -19,12 +19,15 @@ pub struct Report {
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
     let program = super::program(&args.program)?;
+    if args.threads > 1 {
+        eprintln!("fiberloom: note: kernels run on one thread so far: --threads {} changes nothing", args.threads);
+    }
     for (name, path) in &args.outputs {
         result_named(&program, name)?;
         data::Kind::of(path)?;
     }
     let memory = memory();
-    let options = Options { engine: args.engine, mode: args.program.mode, memory, ..Options::default() };
+    let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = program.compile(&options)?;
     let lowering = begin.elapsed();

@@ -5,7 +5,7 @@ use super::print;
 use fiberloom::{Error, Mode, Program};
 
 /// The stages, in the order in which they are made.
-const STAGES: &str = "syntax, notation, concrete, lattice, looplets, loops, llvm, asm or ptx";
+const STAGES: [&str; 9] = ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm", "ptx"];
 
 /// Prints a stage, each by its own printer.
 pub fn show(args: &Show) -> Result<(), Error> {
@@ -14,6 +14,10 @@ pub fn show(args: &Show) -> Result<(), Error> {
     }
     if args.stage == "ptx" {
         return Err(Error::Call("the stage `ptx` is not there yet: there is no engine for GPUs".to_string()));
+    }
+    if !STAGES.contains(&&*args.stage) {
+        let stages = STAGES.join(", ");
+        return Err(Error::Call(format!("`{}` is no stage: one of {stages} expected", args.stage)));
     }
     let program = super::program(&args.program)?;
     print::out(&stage(&args.stage, args.svg, &program, args.program.mode)?)
@@ -30,7 +34,7 @@ fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String,
         "loops" => program.lowered(mode)?.kernel.to_string(),
         "llvm" => program.llvm_ir(mode)?,
         "asm" => program.assembly(mode)?,
-        _ => return Err(Error::Call(format!("`{name}` is no stage: {STAGES} expected"))),
+        _ => unreachable!("`{name}` is among the stages"),
     })
 }
 

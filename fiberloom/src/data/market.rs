@@ -116,7 +116,8 @@ impl<R: Read> Market<'_, R> {
         let word = self.text.word()?;
         let lower: String = String::from_utf8_lossy(self.text.bytes(&word)).chars().take(40).collect();
         let lower = lower.to_lowercase();
-        let refused = || self.text.fault(word.start, format!("`{lower}` in the header, expected {expected}"));
+        let refused =
+            || self.text.fault(word.start, format!("`{}` in the header, expected {expected}", lower.escape_debug()));
         of(&lower).ok_or_else(refused)
     }
 

@@ -29,7 +29,7 @@ mod tns;
 mod write;
 
 pub use import::{exact, stored_format};
-pub use write::{write, write_all, write_bytes};
+pub use write::{to_bytes, write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Duplicates, Format, Tensor};
@@ -144,12 +144,11 @@ impl Fault {
         Fault { place: Place::Whole, message: error.to_string(), cause: Cause::Io }
     }
 
-    /// A failure to read. What cannot be unpacked is no failure of the system's: the data are wrong.
+    /// A failure to read: the system's if it says so; else the data cannot be unpacked.
     fn input(error: std::io::Error) -> Fault {
-        use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-        match error.kind() {
-            InvalidData | InvalidInput | UnexpectedEof => Fault::new(Place::Whole, error.to_string()),
-            _ => Fault::io(error),
+        match error.raw_os_error() {
+            Some(_) => Fault::io(error),
+            None => Fault::new(Place::Whole, error.to_string()),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{Error, Fault, Kind, market, npy, npz, tns};
 use fiberloom_core::format::Tensor;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the tensor to a file, by the extension of its name; a dense array may take `limit` bytes.
@@ -24,15 +24,29 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
     let pending = targets.iter().map(|(path, tensor)| {
         let kind = Kind::of(path)?;
-        Pending::written(path, |out| match kind {
-            Kind::Mtx => market::write_matrix(tensor, limit, out),
-            Kind::Ttx => market::write_tensor(tensor, limit, out),
-            Kind::Tns => tns::write(tensor, out),
-            Kind::Npy => npy::write(tensor, limit, out),
-            Kind::Npz => npz::write(tensor, limit, out),
-        })
+        Pending::written(path, |out| write_to(out, kind, tensor, limit))
     });
     commit(pending.collect::<Result<_, _>>()?)
+}
+
+/// The bytes of a file that holds the tensor; a dense array may take `limit` bytes. `name` is for messages.
+///
+/// # Errors
+/// The kind of file does not hold the tensor.
+pub fn to_bytes(name: &Path, kind: Kind, tensor: &Tensor, limit: u64) -> Result<Vec<u8>, Error> {
+    let mut out = Cursor::new(Vec::new());
+    write_to(&mut out, kind, tensor, limit).map_err(|fault| fault.within(name))?;
+    Ok(out.into_inner())
+}
+
+fn write_to(out: &mut (impl Write + Seek), kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
+    match kind {
+        Kind::Mtx => market::write_matrix(tensor, limit, out),
+        Kind::Ttx => market::write_tensor(tensor, limit, out),
+        Kind::Tns => tns::write(tensor, out),
+        Kind::Npy => npy::write(tensor, limit, out),
+        Kind::Npz => npz::write(tensor, limit, out),
+    }
 }
 
 /// Writes these bytes to their files: all of them, or none.

@@ -5,7 +5,6 @@ use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
 use super::statistics::Statistics;
 use arbitrary::Unstructured;
-use fiberloom_core::format::LevelKind;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
@@ -103,11 +102,6 @@ impl Report {
     }
 }
 
-fn levels(kinds: &[LevelKind]) -> String {
-    let names: Vec<&str> = kinds.iter().map(|l| l.name()).collect();
-    format!("{{{}}}", names.join(", "))
-}
-
 /// Words for what stands in a case: what statistics count, and what a test wants reachable.
 fn constructs(case: &Case) -> Vec<String> {
     let mut all = std::collections::BTreeSet::new();
@@ -115,6 +109,7 @@ fn constructs(case: &Case) -> Vec<String> {
         let ty = case.tensors[s.tensor].ty;
         all.insert(format!("type {ty}"));
         all.insert(format!("result rank {}", s.vars.len()));
+        all.extend((!s.places.is_empty()).then(|| "scatter".to_string()));
         all.extend(s.adds.then(|| "+=".to_string()));
         all.extend(s.local.then(|| "where".to_string()));
         s.rhs.walk(&mut |e| {
@@ -141,7 +136,13 @@ fn constructs(case: &Case) -> Vec<String> {
         match &a.format {
             None => all.extend(["result undeclared".to_string()]),
             Some(f) => {
-                all.insert(format!("{of} {}", levels(&f.levels)));
+                all.extend(f.levels.iter().map(|l| format!("{of} level {}", l.name())));
+                if f.rank() == 2 {
+                    all.insert(format!(
+                        "{of} {{{}}}",
+                        f.levels.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
+                    ));
+                }
                 all.extend(f.order.iter().enumerate().any(|(l, m)| l != *m).then(|| format!("{of} order")));
             }
         }
@@ -177,9 +178,8 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::{LEVELS, operators};
-    use crate::notation::language::stands;
-    use crate::notation::statistics::{Meeting, folds, meetings};
+    use crate::notation::case::{KINDS, operators};
+    use crate::notation::statistics::{folds, meetings};
     use fiberloom_core::algebra::Type;
 
     fn run(programs: u64, engine: Engine) -> Report {
@@ -193,16 +193,9 @@ mod tests {
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
         let report = run(4000, Engine::Loops);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
-        let deeper = |shorter: Vec<Vec<LevelKind>>, of: &'static [LevelKind]| -> Vec<Vec<LevelKind>> {
-            let below = |above: Vec<LevelKind>| of.iter().map(move |k| [above.clone(), vec![*k]].concat());
-            shorter.into_iter().flat_map(below).filter(|f| stands(f[f.len() - 1], &f[..f.len() - 1], true)).collect()
-        };
-        let pairs = deeper(deeper(vec![vec![]], &LEVELS), &LEVELS);
-        let plain: &[LevelKind] = &[LevelKind::Dense, LevelKind::Compressed];
-        let cubes = deeper(deeper(deeper(vec![vec![]], plain), plain), plain);
-        let formats = pairs.into_iter().chain(cubes).chain(LEVELS.iter().map(|k| vec![*k]));
-        let formats = formats.filter(|f| stands(f[0], &[], true));
-        let formats = formats.flat_map(|f| ["operand", "result"].map(|of| format!("{of} {}", levels(&f))));
+        let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
+        let pairs = pairs.chain([["nonunique", "singleton"]]);
+        let formats = pairs.flat_map(|[a, b]| ["operand", "result"].map(|of| format!("{of} {{{a}, {b}}}")));
         let operators = Type::ALL.iter().flat_map(|t| operators(*t)).map(|o| format!("operator {o}"));
         let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
         let others = [
@@ -213,6 +206,7 @@ mod tests {
             "index value",
             "convert",
             "repeated index",
+            "scatter",
             "operand fill",
             "result fill",
             "operand order",
@@ -229,16 +223,23 @@ mod tests {
             assert!(count > 0, "`{construct}` was never generated\n{report}");
         }
         // Their product is for longer runs.
-        for m in meetings() {
-            let seen = |fits: &dyn Fn(&Meeting) -> bool| report.statistics.meetings.keys().any(fits);
-            let met = seen(&|s| (s.operator, s.pair) == (m.operator, m.pair))
-                && seen(&|s| (s.pair, s.into) == (m.pair, m.into))
-                && seen(&|s| (s.pair, s.ty) == (m.pair, m.ty));
-            assert!(met, "{m:?} was never generated\n{report}");
+        let (all, met) = (meetings().collect::<Vec<_>>(), report.statistics.meetings.keys().collect::<Vec<_>>());
+        for m in all {
+            let reached = met.iter().any(|s| s.pair == m.pair)
+                && met.iter().any(|s| s.operator == m.operator)
+                && met.iter().any(|s| s.into == m.into)
+                && met.iter().any(|s| s.ty == m.ty);
+            assert!(reached, "{m:?} was never generated\n{report}");
         }
         for fold in folds().map(|f| (f.function, f.level)) {
             assert!(report.statistics.folds.keys().any(|f| (f.function, f.level) == fold), "{fold:?}\n{report}");
         }
+    }
+
+    /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
+    #[test]
+    fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
+        run(4000, Engine::Meaning);
     }
 
     #[test]

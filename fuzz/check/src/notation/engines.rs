@@ -10,6 +10,8 @@ use fiberloom_core::format::{Array, Tensor};
 use fiberloom_core::loops::{self, Bound, Kernel};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, Widths, shape};
+use fiberloom_semantics::algebra::same;
+use fiberloom_semantics::meaning::Function;
 use fiberloom_semantics::{agree, machine, meaning};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What answers, beside the meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// The checker and the meaning alone.
+    /// The checker and the meaning alone: pointwise, and over what is stored, in both modes.
     Meaning,
     /// Loops, interpreted.
     Loops,
@@ -88,7 +90,10 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
         let extents = extents(&typed, &operands)?;
         let meant = meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
         let meant = meant.map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-        let (Some(kernel), Some(code)) = (kernel, &code) else { continue };
+        let (Some(kernel), Some(code)) = (kernel, &code) else {
+            stored_agrees(&typed, &operands, &meant)?;
+            continue;
+        };
         let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
         let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
         let bound = bound.map_err(|e| Finding::new("bind", e))?;
@@ -132,7 +137,10 @@ impl Code {
                 Ok((ran.buffers, ran.ops.total()))
             }
             Code::Machine(code) => {
-                let ran = code.run_fenced(&bound.params, &bound.operands, &Default::default());
+                // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
+                // shall show.
+                #[allow(unsafe_code)]
+                let ran = unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
                 Ok((ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?, 0))
             }
         }
@@ -143,7 +151,27 @@ impl Code {
 fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, meaning::Function>) -> Result<(), Finding> {
     tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
     let meaning = meant.get(name).ok_or_else(|| Finding::new("result", name))?;
-    agree(meaning, tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))
+    agree(meaning, tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
+    Ok(())
+}
+
+/// The evaluation over what is stored is held to the pointwise one.
+fn stored_agrees(
+    typed: &typed::Program,
+    operands: &BTreeMap<String, Tensor>,
+    algebraic: &BTreeMap<String, Function>,
+) -> Result<(), Finding> {
+    let limits = Default::default();
+    let refused = |e| Finding::new("stored refused", format!("{e:?}"));
+    let strict = meaning::evaluate(typed, operands, Mode::Strict, &limits).map_err(refused)?;
+    for (pointwise, mode) in [(algebraic, Mode::Algebraic), (&strict, Mode::Strict)] {
+        let stored = meaning::evaluate_stored(typed, operands, mode, &limits).map_err(refused)?;
+        for (name, function) in pointwise {
+            let equal = same(function, &stored[name], mode);
+            equal.map_err(|e| Finding::new("stored", format!("{mode:?} `{name}` {e}")))?;
+        }
+    }
+    Ok(())
 }
 
 /// The extents of a tensor's modes.

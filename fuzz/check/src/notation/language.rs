@@ -377,12 +377,12 @@ impl Maker<'_, '_> {
 }
 
 /// A level that holds a part of a square, or mirrors it.
-pub(super) fn triangular(k: LevelKind) -> bool {
+fn triangular(k: LevelKind) -> bool {
     matches!(k, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)
 }
 
 /// Whether a level can stand directly below these, in a tensor that may have any entries if it is a `result`.
-pub(super) fn stands(k: LevelKind, above: &[LevelKind], result: bool) -> bool {
+fn stands(k: LevelKind, above: &[LevelKind], result: bool) -> bool {
     let chained = above.iter().rev().find(|k| **k != LevelKind::Singleton) == Some(&LevelKind::Nonunique);
     match k {
         LevelKind::Singleton => !above.is_empty() && (chained || !result),

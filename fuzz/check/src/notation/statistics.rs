@@ -8,7 +8,7 @@
 //! An operator *meets* where both of its sides have levels along one index variable. What can be met is a product of
 //! short lists, so that what was not is said too.
 
-use super::case::{Case, Expr, LEVELS, operators, reductions};
+use super::case::{self, Case, Expr, operators, reductions};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::LevelKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub enum Target {
 
 impl Target {
     fn all() -> impl Iterator<Item = Target> {
-        LEVELS.into_iter().map(Target::Level).chain([Target::Undeclared, Target::Folded])
+        case::levels().into_iter().map(Target::Level).chain([Target::Undeclared, Target::Folded])
     }
 }
 
@@ -133,7 +133,7 @@ fn levels(case: &Case, e: &Expr) -> BTreeSet<(usize, LevelKind)> {
 
 /// Every meeting that there can be.
 pub fn meetings() -> impl Iterator<Item = Meeting> {
-    let pairs = || LEVELS.into_iter().flat_map(|a| LEVELS.into_iter().map(move |b| (a, b)));
+    let pairs = || case::levels().into_iter().flat_map(|a| case::levels().into_iter().map(move |b| (a, b)));
     let of = move |operator, ty| {
         pairs().flat_map(move |pair| Target::all().map(move |into| Meeting { operator, pair, into, ty }))
     };
@@ -142,7 +142,7 @@ pub fn meetings() -> impl Iterator<Item = Meeting> {
 
 /// Every fold that there can be.
 pub fn folds() -> impl Iterator<Item = Fold> {
-    let of = |function, ty| LEVELS.into_iter().map(move |level| Fold { function, level, ty });
+    let of = |function, ty| case::levels().into_iter().map(move |level| Fold { function, level, ty });
     Type::ALL.into_iter().flat_map(move |ty| reductions(ty).iter().flat_map(move |function| of(*function, ty)))
 }
 
@@ -195,11 +195,11 @@ impl Statistics {
             self.meetings.iter().filter(|(m, _)| fits(m)).map(|(_, n)| n).sum()
         };
         write!(f, "\nleft \\ right ")?;
-        LEVELS.iter().try_for_each(|k| write!(f, "{:>12}", k.name()))?;
+        case::levels().iter().try_for_each(|k| write!(f, "{:>12}", k.name()))?;
         writeln!(f)?;
-        for a in LEVELS {
+        for a in case::levels() {
             write!(f, "{:12} ", a.name())?;
-            LEVELS.iter().try_for_each(|b| write!(f, "{:12}", sum(&|m| m.pair == (a, *b))))?;
+            case::levels().iter().try_for_each(|b| write!(f, "{:12}", sum(&|m| m.pair == (a, *b))))?;
             writeln!(f)?;
         }
         writeln!(f)?;
