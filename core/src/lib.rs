@@ -8,6 +8,8 @@
 //!             maps
 //! ```
 //!
+//! Beside them stand [`lower`], the passes in a row, and what their texts have in common (`text.rs`).
+//!
 //! Invariants, as absences: this crate does no I/O, knows no LLVM, holds no `unsafe`, and reads no text but its own
 //! prints. What each noun *means* stands in `fiberloom-semantics`, which uses these types and none of these passes.
 #![forbid(unsafe_code)]
@@ -23,6 +25,7 @@ pub mod shape;
 pub mod stream;
 
 mod pipeline;
+mod text;
 
 pub use loops::lower::{Options, Widths};
 pub use pipeline::{Lowered, lower};

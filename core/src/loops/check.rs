@@ -15,17 +15,13 @@ mod typing;
 use super::print::role_name;
 use super::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
+use crate::text::{DEPTH, LITERALS, is_name};
 use std::collections::HashSet;
 
 pub use flow::{accumulates, private};
 
 /// How many blocks may stand in each other.
 pub const NESTING: usize = 256;
-/// How many expressions may stand in each other: more than in a program, so that lowering may add to what one says.
-pub const DEPTH: usize = 640;
-
-/// Words that are literals in the text of kernels, so that nothing else can have them as names.
-pub const LITERALS: [&str; 6] = ["true", "false", "inf", "inff32", "nan", "nanf32"];
 
 /// Whether the kernel holds the invariants of this module's page.
 ///
@@ -60,14 +56,6 @@ fn is_shallow(e: &Expr, depth: usize) -> bool {
         Expr::Op(_, args) => args.iter().all(|a| is_shallow(a, depth)),
         Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
     }
-}
-
-/// Whether this can be the name of a kernel, a variable or a buffer.
-pub fn is_name(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !LITERALS.contains(&name)
 }
 
 fn names(kernel: &Kernel) -> Result<(), String> {

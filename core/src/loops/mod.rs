@@ -22,8 +22,9 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect};
-pub use check::{DEPTH, LITERALS, NESTING, accumulates, check, is_name, private};
+pub use check::{NESTING, accumulates, check, private};
 pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};

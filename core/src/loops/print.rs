@@ -28,9 +28,9 @@
 //! Variables are not declared: reading numbers them in order of appearance, parameters first. So the print of what was
 //! read is the text, and what is read from a print is the kernel, up to the numbers of its variables.
 
-use super::check::DEPTH;
 use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
+use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 
 /// Widest line of the header.
@@ -64,38 +64,6 @@ pub fn expression(kernel: &Kernel, expr: &Expr) -> String {
     Printer { kernel, seen: Vec::new(), depth: DEPTH, out: &mut out }.expr(expr, 0).expect("writing to a string");
     out
 }
-
-/// How a literal is written; see the module's first rule.
-pub(super) fn literal(value: Value) -> String {
-    let (ty, suffix) =
-        (value.ty(), if matches!(value.ty(), Type::Bool | Type::I64 | Type::F64) { "" } else { value.ty().name() });
-    match ty {
-        _ if value.is_nan() && value != Value::from_f64(ty, f64::NAN) => format!("{ty}({:#x})", value.bits()),
-        _ => format!("{value}{suffix}"),
-    }
-}
-
-/// The operator's symbol and how tightly it binds, if it is written between its arguments.
-pub(super) fn infix(op: Op) -> Option<(&'static str, u8)> {
-    let binds = match op {
-        Op::Mul | Op::Div | Op::Rem => 9,
-        Op::Add | Op::Sub => 8,
-        Op::Shl | Op::Shr => 7,
-        Op::And => 6,
-        Op::Xor => return Some(("^", 5)),
-        Op::Or => 4,
-        _ if op.is_comparison() => COMPARISON,
-        Op::AndAlso => 2,
-        Op::OrElse => 1,
-        _ => return None,
-    };
-    Some((op.name(), binds))
-}
-
-/// How tightly comparisons bind. They do not chain.
-pub(super) const COMPARISON: u8 = 3;
-/// How tightly a sign and `!` bind.
-const UNARY: u8 = 10;
 
 /// The arguments that have one type: all, those behind a condition, or none.
 pub(super) fn alike(op: Op, count: usize) -> std::ops::Range<usize> {
@@ -342,15 +310,6 @@ impl<W: Write> Printer<'_, W> {
         self.expr(self.widened(e).unwrap_or(e), 0)
     }
 
-    /// In parentheses if it binds less tightly than `least`.
-    fn expr(&mut self, e: &Expr, least: u8) -> fmt::Result {
-        let Some(depth) = self.depth.checked_sub(1) else { return write!(self.out, "…") };
-        let depth = std::mem::replace(&mut self.depth, depth);
-        self.open(e, least)?;
-        self.depth = depth;
-        Ok(())
-    }
-
     fn open(&mut self, e: &Expr, least: u8) -> fmt::Result {
         match e {
             Expr::Const(x) => write!(self.out, "{}", literal(*x)),
@@ -369,32 +328,26 @@ impl<W: Write> Printer<'_, W> {
             .enumerate()
             .map(|(i, a)| if elide && alike.contains(&i) { self.widened(a).unwrap_or(a) } else { a })
             .collect();
-        match (op, args.as_slice(), infix(op)) {
-            (_, [a, b], Some((symbol, binds))) => {
-                if binds < least {
-                    write!(self.out, "(")?;
-                }
-                self.expr(a, if binds == COMPARISON { binds + 1 } else { binds })?;
-                write!(self.out, " {symbol} ")?;
-                self.expr(b, binds + 1)?;
-                if binds < least { write!(self.out, ")") } else { Ok(()) }
-            }
-            (Op::Neg | Op::Not, [a], _) => {
-                write!(self.out, "{}", if op == Op::Neg { "-" } else { "!" })?;
-                // A sign before a number would be read as the number's own.
-                if matches!(a, Expr::Const(_)) { self.list("", &args) } else { self.expr(a, UNARY) }
-            }
-            (Op::Convert(ty), _, _) => self.list(ty.name(), &args),
-            _ => self.list(op.name(), &args),
-        }
+        self.applied(op, &args, least)
+    }
+}
+
+impl<W: Write> Printing for Printer<'_, W> {
+    type Expr = Expr;
+
+    fn out(&mut self) -> &mut dyn Write {
+        self.out
     }
 
-    fn list(&mut self, name: &str, args: &[&Expr]) -> fmt::Result {
-        write!(self.out, "{name}(")?;
-        for (i, a) in args.iter().enumerate() {
-            write!(self.out, "{}", if i > 0 { ", " } else { "" })?;
-            self.expr(a, 0)?;
-        }
-        write!(self.out, ")")
+    fn is_literal(e: &Expr) -> bool {
+        matches!(e, Expr::Const(_))
+    }
+
+    fn expr(&mut self, e: &Expr, least: u8) -> fmt::Result {
+        let Some(depth) = self.depth.checked_sub(1) else { return write!(self.out, "…") };
+        let depth = std::mem::replace(&mut self.depth, depth);
+        self.open(e, least)?;
+        self.depth = depth;
+        Ok(())
     }
 }

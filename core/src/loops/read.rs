@@ -7,17 +7,16 @@
 //! Words such as `for` or `alloc` are reserved nowhere: a statement begins with one exactly if it is not followed by
 //! `=`, `:` or `[`. What is read is typed, but not checked: [`super::check`] does that.
 mod expr;
-mod lex;
 
 use super::check::NESTING;
 use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var, print::role_name,
 };
 use crate::algebra::{Type, Value};
-use crate::format::{Format, LevelKind};
+use crate::format::LevelKind;
 use crate::notation::typed::TensorId;
+use crate::text::{Operators, Read, Reading, Text, Token};
 use expr::Term;
-use lex::{Token, tokens};
 use std::collections::HashMap;
 
 /// The kernel of this text.
@@ -25,7 +24,7 @@ use std::collections::HashMap;
 /// # Errors
 /// `line N: ` and what is not as it should be there.
 pub fn read(text: &str) -> Result<Kernel, String> {
-    let mut reader = Reader { tokens: tokens(text)?, at: 0, kernel: empty(), names: HashMap::new(), depth: 0 };
+    let mut reader = Reader { text: Text::of(text)?, kernel: empty(), names: HashMap::new() };
     reader.located(Reader::kernel)?;
     Ok(reader.kernel)
 }
@@ -43,86 +42,22 @@ enum Name {
 }
 
 struct Reader<'t> {
-    tokens: Vec<(Token<'t>, usize)>,
-    at: usize,
+    text: Text<'t>,
     kernel: Kernel,
     names: HashMap<&'t str, Name>,
-    /// How many expressions stand around the one that is being read.
-    depth: usize,
 }
 
-type Read<T> = Result<T, String>;
+impl<'t> Reading<'t> for Reader<'t> {
+    fn text(&self) -> &Text<'t> {
+        &self.text
+    }
+
+    fn text_mut(&mut self) -> &mut Text<'t> {
+        &mut self.text
+    }
+}
 
 impl<'t> Reader<'t> {
-    fn line(&self) -> usize {
-        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |(_, line)| *line)
-    }
-
-    /// What `read` reads, and where it began if it fails, unless a part of it has said so.
-    fn located<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        let line = self.line();
-        read(self).map_err(|e| if e.starts_with("line ") { e } else { format!("line {line}: {e}") })
-    }
-
-    fn peek(&self) -> Token<'t> {
-        self.ahead(0)
-    }
-
-    fn ahead(&self, n: usize) -> Token<'t> {
-        self.tokens.get(self.at + n).map_or(Token::End, |(token, _)| *token)
-    }
-
-    fn eat(&mut self, token: Token) -> bool {
-        let found = self.peek() == token;
-        self.at += found as usize;
-        found
-    }
-
-    fn expect(&mut self, token: Token) -> Read<()> {
-        if self.eat(token) { Ok(()) } else { Err(format!("expected {token}, found {}", self.peek())) }
-    }
-
-    fn sign(&mut self, sign: &'static str) -> Read<()> {
-        self.expect(Token::Sign(sign))
-    }
-
-    fn word(&mut self) -> Read<&'t str> {
-        match self.peek() {
-            Token::Word(word) => {
-                self.at += 1;
-                Ok(word)
-            }
-            other => Err(format!("expected a name, found {other}")),
-        }
-    }
-
-    /// `item, item, …`, one or more.
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
-        let mut items = vec![item(self)?];
-        while self.eat(Token::Sign(",")) {
-            items.push(item(self)?);
-        }
-        Ok(items)
-    }
-
-    /// The same between signs, and perhaps none.
-    fn enclosed<T>(
-        &mut self,
-        open: &'static str,
-        close: &'static str,
-        item: impl FnMut(&mut Self) -> Read<T>,
-    ) -> Read<Vec<T>> {
-        self.sign(open)?;
-        let items = if self.peek() == Token::Sign(close) { vec![] } else { self.list(item)? };
-        self.sign(close)?;
-        Ok(items)
-    }
-
-    fn ty(&mut self) -> Read<Type> {
-        let word = self.word()?;
-        Type::from_name(word).ok_or_else(|| format!("`{word}` is no type"))
-    }
-
     fn kernel(&mut self) -> Read<()> {
         self.expect(Token::Word("kernel"))?;
         self.kernel.name = self.word()?.to_string();
@@ -144,7 +79,7 @@ impl<'t> Reader<'t> {
     }
 
     fn buffers(&mut self, role: Role) -> Read<()> {
-        self.at += 1;
+        self.skip();
         self.list(|r| {
             let name = r.word()?;
             r.sign(":")?;
@@ -174,27 +109,6 @@ impl<'t> Reader<'t> {
         let values = self.buffer()?;
         self.kernel.arguments.push(Argument { tensor, name, ty, format, fill, extents, levels, values, operand });
         Ok(())
-    }
-
-    fn number<N: std::str::FromStr>(&mut self) -> Read<N> {
-        let token = self.peek();
-        let number = if let Token::Number(digits) = token { digits.parse().ok() } else { None };
-        self.at += 1;
-        number.ok_or_else(|| format!("expected a number, found {token}"))
-    }
-
-    fn format(&mut self) -> Read<Format> {
-        if self.eat(Token::Word("dense")) {
-            return Ok(Format::dense(0));
-        }
-        let mut format = Format::of(self.enclosed("{", "}", |r| {
-            let word = r.word()?;
-            LevelKind::from_name(word).ok_or_else(|| format!("`{word}` is no kind of level"))
-        })?);
-        if self.eat(Token::Word("order")) {
-            format.order = self.enclosed("(", ")", |r| r.number())?;
-        }
-        Ok(format)
     }
 
     fn level(&mut self) -> Read<LevelBuffers> {
@@ -264,7 +178,7 @@ impl<'t> Reader<'t> {
 
     fn stmt(&mut self, nesting: usize) -> Read<Stmt> {
         if let Token::Comment(text) = self.peek() {
-            self.at += 1;
+            self.skip();
             return Ok(Stmt::Comment(text.to_string()));
         }
         let word = self.word()?;
@@ -274,7 +188,7 @@ impl<'t> Reader<'t> {
                 Ok(Stmt::Set(v, e))
             }
             (Token::Sign("["), _) => {
-                self.at -= 1;
+                self.back();
                 let (b, at) = self.place()?;
                 self.sign("=")?;
                 let value = self.expr()?;
@@ -293,7 +207,7 @@ impl<'t> Reader<'t> {
             }
             (_, "for") => self.each(How::Serial, nesting),
             (Token::Word("for"), "vector" | "parallel") => {
-                self.at += 1;
+                self.skip();
                 self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
             }
             _ => self.entry(word).map(Stmt::Call),

@@ -7,19 +7,27 @@
 //!            w[j] += A[i,k] * D[k,j])
 //! ```
 //!
-//! Invariants, held by [`Program::check`]: every index variable of an access is bound by a loop around it, once;
-//! accesses have as many variables as their tensor has modes; every compressed level of an access is *concordant*: its
-//! variable is bound no earlier than those of the levels above it. A `sum` that is left in an expression is a loop
-//! nest of its own, run where all the loops around its statement are bound.
+//! Invariants, held by [`Program::check`]: tensors and extents have names, each its own; every index variable of an
+//! access is bound by a loop around it, once, and no other of its name is; accesses have as many variables as their
+//! tensor has modes; every compressed level of an access is *concordant*: its variable is bound no earlier than those
+//! of the levels above it. A `sum` that is left in an expression is a loop nest of its own, run where all the loops
+//! around its statement are bound.
 //!
-//! Printed by `Display`. `forall` and `where` are those of the schedules paper (section 2); a nested `sum` stands for
-//! `where` with a scalar.
+//! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
+//! (section 2); a nested `sum` stands for `where` with a scalar.
+
+mod number;
+mod print;
+mod read;
 
 use super::typed::TensorId;
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Op, Type, Value, identity};
 use crate::format::Format;
 use crate::shape::ClassId;
-use std::fmt;
+use crate::text::is_name;
+use print::Shown;
+pub use read::read;
+use std::collections::{BTreeMap, HashSet};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -38,6 +46,8 @@ ids! {
 /// Statements with their tensors.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Program {
+    /// What the extents are called, each differently.
+    pub extents: BTreeMap<ClassId, String>,
     /// Tensors, each defined at most once (a later version of a tensor is another place).
     pub tensors: Vec<Tensor>,
     /// Index variables.
@@ -199,6 +209,12 @@ impl Program {
         a.vars[self.tensors[a.tensor.0].format.order[l]]
     }
 
+    /// A new index variable.
+    pub fn var(&mut self, name: String, extent: ClassId) -> Index {
+        self.vars.push(Var { name, extent });
+        Index(self.vars.len() - 1)
+    }
+
     /// The access `tensor[vars]`, as one with the same id wherever it is made.
     pub fn access(&mut self, tensor: Place, vars: Vec<Index>) -> AccessId {
         let access = Access { tensor, vars };
@@ -213,26 +229,77 @@ impl Program {
     /// # Errors
     /// The first violation, as a sentence: always a defect of the compiler, never of the user's program.
     pub fn check(&self) -> Result<(), String> {
-        self.nests.iter().try_for_each(|nest| {
-            let mut bound = Vec::new();
-            for &v in &nest.order {
-                bind(&mut bound, v, self)?;
+        let mut names = HashSet::new();
+        for t in &self.tensors {
+            self.check_tensor(t)?;
+            if !names.insert(&t.name) {
+                return Err(format!("two tensors are called {}", t.name));
             }
-            let rank = self.tensors[nest.target.tensor.0].extents.len();
-            let distinct = (0..rank).all(|m| !nest.target.vars[..m].contains(&nest.target.vars[m]));
-            let scatters = nest.places.is_some();
-            let bad = |v: &Index| bound.contains(v) == scatters;
-            if nest.target.vars.len() != rank || !distinct || nest.target.vars.iter().any(bad) {
-                return Err(format!("the target of `{}` is not bound mode by mode", Shown(self, nest)));
+        }
+        self.nests.iter().try_for_each(|nest| self.check_nest(nest))
+    }
+
+    fn check_tensor(&self, t: &Tensor) -> Result<(), String> {
+        let rank = t.extents.len();
+        let ordered = t.format.order.len() == rank && (0..rank).all(|m| t.format.order.contains(&m));
+        match () {
+            _ if !is_name(&t.name) => Err(format!("`{}` is no name of a tensor", t.name)),
+            _ if t.format.rank() != rank || !ordered => Err(format!("{} has not a level a mode", t.name)),
+            _ if t.fill.ty() != t.ty => Err(format!("the fill of {} is no {}", t.name, t.ty)),
+            _ if !t.extents.iter().all(|e| self.extents.contains_key(e)) => {
+                Err(format!("an extent of {} has no name", t.name))
             }
-            if let Some(places) = &nest.places {
-                if places.len() != rank || nest.fold.is_none() {
-                    return Err(format!("the scatter `{}` has not a place a mode and a fold", Shown(self, nest)));
-                }
-                places.iter().try_for_each(|place| self.check_expr(place, &mut bound))?;
+            _ => Ok(()),
+        }
+    }
+
+    fn check_nest(&self, nest: &Nest) -> Result<(), String> {
+        let mut bound = Vec::new();
+        for &v in &nest.order {
+            bind(&mut bound, v, self)?;
+        }
+        let tensor = &self.tensors[nest.target.tensor.0];
+        let rank = tensor.extents.len();
+        let distinct = |vars: &[Index]| (0..vars.len()).all(|m| !vars[..m].contains(&vars[m]));
+        let scatters = nest.places.is_some();
+        let bad = |v: &Index| bound.contains(v) == scatters;
+        let wrong = |what: &str| Err(format!("{what} in `{}`", Shown(self, nest)));
+        if nest.target.vars.len() != rank || !distinct(&nest.target.vars) || nest.target.vars.iter().any(bad) {
+            return wrong("the target is not bound mode by mode");
+        }
+        if nest.target.vars.iter().zip(&tensor.extents).any(|(v, e)| scatters && self.vars[v.0].extent != *e) {
+            return wrong("the target's variables run over other extents");
+        }
+        if nest.rhs.ty() != tensor.ty || nest.fold.is_some_and(|op| identity(op, tensor.ty).is_none()) {
+            return wrong("the target is of another type");
+        }
+        if nest.workspace.is_some_and(|w| w.prefix > nest.order.len()) {
+            return wrong("there are fewer loops than around the workspace");
+        }
+        if let Some(places) = &nest.places {
+            if places.len() != rank || rank == 0 || nest.fold.is_none() {
+                return wrong("the scatter has not a place a mode and a fold");
             }
-            self.check_expr(&nest.rhs, &mut bound)
-        })
+            places.iter().try_for_each(|place| self.check_expr(place, &mut bound))?;
+        }
+        self.check_expr(&nest.rhs, &mut bound)
+    }
+
+    /// The variables over which a nest's workspace is drained, outermost first.
+    pub fn drained(&self, nest: &Nest) -> Vec<Index> {
+        let outer = &nest.order[..nest.workspace.map_or(0, |w| w.prefix)];
+        let order = &self.tensors[nest.target.tensor.0].format.order;
+        order.iter().map(|&m| nest.target.vars[m]).filter(|v| !outer.contains(v)).collect()
+    }
+
+    /// The modes of a nest's target in the order in which its coordinates stand where it is written: a workspace's are
+    /// those that it is drained over.
+    fn written(&self, nest: &Nest) -> Vec<usize> {
+        let vars = &nest.target.vars;
+        match nest.workspace {
+            None => (0..vars.len()).collect(),
+            Some(_) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
+        }
     }
 
     fn check_expr(&self, e: &Expr, bound: &mut Vec<Index>) -> Result<(), String> {
@@ -278,49 +345,12 @@ impl Program {
 }
 
 fn bind(bound: &mut Vec<Index>, v: Index, program: &Program) -> Result<(), String> {
-    if bound.contains(&v) {
-        return Err(format!("index variable {} is bound twice", program.vars[v.0].name));
+    let name = &program.vars[v.0].name;
+    if bound.iter().any(|b| *b == v || program.vars[b.0].name == *name) {
+        return Err(format!("index variable {name} is bound twice"));
     }
     bound.push(v);
     Ok(())
-}
-
-struct Shown<'a, T>(&'a Program, &'a T);
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(", ")
-}
-
-impl Program {
-    fn names(&self, vars: &[Index]) -> String {
-        list(vars.iter().map(|v| self.vars[v.0].name.clone()))
-    }
-}
-
-impl fmt::Display for Shown<'_, Access> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.0.tensors[self.1.tensor.0].name, self.0.names(&self.1.vars))
-    }
-}
-
-impl fmt::Display for Shown<'_, Expr> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(program, e) = *self;
-        match e {
-            Expr::Literal(v) => write!(f, "{v}"),
-            Expr::Index(v) => f.write_str(&program.vars[v.0].name),
-            Expr::Access(a, _) => Shown(program, &program.accesses[a.0]).fmt(f),
-            Expr::Call(op, args, _) => match &args[..] {
-                [a, b] if !op.name().starts_with(char::is_alphabetic) => {
-                    write!(f, "({} {} {})", Shown(program, a), op.name(), Shown(program, b))
-                }
-                _ => write!(f, "{}({})", op.name(), list(args.iter().map(|a| Shown(program, a).to_string()))),
-            },
-            Expr::Reduce(op, vars, body, _) => {
-                write!(f, "{}({}: {})", reduction_name(*op), program.names(vars), Shown(program, &**body))
-            }
-        }
-    }
 }
 
 /// The name that programs use for folding with a built-in.
@@ -331,58 +361,5 @@ pub fn reduction_name(op: Op) -> &'static str {
         Op::AndAlso => "all",
         Op::OrElse => "any",
         op => op.name(),
-    }
-}
-
-impl fmt::Display for Shown<'_, Nest> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(program, nest) = *self;
-        let target = match &nest.places {
-            None => Shown(program, &nest.target).to_string(),
-            Some(places) => {
-                let places = list(places.iter().map(|e| Shown(program, e).to_string()));
-                format!("{}[{places}]", program.tensors[nest.target.tensor.0].name)
-            }
-        };
-        let rhs = Shown(program, &nest.rhs);
-        let foralls = |f: &mut fmt::Formatter<'_>, vars: &[Index]| {
-            vars.iter().try_for_each(|v| write!(f, "forall {}: ", program.vars[v.0].name))
-        };
-        let assign = match nest.fold {
-            None => "=".to_string(),
-            Some(Op::Add) => "+=".to_string(),
-            Some(op) => format!("{}=", reduction_name(op)),
-        };
-        let Some(Workspace { prefix, kind }) = nest.workspace else {
-            foralls(f, &nest.order)?;
-            return write!(f, "{target} {assign} {rhs}");
-        };
-        let (outer, inner) = nest.order.split_at(prefix);
-        let mut drained = nest.target.vars.clone();
-        let format = &program.tensors[nest.target.tensor.0].format;
-        drained.sort_by_key(|v| format.order.iter().position(|&m| nest.target.vars[m] == *v));
-        drained.retain(|v| !outer.contains(v));
-        foralls(f, outer)?;
-        let w = program.names(&drained);
-        write!(f, "(")?;
-        foralls(f, &drained)?;
-        write!(f, "{} = w[{w}]) where (", Shown(program, &nest.target))?;
-        foralls(f, inner)?;
-        let w = match &nest.places {
-            None => w,
-            Some(places) => list(format.order.iter().map(|&m| Shown(program, &places[m]).to_string())),
-        };
-        let kind = if kind == WorkspaceKind::Dense { "dense" } else { "list" };
-        write!(f, "w[{w}] {assign} {rhs})   # w: {kind} workspace")
-    }
-}
-
-/// As text: first the temporaries, then a line a statement.
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for t in self.tensors.iter().filter(|t| t.role == Role::Temporary) {
-            writeln!(f, "temporary {}: {} rank {} fill {} {}", t.name, t.ty, t.extents.len(), t.fill, t.format)?;
-        }
-        self.nests.iter().try_for_each(|nest| writeln!(f, "{}", Shown(self, nest)))
     }
 }

@@ -22,7 +22,7 @@ use crate::format::{Format, LevelKind};
 use crate::iteration::{Simplify, background};
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The concrete program of a typed one.
 ///
@@ -46,7 +46,7 @@ pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Re
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
         c.statement(statement, last);
     }
-    Ok(c.out)
+    Ok(c.named().numbered())
 }
 
 struct Concretize<'a> {
@@ -158,7 +158,31 @@ impl Concretize<'_> {
         }
     }
 
-    fn place(&mut self, tensor: Tensor) -> Place {
+    /// The program with a name for each extent: the one that people gave it, if it is a name and no other has it.
+    fn named(self) -> Program {
+        let mut out = self.out;
+        let of_tensors = out.tensors.iter().flat_map(|t| t.extents.iter().copied());
+        let all: BTreeSet<ClassId> = of_tensors.chain(out.vars.iter().map(|v| v.extent)).collect();
+        let mut taken = HashSet::new();
+        for class in all {
+            let given = self.classes.name(class);
+            // A number is a name as it is, and with nothing behind it.
+            let number = given.starts_with(|c: char| c.is_ascii_digit());
+            let given = if number && taken.contains(&given) { format!("e{}", class.0) } else { given };
+            let name = distinct(&given, |name| taken.contains(name));
+            taken.insert(name.clone());
+            out.extents.insert(class, name);
+        }
+        out
+    }
+
+    /// A new place; a temporary's name is made its own.
+    fn place(&mut self, mut tensor: Tensor) -> Place {
+        if tensor.role == Role::Temporary {
+            let given = self.typed.tensors.iter().map(|t| &t.name);
+            let taken: HashSet<&String> = given.chain(self.out.tensors.iter().map(|t| &t.name)).collect();
+            tensor.name = distinct(&tensor.name, |name| taken.contains(name));
+        }
         self.out.tensors.push(tensor);
         Place(self.out.tensors.len() - 1)
     }
@@ -174,8 +198,7 @@ impl Concretize<'_> {
     }
 
     fn fresh(&mut self, name: String, extent: ClassId) -> Index {
-        self.out.vars.push(concrete::Var { name, extent });
-        Index(self.out.vars.len() - 1)
+        self.out.var(name, extent)
     }
 
     /// The place that reading a tensor reads: its current version, or the operand.
@@ -610,6 +633,12 @@ impl Concretize<'_> {
         self.define(copy, vars, rhs, Some(order));
         copy
     }
+}
+
+/// The name, or the first of `name_2`, `name_3`, … that is not taken.
+fn distinct(name: &str, taken: impl Fn(&String) -> bool) -> String {
+    let names = (2..).map(|n| format!("{name}_{n}"));
+    std::iter::once(name.to_string()).chain(names).find(|name| !taken(name)).expect("there are names enough")
 }
 
 fn builtin(fun: Fun) -> Op {

@@ -1,7 +1,8 @@
 //! A case on an engine, against its meaning.
 //!
 //! A finding is anything but the meaning's answer in a well-formed tensor: a wrong value, a malformed result, a rule of
-//! the machine broken, a refusal, a panic. Nothing is skipped, except a program whose extents nothing says.
+//! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped, except a program
+//! whose extents nothing says.
 
 use super::case::Case;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
@@ -77,8 +78,12 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
         Engine::Meaning => None,
         _ => {
             let options = Options { operands: widths(case, &typed), ..Options::default() };
-            let lowered = fiberloom_core::lower(&typed, &options);
-            Some(&**made.insert(Box::new(lowered.map_err(|d| Finding::new("refusal", first(&d)))?.kernel)))
+            let lowered = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?;
+            let print = lowered.concrete.to_string();
+            if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
+                return Err(Finding::new("concrete round trip", print));
+            }
+            Some(&**made.insert(Box::new(lowered.kernel)))
         }
     };
     let code = kernel.map(|k| Code::of(k, engine)).transpose()?;

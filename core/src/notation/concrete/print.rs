@@ -1,0 +1,197 @@
+//! The text of concrete programs.
+//!
+//! ```text
+//!  extents I@0, J@1                                 # names, with the numbers of their classes
+//!  operand A@0: f64[I, J] {dense, compressed}       # name and number, type, extents, fill if it is not 0, levels
+//!  temporary s: f64[J] {compressed}
+//!  result y@2: f64[I] {dense}
+//!
+//!  (forall j: s[j] = w[j]) where dense (forall i: forall j: w[j] += A[i, j])
+//!  forall i: y[i] = sum(j: A[i, j] * s[j])
+//!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
+//! ```
+//!
+//! One line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
+//! nest, the target's first; where it does not, the loop says so: `forall i in J:`. A workspace is called `w`, whatever
+//! else is: it stands alone on the right of what drains it and on the left of what fills it, under its coordinates in
+//! the order in which it is drained.
+//!
+//! Literals and operators are those of loops. What is read from a print is the program, provided that its variables and
+//! accesses are numbered in order of appearance, as [`Program::numbered`] does.
+
+use super::{Access, Expr, Index, Nest, Program, Role, Tensor, Workspace, WorkspaceKind, reduction_name};
+use crate::algebra::{Op, Value};
+use crate::shape::ClassId;
+use crate::text::{DEPTH, Printing, literal};
+use std::fmt::{self, Write};
+
+/// A part of a program, as text.
+pub(super) struct Shown<'a>(pub &'a Program, pub &'a Nest);
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.extents.is_empty() {
+            let extents: Vec<String> = self.extents.iter().map(|(class, name)| format!("{name}@{}", class.0)).collect();
+            writeln!(f, "extents {}", extents.join(", "))?;
+        }
+        self.tensors.iter().try_for_each(|t| self.declare(t, f))?;
+        writeln!(f)?;
+        self.nests.iter().try_for_each(|nest| writeln!(f, "{}", Shown(self, nest)))
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printer { program: self.0, nest: self.1, depth: DEPTH, out: f }.nest()
+    }
+}
+
+/// The word for a workspace's kind.
+pub(super) fn kind_name(kind: WorkspaceKind) -> &'static str {
+    match kind {
+        WorkspaceKind::Dense => "dense",
+        WorkspaceKind::List => "list",
+    }
+}
+
+impl Program {
+    fn extent_name(&self, class: ClassId) -> String {
+        self.extents.get(&class).cloned().unwrap_or_else(|| format!("extent{}?", class.0))
+    }
+
+    fn declare(&self, t: &Tensor, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match t.role {
+            Role::Operand(id) => write!(f, "operand {}@{}", t.name, id.0)?,
+            Role::Result(id) => write!(f, "result {}@{}", t.name, id.0)?,
+            Role::Temporary => write!(f, "temporary {}", t.name)?,
+        }
+        let extents: Vec<String> = t.extents.iter().map(|e| self.extent_name(*e)).collect();
+        write!(f, ": {}[{}]", t.ty, extents.join(", "))?;
+        if t.fill != Value::zero(t.ty) {
+            write!(f, " fill {}", literal(t.fill))?;
+        }
+        writeln!(f, " {}", t.format)
+    }
+
+    /// The extent of the first mode under which a variable stands in a nest.
+    fn evident(&self, nest: &Nest, v: Index) -> Option<ClassId> {
+        let at = |a: &Access| {
+            let m = a.vars.iter().position(|u| *u == v)?;
+            self.tensors[a.tensor.0].extents.get(m).copied()
+        };
+        let accesses = |e: &Expr| e.accesses().into_iter().find_map(|a| at(&self.accesses[a.0]));
+        let places = || {
+            let places = nest.places.as_ref()?;
+            self.written(nest).into_iter().find_map(|m| accesses(places.get(m)?))
+        };
+        at(&nest.target).or_else(places).or_else(|| accesses(&nest.rhs))
+    }
+}
+
+/// Writes one nest.
+struct Printer<'a, 'f, 'g> {
+    program: &'a Program,
+    nest: &'a Nest,
+    /// How much deeper an expression may be.
+    depth: usize,
+    out: &'f mut fmt::Formatter<'g>,
+}
+
+impl Printer<'_, '_, '_> {
+    fn names(&self, vars: &[Index]) -> String {
+        let names: Vec<&str> = vars.iter().map(|v| self.program.vars[v.0].name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// A variable where it is bound.
+    fn binding(&self, v: Index) -> String {
+        let var = &self.program.vars[v.0];
+        match self.program.evident(self.nest, v) {
+            Some(extent) if extent == var.extent => var.name.clone(),
+            _ => format!("{} in {}", var.name, self.program.extent_name(var.extent)),
+        }
+    }
+
+    fn foralls(&mut self, vars: &[Index]) -> fmt::Result {
+        vars.iter().try_for_each(|v| {
+            let binding = self.binding(*v);
+            write!(self.out, "forall {binding}: ")
+        })
+    }
+
+    fn nest(&mut self) -> fmt::Result {
+        let nest = self.nest;
+        let name = self.program.tensors[nest.target.tensor.0].name.as_str();
+        let Some(Workspace { prefix, kind }) = nest.workspace else {
+            self.foralls(&nest.order)?;
+            return self.assign(name);
+        };
+        let (outer, inner) = nest.order.split_at(prefix.min(nest.order.len()));
+        self.foralls(outer)?;
+        let drained = self.program.drained(nest);
+        write!(self.out, "(")?;
+        for v in &drained {
+            write!(self.out, "forall {}: ", self.program.vars[v.0].name)?;
+        }
+        let (vars, own) = (self.names(&nest.target.vars), self.names(&drained));
+        write!(self.out, "{name}[{vars}] = w[{own}]) where {} (", kind_name(kind))?;
+        self.foralls(inner)?;
+        self.assign("w")?;
+        write!(self.out, ")")
+    }
+
+    /// `name[…] op= rhs`
+    fn assign(&mut self, name: &str) -> fmt::Result {
+        let nest = self.nest;
+        write!(self.out, "{name}[")?;
+        for (n, m) in self.program.written(nest).into_iter().enumerate() {
+            let own = self.names(&nest.target.vars[m..=m]);
+            write!(self.out, "{}{own}", if n > 0 { ", " } else { "" })?;
+            if let Some(place) = nest.places.as_ref().and_then(|places| places.get(m)) {
+                write!(self.out, " = ")?;
+                self.expr(place, 0)?;
+            }
+        }
+        let op = match nest.fold {
+            None => "",
+            Some(Op::Add) => "+",
+            Some(op) => reduction_name(op),
+        };
+        write!(self.out, "] {op}= ")?;
+        self.expr(&nest.rhs, 0)
+    }
+}
+
+impl Printing for Printer<'_, '_, '_> {
+    type Expr = Expr;
+
+    fn out(&mut self) -> &mut dyn Write {
+        self.out
+    }
+
+    fn is_literal(e: &Expr) -> bool {
+        matches!(e, Expr::Literal(_))
+    }
+
+    fn expr(&mut self, e: &Expr, least: u8) -> fmt::Result {
+        let Some(depth) = self.depth.checked_sub(1) else { return write!(self.out, "…") };
+        let depth = std::mem::replace(&mut self.depth, depth);
+        match e {
+            Expr::Literal(v) => write!(self.out, "{}", literal(*v))?,
+            Expr::Index(v) => write!(self.out, "{}", self.program.vars[v.0].name)?,
+            Expr::Access(a, _) => {
+                let vars = self.names(&self.program.accesses[a.0].vars);
+                write!(self.out, "{}[{vars}]", self.program.tensor(*a).name)?;
+            }
+            Expr::Call(op, args, _) => self.applied(*op, &args.iter().collect::<Vec<_>>(), least)?,
+            Expr::Reduce(op, vars, body, _) => {
+                let vars: Vec<String> = vars.iter().map(|v| self.binding(*v)).collect();
+                write!(self.out, "{}({}: ", reduction_name(*op), vars.join(", "))?;
+                self.expr(body, 0)?;
+                write!(self.out, ")")?;
+            }
+        }
+        self.depth = depth;
+        Ok(())
+    }
+}

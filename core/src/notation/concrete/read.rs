@@ -1,0 +1,389 @@
+//! The reader of what `concrete/print.rs` prints: by descent, a line at a time.
+//!
+//! ```text
+//!  line ──tokens──▶ extents | tensor | nest ──check──▶ Program
+//! ```
+//!
+//! Names are those of the lines before; index variables those of their nest. Numbers are in order of appearance.
+
+use super::print::kind_name;
+use super::{Access, Expr, Index, Nest, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind, reduction_name};
+use crate::algebra::{Op, Type, Value};
+use crate::notation::typed::TensorId;
+use crate::shape::ClassId;
+use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
+use std::collections::HashMap;
+
+/// The concrete program of this text, checked.
+///
+/// # Errors
+/// `line N: ` and what is not as it should be there.
+pub fn read(text: &str) -> Result<Program, String> {
+    let mut names = Names::default();
+    let mut program = Program::default();
+    for (n, line) in text.lines().enumerate() {
+        let at = |e: String| format!("line {}: {}", n + 1, e.strip_prefix("line 1: ").unwrap_or(&e));
+        let text = Text::of(line).map_err(at)?;
+        let mut reader = Reader { text, program, names, extents: Vec::new(), scope: Vec::new() };
+        reader.whole_line().map_err(at)?;
+        (program, names) = (reader.program, reader.names);
+    }
+    Ok(program)
+}
+
+/// What names stand for on every line.
+#[derive(Default)]
+struct Names {
+    extents: HashMap<String, ClassId>,
+    tensors: HashMap<String, Place>,
+}
+
+struct Reader<'t> {
+    text: Text<'t>,
+    program: Program,
+    names: Names,
+    /// The extents of this line's variables, as far as they are known yet, from the first of them on.
+    extents: Vec<Option<ClassId>>,
+    /// The variables that are bound.
+    scope: Vec<(&'t str, Index)>,
+}
+
+/// An expression with how deep it is.
+struct Term {
+    expr: Expr,
+    depth: usize,
+}
+
+impl<'t> Reading<'t> for Reader<'t> {
+    fn text(&self) -> &Text<'t> {
+        &self.text
+    }
+
+    fn text_mut(&mut self) -> &mut Text<'t> {
+        &mut self.text
+    }
+}
+
+impl<'t> Reader<'t> {
+    fn whole_line(&mut self) -> Read<()> {
+        match (self.peek(), self.ahead(1)) {
+            (Token::End | Token::Comment(_), _) => return Ok(()),
+            (Token::Word("extents"), Token::Word(_) | Token::Number(_)) => self.extents()?,
+            (Token::Word("operand" | "result" | "temporary"), Token::Word(_)) => self.tensor()?,
+            _ => self.nest()?,
+        }
+        match self.peek() {
+            Token::End | Token::Comment(_) => Ok(()),
+            other => Err(format!("expected the end of the line, found {other}")),
+        }
+    }
+
+    /// `name@n, name@n, …`
+    fn extents(&mut self) -> Read<()> {
+        self.skip();
+        self.list(|r| {
+            let name = r.extent_name()?;
+            r.sign("@")?;
+            let class = ClassId(r.number()?);
+            let known = r.program.extents.insert(class, name.to_string()).is_some();
+            if known || r.names.extents.insert(name.to_string(), class).is_some() {
+                return Err(format!("the extent {name}@{} is there already", class.0));
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// A word, or a number that names itself.
+    fn extent_name(&mut self) -> Read<&'t str> {
+        match self.peek() {
+            Token::Word(name) | Token::Number(name) => {
+                self.skip();
+                Ok(name)
+            }
+            other => Err(format!("expected an extent, found {other}")),
+        }
+    }
+
+    fn extent(&mut self) -> Read<ClassId> {
+        let name = self.extent_name()?;
+        self.names.extents.get(name).copied().ok_or_else(|| format!("there is no extent `{name}`"))
+    }
+
+    fn tensor(&mut self) -> Read<()> {
+        let role = self.word()?;
+        let name = self.word()?;
+        let role = match role {
+            "temporary" => Role::Temporary,
+            _ => {
+                self.sign("@")?;
+                let id = TensorId(self.number()?);
+                if role == "operand" { Role::Operand(id) } else { Role::Result(id) }
+            }
+        };
+        self.sign(":")?;
+        let ty = self.ty()?;
+        let extents = self.enclosed("[", "]", Self::extent)?;
+        let fill = if self.eat(Token::Word("fill")) { self.constant()? } else { Value::zero(ty) };
+        let format = self.format()?;
+        let tensor = Tensor { name: name.to_string(), ty, extents, format, fill, role };
+        self.program.check_tensor(&tensor)?;
+        self.program.tensors.push(tensor);
+        match self.names.tensors.insert(name.to_string(), Place(self.program.tensors.len() - 1)) {
+            None => Ok(()),
+            Some(_) => Err(format!("two tensors are called {name}")),
+        }
+    }
+
+    fn place(&mut self) -> Read<Place> {
+        let name = self.word()?;
+        self.names.tensors.get(name).copied().ok_or_else(|| format!("there is no tensor `{name}`"))
+    }
+
+    /// The variable that is bound here: `i`, or `i in N`.
+    fn binding(&mut self) -> Read<Index> {
+        let name = self.word()?;
+        let extent = if self.eat(Token::Word("in")) { Some(self.extent()?) } else { None };
+        self.bind(name, extent)
+    }
+
+    fn bind(&mut self, name: &'t str, extent: Option<ClassId>) -> Read<Index> {
+        if !is_name(name) {
+            return Err(format!("`{name}` is no name of an index variable"));
+        }
+        // The extent is put right at the end of the line.
+        let v = self.program.var(name.to_string(), ClassId(0));
+        self.extents.push(extent);
+        self.scope.push((name, v));
+        Ok(v)
+    }
+
+    fn find(&self, name: &str) -> Option<Index> {
+        self.scope.iter().rev().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
+
+    fn bound(&self, name: &str) -> Read<Index> {
+        self.find(name).ok_or_else(|| format!("index variable {name} is not bound"))
+    }
+
+    fn foralls(&mut self) -> Read<Vec<Index>> {
+        let mut vars = vec![];
+        while let (Token::Word("forall"), Token::Word(_)) = (self.peek(), self.ahead(1)) {
+            self.skip();
+            vars.push(self.binding()?);
+            self.sign(":")?;
+        }
+        Ok(vars)
+    }
+
+    /// `tensor[vars]` with variables that stand under its modes.
+    fn access(&mut self, tensor: Place, names: &[&'t str]) -> Read<Access> {
+        let vars = names.iter().map(|name| self.bound(name)).collect::<Read<Vec<Index>>>()?;
+        self.settle(tensor, &vars)?;
+        Ok(Access { tensor, vars })
+    }
+
+    /// The extents of variables that stand under a tensor's modes, where none is known.
+    fn settle(&mut self, tensor: Place, vars: &[Index]) -> Read<()> {
+        let first = self.program.vars.len() - self.extents.len();
+        let tensor = &self.program.tensors[tensor.0];
+        if vars.len() != tensor.extents.len() {
+            return Err(format!("{} has {} modes, not {}", tensor.name, tensor.extents.len(), vars.len()));
+        }
+        for (v, extent) in vars.iter().zip(&tensor.extents) {
+            self.extents[v.0 - first].get_or_insert(*extent);
+        }
+        Ok(())
+    }
+
+    fn nest(&mut self) -> Read<()> {
+        let outer = self.foralls()?;
+        let nest = if self.peek() == Token::Sign("(") { self.through(outer)? } else { self.direct(outer)? };
+        let first = self.program.vars.len() - self.extents.len();
+        for (n, extent) in self.extents.iter().enumerate() {
+            let var: &mut Var = &mut self.program.vars[first + n];
+            var.extent = extent.ok_or_else(|| format!("nothing says what {} runs over", var.name))?;
+        }
+        self.program.check_nest(&nest)?;
+        self.program.nests.push(nest);
+        Ok(())
+    }
+
+    /// `T[…] op= e`
+    fn direct(&mut self, order: Vec<Index>) -> Read<Nest> {
+        let tensor = self.place()?;
+        let coordinates = self.coordinates()?;
+        let names = coordinates.iter().map(|(name, _)| *name).collect();
+        self.assign(order, tensor, names, coordinates, None)
+    }
+
+    /// `(forall …: T[…] = w[…]) where kind (forall …: w[…] op= e)`
+    fn through(&mut self, outer: Vec<Index>) -> Read<Nest> {
+        self.sign("(")?;
+        let mut loops = vec![];
+        while let (Token::Word("forall"), Token::Word(name)) = (self.peek(), self.ahead(1)) {
+            self.skip();
+            self.skip();
+            self.sign(":")?;
+            loops.push(name);
+        }
+        let tensor = self.place()?;
+        let names = self.enclosed("[", "]", Self::word)?;
+        self.sign("=")?;
+        self.expect(Token::Word("w"))?;
+        let own = self.enclosed("[", "]", Self::word)?;
+        self.sign(")")?;
+        self.expect(Token::Word("where"))?;
+        let kind = self.word()?;
+        let kind = [WorkspaceKind::Dense, WorkspaceKind::List].into_iter().find(|k| kind_name(*k) == kind);
+        let kind = kind.ok_or("expected the kind of the workspace: `dense` or `list`")?;
+        self.sign("(")?;
+        let inner = self.foralls()?;
+        self.expect(Token::Word("w"))?;
+        let coordinates = self.coordinates()?;
+        if loops != own || !loops.iter().eq(coordinates.iter().map(|(name, _)| name)) {
+            return Err("the workspace is drained in another order than that of its coordinates".into());
+        }
+        let prefix = outer.len();
+        let order = [outer, inner].concat();
+        let nest = self.assign(order, tensor, names, coordinates, Some(Workspace { prefix, kind }))?;
+        self.sign(")")?;
+        let drained = self.program.drained(&nest);
+        match drained.iter().map(|v| self.program.vars[v.0].name.as_str()).eq(loops) {
+            true => Ok(nest),
+            false => Err("the workspace is drained in another order than that of the target's levels".into()),
+        }
+    }
+
+    /// Each `name`, or of a scatter `name = place`.
+    fn coordinates(&mut self) -> Read<Vec<(&'t str, Option<Term>)>> {
+        self.enclosed("[", "]", |r| {
+            let name = r.word()?;
+            let place = if r.eat(Token::Sign("=")) { Some(r.expr()?) } else { None };
+            Ok((name, place))
+        })
+    }
+
+    /// The rest of a nest, from the operator on.
+    fn assign(
+        &mut self,
+        order: Vec<Index>,
+        tensor: Place,
+        names: Vec<&'t str>,
+        mut coordinates: Vec<(&'t str, Option<Term>)>,
+        workspace: Option<Workspace>,
+    ) -> Read<Nest> {
+        let fold = self.fold()?;
+        let scatters = coordinates.iter().any(|(_, place)| place.is_some());
+        let (target, places) = match scatters {
+            false => (self.access(tensor, &names)?, None),
+            true => {
+                let loops = self.scope.len();
+                names.iter().try_for_each(|name| self.bind(name, None).map(|_| ()))?;
+                let vars: Vec<Index> = self.scope.drain(loops..).map(|(_, v)| v).collect();
+                self.settle(tensor, &vars)?;
+                let mut place = |name: &&str| {
+                    let found = coordinates.iter_mut().find(|(n, place)| n == name && place.is_some());
+                    let term = found.and_then(|(_, place)| place.take());
+                    term.map(|term| term.expr).ok_or_else(|| format!("nothing says where {name} is"))
+                };
+                let places = names.iter().map(&mut place).collect::<Read<Vec<Expr>>>()?;
+                (Access { tensor, vars }, Some(places))
+            }
+        };
+        let rhs = self.expr()?.expr;
+        Ok(Nest { target, order, fold, rhs, places, workspace })
+    }
+
+    /// `=`, `+=`, `max=`, …
+    fn fold(&mut self) -> Read<Option<Op>> {
+        if self.eat(Token::Sign("=")) {
+            return Ok(None);
+        }
+        let op = self.reduction();
+        self.skip();
+        self.sign("=")?;
+        op.map(Some).ok_or_else(|| "expected `=`, or a function and `=`".into())
+    }
+
+    /// The function by which this token folds.
+    fn reduction(&self) -> Option<Op> {
+        let (Token::Word(name) | Token::Sign(name)) = self.peek() else { return None };
+        let op = |op: &Op| reduction_name(*op) == name || (*op == Op::Add && name == "+");
+        Op::all().filter(|op| !matches!(op, Op::Convert(_))).find(op)
+    }
+
+    /// Whether a fold stands here: `sum(i: …)`, `sum(i, j in N: …)`.
+    fn folds(&self) -> bool {
+        let mut n = 1;
+        loop {
+            let (Token::Sign("(" | ","), Token::Word(_)) = (self.ahead(n), self.ahead(n + 1)) else { return false };
+            match self.ahead(n + 2) {
+                Token::Sign(":") | Token::Word("in") => return true,
+                _ => n += 2,
+            }
+        }
+    }
+
+    fn reduce(&mut self) -> Read<Term> {
+        let op = self.reduction().ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
+        self.skip();
+        self.sign("(")?;
+        let outer = self.scope.len();
+        let vars = self.list(Self::binding)?;
+        self.sign(":")?;
+        let Term { expr, depth } = self.expr()?;
+        self.sign(")")?;
+        self.scope.truncate(outer);
+        let ty = expr.ty();
+        deeper(Expr::Reduce(op, vars, Box::new(expr), ty), depth)
+    }
+}
+
+/// A term around terms that are `depth` deep.
+fn deeper(expr: Expr, depth: usize) -> Read<Term> {
+    match depth < DEPTH {
+        true => Ok(Term { expr, depth: depth + 1 }),
+        false => Err(format!("an expression is nested more than {DEPTH} deep")),
+    }
+}
+
+impl<'t> Operators<'t> for Reader<'t> {
+    type Term = Term;
+
+    fn literal(&mut self, value: Value) -> Term {
+        Term { expr: Expr::Literal(value), depth: 1 }
+    }
+
+    fn apply(&mut self, op: Op, args: Vec<Term>) -> Read<Term> {
+        let types: Vec<Type> = args.iter().map(|a| a.expr.ty()).collect();
+        let ty = applied(op, &types)?;
+        let depth = args.iter().map(|a| a.depth).max().unwrap_or(0);
+        deeper(Expr::Call(op, args.into_iter().map(|a| a.expr).collect(), ty), depth)
+    }
+
+    fn other(&mut self) -> Read<Term> {
+        if self.folds() { self.reduce() } else { self.constant_term() }
+    }
+
+    fn named(&mut self, word: &'t str) -> Read<Term> {
+        match self.ahead(1) {
+            Token::Sign("[") => {
+                let tensor = self.place()?;
+                let names = self.enclosed("[", "]", Self::word)?;
+                let Access { tensor, vars } = self.access(tensor, &names)?;
+                let ty = self.program.tensors[tensor.0].ty;
+                Ok(Term { expr: Expr::Access(self.program.access(tensor, vars), ty), depth: 1 })
+            }
+            Token::Sign("(") if self.folds() => self.reduce(),
+            Token::Sign("(") => self.call(word),
+            _ => match self.find(word) {
+                Some(v) => {
+                    self.skip();
+                    Ok(Term { expr: Expr::Index(v), depth: 1 })
+                }
+                None => self.constant_term(),
+            },
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Concrete notation as text: what is read from a print is the program, and no text makes the reader panic.
+
+use fiberloom_core::notation::{check, concrete};
+use fiberloom_core::{Lowered, Options, lower};
+use std::path::{Path, PathBuf};
+
+/// The program at every stage, if it is one and lowers.
+fn lowered(text: &str) -> Option<Lowered> {
+    let (program, errors) = fiberloom_front::parse(text);
+    let typed = check(&program.filter(|_| errors.is_empty())?).ok()?;
+    lower(&typed, &Options::default()).ok()
+}
+
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("readable").path();
+        match path.is_dir() {
+            true => programs(&path, found),
+            false if path.extension().is_some_and(|e| e == "loom") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+#[test]
+fn every_program_that_lowers_is_read_from_its_print() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    ["tests", "examples"].iter().for_each(|folder| programs(&root.join(folder), &mut found));
+    let mut lowers = 0;
+    for path in found {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let Some(Lowered { concrete, .. }) = lowered(&text) else { continue };
+        lowers += 1;
+        let print = concrete.to_string();
+        assert_eq!(concrete::read(&print), Ok(concrete), "{}\n{print}", path.display());
+    }
+    assert!(lowers > 50, "only {lowers} programs lower");
+}
+
+/// Loops with extents of their own, workspaces, scatters, literals of every type, nested folds, signs.
+const ALL: &str = "\
+extents I@0, J@3, 4@7
+operand A@0: f64[I, J] {dense, compressed}
+operand B@2: i8[4, J] fill -1i8 {compressed, hashed} order(1, 0)
+operand c@5: bool[] dense
+temporary w: f64[J] fill -inf {compressed}
+temporary n: i64[J] {compressed}
+result y@1: f64[I] {dense}
+result z@4: i64[4, J] {compressed, compressed} order(1, 0)
+result b@6: bool[] fill true dense
+
+(forall j: w[j] = w[j]) where dense (forall i: forall j: w[j] max= select(c[], A[i, j], nan))
+(forall j: n[j] = w[j]) where list (forall j: forall k in 4: w[j] += (j - 1) * -(2) - (j - (k - -2)))
+forall i in J: y[i] = sum(j: A[i, j] * w[j]) + prod(j in I, k: f64(B[k, j])) / -0.0
+forall i: y[i] = min(f64(i), -sum(j: A[i, j]) * (1.5 - inf))
+(forall m1: forall m0: z[m0, m1] = w[m1, m0]) where list (forall j: w[m1 = floordiv(j, 2), m0 = (j + 1) % 4] += n[j])
+forall j: forall k: n[m0 = j / 2] += i64(B[k, j] & 7i8)
+b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
+";
+
+#[test]
+fn every_construct_is_read_from_its_print() {
+    let program = concrete::read(ALL).unwrap();
+    assert_eq!(program.to_string(), ALL);
+    assert_eq!(program.numbered(), program);
+    assert_eq!(program.check(), Ok(()));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let header = "extents N@0, M@1\noperand A@0: f64[N, M] {dense, compressed}\nresult y@1: f64[N] {compressed}\n";
+    let deep = format!("forall i: y[i] = {}1.0{}", "(".repeat(100_000), ")".repeat(100_000));
+    let folds = format!("forall i: y[i] = {}", "sum(i: ".repeat(100_000));
+    let chain = format!("forall i: y[i] = 1.0{}", " + 1.0".repeat(100_000));
+    for (line, message) in [
+        ("extents N@2", "is there already"),
+        ("extents K@1", "is there already"),
+        ("extents K@99999999999", "expected a number"),
+        ("temporary A: f64[N] {dense}", "two tensors"),
+        ("temporary B: f64[K] {dense}", "no extent `K`"),
+        ("temporary B: f64[N, N] {dense}", "level a mode"),
+        ("temporary B: f64[N, N] {dense, dense} order(1, 1)", "level a mode"),
+        ("temporary B: f64[N, N] {dense, dense} order(0, 7)", "level a mode"),
+        ("temporary B: f64[N] fill 1 {dense}", "the fill of B"),
+        ("temporary nan: f64[N] {dense}", "no name"),
+        ("operand B: f64[N] {dense}", "expected `@`"),
+        ("forall i: y[i] = A[i, j]", "j is not bound"),
+        ("forall i: y[i] = A[i]", "2 modes, not 1"),
+        ("forall i: y[i] = sum(i: A[i, i])", "bound twice"),
+        ("forall i: y[i] = sum(j: j)", "what j runs over"),
+        ("forall i: y[i] = 1", "another type"),
+        ("forall i: y[i] = 1.0 2.0", "the end of the line"),
+        ("forall i: y[i] -= 1.0", "another type"),
+        ("forall i: y[i] <= 1.0", "expected `=`"),
+        ("forall i: y[i] = 1.0 + 1", "does not take (f64, i64)"),
+        ("y[i] = 1.0", "i is not bound"),
+        ("forall inf: y[inf] = 1.0", "no name of an index variable"),
+        ("forall i: forall j: y[m0 = i] = A[i, j]", "a fold"),
+        ("forall i: y[m0 = 1.0, m1] += 1.0", "1 modes, not 2"),
+        ("forall j: forall i: y[i] = A[i, j]", "cannot be followed"),
+        ("(forall i: y[i] = w[i]) where heap (forall i: w[i] = 1.0)", "kind of the workspace"),
+        ("(forall i: y[i] = w[j]) where list (forall i: w[i] = 1.0)", "another order"),
+        ("(forall i: y[i] = w[i]) where list (forall i: forall j: w[j] += A[i, j])", "another order"),
+        ("(forall i: y[j] = w[i]) where list (forall i: forall j: w[i] += A[i, j])", "another order"),
+        ("(y[i] = w[i])", "where"),
+        ("é", "does not belong"),
+        (&deep, "nested more than"),
+        (&folds, "nested more than"),
+        (&chain, "nested more than"),
+    ] {
+        let error = concrete::read(&format!("{header}{line}\n")).expect_err(line);
+        let head: String = line.chars().take(80).collect();
+        assert!(error.starts_with("line 4: ") && error.contains(message), "{head}\n{error}");
+    }
+}
+
+/// Every text that is a good one with a token dropped, doubled or exchanged for a neighbour.
+#[test]
+fn damaged_text_is_refused_or_read_from_its_print() {
+    let words: Vec<&str> = ALL.split_inclusive([' ', '\n', '[', ']', '(', ')', ',', ':', '@']).collect();
+    let mut read = 0;
+    for at in 0..words.len() - 1 {
+        let (before, behind) = (words[..at].concat(), words[at + 2..].concat());
+        let (one, two) = (words[at], words[at + 1]);
+        for damage in
+            [two.to_string(), format!("{one}{one}{two}"), format!("{two}{one}"), format!("{one}{two}{two}{two}")]
+        {
+            match concrete::read(&format!("{before}{damage}{behind}")) {
+                Err(e) => assert!(e.starts_with("line "), "{e}"),
+                Ok(program) => {
+                    read += 1;
+                    assert_eq!(concrete::read(&program.to_string()), Ok(program));
+                }
+            }
+        }
+    }
+    assert!(read > 0);
+}
