@@ -129,6 +129,19 @@ pub enum WorkspaceKind {
     Dense,
     /// Over several: a list of linearized coordinates with values, sorted before it is drained.
     List,
+    /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
+    Counts,
+}
+
+impl WorkspaceKind {
+    /// In prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            WorkspaceKind::Dense => "dense",
+            WorkspaceKind::List => "list",
+            WorkspaceKind::Counts => "counts",
+        }
+    }
 }
 
 /// An expression.
@@ -372,7 +385,7 @@ impl fmt::Display for Shown<'_, Nest> {
             None => w,
             Some(places) => list(format.order.iter().map(|&m| Shown(program, &places[m]).to_string())),
         };
-        let kind = if kind == WorkspaceKind::Dense { "dense" } else { "list" };
+        let kind = kind.name();
         write!(f, "w[{w}] {assign} {rhs})   # w: {kind} workspace")
     }
 }

@@ -239,7 +239,7 @@ impl Concretize<'_> {
         };
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
-        let order = order.unwrap_or_else(|| {
+        let order = order.or_else(|| self.counted(place, &target, &body)).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
@@ -261,7 +261,13 @@ impl Concretize<'_> {
         let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
         let workspace = match how {
             Assembly::Workspace { prefix, vars } => {
-                let kind = if vars == 1 { WorkspaceKind::Dense } else { WorkspaceKind::List };
+                let kind = match vars {
+                    1 => WorkspaceKind::Dense,
+                    _ if fold.is_none() && self.counted(place, &target, &rhs) == Some(order.clone()) => {
+                        WorkspaceKind::Counts
+                    }
+                    _ => WorkspaceKind::List,
+                };
                 Some(Workspace { prefix, kind })
             }
             _ => None,
@@ -318,6 +324,21 @@ impl Concretize<'_> {
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
             Map::Gather(..) => unreachable!("refused otherwise"),
         }
+    }
+
+    /// The loops of a nest that copies a matrix, column by column of the result, into `{dense, compressed}`: each of its
+    /// entries comes once, and those of a row in the order of the row. `None` of any other nest.
+    fn counted(&self, place: Place, target: &[Index], rhs: &Expr) -> Option<Vec<Index>> {
+        let Expr::Access(a, _) = rhs else { return None };
+        let (to, from) = (&self.out.tensors[place.0], self.out.tensor(*a));
+        let levels = |format: &Format, vars: &[Index]| format.order.iter().map(|&m| vars[m]).collect::<Vec<_>>();
+        let mut columns = levels(&to.format, target);
+        columns.reverse();
+        let copies = to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
+            && self.simplify.same(to.fill, from.fill)
+            && levels(&from.format, &self.out.accesses[a.0].vars) == columns
+            && from.format.levels[1].is_list();
+        copies.then_some(columns)
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.

@@ -5,9 +5,11 @@
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, sort, drain              (workspace.rs)
+//!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+mod counting;
 mod fiber;
 mod nest;
 mod output;
