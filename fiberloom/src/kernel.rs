@@ -16,7 +16,7 @@ use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::typed::{self, Role, TensorId};
+use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
 use fiberloom_core::{Options as Lowering, Widths};
 use fiberloom_semantics::agree;
@@ -153,17 +153,20 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            let (id, tensor) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            if tensor.format.is_none() {
+                return Err(Error::Call(format!(
+                    "`{name}` is given, and not declared: its declaration says what it is"
+                )));
+            }
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }
             given.push(id);
         }
-        let tensors = self.program.typed().tensors.iter().enumerate();
-        let needed = |id: TensorId, t: &typed::Tensor| t.role == Role::Input && self.program.is_read(id);
-        let tensors = tensors.map(|(id, t)| (TensorId(id as u32), t));
-        let missing = tensors.filter(|(id, t)| !given.contains(id) && needed(*id, t));
-        let missing: Vec<Diagnostic> = missing.map(|(_, t)| no_data(t)).collect();
+        let typed = self.program.typed();
+        let missing = typed.inputs().into_iter().filter(|id| !given.contains(id));
+        let missing: Vec<Diagnostic> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
     }
 
@@ -251,13 +254,9 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         let typed = self.kernel.program.typed();
-        if let Some(id) = self.operands.keys().find(|id| typed.tensors[id.index()].role == Role::Result) {
-            let name = &typed.tensors[id.index()].name;
-            let what = format!("initial values for the result `{name}` are not lowered yet: use --engine meaning");
-            return Err(Error::Call(what));
-        }
+        let initial = typed.starts().into_iter().filter(|id| self.operands.contains_key(id)).collect();
         let operands = self.operands.iter().map(|(id, t)| (*id, t.levels.iter().map(widths).collect())).collect();
-        let lowering = Lowering { mode, operands, made: self.made };
+        let lowering = Lowering { mode, operands, initial, made: self.made };
         self.code = Some(cache::code(&self.kernel.program, engine, &lowering)?);
         Ok(())
     }
