@@ -1,8 +1,9 @@
 //! From text to callable, in a running process; and the way from a program to its cached kernel.
 
-use crate::generate::{Csr, Kind};
+use crate::arrays::Arrays;
+use crate::generate::{Kind, dense};
 use crate::measure::middle;
-use fiberloom::{Error, Options, Program, Tensor};
+use fiberloom::{Error, Operand, Options, Program, Tensor};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -36,8 +37,40 @@ pub fn all() -> Result<Vec<Row>, Error> {
     };
     let times = (0..101).map(|_| dispatch()).collect::<Result<_, _>>()?;
     rows.push(("sum of 2: kernel from the cache, operands checked".to_string(), middle(times)));
+    for n in [100, 1000] {
+        calls(n, &mut rows)?;
+    }
     Ok(rows)
 }
+
+/// How often a cached kernel is called.
+const CALLS: usize = 1001;
+
+/// Calls of cached kernels on matrices with `n` entries: the whole call, operands in, results out.
+fn calls(n: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
+    let matrix = Kind::Uniform.matrix(n, 1);
+    let x = dense(&matrix.extents[1..], 2);
+    let (a, x) = (matrix.tensor(), x.tensor());
+    rows.push((format!("spmv of {n}: called, operands checked"), called(SPMV, &[("A", &a), ("x", &x)])?));
+    rows.push((format!("sum of 2 of {n}: called, operands checked"), called(&sum(2, 0), &[("A0", &a), ("A1", &a)])?));
+    let (a, x) = (a.checked().expect("well-formed"), x.checked().expect("well-formed"));
+    rows.push((format!("spmv of {n}: called, checked before"), called(SPMV, &[("A", &a), ("x", &x)])?));
+    rows.push((format!("sum of 2 of {n}: called, checked before"), called(&sum(2, 0), &[("A0", &a), ("A1", &a)])?));
+    Ok(())
+}
+
+/// The median time of a call.
+fn called<'a, T: Into<Operand<'a>> + Copy>(text: &str, operands: &[(&str, T)]) -> Result<Duration, Error> {
+    let kernel = Program::parse(text)?.compile(&Options::default())?;
+    let call = || -> Result<Duration, Error> {
+        let begin = Instant::now();
+        std::hint::black_box(kernel.run(operands)?);
+        Ok(begin.elapsed())
+    };
+    Ok(middle((0..CALLS).map(|_| call()).collect::<Result<_, _>>()?))
+}
+
+const SPMV: &str = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense y[i] = A[i,j] * x[j]";
 
 /// A sum of matrices. `n` goes into a name, so that no cache knows the program.
 fn sum(operands: usize, n: usize) -> String {
@@ -50,7 +83,7 @@ fn sum(operands: usize, n: usize) -> String {
     text
 }
 
-fn compiled(operands: usize, matrix: &Csr, n: usize) -> Result<Duration, Error> {
+fn compiled(operands: usize, matrix: &Arrays, n: usize) -> Result<Duration, Error> {
     let tensor = matrix.tensor();
     let names: Vec<String> = (0..operands).map(|a| format!("A{a}")).collect();
     let given: Vec<(&str, &Tensor)> = names.iter().map(|name| (name.as_str(), &tensor)).collect();
@@ -59,11 +92,10 @@ fn compiled(operands: usize, matrix: &Csr, n: usize) -> Result<Duration, Error> 
 
 fn spmv(n: usize) -> Result<Duration, Error> {
     let matrix = Kind::Uniform.matrix(1000, 1);
-    let x = vec![1.0; matrix.extents[1]];
-    let x = crate::generate::dense_tensor(&[x.len()], &x);
+    let x = dense(&matrix.extents[1..], 2);
     let text =
         format!("tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y{n}: f64[I] dense y{n}[i] = A[i,j] * x[j]");
-    callable(&text, &[("A", &matrix.tensor()), ("x", &x)])
+    callable(&text, &[("A", &matrix.tensor()), ("x", &x.tensor())])
 }
 
 fn callable(text: &str, operands: &[(&str, &Tensor)]) -> Result<Duration, Error> {

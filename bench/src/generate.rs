@@ -1,19 +1,6 @@
-//! Matrices of four kinds, made from a seed: the same ones on every machine.
+//! Matrices of four kinds, made from a seed: the same ones on every machine; and what kernels read beside them.
 
-use fiberloom::{Array, Format, Level, Tensor, Type, Value};
-
-/// A matrix in compressed rows with 32-bit positions and coordinates.
-#[derive(Clone, Debug)]
-pub struct Csr {
-    /// Number of rows and columns.
-    pub extents: [usize; 2],
-    /// Where each row begins.
-    pub pos: Vec<i32>,
-    /// Columns, ascending within a row.
-    pub crd: Vec<i32>,
-    /// Values.
-    pub values: Vec<f64>,
-}
+use crate::arrays::{Arrays, Compressed};
 
 /// Where the nonzeros are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,26 +31,26 @@ impl Kind {
     }
 
     /// A square matrix of about this many nonzeros.
-    pub fn matrix(self, nonzeros: usize, seed: u64) -> Csr {
+    pub fn matrix(self, nonzeros: usize, seed: u64) -> Arrays {
         let mut random = Random::new(seed);
         match self {
             Kind::Uniform => {
                 let n = nonzeros / 10;
                 let row = |_, random: &mut Random| (0..10).map(|_| random.below(n)).collect();
-                Csr::of_rows(n, &mut random, row)
+                of_rows(n, &mut random, row)
             }
             Kind::PowerLaw => power_law(nonzeros, &mut random),
             Kind::Stencil => stencil(nonzeros, &mut random),
             Kind::Banded => {
                 let n = nonzeros / 15;
                 let row = |i: usize, _: &mut Random| (i.saturating_sub(7)..(i + 8).min(n)).collect();
-                Csr::of_rows(n, &mut random, row)
+                of_rows(n, &mut random, row)
             }
         }
     }
 }
 
-fn power_law(nonzeros: usize, random: &mut Random) -> Csr {
+fn power_law(nonzeros: usize, random: &mut Random) -> Arrays {
     let levels = (nonzeros / 8).max(2).ilog2();
     let n = 1usize << levels;
     let mut rows = vec![Vec::new(); n];
@@ -80,10 +67,10 @@ fn power_law(nonzeros: usize, random: &mut Random) -> Csr {
         }
         rows[i].push(j);
     }
-    Csr::of_rows(n, random, |i, _| std::mem::take(&mut rows[i]))
+    of_rows(n, random, |i, _| std::mem::take(&mut rows[i]))
 }
 
-fn stencil(nonzeros: usize, random: &mut Random) -> Csr {
+fn stencil(nonzeros: usize, random: &mut Random) -> Arrays {
     let side = ((nonzeros as f64 / 7.0).cbrt().round() as usize).max(2);
     let row = |at: usize, _: &mut Random| {
         let mut columns = vec![at];
@@ -94,115 +81,97 @@ fn stencil(nonzeros: usize, random: &mut Random) -> Csr {
         }
         columns
     };
-    Csr::of_rows(side * side * side, random, row)
+    of_rows(side * side * side, random, row)
 }
 
-impl Csr {
-    /// A square matrix whose rows have these columns, in any order, duplicates once; values between -1 and 1.
-    fn of_rows(n: usize, random: &mut Random, mut row: impl FnMut(usize, &mut Random) -> Vec<usize>) -> Csr {
-        let (mut pos, mut crd) = (vec![0], Vec::new());
-        for i in 0..n {
-            let mut columns = row(i, random);
-            columns.sort_unstable();
-            columns.dedup();
-            crd.extend(columns.into_iter().map(|j| j as i32));
-            pos.push(crd.len() as i32);
-        }
-        let values = (0..crd.len()).map(|_| random.value()).collect();
-        Csr { extents: [n, n], pos, crd, values }
+/// A square matrix whose rows have these columns, in any order, duplicates once; values between -1 and 1.
+fn of_rows(n: usize, random: &mut Random, mut row: impl FnMut(usize, &mut Random) -> Vec<usize>) -> Arrays {
+    let (mut pos, mut crd) = (vec![0], Vec::new());
+    for i in 0..n {
+        let mut columns = row(i, random);
+        columns.sort_unstable();
+        columns.dedup();
+        crd.extend(columns.into_iter().map(|j| j as i32));
+        pos.push(crd.len() as i32);
     }
-
-    /// Another matrix of the same extents: about half of its entries are at the same places, the others anywhere, so
-    /// that a merge cannot foresee which comes next.
-    pub fn partner(&self, seed: u64) -> Csr {
-        let mut random = Random::new(seed);
-        let n = self.extents[1];
-        let row = |i: usize, random: &mut Random| {
-            let columns = &self.crd[self.pos[i] as usize..self.pos[i + 1] as usize];
-            columns.iter().map(|j| if random.below(2) == 0 { *j as usize } else { random.below(n) }).collect()
-        };
-        Csr::of_rows(self.extents[0], &mut random, row)
-    }
-
-    /// The matrix as a tensor in `csr` that borrows its arrays.
-    pub fn tensor(&self) -> Tensor<'_> {
-        Tensor {
-            extents: self.extents.map(|e| e as u64).to_vec(),
-            format: Format::named("csr", 2).expect("a format of matrices"),
-            levels: vec![Level::Dense, compressed(&self.pos, &self.crd)],
-            values: Array::from(&self.values[..]),
-            fill: Value::zero(Type::F64),
-        }
-    }
+    let values = (0..crd.len()).map(|_| random.value()).collect();
+    Arrays::csr([n, n], pos, crd, values)
 }
 
-/// A tensor of three modes, all compressed.
-#[derive(Clone, Debug)]
-pub struct Csf {
-    /// Extent of each mode.
-    pub extents: [usize; 3],
-    /// Positions of each level.
-    pub pos: [Vec<i32>; 3],
-    /// Coordinates of each level.
-    pub crd: [Vec<i32>; 3],
-    /// Values.
-    pub values: Vec<f64>,
+/// Another matrix of the same extents: about half of its entries are at the same places, the others anywhere, so that a
+/// merge cannot foresee which comes next.
+pub fn partner(matrix: &Arrays, seed: u64) -> Arrays {
+    let mut random = Random::new(seed);
+    let a = matrix.rows();
+    let row = |i: usize, random: &mut Random| {
+        let columns = &a.crd[a.pos[i] as usize..a.pos[i + 1] as usize];
+        columns.iter().map(|j| if random.below(2) == 0 { *j as usize } else { random.below(a.columns) }).collect()
+    };
+    of_rows(a.rows, &mut random, row)
 }
 
-impl Csf {
-    /// The matrix's entries, each with two coordinates of a third mode of 64.
-    pub fn of_matrix(matrix: &Csr, seed: u64) -> Csf {
-        let mut random = Random::new(seed);
-        let mut pos = [vec![0], vec![0], vec![0]];
-        let mut crd = [vec![], vec![], vec![]];
-        for i in 0..matrix.extents[0] {
-            let row = matrix.pos[i] as usize..matrix.pos[i + 1] as usize;
-            if row.is_empty() {
-                continue;
-            }
-            crd[0].push(i as i32);
-            for p in row {
-                crd[1].push(matrix.crd[p]);
-                let first = random.below(63) as i32;
-                crd[2].extend([first, 63]);
-                pos[2].push(crd[2].len() as i32);
-            }
-            pos[1].push(crd[1].len() as i32);
+/// A tensor of three modes in `csf`: the matrix's entries, each with two coordinates of a third mode of 64.
+pub fn third_mode(matrix: &Arrays, seed: u64) -> Arrays {
+    let mut random = Random::new(seed);
+    let a = matrix.rows();
+    let empty = || Compressed { pos: vec![0], crd: vec![] };
+    let mut levels = [empty(), empty(), empty()];
+    for i in 0..a.rows {
+        let row = a.pos[i] as usize..a.pos[i + 1] as usize;
+        if row.is_empty() {
+            continue;
         }
-        pos[0].push(crd[0].len() as i32);
-        let values = (0..crd[2].len()).map(|_| random.value()).collect();
-        Csf { extents: [matrix.extents[0], matrix.extents[1], 64], pos, crd, values }
-    }
-
-    /// The tensor in `csf`; it borrows its arrays.
-    pub fn tensor(&self) -> Tensor<'_> {
-        Tensor {
-            extents: self.extents.map(|e| e as u64).to_vec(),
-            format: Format::named("csf", 3).expect("a format of three modes"),
-            levels: (0..3).map(|l| compressed(&self.pos[l], &self.crd[l])).collect(),
-            values: Array::from(&self.values[..]),
-            fill: Value::zero(Type::F64),
+        levels[0].crd.push(i as i32);
+        for p in row {
+            levels[1].crd.push(a.crd[p]);
+            levels[2].crd.extend([random.below(63) as i32, 63]);
+            let end = levels[2].crd.len() as i32;
+            levels[2].pos.push(end);
         }
+        let end = levels[1].crd.len() as i32;
+        levels[1].pos.push(end);
     }
-}
-
-fn compressed<'a>(pos: &'a [i32], crd: &'a [i32]) -> Level<'a> {
-    Level::Compressed { pos: Array::from(pos), crd: Array::from(crd) }
+    let end = levels[0].crd.len() as i32;
+    levels[0].pos.push(end);
+    let values = (0..levels[2].crd.len()).map(|_| random.value()).collect();
+    Arrays { format: "csf", extents: vec![a.rows, a.columns, 64], levels: levels.map(Some).into(), values }
 }
 
 /// A dense array of values between -1 and 1.
-pub fn dense(elements: usize, seed: u64) -> Vec<f64> {
+pub fn dense(extents: &[usize], seed: u64) -> Arrays {
     let mut random = Random::new(seed);
-    (0..elements).map(|_| random.value()).collect()
+    Arrays::dense(extents, (0..extents.iter().product()).map(|_| random.value()).collect())
 }
 
-/// A dense array as a tensor that borrows it.
-///
-/// # Panics
-/// If the extents' product is not its length.
-pub fn dense_tensor<'a>(extents: &[usize], values: &'a [f64]) -> Tensor<'a> {
-    let extents = extents.iter().map(|e| *e as u64).collect();
-    Tensor::dense(extents, Value::zero(Type::F64), Array::from(values)).expect("as many values as the extents say")
+/// A sparse vector in which every coordinate is there with a chance of one in `rarity`.
+pub fn sparse(extent: usize, rarity: usize, seed: u64) -> Arrays {
+    let mut random = Random::new(seed);
+    let crd: Vec<i32> = (0..extent as i32).filter(|_| random.below(rarity) == 0).collect();
+    let values = crd.iter().map(|_| random.value()).collect();
+    Arrays::sparse(extent, crd, values)
+}
+
+/// Two sparse vectors with the matrix's columns row after row, gaps shortened to eight at most: the first has them all.
+/// Of the second half are at the same coordinates, and the others within the gap before, or nowhere.
+pub fn vectors(matrix: &Arrays, seed: u64) -> [Arrays; 2] {
+    let mut random = Random::new(seed);
+    let (mut first, mut second) = (vec![], vec![]);
+    let (mut at, mut before) = (-1, -1);
+    for &j in matrix.rows().crd {
+        let gap = if j > before { (j - before).min(8) } else { 1 };
+        (at, before) = (at + gap, j);
+        first.push(at);
+        if random.below(2) == 0 {
+            second.push(at);
+        } else if gap > 1 {
+            second.push(at - 1 - random.below(gap as usize - 1) as i32);
+        }
+    }
+    let extent = (at + 1) as usize;
+    [first, second].map(|crd| {
+        let values = crd.iter().map(|_| random.value()).collect();
+        Arrays::sparse(extent, crd, values)
+    })
 }
 
 /// SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
@@ -237,10 +206,10 @@ mod tests {
     fn what_is_made_is_well_formed_and_about_as_large_as_asked() {
         for kind in KINDS {
             let matrix = kind.matrix(10_000, 1);
-            matrix.tensor().check().unwrap();
-            matrix.partner(2).tensor().check().unwrap();
-            Csf::of_matrix(&matrix, 3).tensor().check().unwrap();
-            assert!((5_000..=12_000).contains(&matrix.crd.len()), "{}: {}", kind.name(), matrix.crd.len());
+            let [x, y] = vectors(&matrix, 4);
+            let made = [partner(&matrix, 2), third_mode(&matrix, 3), x, y, sparse(1000, 10, 5), dense(&[3, 4], 6)];
+            made.iter().chain([&matrix]).for_each(|arrays| arrays.tensor().check().unwrap());
+            assert!((5_000..=12_000).contains(&matrix.values.len()), "{}: {}", kind.name(), matrix.values.len());
         }
     }
 }

@@ -1,106 +1,202 @@
-//! The five kernels, each by Fiberloom and by hand, on one input.
+//! The kernels: each a program, what it reads, and the same loops written by hand.
+//!
+//! ```text
+//!  a matrix ──operands──▶ arrays ──┬──▶ the program, compiled ──┐
+//!                                  ├──▶ by_hand ────────────────┼──▶ the same values? ──▶ measure
+//!                                  └──▶ peers ──────────────────┘
+//! ```
 
-use crate::by_hand::{self, COLUMNS};
-use crate::generate::{Csf, Csr, Kind, dense, dense_tensor};
-use crate::measure::{Measured, pairs};
-use fiberloom::{Array, Error, Level, Options, Program, Tensor};
+use crate::arrays::Arrays;
+use crate::by_hand;
+use crate::generate::{dense, partner, sparse, third_mode, vectors};
+use crate::measure::{Measured, measure};
+use crate::memory::peak;
+use crate::peer::Peers;
+use fiberloom::{Options, Outcome, Program, Tensor};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A kernel's name and program.
-pub const KERNELS: [(&str, &str); 5] = [
-    ("spmv", "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]"),
-    ("spadd", "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr  C[i,j] = A[i,j] + B[i,j]"),
-    ("multiply", "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr  C[i,j] = A[i,j] * B[i,j]"),
-    (
-        "spmm",
-        "tensor A: f64[I, K] csr  tensor B: f64[K, 32] dense  tensor C: f64[I, 32] dense  C[i,j] = A[i,k] * B[k,j]",
-    ),
-    (
-        "mttkrp",
-        "tensor X: f64[I, K, L] csf  tensor Y: f64[K, 32] dense  tensor Z: f64[L, 32] dense  tensor M: f64[I, 32] dense
-         M[i,r] = X[i,k,l] * Y[k,r] * Z[l,r]",
-    ),
+/// A kernel.
+pub struct Kernel {
+    /// Its name on the command line, in reports and in `bench/peer.py`.
+    pub name: &'static str,
+    /// What Fiberloom compiles.
+    pub program: &'static str,
+    /// What it reads, made from a matrix.
+    operands: fn(&Arrays) -> Vec<(&'static str, Arrays)>,
+    /// The same by hand; operands come in the order of `operands`.
+    by_hand: fn(&[&Arrays]) -> Arrays,
+}
+
+/// All kernels. SpMV of a matrix in `coo` belongs here as soon as levels that are not unique are lowered.
+pub const KERNELS: &[Kernel] = &[
+    Kernel {
+        name: "spmv",
+        program: "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
+        operands: |a| vec![("A", a.clone()), ("x", dense(&a.extents[1..], 2))],
+        by_hand: by_hand::spmv,
+    },
+    Kernel {
+        name: "spmm",
+        program: "tensor A: f64[I, K] csr  tensor B: f64[K, 32] dense  tensor C: f64[I, 32] dense
+                  C[i,j] = A[i,k] * B[k,j]",
+        operands: |a| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 32], 2))],
+        by_hand: by_hand::spmm::<32>,
+    },
+    Kernel {
+        name: "spmm-128",
+        program: "tensor A: f64[I, K] csr  tensor B: f64[K, 128] dense  tensor C: f64[I, 128] dense
+                  C[i,j] = A[i,k] * B[k,j]",
+        operands: |a| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 128], 2))],
+        by_hand: by_hand::spmm::<128>,
+    },
+    Kernel {
+        name: "sddmm",
+        program: "tensor S: f64[I, J] csr  tensor A: f64[I, 128] dense  tensor B: f64[J, 128] dense
+                  tensor C: f64[I, J] csr  C[i,j] = S[i,j] * A[i,k] * B[j,k]",
+        operands: |s| {
+            let [rows, columns] = [s.extents[0], s.extents[1]];
+            vec![("S", s.clone()), ("A", dense(&[rows, 128], 2)), ("B", dense(&[columns, 128], 3))]
+        },
+        by_hand: by_hand::sddmm::<128>,
+    },
+    Kernel {
+        name: "spadd",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = A[i,j] + B[i,j]",
+        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2))],
+        by_hand: by_hand::spadd,
+    },
+    Kernel {
+        name: "sum3",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor D: f64[I, J] csr  tensor E: f64[I, J] csr
+                  E[i,j] = A[i,j] + B[i,j] + D[i,j]",
+        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2)), ("D", partner(a, 3))],
+        by_hand: by_hand::sum3,
+    },
+    Kernel {
+        name: "multiply",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = A[i,j] * B[i,j]",
+        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2))],
+        by_hand: by_hand::multiply,
+    },
+    Kernel {
+        name: "dot",
+        program: "tensor x: f64[I] sparse  tensor y: f64[I] sparse  tensor s: f64[]  s[] = x[i] * y[i]",
+        operands: |a| {
+            let [x, y] = vectors(a, 2);
+            vec![("x", x), ("y", y)]
+        },
+        by_hand: by_hand::dot,
+    },
+    Kernel {
+        name: "spgemm",
+        program: "tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = A[i,k] * B[k,j]",
+        operands: |a| vec![("A", a.clone()), ("B", a.clone())],
+        by_hand: by_hand::spgemm,
+    },
+    Kernel {
+        name: "spmspv",
+        program: "tensor A: f64[I, J] csc  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
+        operands: |a| vec![("A", a.clone().as_columns()), ("x", sparse(a.extents[0], 10, 2))],
+        by_hand: by_hand::spmspv,
+    },
+    Kernel {
+        name: "spmspv-rows",
+        program: "tensor A: f64[I, J] csr  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
+        operands: |a| vec![("A", a.clone()), ("x", sparse(a.extents[1], 10, 2))],
+        by_hand: by_hand::spmspv_rows,
+    },
+    Kernel {
+        name: "ttv",
+        program: "tensor X: f64[I, J, K] csf  tensor c: f64[K] dense  tensor A: f64[I, J] dcsr
+                  A[i,j] = X[i,j,k] * c[k]",
+        operands: |a| vec![("X", third_mode(a, 2)), ("c", dense(&[64], 3))],
+        by_hand: by_hand::ttv,
+    },
+    Kernel {
+        name: "mttkrp",
+        program: "tensor X: f64[I, K, L] csf  tensor Y: f64[K, 32] dense  tensor Z: f64[L, 32] dense
+                  tensor M: f64[I, 32] dense  M[i,r] = X[i,k,l] * Y[k,r] * Z[l,r]",
+        operands: |a| vec![("X", third_mode(a, 2)), ("Y", dense(&[a.extents[1], 32], 3)), ("Z", dense(&[64, 32], 4))],
+        by_hand: by_hand::mttkrp::<32>,
+    },
+    Kernel {
+        name: "transpose",
+        program: "tensor A: f64[I, J] csr  tensor T: f64[J, I] csr  T[j,i] = A[i,j]",
+        operands: |a| vec![("A", a.clone())],
+        by_hand: by_hand::transpose,
+    },
+    Kernel {
+        name: "convert",
+        program: "tensor A: f64[I, J] csr  tensor T: f64[I, J] csc  T[i,j] = A[i,j]",
+        operands: |a| vec![("A", a.clone())],
+        by_hand: |operands| by_hand::transpose(operands).as_columns(),
+    },
 ];
 
-/// Compares the values of a kernel and of the loops by hand on a matrix, then times both.
+/// What was found out about a kernel on a matrix.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// Times.
+    pub times: Measured,
+    /// Bytes that a call of the kernel had allocated at most: results and workspaces.
+    pub kernel_bytes: usize,
+    /// The same of the loops by hand.
+    pub by_hand_bytes: usize,
+}
+
+/// Compares the values of all sides, then times them.
 ///
 /// # Errors
-/// If the kernel does not compile or run, or computes something else.
-pub fn compare(kernel: &str, kind: Kind, nonzeros: usize) -> Result<Measured, String> {
-    let a = kind.matrix(nonzeros, 1);
-    let [rows, columns] = a.extents;
-    match kernel {
-        "spmv" => {
-            let x = dense(columns, 2);
-            let operands = [("A", a.tensor()), ("x", dense_tensor(&[columns], &x))];
-            side_by_side(kernel, &operands, || by_hand::spmv(&a, &x), |t, y| near(&t.values, y))
-        }
-        "spadd" => {
-            let b = a.partner(2);
-            side_by_side(kernel, &[("A", a.tensor()), ("B", b.tensor())], || by_hand::spadd(&a, &b), same)
-        }
-        "multiply" => {
-            let b = a.partner(2);
-            side_by_side(kernel, &[("A", a.tensor()), ("B", b.tensor())], || by_hand::multiply(&a, &b), same)
-        }
-        "spmm" => {
-            let b = dense(columns * COLUMNS, 2);
-            let operands = [("A", a.tensor()), ("B", dense_tensor(&[columns, COLUMNS], &b))];
-            side_by_side(kernel, &operands, || by_hand::spmm(&a, &b), |t, c| near(&t.values, c))
-        }
-        "mttkrp" => {
-            let x = Csf::of_matrix(&a, 2);
-            let (y, z) = (dense(columns * COLUMNS, 3), dense(64 * COLUMNS, 4));
-            let dense = [dense_tensor(&[columns, COLUMNS], &y), dense_tensor(&[64, COLUMNS], &z)];
-            let [y_tensor, z_tensor] = dense;
-            let operands = [("X", x.tensor()), ("Y", y_tensor), ("Z", z_tensor)];
-            debug_assert_eq!(rows, x.extents[0]);
-            side_by_side(kernel, &operands, || by_hand::mttkrp(&x, &y, &z), |t, m| near(&t.values, m))
-        }
-        _ => Err(format!("`{kernel}` is no kernel: {:?}", KERNELS.map(|k| k.0))),
-    }
-}
+/// If a side cannot compute it, or computes something else.
+pub fn compare(kernel: &Kernel, matrix: &Arrays, mut peers: Option<&mut Peers>) -> Result<Compared, String> {
+    let operands = (kernel.operands)(matrix);
+    let arrays: Vec<&Arrays> = operands.iter().map(|(_, a)| a).collect();
+    let tensors: Vec<(&str, Tensor)> = operands.iter().map(|(name, a)| (*name, a.tensor())).collect();
+    let bound: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
+    let compiled = Program::parse(kernel.program).and_then(|p| p.compile(&Options::default()));
+    let mut call = compiled.and_then(|k| k.bind(&bound)).map_err(|e| e.to_string())?;
+    call.compile().map_err(|e| e.to_string())?;
 
-fn side_by_side<R>(
-    name: &str,
-    operands: &[(&str, Tensor)],
-    by_hand: impl Fn() -> R,
-    agree: impl Fn(&Tensor, &R) -> bool,
-) -> Result<Measured, String> {
-    let shown = |e: Error| format!("{name}: {e}");
-    let text = KERNELS.iter().find(|k| k.0 == name).expect("it was dispatched on").1;
-    let kernel = Program::parse(text).and_then(|p| p.compile(&Options::default())).map_err(shown)?;
-    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (*n, t)).collect();
-    let mut call = kernel.bind(&operands).map_err(shown)?;
-    let outcome = call.run().map_err(shown)?;
-    let result = outcome.results.values().next().ok_or("no result")?;
-    if !agree(result, &by_hand()) {
-        return Err(format!("{name}: the values differ from those computed by hand"));
+    let (outcome, kernel_bytes) = peak(|| call.run());
+    let (expected, by_hand_bytes) = peak(|| (kernel.by_hand)(&arrays));
+    let outcome = outcome.map_err(|e| e.to_string())?;
+    agree("fiberloom", &result(&outcome, expected.format)?, &expected)?;
+    drop(outcome);
+    let libraries = match &mut peers {
+        Some(peers) => peers.load(kernel.name, &operands)?,
+        None => vec![],
+    };
+    for library in &libraries {
+        let peers = peers.as_mut().expect("they have told their libraries");
+        agree(library, &peers.result(library, &expected)?, &expected)?;
     }
-    let run = || call.run().map_or(Duration::MAX, |outcome| black_box(outcome).time);
-    let hand = || {
+    drop(expected);
+
+    // What a side made is dropped outside its time.
+    let run = || call.run().map(|outcome| black_box(outcome).time).map_err(|e| e.to_string());
+    let by_hand = || {
         let begin = Instant::now();
-        let result = black_box(by_hand());
+        let result = black_box((kernel.by_hand)(black_box(&arrays)));
         let time = begin.elapsed();
-        drop(result); // As with the kernel's, outside the time.
+        drop(result);
         time
     };
-    Ok(pairs(run, hand))
+    let peer = |library: &str, calls| peers.as_mut().map_or(Ok(vec![]), |p| p.time(library, calls));
+    let times = measure(run, by_hand, &libraries, peer)?;
+    Ok(Compared { times, kernel_bytes, by_hand_bytes })
 }
 
-/// Both sides add in different orders: equal up to 10⁻⁹ of the sums' size, which is at most about 10³.
-fn near(got: &Array, expected: &[f64]) -> bool {
-    let Array::F64(got) = got else { return false };
-    got.len() == expected.len() && got.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + b.abs()))
+/// The only result.
+fn result(outcome: &Outcome, format: &'static str) -> Result<Arrays, String> {
+    Arrays::of(outcome.results.values().next().ok_or("no result")?, format)
 }
 
-/// The same positions, coordinates and values: no sum has more than two terms.
-fn same(got: &Tensor, expected: &Csr) -> bool {
-    let Level::Compressed { pos, crd } = &got.levels[1] else { return false };
-    *pos == Array::from(&expected.pos[..])
-        && *crd == Array::from(&expected.crd[..])
-        && got.values == Array::from(&expected.values[..])
+fn agree(side: &str, got: &Arrays, by_hand: &Arrays) -> Result<(), String> {
+    got.agrees(by_hand).map_err(|difference| format!("{side} and the loops by hand disagree: {difference}"))
 }
 
 #[cfg(test)]
@@ -108,11 +204,15 @@ mod tests {
     use super::*;
     use crate::generate::KINDS;
 
+    /// Peers take part where there are any.
     #[test]
-    fn kernels_compute_what_is_computed_by_hand() {
-        for (name, _) in KERNELS {
+    fn all_sides_compute_the_same() {
+        let mut peers = Peers::start("python3").ok();
+        for kernel in KERNELS {
             for kind in KINDS {
-                compare(name, kind, 2_000).unwrap();
+                let compared = compare(kernel, &kind.matrix(2_000, 1), peers.as_mut());
+                let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));
+                assert_eq!(compared.times.peers.is_empty(), peers.is_none(), "{}", kernel.name);
             }
         }
     }

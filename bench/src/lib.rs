@@ -1,15 +1,19 @@
-//! Kernels against the same loops written by hand in Rust: values first, then time.
+//! Kernels against the same loops written by hand in Rust and against other systems: values first, then time.
 //!
 //! ```text
-//!  generate: matrices ──▶ kernels: fiberloom's, by hand ──▶ measure: pairs, medians ──▶ report: table, JSON
+//!  generate: matrices ──▶ kernels: fiberloom's, by_hand, peer ──▶ measure: pairs, medians ──▶ report: table, JSON, plot
 //! ```
 //!
-//! Both sides compute from the same arrays and make their results anew on every call. A pair is one call of each, the two
-//! taking turns at going first; what counts is the median of the pairs' ratios, so that a disturbance of the machine
-//! strikes one pair and not one side.
+//! All sides compute from the same arrays and make their results anew on every call. `bench/README.md` says how to read
+//! what comes out and how to add a kernel.
 
+pub mod arrays;
 pub mod by_hand;
 pub mod compile_time;
 pub mod generate;
 pub mod kernels;
 pub mod measure;
+pub mod memory;
+pub mod peer;
+pub mod plot;
+pub mod report;

@@ -1,26 +1,42 @@
-//! `cargo xtask bench`: a table of times on standard output, and JSON where it is asked for.
+//! `cargo xtask bench`: a table of times on standard output, progress on standard error; JSON and a plot where they are
+//! asked for.
 
+use fiberloom_bench::arrays::Arrays;
 use fiberloom_bench::compile_time;
-use fiberloom_bench::generate::KINDS;
-use fiberloom_bench::kernels::{KERNELS, compare};
-use fiberloom_bench::measure::{Measured, PAIRS, geometric_mean};
+use fiberloom_bench::generate::{KINDS, Kind};
+use fiberloom_bench::kernels::{KERNELS, Kernel, compare};
+use fiberloom_bench::memory;
+use fiberloom_bench::peer::Peers;
+use fiberloom_bench::plot;
+use fiberloom_bench::report::{self, Outcome, Row};
+use std::collections::HashMap;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only KERNEL] [--sizes N,N...] [--json FILE]
+usage: cargo xtask bench [--only NAME,…] [--sizes N,…] [--families NAME,…] [--python PROGRAM] [--json FILE] [--svg FILE]
 
-  --only KERNEL   spmv, spadd, multiply, spmm, mttkrp or compile; more than once for several
-  --sizes N,N...  nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
-  --json FILE     also writes the numbers there";
+  --only NAME,…      kernels, or `compile` for compile times; all unless given
+  --sizes N,…        nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
+  --families NAME,…  uniform, power-law, stencil, banded; all unless given
+  --python PROGRAM   the Python whose SciPy (MKL, GraphBLAS) is measured too; `none` for no peers; python3 unless given
+  --json FILE        also writes the numbers there
+  --svg FILE         also draws the ratios there";
+
+/// A case is left out when it would take longer than this a call, judged by a smaller size and quadratic growth.
+const LONGEST_CALL: Duration = Duration::from_secs(60);
 
 struct Args {
     only: Vec<String>,
     sizes: Vec<usize>,
+    families: Vec<Kind>,
+    python: String,
     json: Option<String>,
+    svg: Option<String>,
 }
 
 fn main() -> ExitCode {
-    let outcome = parse(std::env::args().skip(1)).and_then(|args| bench(&args));
+    let outcome = parse(std::env::args().skip(1)).and_then(|args| args.map_or(Ok(()), |args| bench(&args)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -30,69 +46,120 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut parsed = Args { only: Vec::new(), sizes: vec![10_000, 100_000, 1_000_000, 10_000_000], json: None };
+/// The arguments, or none if only the usage was asked for.
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
+    let mut parsed = Args {
+        only: Vec::new(),
+        sizes: vec![10_000, 100_000, 1_000_000, 10_000_000],
+        families: KINDS.to_vec(),
+        python: "python3".to_string(),
+        json: None,
+        svg: None,
+    };
     while let Some(name) = args.next() {
+        if name == "--help" {
+            println!("{USAGE}\n\nkernels: {}", KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", "));
+            return Ok(None);
+        }
         let value = args.next().ok_or(USAGE)?;
         match name.as_str() {
-            "--only" if value == "compile" || KERNELS.iter().any(|k| k.0 == value) => parsed.only.push(value),
-            "--sizes" => {
-                let size = |s: &str| s.parse().ok().filter(|n| (1000..=1_000_000_000).contains(n)).ok_or(USAGE);
-                parsed.sizes = value.split(',').map(size).collect::<Result<_, _>>()?;
-            }
+            "--only" => parsed.only.extend(value.split(',').map(known_kernel).collect::<Result<Vec<_>, _>>()?),
+            "--sizes" => parsed.sizes = value.split(',').map(size).collect::<Result<_, _>>()?,
+            "--families" => parsed.families = value.split(',').map(family).collect::<Result<_, _>>()?,
+            "--python" => parsed.python = value,
             "--json" => parsed.json = Some(value),
+            "--svg" => parsed.svg = Some(value),
             _ => return Err(USAGE.to_string()),
         }
     }
-    Ok(parsed)
+    parsed.sizes.sort_unstable();
+    Ok(Some(parsed))
+}
+
+fn known_kernel(name: &str) -> Result<String, String> {
+    let known = name == "compile" || KERNELS.iter().any(|k| k.name == name);
+    let names = || KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+    if known { Ok(name.to_string()) } else { Err(format!("`{name}` is no kernel: {}, compile", names())) }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|n| (1000..=100_000_000).contains(n));
+    size.ok_or_else(|| format!("`{text}` is no size: 1000 to 100000000"))
+}
+
+fn family(name: &str) -> Result<Kind, String> {
+    let kind = KINDS.into_iter().find(|k| k.name() == name);
+    kind.ok_or_else(|| format!("`{name}` is no family: {}", KINDS.map(Kind::name).join(", ")))
 }
 
 fn bench(args: &Args) -> Result<(), String> {
+    memory::keep_what_is_freed();
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|o| o == name);
-    let mut json = Vec::new();
-    println!("median of {PAIRS} alternating pairs; ratio below 1: fiberloom is faster\n");
-    println!(
-        "{:<10}{:<11}{:>10}{:>14}{:>12}{:>8}",
-        "kernel", "matrix", "nonzeros", "fiberloom ms", "by hand ms", "ratio"
-    );
-    for (kernel, _) in KERNELS.iter().filter(|k| wanted(k.0)) {
-        let mut ratios = Vec::new();
-        for kind in KINDS {
-            for &nonzeros in &args.sizes {
-                let measured = compare(kernel, kind, nonzeros)?;
-                println!("{kernel:<10}{:<11}{nonzeros:>10}{}", kind.name(), columns(&measured));
-                ratios.push((measured.ratio, format!("{} {nonzeros}", kind.name())));
-                json.push(entry(kernel, kind.name(), nonzeros, &measured));
-            }
-        }
-        let mean = geometric_mean(&ratios.iter().map(|r| r.0).collect::<Vec<_>>());
-        let worst = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or(USAGE)?;
-        println!("{kernel:<10}geometric mean {mean:.3}, worst {:.3} ({})\n", worst.0, worst.1);
+    let mut peers = match args.python.as_str() {
+        "none" => Err("not asked for".to_string()),
+        python => Peers::start(python),
+    };
+    let libraries = peers.as_ref().map(|p| p.libraries.clone()).map_err(String::clone);
+    let (mut rows, mut matrices) = (Vec::new(), HashMap::new());
+    let kernels: Vec<&Kernel> = KERNELS.iter().filter(|k| wanted(k.name)).collect();
+    if !kernels.is_empty() {
+        println!("{}", report::head(&libraries));
     }
-    if wanted("compile") {
-        for (name, time) in compile_time::all().map_err(|e| e.to_string())? {
-            let ms = time.as_secs_f64() * 1e3;
-            println!("{name:<52}{ms:>10.3} ms");
-            json.push(format!("{{\"compile\": \"{name}\", \"ms\": {ms:.4}}}"));
-        }
+    for (n, kernel) in kernels.iter().enumerate() {
+        let of_kernel =
+            run_kernel(kernel, args, peers.as_mut().ok(), &mut matrices, &format!("{}/{}", n + 1, kernels.len()));
+        println!("{}", report::summary(&of_kernel));
+        rows.extend(of_kernel);
     }
-    match &args.json {
-        Some(file) => std::fs::write(file, format!("[\n{}\n]\n", json.join(",\n"))).map_err(|e| format!("{file}: {e}")),
+    print!("{}", report::behind(&rows));
+    let compile = if wanted("compile") { compile_time::all().map_err(|e| e.to_string())? } else { vec![] };
+    for (name, time) in &compile {
+        println!("{name:<52}{:>10.4} ms", time.as_secs_f64() * 1e3);
+    }
+    let write = |file: &Option<String>, text: String| match file {
+        Some(file) => std::fs::write(file, text).map_err(|e| format!("{file}: {e}")),
         None => Ok(()),
+    };
+    write(&args.json, report::json(&libraries, &rows, &compile))?;
+    write(&args.svg, plot::svg(&rows))?;
+    match rows.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).count() {
+        0 => Ok(()),
+        failed => Err(format!("{failed} of {} cases failed", rows.len())),
     }
 }
 
-fn columns(measured: &Measured) -> String {
-    let ms = |t: std::time::Duration| t.as_secs_f64() * 1e3;
-    format!("{:>14.3}{:>12.3}{:>8.3}", ms(measured.kernel), ms(measured.by_hand), measured.ratio)
-}
-
-fn entry(kernel: &str, matrix: &str, nonzeros: usize, measured: &Measured) -> String {
-    format!(
-        "{{\"kernel\": \"{kernel}\", \"matrix\": \"{matrix}\", \"nonzeros\": {nonzeros}, \"fiberloom_ms\": {:.6}, \
-         \"by_hand_ms\": {:.6}, \"ratio\": {:.4}}}",
-        measured.kernel.as_secs_f64() * 1e3,
-        measured.by_hand.as_secs_f64() * 1e3,
-        measured.ratio
-    )
+/// Measures a kernel on every matrix, and prints a line for each.
+fn run_kernel(
+    kernel: &Kernel,
+    args: &Args,
+    mut peers: Option<&mut Peers>,
+    matrices: &mut HashMap<(usize, &'static str), Arrays>,
+    progress: &str,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for &kind in &args.families {
+        // The slowest side of the last size, and that size.
+        let mut last: Option<(Duration, usize)> = None;
+        for &nonzeros in &args.sizes {
+            eprintln!("[{progress}] {} {} {nonzeros}", kernel.name, kind.name());
+            let expected = last.map(|(time, size)| time.mul_f64((nonzeros as f64 / size as f64).powi(2)));
+            let outcome = match expected {
+                Some(time) if time > LONGEST_CALL => {
+                    Outcome::Skipped(format!("a call could take {:.0} s", time.as_secs_f64()))
+                }
+                _ => {
+                    let matrix = matrices.entry((nonzeros, kind.name())).or_insert_with(|| kind.matrix(nonzeros, 1));
+                    compare(kernel, matrix, peers.as_deref_mut()).map_or_else(Outcome::Failed, Outcome::Compared)
+                }
+            };
+            let row = Row { kernel: kernel.name, kind, nonzeros, outcome };
+            if let Some(t) = row.compared().map(|c| &c.times) {
+                let peers = t.peers.iter().map(|p| p.time);
+                last = peers.chain([t.kernel, t.by_hand]).max().map(|time| (time, nonzeros));
+            }
+            println!("{}", report::line(&row));
+            rows.push(row);
+        }
+    }
+    rows
 }

@@ -1,11 +1,29 @@
-//! Time: alternating pairs, and the median of their ratios.
+//! Time: alternating pairs, and the median of their ratios; the peers' times between them.
+//!
+//! ```text
+//!  block: (warm both, pair, pair, …)  then each peer: (warm, call, call, …)     as many calls of each; BLOCKS blocks
+//!  pair:  [warm] kernel, [warm] by hand         or the other way round
+//! ```
+//!
+//! A short call is preceded by one of its own side, untimed: a peer's calls follow each other too, and what is in the caches
+//! would decide. A disturbance of the machine strikes one pair and not one side, and a slow drift strikes all sides alike. A peer's calls
+//! are not part of the pairs: coming from another process they would leave the caches cold for whoever is next.
 
 use std::time::Duration;
 
-/// Pairs of one measurement; each side is warmed up by one call before.
+/// Pairs of one measurement, unless calls are so slow that fewer must do.
 pub const PAIRS: usize = 15;
 
-/// What a pair of sides took.
+/// Calls that take less are preceded by an untimed one of the same side.
+const SHORT: Duration = Duration::from_millis(20);
+
+/// Blocks that the pairs are divided among.
+const BLOCKS: usize = 3;
+
+/// Time that the pairs of one measurement may take before there are fewer of them; never fewer than one a block.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What the sides took.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Median time of a call of the kernel.
@@ -14,27 +32,82 @@ pub struct Measured {
     pub by_hand: Duration,
     /// Median of the pairs' ratios, kernel : by hand. Below 1, the kernel is faster.
     pub ratio: f64,
+    /// Number of pairs.
+    pub pairs: usize,
+    /// The libraries that have this kernel.
+    pub peers: Vec<Peer>,
 }
 
-/// Runs both sides in alternating pairs. Each returns what its call took; the first of a pair changes each time.
-pub fn pairs(mut kernel: impl FnMut() -> Duration, mut by_hand: impl FnMut() -> Duration) -> Measured {
-    kernel();
-    by_hand();
-    let (mut k, mut h) = (Vec::new(), Vec::new());
-    for pair in 0..PAIRS {
-        if pair % 2 == 0 {
-            k.push(kernel());
-            h.push(by_hand());
-        } else {
-            h.push(by_hand());
-            k.push(kernel());
+/// What a library took.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its name.
+    pub name: String,
+    /// Median time of a call.
+    pub time: Duration,
+    /// The kernel's median time : this one. Below 1, the kernel is faster.
+    pub ratio: f64,
+}
+
+impl Measured {
+    /// The fastest of the libraries.
+    pub fn best_peer(&self) -> Option<&Peer> {
+        self.peers.iter().min_by_key(|p| p.time)
+    }
+}
+
+/// Runs all sides. Each returns what its call took; a peer is asked for some calls at a time.
+///
+/// # Errors
+/// The first of a side.
+pub fn measure(
+    mut kernel: impl FnMut() -> Result<Duration, String>,
+    mut by_hand: impl FnMut() -> Duration,
+    peers: &[String],
+    mut peer: impl FnMut(&str, usize) -> Result<Vec<Duration>, String>,
+) -> Result<Measured, String> {
+    let (mut k, mut h, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut p = vec![Vec::new(); peers.len()];
+    for _ in 0..BLOCKS {
+        let (kernel_time, by_hand_time) = (kernel()?, by_hand());
+        let pairs = pairs_of_block(kernel_time + by_hand_time);
+        let short = kernel_time.max(by_hand_time) < SHORT;
+        let mut kernel = || if short { kernel().and_then(|_| kernel()) } else { kernel() };
+        let mut by_hand = || if short { (by_hand(), by_hand()).1 } else { by_hand() };
+        for pair in 0..pairs {
+            // Who is first changes each time.
+            if pair % 2 == 0 {
+                k.push(kernel()?);
+                h.push(by_hand());
+            } else {
+                h.push(by_hand());
+                k.push(kernel()?);
+            }
+            ratios.push(k[k.len() - 1].as_secs_f64() / h[h.len() - 1].as_secs_f64().max(1e-9));
+        }
+        for (name, times) in peers.iter().zip(&mut p) {
+            times.extend(peer(name, pairs)?);
         }
     }
-    let ratios = k.iter().zip(&h).map(|(k, h)| k.as_secs_f64() / h.as_secs_f64().max(1e-9)).collect();
-    Measured { ratio: median(ratios), kernel: middle(k), by_hand: middle(h) }
+    let kernel = middle(k);
+    let of_peer = |(name, times): (&String, Vec<Duration>)| {
+        let time = middle(times);
+        Peer { name: name.clone(), time, ratio: kernel.as_secs_f64() / time.as_secs_f64().max(1e-9) }
+    };
+    let pairs = h.len();
+    let peers = peers.iter().zip(p).map(of_peer).collect();
+    Ok(Measured { ratio: median(ratios), kernel, by_hand: middle(h), pairs, peers })
+}
+
+fn pairs_of_block(pair: Duration) -> usize {
+    let block = PATIENCE.as_secs_f64() / BLOCKS as f64;
+    ((block / pair.as_secs_f64().max(1e-9)) as usize).clamp(1, PAIRS / BLOCKS)
 }
 
 /// The middle one of some times.
+///
+/// # Panics
+/// If there is none.
 pub fn middle(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
@@ -56,8 +129,19 @@ mod tests {
 
     #[test]
     fn a_side_of_twice_the_time_has_ratio_two() {
-        let measured = pairs(|| Duration::from_millis(4), || Duration::from_millis(2));
-        assert_eq!(measured.ratio, 2.0);
+        let names = ["slow".to_string(), "quick".to_string()];
+        let ms = Duration::from_millis;
+        let peer = |name: &str, calls| Ok(vec![if name == "slow" { ms(8) } else { ms(1) }; calls]);
+        let measured = measure(|| Ok(ms(4)), || ms(2), &names, peer).unwrap();
+        assert_eq!((measured.ratio, measured.pairs), (2.0, PAIRS));
+        assert_eq!((measured.peers[0].ratio, measured.best_peer().unwrap().ratio), (0.5, 4.0));
         assert!((geometric_mean(&[2.0, 0.5]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slow_calls_are_fewer() {
+        let hour = Duration::from_secs(3600);
+        let measured = measure(|| Ok(hour), || hour, &[], |_, _| Ok(vec![])).unwrap();
+        assert_eq!(measured.pairs, BLOCKS);
     }
 }

@@ -45,16 +45,19 @@ impl Compiled {
     /// operand and `None` for the others, as `loops::bind` makes them. What comes back has an array for each result, which
     /// are not copied.
     ///
-    /// The code trusts its operands as `loops::bind` does: their invariants were checked (`Tensor::check`) when they came
-    /// into the program, and the params are their extents.
-    ///
     /// # Errors
     /// What the kernel fails with, and [`Failure::Memory`] if the limit or the machine's memory does not suffice.
     ///
     /// # Panics
     /// If the number of params or operands, their types, or which of them are given is not the kernel's, or if a param is
     /// negative: the caller has bound them.
-    pub fn run(
+    ///
+    /// # Safety
+    /// The code checks no access. On these operands and params the kernel must stay inside its buffers, as a kernel does
+    /// that `fiberloom_core::lower` made and `loops::bind` bound to well-formed tensors (`format::Checked`). Of another
+    /// kernel the caller has to know it: the interpreter of loops tells.
+    #[allow(unsafe_code)]
+    pub unsafe fn run(
         &self,
         params: &[i64],
         operands: &[Option<&Array>],
@@ -62,7 +65,8 @@ impl Compiled {
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {
         self.validate(params, operands);
         let buffers = operands.iter().map(|o| o.map_or(Buffer::EMPTY, |a| describe(a.as_ptr(), a.len())));
-        self.call(params, buffers.collect(), limits, &Heap)
+        // SAFETY: by this function's contract.
+        unsafe { self.call(params, buffers.collect(), limits, &Heap) }
     }
 
     /// As [`Compiled::run`], with every operand, result and workspace in fenced memory: an access past an array's end is
@@ -73,7 +77,11 @@ impl Compiled {
     ///
     /// # Panics
     /// As for [`Compiled::run`].
-    pub fn run_fenced(
+    ///
+    /// # Safety
+    /// As for [`Compiled::run`]: fences find the breaches that are near, none that is far.
+    #[allow(unsafe_code)]
+    pub unsafe fn run_fenced(
         &self,
         params: &[i64],
         operands: &[Option<&Array>],
@@ -82,7 +90,8 @@ impl Compiled {
         self.validate(params, operands);
         let copies = operands.iter().map(|o| o.map(Copy::of).transpose()).collect::<Result<Vec<_>, _>>()?;
         let buffers = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer));
-        self.call(params, buffers.collect(), limits, &Fence)
+        // SAFETY: by this function's contract.
+        unsafe { self.call(params, buffers.collect(), limits, &Fence) }
     }
 
     fn validate(&self, params: &[i64], operands: &[Option<&Array>]) {
@@ -95,8 +104,10 @@ impl Compiled {
         }
     }
 
+    /// # Safety
+    /// The buffers are operands of the kernel's types, on which it stays inside them.
     #[allow(unsafe_code)]
-    fn call(
+    unsafe fn call(
         &self,
         params: &[i64],
         mut buffers: Vec<Buffer>,
@@ -106,7 +117,7 @@ impl Compiled {
         // SAFETY: `buffers` outlives the session, and is left alone until the kernel has ended.
         let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), buffers.len(), limits.memory) };
         // SAFETY: the code was made for this signature, and lives in `self`. The arguments are what it was compiled for:
-        // as many params and buffers, operands of its types, a session with its table.
+        // as many params and buffers, operands of its types on which it stays inside them, a session with its table.
         let returned = unsafe {
             let entry: Entry = std::mem::transmute::<*const (), Entry>(self.code.entry());
             entry(&raw mut session, buffers.as_mut_ptr(), params.as_ptr())

@@ -10,6 +10,7 @@
 //! | `abi` | the C ABI: buffers, failures' codes, the table of functions that kernels call |
 //! | `emit` | one function of LLVM IR a kernel; what is known of aliasing is said there |
 //! | `target` | the machine, and the passes |
+//! | `diagnostics` | what LLVM says meanwhile |
 //! | `jit` | objects to callable code |
 //! | `compiled` | calling |
 //! | `runtime` | memory, sorting, functions of numbers; fenced memory for fuzzing |
@@ -20,6 +21,7 @@
 
 pub mod abi;
 mod compiled;
+mod diagnostics;
 mod emit;
 mod header;
 mod jit;
@@ -144,7 +146,9 @@ fn made<T>(
     check(kernel).map_err(Error::Kernel)?;
     let machine = Machine::new(options)?;
     let context = Context::create();
+    let listener = diagnostics::Listener::new(&context);
     let module = emit::module(&context, kernel, symbol, &machine)?;
     machine.optimize(&module)?;
-    take(&machine, &module)
+    let taken = take(&machine, &module)?;
+    listener.heard().map(|()| taken)
 }

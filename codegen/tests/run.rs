@@ -1,4 +1,5 @@
 //! Compiled kernels against the same computation in Rust.
+#![allow(unsafe_code)] // Kernels are called on what they were written for.
 
 mod common;
 
@@ -30,7 +31,7 @@ fn spmv_runs_again_on_other_data() {
             let operands = [Some(&pos), Some(&crd), Some(&values), Some(&dense), None];
             let want = spmv_in_rust(&a, &x);
             for run in [Compiled::run, Compiled::run_fenced] {
-                let got = run(&compiled, &[rows as i64, 50], &operands, &Limits::default()).unwrap();
+                let got = unsafe { run(&compiled, &[rows as i64, 50], &operands, &Limits::default()) }.unwrap();
                 assert_eq!(got[4], Some(f64s(&want)), "{level:?}, {rows} rows");
                 assert!(got[..4].iter().all(Option::is_none));
             }
@@ -45,7 +46,7 @@ fn a_limit_or_an_impossible_size_is_a_failure() {
     let x = [1.0; 50];
     let (pos, crd, values, dense) = (i32s(&a.pos), i32s(&a.crd), f64s(&a.values), f64s(&x));
     let operands = [Some(&pos), Some(&crd), Some(&values), Some(&dense), None];
-    let run = |rows, memory| compiled.run(&[rows, 50], &operands, &Limits { memory }).map(|_| ());
+    let run = |rows, memory| unsafe { compiled.run(&[rows, 50], &operands, &Limits { memory }) }.map(|_| ());
     assert_eq!(run(100, 800), Ok(()));
     assert_eq!(run(100, 799), Err(Failure::Memory));
     assert_eq!(run(i64::MAX, usize::MAX), Err(Failure::Memory));
@@ -79,7 +80,7 @@ fn spadd_merges_and_grows() {
             operands.extend([None, None, None]);
             let want = spadd_in_rust(&a, &b);
             for run in [Compiled::run, Compiled::run_fenced] {
-                let got = run(&compiled, &[rows as i64, 64], &operands, &Limits::default()).unwrap();
+                let got = unsafe { run(&compiled, &[rows as i64, 64], &operands, &Limits::default()) }.unwrap();
                 assert_eq!(got[6..], want.arrays().map(Some), "{level:?}, {rows} rows");
             }
         }
@@ -93,7 +94,7 @@ fn growth_stops_at_the_limit_and_gives_its_memory_back() {
     let arrays = a.arrays();
     let mut operands: Vec<Option<&Array>> = arrays.iter().chain(&arrays).map(Some).collect();
     operands.extend([None, None, None]);
-    let run = |memory| compiled.run(&[300, 64], &operands, &Limits { memory });
+    let run = |memory| unsafe { compiled.run(&[300, 64], &operands, &Limits { memory }) };
     let enough = (0..24).map(|n| 1 << n).find(|memory| run(*memory).is_ok()).unwrap();
     assert!(enough >= 12 * a.crd.len(), "a result of {} entries in {enough} bytes", a.crd.len());
     for memory in (0..enough / 2).step_by(997) {
@@ -112,7 +113,7 @@ fn sorting_is_stable_and_calls_reach_the_library() {
         let compiled = compile(&kernel(SORTED), &options(level)).unwrap();
         for run in [Compiled::run, Compiled::run_fenced] {
             let operands = [Some(&i64s(&keys)), None, None, None, None, None];
-            let got = run(&compiled, &[5000], &operands, &Limits::default()).unwrap();
+            let got = unsafe { run(&compiled, &[5000], &operands, &Limits::default()) }.unwrap();
             let eights = vec![8.0; 5000];
             assert_eq!(got[1..4], [Some(i64s(&sorted)), Some(i64s(&order)), Some(f64s(&eights))], "{level:?}");
         }
@@ -127,7 +128,7 @@ fn on_integers(body: &str, a: &[i64], level: OptLevel) -> Result<Vec<i64>, Failu
     );
     let compiled = compile(&kernel(&text), &options(level)).unwrap();
     let operands = [Some(&i64s(a)), None, None, None];
-    let got = compiled.run_fenced(&[a.len() as i64], &operands, &Limits::default())?;
+    let got = unsafe { compiled.run_fenced(&[a.len() as i64], &operands, &Limits::default()) }?;
     let Some(Array::I64(r)) = got[1].as_ref() else { panic!("the result is missing") };
     Ok(r.to_vec())
 }
@@ -187,7 +188,7 @@ fn without_reassociation_sums_and_products_are_rounded_one_by_one() {
     let want = values.iter().zip(x).fold(0.0, |sum, (v, x)| sum + v * x);
     let (pos, crd, values, x) = (i32s(&[0, 4]), i32s(&[0, 1, 2, 3]), f64s(&values), f64s(&x));
     let operands = [Some(&pos), Some(&crd), Some(&values), Some(&x), None];
-    let got = compiled.run(&[1, 4], &operands, &Limits::default()).unwrap();
+    let got = unsafe { compiled.run(&[1, 4], &operands, &Limits::default()) }.unwrap();
     assert_eq!(got[4], Some(f64s(&[want])));
 }
 
@@ -204,7 +205,7 @@ fn threads_share_a_compiled_kernel() {
                 let want = spmv_in_rust(&a, &x);
                 for _ in 0..20 {
                     let operands = [Some(&pos), Some(&crd), Some(&values), Some(&f64s(&x)), None];
-                    let got = compiled.run(&[200, 50], &operands, &Limits::default()).unwrap();
+                    let got = unsafe { compiled.run(&[200, 50], &operands, &Limits::default()) }.unwrap();
                     assert_eq!(got[4], Some(f64s(&want)));
                 }
             });
@@ -234,5 +235,5 @@ fn a_kernel_that_is_not_well_formed_is_refused() {
 fn operands_of_other_types_are_a_defect_of_the_caller() {
     let compiled = compile(&kernel(SPMV), &options(OptLevel::None)).unwrap();
     let (pos, crd, x) = (i32s(&[0]), i32s(&[]), f64s(&[]));
-    let _ = compiled.run(&[0, 0], &[Some(&pos), Some(&crd), Some(&crd), Some(&x), None], &Limits::default());
+    let _ = unsafe { compiled.run(&[0, 0], &[Some(&pos), Some(&crd), Some(&crd), Some(&x), None], &Limits::default()) };
 }

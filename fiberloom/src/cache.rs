@@ -90,14 +90,25 @@ pub(crate) fn defect(error: codegen::Error) -> Error {
     Error::Defect(error.to_string())
 }
 
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").field("kernel", &self.kernel.name).finish_non_exhaustive()
+    }
+}
+
 impl Code {
     /// One call.
-    pub(crate) fn run(&self, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+    ///
+    /// # Safety
+    /// `bound` binds this code's kernel to tensors that are well-formed.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn run(&self, bound: &Bound, options: &Options) -> Result<Run, Stop> {
         match &self.compiled {
             Some(compiled) => {
                 let limits = codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX) };
-                let buffers = compiled.run(&bound.params, &bound.operands, &limits).map_err(Stop::Failure)?;
-                Ok((buffers, None))
+                // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
+                let ran = unsafe { compiled.run(&bound.params, &bound.operands, &limits) };
+                Ok((ran.map_err(Stop::Failure)?, None))
             }
             None => interpret(&self.kernel, bound, options),
         }

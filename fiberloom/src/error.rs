@@ -54,12 +54,16 @@ impl Error {
             Error::Operand { .. } | Error::Mismatch { .. } => 3,
             Error::Data(e) => match e.cause {
                 data::Cause::Extension => 2,
-                data::Cause::Rejected => 3,
+                data::Cause::Rejected | data::Cause::Extents => 3,
                 data::Cause::Io => 4,
                 data::Cause::Limit => 5,
             },
             Error::Stopped(_) => 5,
         }
+    }
+
+    pub(crate) fn no_tensor(name: &str) -> Error {
+        Error::Call(format!("the program has no tensor `{name}`"))
     }
 
     pub(crate) fn operand(tensor: &str, what: impl fmt::Display) -> Error {

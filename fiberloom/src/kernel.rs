@@ -1,26 +1,33 @@
 //! Kernels: compiled programs, called on tensors.
 //!
 //! ```text
-//!  Program ──compile──▶ Kernel ──bind: operands checked, extents solved, code for their index widths──▶ Call
-//!                          ▲                                                                            │ run
-//!                          └──────────── cache, keyed by what a kernel was compiled from          Outcome: results
+//!  Program ──compile──▶ Kernel ──bind: operands fit; extents solved, code for their index widths──▶ Call
+//!                          ▲                                                                        │ run
+//!                          └──────────── cache, keyed by what a kernel was compiled from      Outcome: results
 //! ```
 //!
-//! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other; every
-//! result has passed it too. If a result outgrows 32-bit positions the kernel is compiled for 64 bits and run again.
+//! What is done when: invariants of a [`Tensor`] at each `bind`, those of a [`Checked`] one never again; types, formats
+//! and extents at each `bind`; extents are solved and code is looked up where they are not those of the bind before;
+//! results are checked after each run if [`Options::verify`] says so.
+//!
+//! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other. If a
+//! result outgrows 32-bit indices the kernel is compiled for 64 bits and run again.
 
-use crate::cache::{self, Code, Stop};
+mod plan;
+
+use crate::cache::{Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
+use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Assembly, Entries, Format, Level, Tensor};
+use fiberloom_core::format::{Assembly, Checked, Entries, Format, Malformed, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
-use fiberloom_core::{Options as Lowering, Widths};
 use fiberloom_semantics::agree;
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
+use plan::{Last, Plan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,6 +69,9 @@ impl std::str::FromStr for Engine {
     }
 }
 
+/// Steps in which the meaning of every coordinate is found by itself; with more coordinates, what is stored is followed.
+const POINTWISE: u64 = 1 << 22;
+
 /// How a program is compiled and run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
@@ -73,11 +83,21 @@ pub struct Options {
     pub memory: u64,
     /// The most steps that the interpreter and the reference semantics take.
     pub steps: u64,
+    /// Whether results are checked against their formats' invariants after each run, which reads them once more. A
+    /// malformed result is a defect of the compiler. On in builds with debug assertions, off in others;
+    /// [`Call::agrees`] checks them in any case.
+    pub verify: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { engine: Engine::Llvm, mode: Mode::Algebraic, memory: 1 << 40, steps: 1 << 36 }
+        Options {
+            engine: Engine::Llvm,
+            mode: Mode::Algebraic,
+            memory: 1 << 40,
+            steps: 1 << 36,
+            verify: cfg!(debug_assertions),
+        }
     }
 }
 
@@ -86,6 +106,45 @@ impl Default for Options {
 pub struct Kernel {
     program: Program,
     options: Options,
+    last: Last,
+}
+
+/// What a kernel is called with: a tensor, which the call checks in full, or one that was checked before. Made of a
+/// reference to either.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// Not known to be well-formed.
+    Unchecked(&'a Tensor<'a>),
+    /// Well-formed.
+    Checked(&'a Checked<'a>),
+}
+
+impl<'a> Operand<'a> {
+    fn tensor(self) -> &'a Tensor<'a> {
+        match self {
+            Operand::Unchecked(tensor) => tensor,
+            Operand::Checked(tensor) => tensor,
+        }
+    }
+
+    fn check(self) -> Result<(), Malformed> {
+        match self {
+            Operand::Unchecked(tensor) => tensor.check(),
+            Operand::Checked(_) => Ok(()),
+        }
+    }
+}
+
+impl<'a, 't: 'a> From<&'a Tensor<'t>> for Operand<'a> {
+    fn from(tensor: &'a Tensor<'t>) -> Operand<'a> {
+        Operand::Unchecked(tensor)
+    }
+}
+
+impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
+    fn from(tensor: &'a Checked<'t>) -> Operand<'a> {
+        Operand::Checked(tensor)
+    }
 }
 
 /// What a call made.
@@ -110,12 +169,11 @@ impl std::ops::Index<&str> for Outcome {
 
 impl Kernel {
     pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
-        let kernel = Kernel { program, options: *options };
         if options.engine != Engine::Meaning {
             // Whatever is not lowered is refused before there are data.
-            kernel.program.lowered(options.mode)?;
+            program.lowers(options.mode)?;
         }
-        Ok(kernel)
+        Ok(Kernel { program, options: *options, last: Last::default() })
     }
 
     /// The program that it was compiled from.
@@ -123,27 +181,44 @@ impl Kernel {
         &self.program
     }
 
-    /// Checks the operands, by name, and runs.
+    /// Runs on operands, by name: [`Tensor`]s, which are checked in full by every call, or [`Checked`] ones, of which
+    /// only types, formats and extents are looked at.
+    ///
+    /// ```
+    /// # use fiberloom::{Array, Options, Program, Tensor, Type, Value};
+    /// let program = Program::parse("tensor a: f64[N] dense tensor s: f64[] dense\n s[] = sum(i: a[i] * a[i])")?;
+    /// let kernel = program.compile(&Options::default())?;
+    /// let a = Tensor::dense(vec![2], Value::zero(Type::F64), Array::from(vec![3.0, 4.0])).unwrap();
+    /// let once = kernel.run(&[("a", &a)])?;
+    ///
+    /// let a = a.checked().unwrap(); // Read once, here; from now on a call on it costs about a microsecond.
+    /// for _ in 0..1000 {
+    ///     assert_eq!(kernel.run(&[("a", &a)])?["s"], once["s"]);
+    /// }
+    /// # Ok::<(), fiberloom::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As of [`Kernel::bind`] and [`Call::run`].
-    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Outcome, Error> {
+    pub fn run<'a, T: Into<Operand<'a>> + Copy>(&self, operands: &[(&str, T)]) -> Result<Outcome, Error> {
         self.bind(operands)?.run()
     }
 
-    /// Checks the operands, by name: a call that can be run many times. Operands are borrowed, not copied.
+    /// Checks the operands as [`Kernel::run`] does: a call that can be run many times. Operands are borrowed, not
+    /// copied.
     ///
     /// # Errors
     /// Operands that are missing, malformed, or not as declared.
-    pub fn bind<'a>(&self, operands: &[(&str, &'a Tensor<'a>)]) -> Result<Call<'a>, Error> {
+    pub fn bind<'a, T: Into<Operand<'a>> + Copy>(&self, operands: &[(&str, T)]) -> Result<Call<'a>, Error> {
         self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
         let id = |name: &str| self.program.tensor(name).expect("complete").0;
-        let operands: BTreeMap<TensorId, &Tensor> = operands.iter().map(|(name, t)| (id(name), *t)).collect();
-        for (id, tensor) in &operands {
-            self.fits(*id, tensor)?;
+        let operands: BTreeMap<TensorId, Operand> = operands.iter().map(|(name, t)| (id(name), (*t).into())).collect();
+        for (id, operand) in &operands {
+            self.fits(*id, *operand)?;
         }
-        let extents = self.extents(&operands)?;
-        Ok(Call { kernel: self.clone(), operands, extents, made: Widths::NARROW, code: None })
+        let operands = operands.into_iter().map(|(id, operand)| (id, operand.tensor())).collect();
+        let plan = self.last.plan(&operands, || self.extents(&operands))?;
+        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, code: None })
     }
 
     /// Whether operands of these names are what the program reads: no data are needed to know.
@@ -153,11 +228,10 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, tensor) = self.program.tensor(name).ok_or_else(|| Error::Call(no_tensor(name)))?;
+            let (id, tensor) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
             if tensor.format.is_none() {
-                return Err(Error::Call(format!(
-                    "`{name}` is given, and not declared: its declaration says what it is"
-                )));
+                let what = format!("`{name}` is given, and not declared: its declaration says what it is");
+                return Err(Error::Call(what));
             }
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
@@ -171,7 +245,8 @@ impl Kernel {
     }
 
     /// Whether an operand is well-formed and as declared.
-    fn fits(&self, id: TensorId, tensor: &Tensor) -> Result<(), Error> {
+    fn fits(&self, id: TensorId, operand: Operand) -> Result<(), Error> {
+        let tensor = operand.tensor();
         let declared = &self.program.typed().tensors[id.index()];
         let refused = |what: String| Err(Error::operand(&declared.name, what));
         let format = self.program.stored_format(id);
@@ -187,7 +262,7 @@ impl Kernel {
         if declared.fill.is_some_and(|fill| fill != tensor.fill) {
             return refused(format!("its fill value is {}, declared as another", tensor.fill));
         }
-        tensor.check().map_err(|malformed| Error::operand(&declared.name, malformed))
+        operand.check().map_err(|malformed| Error::operand(&declared.name, malformed))
     }
 
     /// Every extent, from what the operands have.
@@ -200,10 +275,6 @@ impl Kernel {
     }
 }
 
-fn no_tensor(name: &str) -> String {
-    format!("the program has no tensor `{name}`")
-}
-
 fn no_data(tensor: &typed::Tensor) -> Diagnostic {
     let what = format!("no data are given for tensor `{}`, which the program reads", tensor.name);
     Diagnostic::new(tensor.span, what).help(format!("give it: --in {}=FILE", tensor.name))
@@ -213,7 +284,7 @@ fn no_data(tensor: &typed::Tensor) -> Diagnostic {
 pub struct Call<'a> {
     kernel: Kernel,
     operands: BTreeMap<TensorId, &'a Tensor<'a>>,
-    extents: Extents,
+    plan: Arc<Plan>,
     /// Index widths of what the kernel makes.
     made: Widths,
     /// Made on demand; none for the reference semantics.
@@ -234,12 +305,8 @@ impl<'a> Call<'a> {
                     self.compile()?;
                 }
                 Err(stop) => return Err(stop.into()),
-                Ok(outcome) => {
-                    for (name, tensor) in &outcome.results {
-                        tensor.check().map_err(|m| Error::Defect(format!("result `{name}` is malformed: {m}")))?;
-                    }
-                    return Ok(outcome);
-                }
+                Ok(outcome) if self.kernel.options.verify => return well_formed(&outcome).map(|()| outcome),
+                Ok(outcome) => return Ok(outcome),
             }
         }
     }
@@ -253,11 +320,7 @@ impl<'a> Call<'a> {
         if engine == Engine::Meaning || self.code.is_some() {
             return Ok(());
         }
-        let typed = self.kernel.program.typed();
-        let initial = typed.starts().into_iter().filter(|id| self.operands.contains_key(id)).collect();
-        let operands = self.operands.iter().map(|(id, t)| (*id, t.levels.iter().map(widths).collect())).collect();
-        let lowering = Lowering { mode, operands, initial, made: self.made };
-        self.code = Some(cache::code(&self.kernel.program, engine, &lowering)?);
+        self.code = Some(self.plan.code(&self.kernel.program, engine, mode, self.made)?);
         Ok(())
     }
 
@@ -275,12 +338,18 @@ impl<'a> Call<'a> {
         let typed = program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let limits = Limits { steps: self.kernel.options.steps };
-        meaning::evaluate(typed, &operands, self.kernel.options.mode, &limits).map_err(|refusal| match refusal {
+        let Options { mode, steps, .. } = self.kernel.options;
+        let pointwise = meaning::evaluate(typed, &operands, mode, &Limits { steps: steps.min(POINTWISE) });
+        let meant = match pointwise {
+            Err(Refusal::Steps) => meaning::evaluate_stored(typed, &operands, mode, &Limits { steps }),
+            small => small,
+        };
+        meant.map_err(|refusal| match refusal {
             Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
             Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
                 program.mismatch(Diagnostic::new(span, what))
             }
+            Refusal::Operand(name, what) => Error::operand(&name, what),
         })
     }
 
@@ -298,11 +367,13 @@ impl<'a> Call<'a> {
         Ok(Outcome { results, time, ops: None })
     }
 
-    /// Compares an outcome of this call with the reference semantics.
+    /// Checks an outcome of this call, and compares it with the reference semantics.
     ///
     /// # Errors
-    /// [`Error::Wrong`] with the first difference; whatever keeps the semantics from being evaluated.
+    /// [`Error::Wrong`] with the first difference, [`Error::Defect`] if a result is malformed; whatever keeps the
+    /// semantics from being evaluated.
     pub fn agrees(&self, outcome: &Outcome) -> Result<(), Error> {
+        well_formed(outcome)?;
         for (name, function) in &self.meaning()? {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.results.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
@@ -312,6 +383,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs loops or machine code.
+    #[allow(unsafe_code)]
     fn execute(&self, code: &Code) -> Result<Outcome, Stop> {
         let typed = self.kernel.program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
@@ -319,7 +391,8 @@ impl<'a> Call<'a> {
         let extents = |id: TensorId| self.extents_of(id);
         let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Error::Defect)?;
         let begin = Instant::now();
-        let (buffers, ops) = code.run(&bound, &self.kernel.options)?;
+        // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
+        let (buffers, ops) = unsafe { code.run(&bound, &self.kernel.options) }?;
         let time = begin.elapsed();
         let results = loops::collect(&code.kernel, &bound.params, buffers).into_iter().collect();
         Ok(Outcome { results, time, ops })
@@ -328,21 +401,22 @@ impl<'a> Call<'a> {
     /// The solved extents of a tensor.
     fn extents_of(&self, id: TensorId) -> Vec<u64> {
         let sizes = &self.kernel.program.typed().tensors[id.index()].sizes;
-        sizes.iter().map(|s| self.extents.sizes[s.index()]).collect()
+        sizes.iter().map(|s| self.plan.extents.sizes[s.index()]).collect()
     }
 }
 
-/// The index widths of a level's arrays.
-fn widths(level: &Level) -> Widths {
-    match level {
-        Level::Dense => Widths::NARROW,
-        Level::Compressed { pos, crd } => Widths { pos: pos.ty(), crd: crd.ty() },
+/// Whether every result is.
+fn well_formed(outcome: &Outcome) -> Result<(), Error> {
+    for (name, tensor) in &outcome.results {
+        tensor.check().map_err(|m| Error::Defect(format!("result `{name}` is malformed: {m}")))?;
     }
+    Ok(())
 }
+
 /// The function in a format.
 fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
-    let entries = function.entries.iter().map(|(at, value)| (at.clone(), *value));
+    let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let entries = Entries::of(function.extents.len(), function.ty, entries);
     let how = Assembly { limit: memory, ..Assembly::default() };
-    entries.assemble(&function.extents, format, function.fill, &how).map_err(|e| Error::Stopped(e.to_string()))
+    entries.assemble(&function.extents, format, function.fill.value, &how).map_err(|e| Error::Stopped(e.to_string()))
 }

@@ -31,15 +31,15 @@
 //! let outcome = kernel.run(&[("A", &a), ("x", &x)])?;
 //! assert_eq!(outcome["y"].values, Array::from(vec![7.0, 0.0, 18.0]));
 //!
-//! // Called again and again on the same operands, a call checks them once.
-//! let mut call = kernel.bind(&[("A", &a), ("x", &x)])?;
-//! assert_eq!(call.run()?["y"], outcome["y"]);
+//! // What is used again is checked once, where it comes into the program: calls on it look at no index.
+//! let (a, x) = (a.checked().unwrap(), x.checked().unwrap());
+//! assert_eq!(kernel.run(&[("A", &a), ("x", &x)])?["y"], outcome["y"]);
 //! # Ok::<(), fiberloom::Error>(())
 //! ```
 //!
 //! ```text
 //!  Program::parse ──▶ Program ──compile──▶ Kernel ──bind──▶ Call ──run──▶ Outcome
-//!  data::read ──▶ Tensor ──────────────────────────▲          Tensor ──▶ data::write
+//!  data::read ──▶ Tensor ──checked──▶ Checked ─────▲          Tensor ──▶ data::write
 //! ```
 //!
 //! Malformed operands, programs and shapes are [`Error`]s; no input makes compiled code read or write out of bounds.
@@ -55,9 +55,9 @@ mod program;
 pub use error::Error;
 pub use fiberloom_core::algebra::{Mode, Type, Value};
 pub use fiberloom_core::format::{
-    Array, Assembly, Duplicates, Entries, Format, Level, LevelKind, Malformed, Tensor, added,
+    Array, Assembly, Checked, Duplicates, Entries, Format, Level, LevelKind, Malformed, Tensor, added,
 };
 pub use fiberloom_core::notation::syntax;
 pub use fiberloom_core::notation::typed::Role;
-pub use kernel::{Call, Engine, Kernel, Options, Outcome};
+pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome};
 pub use program::Program;

@@ -6,17 +6,18 @@
 //! ```
 
 use crate::cache::defect;
-use crate::data::{Declared, stored_format};
+use crate::data::{self, Declared, stored_format};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
-use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::format::{Format, LevelKind, Tensor};
 use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
-use fiberloom_core::shape::Classes;
+use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// A program that has passed every check that needs no data.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ struct Inner {
     typed: typed::Program,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
+    /// The modes in which it was found to be lowered.
+    lowers: [OnceLock<()>; 2],
 }
 
 impl Program {
@@ -75,7 +78,7 @@ impl Program {
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
         let (file, text) = (file.to_string(), text.to_string());
-        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical }) })
+        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, lowers: Default::default() }) })
     }
 
     /// The same program with another format for a declared tensor, as the language writes it: `csr`,
@@ -121,6 +124,16 @@ impl Program {
     /// [`Error::Program`] names a construct that is not lowered.
     pub fn lowered(&self, mode: Mode) -> Result<Lowered, Error> {
         self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
+    }
+
+    /// Whether it can be lowered: found out once.
+    pub(crate) fn lowers(&self, mode: Mode) -> Result<(), Error> {
+        let known = &self.inner.lowers[mode as usize];
+        if known.get().is_none() {
+            self.lowered(mode)?;
+            let _ = known.set(());
+        }
+        Ok(())
     }
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {
@@ -186,11 +199,60 @@ impl Program {
         Some((TensorId(found.0 as u32), found.1))
     }
 
-    /// What a file has to hold for the tensor of that name. An undeclared result has 0 as its fill value here.
-    pub fn declared<'a>(&'a self, id: TensorId, format: &'a Format) -> Declared<'a> {
+    /// What a file has to hold for a tensor, where operands of these extents are given already. An undeclared result
+    /// has 0 as its fill value here.
+    ///
+    /// # Errors
+    /// The given extents contradict the program or each other.
+    pub fn declared<'a>(
+        &self,
+        id: TensorId,
+        format: &'a Format,
+        given: &[(TensorId, Vec<u64>)],
+    ) -> Result<Declared<'a>, Error> {
         let tensor = &self.inner.typed.tensors[id.index()];
         let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
-        Declared { ty: tensor.ty, rank: tensor.sizes.len(), fill, format }
+        let extents = shape::known(&self.inner.typed, given, id).map_err(|wrong| self.mismatch(wrong))?;
+        Ok(Declared { ty: tensor.ty, extents, fill, format })
+    }
+
+    /// Reads operands from files, by name; they come back in the order of the names. A file that does not say its
+    /// extents is read when the program and the other operands do.
+    ///
+    /// # Errors
+    /// A name that the program does not have; whatever is wrong with a file.
+    pub fn read<'n>(
+        &self,
+        files: &[(&'n str, &Path)],
+        options: &data::Options,
+    ) -> Result<Vec<(&'n str, Tensor<'static>)>, Error> {
+        let mut given: Vec<(TensorId, Vec<u64>)> = Vec::new();
+        let mut tensors: Vec<Option<Tensor>> = vec![None; files.len()];
+        loop {
+            let (before, mut unknown) = (given.len(), None);
+            for (place, (name, path)) in files.iter().enumerate() {
+                if tensors[place].is_some() {
+                    continue;
+                }
+                let (id, _) = self.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
+                let format = self.format(id);
+                match data::read(path, &self.declared(id, &format, &given)?, options) {
+                    Ok(tensor) => {
+                        given.push((id, tensor.extents.clone()));
+                        tensors[place] = Some(tensor);
+                    }
+                    // It is read again, if what is read meanwhile says more of its extents.
+                    Err(e) if e.cause == data::Cause::Extents => unknown = unknown.or(Some(e)),
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            match unknown {
+                None => break,
+                Some(unknown) if given.len() == before => return Err(unknown.into()),
+                Some(_) => {}
+            }
+        }
+        Ok(files.iter().map(|(name, _)| *name).zip(tensors.into_iter().flatten()).collect())
     }
 
     /// The format of a tensor, as declared; of an undeclared result `dense` if its first statement reads nothing

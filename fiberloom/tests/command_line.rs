@@ -162,6 +162,55 @@ fn failures_of_files_are_4_and_leave_nothing() {
 }
 
 #[test]
+fn extents_of_headless_files_come_from_elsewhere_or_are_asked_for() {
+    let dir = spmv("tns");
+    dir.file("A.tns", "# no extents here\n1 1 5\n3 1 7\n3 2 1\n");
+    let asked = dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "A.tns: the extent of mode 0 is unknown");
+    assert!(asked.contains("`# extents … …`"), "{asked}");
+    dir.file("p.loom", &format!("dim I = 3\n{SPMV}"));
+    dir.exits(0, "run p.loom --in A=A.tns --in x=x.mtx", "y[2] = 9.0");
+    dir.file("p.loom", &format!("dim I = 2\n{SPMV}"));
+    dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "A.tns:3:1: expected a coordinate from 1 to 2, not `3`");
+    dir.file("p.loom", &format!("dim I = 2\n{SPMV}"));
+    dir.file("A.tns", "2\n3 2\n1 1 5\n");
+    dir.exits(3, "run p.loom --in A=A.tns --in x=x.mtx", "extent");
+}
+
+#[test]
+fn every_kind_of_file_is_written_and_read_back() {
+    let dir = Scratch::new("kinds");
+    dir.file("p.loom", "tensor A: f64[I, J] csr\ntensor B: f64[I, J] csr\nB[i,j] = A[i,j]\n");
+    dir.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 2\n3 2 0.1\n1 1 5\n");
+    let kinds = ["mtx", "ttx", "tns", "npy", "npz"];
+    // Each is written of what the one before it was read as.
+    for (from, to) in ["mtx"].iter().chain(&kinds).zip(&kinds) {
+        let from = if from == to { "a.mtx".to_string() } else { format!("b.{from}") };
+        dir.exits(0, &format!("run p.loom --in A={from} --out B=b.{to}"), "");
+    }
+    let printed = dir.exits(0, "run p.loom --in A=b.npz", "B[2, 1] = 0.1");
+    assert!(printed.contains("B: f64[3, 2] {dense, compressed}, 2 stored"), "{printed}");
+    let text = |name: &str| std::fs::read_to_string(dir.0.join(name)).unwrap();
+    assert_eq!(text("b.ttx"), "%%MatrixMarket tensor coordinate real general\n3 2 2\n1 1 5.0\n3 2 0.1\n");
+    assert_eq!(text("b.tns"), "# extents 3 2\n1 1 5.0\n3 2 0.1\n");
+    assert_eq!(dir.names(), ["a.mtx", "b.mtx", "b.npy", "b.npz", "b.tns", "b.ttx", "p.loom"]);
+}
+
+#[test]
+fn of_several_results_all_files_are_written_or_none() {
+    let dir = Scratch::new("several");
+    dir.file("p.loom", "tensor A: f64[I, J, K] csf\ntensor B: f64[I, J, K] csf\nB[i,j,k] = A[i,j,k]\ns[] = A[i,j,k]\n");
+    dir.file("A.tns", "# extents 2 2 2\n1 1 1 3\n");
+    dir.file("s.npy", "old");
+    dir.exits(3, "run p.loom --in A=A.tns --out s=s.npy --out B=B.mtx", "up to two modes, not 3: write .ttx");
+    assert_eq!(std::fs::read_to_string(dir.0.join("s.npy")).unwrap(), "old");
+    std::fs::create_dir(dir.0.join("d.tns")).unwrap();
+    dir.exits(4, "run p.loom --in A=A.tns --out s=s.npy --out B=d.tns", "d.tns");
+    dir.exits(4, "run p.loom --in A=d.tns", "d.tns");
+    assert_eq!(std::fs::read_to_string(dir.0.join("s.npy")).unwrap(), "old");
+    assert_eq!(dir.names(), ["A.tns", "d.tns", "p.loom", "s.npy"]);
+}
+
+#[test]
 fn limits_are_5() {
     let dir = Scratch::new("limits");
     dir.file("p.loom", "tensor A: f64[I, J] csr\ntensor B: f64[I, J] dense\nB[i,j] = A[i,j]\n");
@@ -182,6 +231,25 @@ fn formats_on_the_command_line_go_before_declared_ones() {
 }
 
 #[test]
+fn every_kind_of_level_holds_operands_and_results() {
+    let dir = spmv("levels");
+    let formats = ["coo", "{hashed,bitmap}", "{nonunique,compressed}", "{bytemap,nonunique}order(1,0)"];
+    for format in formats {
+        let run = format!("run p.loom {INPUTS} --engine meaning --check --format A={format}");
+        for result in ["{bitmap}", "{bytemap}", "{hashed}", "{nonunique}"] {
+            let printed = dir.exits(0, &format!("{run} --format y={result}"), result);
+            assert!(printed.contains(", 2 stored") && printed.contains("y[2] = 9.0"), "{format}: {printed}");
+            dir.exits(0, &format!("{run} --format y={result} --out y=y.mtx"), "");
+            let written = std::fs::read_to_string(dir.0.join("y.mtx")).unwrap();
+            assert_eq!(written, "%%MatrixMarket matrix coordinate real general\n3 1 2\n1 1 5.0\n3 1 9.0\n");
+        }
+    }
+    let single = format!("run p.loom {INPUTS} --engine meaning --format");
+    dir.exits(3, &format!("{single} A={{dense,singleton}}"), "A.mtx: level 1, position 2: a singleton holds one");
+    dir.exits(2, &format!("{single} y={{singleton}}"), "stands below another level");
+}
+
+#[test]
 fn every_stage_is_shown() {
     let dir = spmv("stages");
     for stage in ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm"] {
@@ -199,4 +267,139 @@ fn objects_are_built_ahead_of_time() {
     assert!(std::fs::read(dir.0.join("k.o")).unwrap().starts_with(b"\x7fELF"));
     dir.exits(2, "build p.loom", "-o");
     dir.exits(4, "build p.loom -o none/k.o", "none/k.o");
+    dir.exits(4, "build p.loom -o other.o --header none/k.h", "none/k.h");
+    assert!(!dir.names().contains(&"other.o".to_string()));
+}
+
+#[test]
+fn a_built_object_is_called_from_c() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no C compiler called `cc`");
+        return;
+    }
+    let dir = spmv("linked");
+    dir.exits(0, "build p.loom -o k.o --header k.h", "");
+    dir.file(
+        "main.c",
+        r#"
+        #include "k.h"
+        #include <stdio.h>
+        static int32_t pos[] = {0, 1, 1, 3}, crd[] = {0, 0, 1};
+        static double vals[] = {5, 7, 1}, x[] = {1, 2};
+        static fl_buffer of(void *data, int64_t len) { fl_buffer b = {data, len, len}; return b; }
+        int main(void) {
+            int64_t extents[] = {3, 2};
+            fl_buffer b[kernel_buffers_] = {of(pos, 4), of(crd, 3), of(vals, 3), of(x, 2)};
+            if (kernel(fl_default_runtime(), b, extents)) return 1;
+            double *y = b[kernel_y_vals].data;
+            for (int i = 0; i < b[kernel_y_vals].len; i++) printf("%g ", y[i]);
+            kernel_free(b);
+            return 0;
+        }"#,
+    );
+    let cc = ["-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", "k.o", "-lm", "-o", "program"];
+    let made = Command::new("cc").current_dir(&dir.0).args(cc).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let ran = Command::new(dir.0.join("program")).output().unwrap();
+    assert_eq!((ran.status.code(), &ran.stdout[..]), (Some(0), &b"5 0 9 "[..]));
+}
+
+#[test]
+fn what_is_no_program_is_refused_with_its_place() {
+    let dir = spmv("garbage");
+    std::fs::write(dir.0.join("latin.loom"), b"# first\ntensor A\xe9: f64[I] dense\n").unwrap();
+    std::fs::write(dir.0.join("binary.loom"), [0xff, 0, 1, 2, 0xfe]).unwrap();
+    std::fs::write(dir.0.join("binary.mtx"), b"\x1b[31m\xff\x00\n1 2 3\n").unwrap();
+    for command in ["check", "run", "show loops", "build -o k.o"] {
+        let said = dir.exits(2, &format!("{command} latin.loom"), "the program is not UTF-8 text");
+        assert!(said.starts_with("latin.loom:2:9: error: "), "{said}");
+        let said = dir.exits(2, &format!("{command} binary.loom"), "the program is not UTF-8 text");
+        assert!(said.starts_with("binary.loom:1:1: error: "), "{said}");
+        assert!(dir.exits(4, &format!("{command} none.loom"), "").starts_with("none.loom: "));
+        assert!(dir.exits(4, &format!("{command} ."), "directory").starts_with(".: "));
+    }
+    let said = dir.exits(3, "run p.loom --in A=binary.mtx --in x=x.mtx", "expected `%%MatrixMarket");
+    assert!(said.starts_with("binary.mtx:1:1: ") && !said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_program_without_statements_does_nothing() {
+    let dir = Scratch::new("empty");
+    for text in ["", "# nothing here", "tensor A: f64[I] dense\n"] {
+        dir.file("p.loom", text);
+        dir.exits(0, "check p.loom", "");
+        dir.exits(0, "run p.loom --check --json", "\"results\": {}, \"checked\": true");
+        dir.exits(0, "show loops p.loom", "kernel");
+    }
+}
+
+#[test]
+fn arguments_that_contradict_each_other_are_2() {
+    let dir = spmv("arguments");
+    dir.file("two.loom", "tensor x: f64[J] dense\ns[] = x[j]\nt[] = x[j] * x[j]\n");
+    let refused = |args: &str, says: &str| {
+        let said = dir.exits(2, args, says);
+        assert!(said.starts_with("fiberloom: "), "{said}");
+    };
+    let before = dir.names();
+    refused(&format!("run p.loom {INPUTS} --in A=A.mtx"), "--in A is given twice");
+    refused(&format!("run p.loom {INPUTS} --out y=y.npy --out y=z.npy"), "--out y is given twice");
+    refused(&format!("run p.loom {INPUTS} --format A=csc --format A=csr"), "--format A is given twice");
+    refused("run two.loom --in x=x.mtx --out s=s.npy --out t=s.npy", "s.npy would be written twice");
+    refused("build p.loom -o k --header k", "k would be written twice");
+    refused("show everything none.loom", "no stage");
+    refused("show ptx none.loom", "`ptx` is not there yet");
+    refused("show loops p.loom --svg", "--svg draws the lattice");
+    for bad in ["0", "-1", "two", "1.5", "99999999999999999999"] {
+        refused(&format!("run p.loom {INPUTS} --threads {bad}"), "--threads takes a number from 1");
+        refused(&format!("run p.loom {INPUTS} --repeat {bad}"), "--repeat takes a number from 1");
+    }
+    assert_eq!(dir.names(), before);
+}
+
+#[test]
+fn threads_and_schedules_that_have_no_effect_say_so() {
+    let dir = spmv("threads");
+    let run = |args: &str| {
+        let output = dir.run(&format!("run p.loom {INPUTS} --json {args}"));
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (report, said) = run("--threads 4");
+    assert!(report.contains("\"threads\": 4"), "{report}");
+    assert_eq!(said, "fiberloom: note: kernels run on one thread so far: --threads 4 changes nothing\n");
+    let (report, said) = run("--no-schedule");
+    assert!(report.contains("\"threads\": 1"), "{report}");
+    assert_eq!(said, "");
+    dir.exits(0, "help", "--no-schedule is taken");
+}
+
+/// 1 GiB of address space is less than these headers ask for.
+#[test]
+fn headers_are_not_believed() {
+    let dir = Scratch::new("promises");
+    let programs = ["A: f64[I, J] csr", "A: f64[I, J, K] csf", "A: f64[I, J, K] csf", "A: f64[I, J] dense"];
+    let npy = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000, 100000)}";
+    let npy = format!("\u{0}{}\u{0}{npy}12345678", npy.len() as u8 as char);
+    let files = [
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n9 9 1000000000\n1 1 1\n".as_bytes().to_vec()),
+        ("a.ttx", "%%MatrixMarket tensor array real general\n9000 9000 9000\n1\n".as_bytes().to_vec()),
+        ("a.tns", "3 1000000000000000\n9000000000000 9 9\n1 1 1 1\n".as_bytes().to_vec()),
+        ("a.npy", [b"\x93NUMPY\x01", npy.as_bytes()].concat()),
+    ];
+    for (declared, (name, bytes)) in programs.iter().zip(&files) {
+        std::fs::write(dir.0.join(name), bytes).unwrap();
+        dir.file(
+            "p.loom",
+            &format!("tensor {declared}\ns[] = A[{}]\n", &"i,j,k"[..declared.matches(',').count() * 2 + 1]),
+        );
+        let run = format!("ulimit -v 1048576; exec {} run p.loom --in A={name}", env!("CARGO_BIN_EXE_fiberloom"));
+        let output = Command::new("sh").args(["-c", &run]).current_dir(&dir.0).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}: {stderr}");
+        assert!(
+            stderr.starts_with(name) && (stderr.contains("ends after 1 of") || stderr.contains("8 bytes of data")),
+            "{stderr}"
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! The library as its users see it: operands borrowed and checked, kernels reused, engines that agree.
 
-use fiberloom::{Array, Assembly, Engine, Entries, Error, Format, Level, Mode, Options, Program, Tensor, Type, Value};
+use fiberloom::{
+    Array, Assembly, Engine, Entries, Error, Format, Level, Mode, Operand, Options, Program, Tensor, Type, Value,
+};
 
 const SPMV: &str = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense\ny[i] = A[i,j] * x[j]";
 const ENGINES: [Engine; 3] = [Engine::Llvm, Engine::Loops, Engine::Meaning];
@@ -185,5 +187,76 @@ fn programs_and_modes_have_their_own_code() {
                 Err(refused) => assert_eq!(refused.exit(), 2),
             }
         }
+    }
+}
+
+#[test]
+fn tensors_are_checked_once_and_mixed_with_others() {
+    for engine in ENGINES {
+        let kernel = Program::parse(SPMV).unwrap().compile(&options(engine)).unwrap();
+        let (a, x) = (matrix(Type::I32, Type::I64), vector(&[1.0, 2.0, 3.0]));
+        let y = kernel.run(&[("A", &a), ("x", &x)]).unwrap().results;
+        let checked = a.clone().checked().unwrap();
+        let mixed = [("A", Operand::from(&checked)), ("x", Operand::from(&x))];
+        assert_eq!(kernel.run(&mixed).unwrap().results, y);
+        // What is not said by the invariants is looked at in any case.
+        let short = vector(&[1.0, 2.0]).checked().unwrap();
+        assert_eq!(kernel.run(&[("A", &checked), ("x", &short)]).map(|_| ()).unwrap_err().exit(), 3);
+        let csc = a.convert(&Format::named("csc", 2).unwrap(), &Assembly::default()).unwrap().checked().unwrap();
+        let x = x.checked().unwrap();
+        assert_eq!(kernel.run(&[("A", &csc), ("x", &x)]).map(|_| ()).unwrap_err().exit(), 3);
+        // Other shapes in between change nothing.
+        let (wide, one) =
+            (matrix(Type::I64, Type::I32).checked().unwrap(), vector(&[1.0, 2.0, 3.0]).checked().unwrap());
+        assert_eq!(kernel.run(&[("A", &wide), ("x", &one)]).unwrap().results, y);
+        assert_eq!(kernel.run(&[("A", &checked), ("x", &x)]).unwrap().results, y);
+    }
+    let torn = Tensor { values: vec![1.0].into(), ..matrix(Type::I32, Type::I32) };
+    assert_eq!(torn.checked().unwrap_err().what, "1 values for 4 positions of the last level");
+}
+
+/// Few entries at coordinates that 32 bits do not hold: kernels are compiled for 32-bit results first, stop, and are
+/// compiled again.
+#[test]
+fn results_that_outgrow_32_bits_are_made_with_64() {
+    let far = 1i64 << 33;
+    let of = |pos, crd, entries: &[(i64, i64, f64)], columns: i64| {
+        let entries = entries.iter().map(|(i, j, x)| (vec![*i, *j], f(*x)));
+        let csr = Format::named("csr", 2).unwrap();
+        Tensor::from_entries(vec![2, columns as u64], csr, f(0.0), pos, crd, entries).unwrap()
+    };
+    let index = |t: &Tensor| t.levels[1].index_types();
+    let wide = (Some(Type::I64), Some(Type::I64));
+    for engine in [Engine::Llvm, Engine::Loops] {
+        let kernel = |text: &str| {
+            let declared = "tensor A: f64[I, J] csr tensor B: f64[I, J] csr tensor R: f64[I, J] csr\n";
+            Program::parse(&format!("{declared}{text}")).unwrap().compile(&options(engine)).unwrap()
+        };
+        let sum = kernel("R[i,j] = A[i,j] + B[i,j]");
+        let product = kernel("R[i,j] = A[i,j] * B[i,j]");
+        let a = of(Type::I32, Type::I64, &[(0, 3, 1.0), (0, far - 1, 2.0), (1, far - 2, 4.0)], far);
+        for (pos, crd) in [(Type::I32, Type::I64), (Type::I64, Type::I64)] {
+            let b = of(pos, crd, &[(0, far - 1, 8.0), (1, 0, 16.0)], far);
+            let operands = [("A", &a), ("B", &b)];
+            let (plus, times) = (sum.run(&operands).unwrap(), product.run(&operands).unwrap());
+            assert_eq!((index(&plus["R"]), index(&times["R"])), (wide, wide), "{engine:?}");
+            let added = [(0, 3, 1.0), (0, far - 1, 10.0), (1, 0, 16.0), (1, far - 2, 4.0)];
+            assert_eq!(plus["R"], of(Type::I64, Type::I64, &added, far), "{engine:?}");
+            assert_eq!(times["R"], of(Type::I64, Type::I64, &[(0, far - 1, 16.0)], far), "{engine:?}");
+        }
+        // Coordinates of 32 bits in an extent that needs 64.
+        let near = of(Type::I64, Type::I32, &[(1, i32::MAX as i64, 5.0)], far);
+        let plus = sum.run(&[("A", &a), ("B", &near)]).unwrap();
+        let added = [(0, 3, 1.0), (0, far - 1, 2.0), (1, i32::MAX as i64, 5.0), (1, far - 2, 4.0)];
+        assert_eq!(plus["R"], of(Type::I64, Type::I64, &added, far), "{engine:?}");
+        // The last extent that does with 32 bits, and the first that does not; in one kernel, after a wide result.
+        for (columns, crd) in [(1 << 31, Type::I32), ((1 << 31) + 1, Type::I64)] {
+            let last = of(Type::I32, Type::I64, &[(0, columns - 1, 3.0)], columns);
+            let plus = sum.run(&[("A", &last), ("B", &last)]).unwrap();
+            assert_eq!(plus["R"], of(crd, crd, &[(0, columns - 1, 6.0)], columns), "{engine:?}");
+        }
+        // The same call again.
+        let mut call = sum.bind(&[("A", &a), ("B", &near)]).unwrap();
+        assert_eq!(call.run().unwrap()["R"], call.run().unwrap()["R"]);
     }
 }

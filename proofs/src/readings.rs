@@ -7,13 +7,16 @@
 //! ```
 //!
 //! The interpreter also sees that no emitted load leaves its array or reads what was never set. Bounds: two lists of
-//! up to 3 entries below 4 and every target up to 4, three lists of up to 2 entries below 3; both widths of indices.
+//! up to 3 positions below 4 (below 3 where coordinates repeat) and every target, three lists of up to 2 below 3; both
+//! widths of indices.
 
 use crate::choose::{Choose, every};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
-use fiberloom_core::stream::{Concrete, Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
+use fiberloom_core::stream::{
+    Concrete, Domain, List, ListFiber, Side, Symbolic, Term, bounds, intersect, unite_two, wide,
+};
 use fiberloom_semantics::machine;
 
 /// What an iterator can be asked to do, each thing by itself.
@@ -47,6 +50,15 @@ const PROGRAMS: [Program; 8] = [
     Program::Wide,
     Program::WideWhileFirst,
 ];
+
+/// How many lists there are, with how many positions at most, and coordinates below what.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    lists: usize,
+    entries: usize,
+    extent: i64,
+    repeats: bool,
+}
 
 /// Takes down a number.
 type Record<'r, D> = &'r dyn Fn(&mut D, &<D as Domain>::I);
@@ -86,15 +98,18 @@ impl Program {
 }
 
 fn tail<D: Domain>(d: &mut D, list: &List<D::I>, record: Record<D>) {
-    list.each(d, "p", &mut |d, p| {
-        let at = list.coordinate(d, &p);
+    list.each(d, "p", &mut |d, entry| {
+        let at = list.coordinate(d, &entry);
         record(d, &at);
     });
 }
 
 fn rests<D: Domain>(d: &mut D, list: &List<D::I>, target: &D::I, record: Record<D>) {
-    let at = list.position(d);
-    record(d, &at);
+    let entry = list.entry(d);
+    record(d, &entry.position);
+    if let Some(end) = entry.end {
+        record(d, &end);
+    }
     let far = d.int(99);
     let index = list.index_or(d, far);
     record(d, &index);
@@ -114,12 +129,16 @@ fn wide_while<D: Domain>(d: &mut D, lists: &[&List<D::I>], live: &impl Fn(&mut D
 }
 
 /// Fibers in arrays of their own, with a strange entry before and behind each: `pos = [1, 1 + length]`.
-fn choose(c: &mut impl Choose, lists: usize, entries: usize, extent: i64) -> Vec<(Vec<i64>, Vec<i64>)> {
+fn choose(c: &mut impl Choose, data: Data) -> Vec<(Vec<i64>, Vec<i64>)> {
+    let Data { lists, entries, extent, repeats } = data;
     let fiber = |_| {
         let mut crd = vec![extent - 1];
         (0..extent).for_each(|i| {
-            if crd.len() <= entries && c.flag() {
+            while crd.len() <= entries && c.flag() {
                 crd.push(i);
+                if !repeats {
+                    break;
+                }
             }
         });
         let pos = vec![1, crd.len() as i64];
@@ -129,21 +148,21 @@ fn choose(c: &mut impl Choose, lists: usize, entries: usize, extent: i64) -> Vec
     (0..lists).map(fiber).collect()
 }
 
-fn open<D: Domain>(d: &mut D, lists: usize) -> Vec<List<D::I>> {
+fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
     let open = |n: usize| {
         let (pos, crd) = (BufferId(2 * n as u32), BufferId(2 * n as u32 + 1));
         let root = d.int(0);
-        let (begin, end) = List::bounds(d, pos, &root);
+        let (begin, end) = bounds(d, pos, &root);
         let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
-        List::open(d, "p", crd, begin, end)
+        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats })
     };
-    (0..lists).map(open).collect()
+    (0..data.lists).map(open).collect()
 }
 
-fn run(program: Program, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> Vec<i64> {
+fn run(program: Program, data: Data, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> Vec<i64> {
     let arrays: Vec<&[i64]> = fibers.iter().flat_map(|(pos, crd)| [&pos[..], &crd[..]]).collect();
     let mut d = Concrete::new(&arrays, 200);
-    let lists = open(&mut d, fibers.len());
+    let lists = open(&mut d, data);
     let seen = std::cell::RefCell::new(vec![]);
     program.run(&mut d, &lists, &target, &|_, x| seen.borrow_mut().push(*x));
     assert_eq!(d.fault(), None, "{program:?} {fibers:?}");
@@ -151,9 +170,9 @@ fn run(program: Program, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> Vec<i6
 }
 
 /// The kernel that records the same numbers in its result.
-fn emit(program: Program, lists: usize, index: Type) -> Kernel {
+fn emit(program: Program, data: Data, index: Type) -> Kernel {
     let mut d = Symbolic::default();
-    for n in 0..lists {
+    for n in 0..data.lists {
         d.buffer(&format!("pos{n}"), index, Role::Operand);
         d.buffer(&format!("crd{n}"), index, Role::Operand);
     }
@@ -164,7 +183,7 @@ fn emit(program: Program, lists: usize, index: Type) -> Kernel {
     d.call(Entry::Alloc { buffer: seen, len, fill: None });
     let zero = d.int(0);
     let count = d.state("count", zero);
-    let opened = open(&mut d, lists);
+    let opened = open(&mut d, data);
     program.run(&mut d, &opened, &Term::fixed(Expr::Var(target)), &|d, x| {
         let at = d.get(count);
         let (at, x) = (d.place(&at), d.place(x));
@@ -188,17 +207,18 @@ fn interpret(kernel: &Kernel, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> V
     (0..seen.len()).map(|i| seen.index(i)).collect()
 }
 
-fn agree(lists: usize, entries: usize, extent: i64, programs: &[Program]) {
+fn agree(data: Data, programs: &[Program]) {
     for index in [Type::I32, Type::I64] {
         for program in programs {
-            let kernel = emit(*program, lists, index);
+            let kernel = emit(*program, data, index);
             assert_eq!(loops::check(&kernel), Ok(()), "{kernel}");
             // Only these two ask for a target.
-            let targets = if matches!(program, Program::Seek | Program::CatchUp) { extent } else { 0 };
+            let targets = if matches!(program, Program::Seek | Program::CatchUp) { data.extent } else { 0 };
             let runs = every(|c| {
-                let fibers = choose(c, lists, entries, extent);
+                let fibers = choose(c, data);
                 let target = c.upto(targets as usize) as i64;
-                assert_eq!(interpret(&kernel, &fibers, target), run(*program, &fibers, target), "{fibers:?}\n{kernel}");
+                let ran = run(*program, data, &fibers, target);
+                assert_eq!(interpret(&kernel, &fibers, target), ran, "{fibers:?}\n{kernel}");
             });
             assert!(runs >= 60, "{program:?}: only {runs} data");
         }
@@ -207,26 +227,33 @@ fn agree(lists: usize, entries: usize, extent: i64, programs: &[Program]) {
 
 #[test]
 fn two_lists() {
-    agree(2, 3, 4, &PROGRAMS);
+    agree(Data { lists: 2, entries: 3, extent: 4, repeats: false }, &PROGRAMS);
+}
+
+#[test]
+fn two_repeating_lists() {
+    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true }, &PROGRAMS);
 }
 
 #[test]
 fn three_lists() {
-    agree(3, 2, 3, &[Program::Intersect, Program::Wide, Program::WideWhileFirst]);
+    let three = Data { lists: 3, entries: 2, extent: 3, repeats: false };
+    agree(three, &[Program::Intersect, Program::Wide, Program::WideWhileFirst]);
 }
 
 /// The comparison notices a reading that does otherwise.
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn a_wrong_emission_is_noticed() {
-    let mut kernel = emit(Program::Intersect, 2, Type::I64);
+    let data = Data { lists: 2, entries: 3, extent: 4, repeats: false };
+    let mut kernel = emit(Program::Intersect, data, Type::I64);
     let turns = kernel.body.iter_mut().find_map(|s| if let Stmt::While(_, body) = s { Some(body) } else { None });
     let body = turns.unwrap();
     let first = body.iter().position(|s| matches!(s, Stmt::If(..))).unwrap();
     let Stmt::If(condition, ..) = &mut body[first] else { unreachable!() };
     *condition = Expr::Const(fiberloom_core::algebra::Value::bool(true));
     every(|c| {
-        let fibers = choose(c, 2, 3, 4);
-        assert_eq!(interpret(&kernel, &fibers, 0), run(Program::Intersect, &fibers, 0));
+        let fibers = choose(c, data);
+        assert_eq!(interpret(&kernel, &fibers, 0), run(Program::Intersect, data, &fibers, 0));
     });
 }

@@ -1,15 +1,18 @@
 //! What scalar functions mean (`scalar.rs`), and when two answers agree.
 //!
 //! Integers and truth values agree when they are equal. Floats: in `strict` mode when their bits are equal, all NaNs
-//! being one; in `algebraic` mode when they differ by no more than reassociating sums can make them differ, taken
-//! relative to the largest number of the answer, where the meaning yields a number at all.
+//! being one; in `algebraic` mode when they differ by no more than reassociating sums and products can make them differ:
+//! a bound for each value by itself, computed with it (`number.rs`). Where the language promises nothing anything
+//! agrees, and is counted.
 
+mod number;
 mod scalar;
 
-pub use scalar::{apply, identity};
+pub use number::{Number, apply};
+pub use scalar::identity;
 
 use crate::meaning::Function;
-use fiberloom_core::algebra::{Mode, Type, Value};
+use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::Tensor;
 use std::fmt;
 
@@ -41,6 +44,15 @@ impl fmt::Display for Difference {
     }
 }
 
+/// What was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Agreement {
+    /// Values that were compared: of all that is stored, and the fill values.
+    pub values: u64,
+    /// Those of them that nothing is promised about, so that any answer is right.
+    pub unpromised: u64,
+}
+
 /// Whether a tensor is the function that the meaning says.
 ///
 /// # Errors
@@ -48,45 +60,53 @@ impl fmt::Display for Difference {
 ///
 /// # Panics
 /// If the tensor is malformed.
-pub fn agree(meaning: &Function, answer: &Tensor, mode: Mode) -> Result<(), Difference> {
+pub fn agree(meaning: &Function, answer: &Tensor, mode: Mode) -> Result<Agreement, Difference> {
     if meaning.extents != answer.extents || meaning.ty != answer.fill.ty() {
         let (is, says) = (&answer.extents, &meaning.extents);
         let what = format!("it is {}{is:?}, and the meaning is {}{says:?}", answer.fill.ty(), meaning.ty);
         return Err(Difference::Shape(what));
     }
-    let answer = Function::of(answer);
-    let largest = [meaning, &answer].map(largest).into_iter().fold(0.0, f64::max);
-    let differ = |at: &[i64], expected: Value, found: Value| match same(expected, found, largest, mode) {
-        true => Ok(()),
-        false => Err(Difference::Value { at: at.to_vec(), expected, found }),
+    compare(meaning, &Function::of(answer), |expected, found| expected.permits(found.value, mode))
+}
+
+/// Whether two evaluations of the meaning are one function: bit for bit, all NaNs being one, but in `algebraic` mode up
+/// to the sign of zero, and where the first promises nothing.
+///
+/// # Errors
+/// The first difference.
+pub fn same(one: &Function, other: &Function, mode: Mode) -> Result<Agreement, Difference> {
+    compare(one, other, |a, b| {
+        let (x, y) = (a.value, b.value);
+        let zeros = || x.ty().is_float() && x.as_f64() == 0.0 && y.as_f64() == 0.0;
+        let promised = a.is_unpromised() || !b.is_unpromised();
+        let equal = x == y || x.is_nan() && y.is_nan() || mode == Mode::Algebraic && (zeros() || a.is_unpromised());
+        equal && promised
+    })
+}
+
+fn compare(
+    meaning: &Function,
+    answer: &Function,
+    permits: impl Fn(&Number, &Number) -> bool,
+) -> Result<Agreement, Difference> {
+    let mut compared = Agreement::default();
+    let mut differ = |at: &[i64], expected: Number, found: Number| {
+        compared.values += 1;
+        compared.unpromised += expected.is_unpromised() as u64;
+        match permits(&expected, &found) {
+            true => Ok(()),
+            false => Err(Difference::Value { at: at.to_vec(), expected: expected.value, found: found.value }),
+        }
     };
-    for at in meaning.entries.keys().chain(answer.entries.keys()) {
+    let further = || answer.entries.keys().filter(|at| !meaning.entries.contains_key(*at));
+    for at in meaning.entries.keys().chain(further()) {
         differ(at, meaning.at(at), answer.at(at))?;
     }
+    let entries = meaning.entries.len() + further().count();
     let everywhere = meaning.extents.iter().try_fold(1u64, |n, e| n.checked_mul(*e));
-    let entries = meaning.entries.keys().filter(|at| !answer.entries.contains_key(*at)).count() + answer.entries.len();
     // Somewhere neither has an entry: there, both are their fill values.
     if everywhere.is_none_or(|n| n > entries as u64) {
         differ(&[], meaning.fill, answer.fill)?;
     }
-    Ok(())
-}
-
-/// The largest finite magnitude of a function's values.
-fn largest(f: &Function) -> f64 {
-    f.entries.values().chain([&f.fill]).map(|v| v.as_f64().abs()).filter(|x| x.is_finite()).fold(0.0, f64::max)
-}
-
-/// Whether two values of one type agree; `largest` is the magnitude to which rounding is relative.
-fn same(expected: Value, found: Value, largest: f64, mode: Mode) -> bool {
-    let (x, y) = (expected.as_f64(), found.as_f64());
-    match (expected.ty(), mode) {
-        _ if expected == found => true,
-        (ty, _) if !ty.is_float() => false,
-        (_, Mode::Strict) => x.is_nan() && y.is_nan(),
-        // Where the meaning yields no number, algebraic mode promises nothing.
-        (_, Mode::Algebraic) if x.is_nan() => true,
-        (Type::F32, _) => (x - y).abs() <= largest * 2f64.powi(-14),
-        _ => (x - y).abs() <= largest * 2f64.powi(-38),
-    }
+    Ok(compared)
 }

@@ -8,9 +8,16 @@
 //!  T[i…] = e      T is ⟦e⟧ at every coordinate          T[κ…] f= e      T is folded with ⟦e⟧, one coordinate after the other
 //! ```
 //!
-//! This is the oracle: it computes every coordinate, stored or not, and knows nothing of formats. It is slow.
+//! This is the oracle: it computes every coordinate, stored or not, and knows nothing of formats. It is slow. Beside it
+//! stands an evaluation over what is stored, for large data, and held to this one (`support.rs`). Values carry how far
+//! an answer may be from them (`crate::algebra::Number`).
 
-use crate::algebra as scalar;
+mod ground;
+mod support;
+
+pub use support::evaluate as evaluate_stored;
+
+use crate::algebra::{self, Number};
 use crate::shape::Extents;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::Tensor;
@@ -30,9 +37,9 @@ pub struct Function {
     /// Type of its values.
     pub ty: Type,
     /// The value wherever there is no entry.
-    pub fill: Value,
+    pub fill: Number,
     /// Where the value is another.
-    pub entries: OrdMap<Vec<i64>, Value>,
+    pub entries: OrdMap<Vec<i64>, Number>,
 }
 
 /// What an evaluation may use.
@@ -57,38 +64,30 @@ pub enum Refusal {
     Outside(Span, String),
     /// A fold of nothing with a function that has no identity.
     Empty(Span, String),
+    /// A tensor, by name, whose data are missing, malformed, or not as declared.
+    Operand(String, String),
     /// The limit on steps is reached.
     Steps,
 }
 
-/// The function of each result, by name.
+/// The function of each result, by name: every coordinate evaluated by itself.
+///
+/// Recursion is as deep as the program nests, which the checker bounds; a stack of 2 MiB suffices.
 ///
 /// # Errors
 /// See [`Refusal`].
-///
-/// # Panics
-/// If an operand is malformed, or has not the rank and type that the program declares, or if one is missing.
 pub fn evaluate(
     program: &Program,
     operands: &BTreeMap<String, Tensor>,
     mode: Mode,
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
-    let given = |id: &TensorId| {
-        let tensor = &program.tensors[id.index()];
-        operands.get(&tensor.name).filter(|_| tensor.role != typed::Role::Local)
-    };
-    let ids = || (0..program.tensors.len()).map(|id| TensorId(id as u32));
-    let extents: Vec<_> = ids().filter_map(|id| Some((id, given(&id)?.extents.clone()))).collect();
-    let extents = Extents::solve(program, &extents)?;
-    let functions = ids().map(|id| given(&id).map(Function::of)).collect();
-    let mut world = World { program, extents, functions, mode, left: Cell::new(limits.steps) };
+    let mut world = World::new(program, operands, mode, limits)?;
     for s in &program.statements {
         let function = world.statement(s)?;
         world.functions[s.tensor.index()] = Some(function);
     }
-    let results = program.tensors.iter().zip(world.functions).filter(|(t, _)| t.role == typed::Role::Result);
-    Ok(results.filter_map(|(t, f)| Some((t.name.clone(), f?))).collect())
+    Ok(world.results())
 }
 
 impl Function {
@@ -97,22 +96,22 @@ impl Function {
     /// # Panics
     /// If it is malformed.
     pub fn of(tensor: &Tensor) -> Function {
-        let mut function = Function::constant(tensor.extents.clone(), tensor.fill);
-        tensor.entries().for_each(|(at, value)| function.set(at, value));
+        let mut function = Function::constant(tensor.extents.clone(), Number::given(tensor.fill));
+        tensor.entries().for_each(|(at, value)| function.set(at, Number::given(value)));
         function
     }
 
-    fn constant(extents: Vec<u64>, fill: Value) -> Function {
-        Function { extents, ty: fill.ty(), fill, entries: OrdMap::new() }
+    fn constant(extents: Vec<u64>, fill: Number) -> Function {
+        Function { extents, ty: fill.value.ty(), fill, entries: OrdMap::new() }
     }
 
     /// Its value at coordinates within its extents.
-    pub fn at(&self, at: &[i64]) -> Value {
+    pub fn at(&self, at: &[i64]) -> Number {
         *self.entries.get(at).unwrap_or(&self.fill)
     }
 
-    fn set(&mut self, at: Vec<i64>, value: Value) {
-        if value == self.fill {
+    fn set(&mut self, at: Vec<i64>, value: Number) {
+        if value.is_exactly(&self.fill) {
             self.entries.remove(&at);
         } else {
             self.entries.insert(at, value);
@@ -127,58 +126,92 @@ struct World<'p> {
     functions: Vec<Option<Function>>,
     mode: Mode,
     left: Cell<u64>,
+    /// Set while what is not stored is to be skipped.
+    support: Option<support::Support>,
 }
 
 /// The values of index variables that are bound, by number.
 type Env = Vec<i64>;
 
 /// A value, or `missing`.
-type Maybe = Option<Value>;
+type Maybe = Option<Number>;
 
-impl World<'_> {
+impl<'p> World<'p> {
+    /// The operands, before any statement.
+    fn new(
+        program: &'p Program,
+        operands: &BTreeMap<String, Tensor>,
+        mode: Mode,
+        limits: &Limits,
+    ) -> Result<World<'p>, Refusal> {
+        let ids = || (0..program.tensors.len()).map(|id| TensorId(id as u32));
+        let inputs = program.inputs();
+        let (mut extents, mut functions) = (Vec::new(), Vec::new());
+        for id in ids() {
+            let declared = &program.tensors[id.index()];
+            let given = operands.get(&declared.name).filter(|_| declared.role != typed::Role::Local);
+            let wrong = |what: String| Err(Refusal::Operand(declared.name.clone(), what));
+            if let Some(tensor) = given {
+                let (rank, ty) = (declared.sizes.len(), declared.ty);
+                if tensor.extents.len() != rank || tensor.values.ty() != ty || tensor.fill.ty() != ty {
+                    let (modes, is) = (tensor.extents.len(), tensor.values.ty());
+                    return wrong(format!("{modes} modes of type {is}, declared as {rank} of type {ty}"));
+                }
+                if let Err(malformed) = tensor.check() {
+                    return wrong(malformed.to_string());
+                }
+                extents.push((id, tensor.extents.clone()));
+            } else if inputs.contains(&id) {
+                return wrong("no data are given for it, and the program reads it".to_string());
+            }
+            functions.push(given.map(Function::of));
+        }
+        let extents = Extents::solve(program, &extents)?;
+        Ok(World { program, extents, functions, mode, left: Cell::new(limits.steps), support: None })
+    }
+
+    fn results(self) -> BTreeMap<String, Function> {
+        let results = self.program.tensors.iter().zip(self.functions).filter(|(t, _)| t.role == typed::Role::Result);
+        results.filter_map(|(t, f)| Some((t.name.clone(), f?))).collect()
+    }
+
     /// The tensor as the statement leaves it.
     fn statement(&self, s: &Statement) -> Result<Function, Refusal> {
-        let tensor = &self.program.tensors[s.tensor.index()];
         let mut env = vec![0; self.program.vars.len()];
-        let Some(extents) = self.extents.tensor(self.program, s.tensor) else {
-            return Err(Refusal::Shape(s.span, format!("the extents of `{}` stay unknown", tensor.name)));
-        };
-        let before = self.functions[s.tensor.index()].clone();
-        let mut function = match (before, s.fold, tensor.fill) {
-            (Some(before), Some(_), _) => before,
-            (_, _, Some(fill)) => Function::constant(extents, fill),
-            (_, Some(_), None) => Function::constant(extents, Value::zero(tensor.ty)),
-            (_, None, None) => Function::constant(extents, self.background(&s.rhs, &env)?),
-        };
+        let mut function = self.before(s)?;
         let vars: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
         self.affords(&vars)?;
-        self.each(&vars, &mut env, s.span, &mut |world, env| {
-            let value = world.value(&s.rhs, env)?;
-            let at = world.coordinates(s.tensor, &s.indices, env)?;
-            let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
-            let value = match s.fold {
-                None => value,
-                Some(fun) => world.apply(fun, &[function.at(&at), value])?,
-            };
-            function.set(at, value);
-            Ok(())
-        })?;
+        self.each(&vars, &mut env, s.span, &mut |world, env| world.assign(s, &mut function, env))?;
         Ok(function)
     }
 
-    /// The value of an expression where nothing is stored: every access reads its fill value.
-    fn background(&self, e: &Expr, env: &Env) -> Result<Value, Refusal> {
-        let functions =
-            self.functions.iter().map(|f| f.as_ref().map(|f| Function { entries: OrdMap::new(), ..f.clone() }));
-        let functions = functions.collect();
-        let (program, extents) = (self.program, self.extents.clone());
-        let empty = World { program, extents, functions, mode: self.mode, left: self.left.clone() };
-        let mut env = env.clone();
-        // Where a coordinate leaves a tensor, or there is nothing to fold, any value will do: it is only the fill.
-        match empty.value(e, &mut env) {
-            Err(Refusal::Steps) => Err(Refusal::Steps),
-            other => Ok(other.unwrap_or(Value::zero(e.ty))),
-        }
+    /// What a statement begins with: the tensor as it was if it accumulates, else nothing stored. What accumulates into
+    /// an undeclared result begins with the function's identity.
+    fn before(&self, s: &Statement) -> Result<Function, Refusal> {
+        let tensor = &self.program.tensors[s.tensor.index()];
+        let Some(extents) = self.extents.tensor(self.program, s.tensor) else {
+            return Err(Refusal::Shape(s.span, format!("the extents of `{}` stay unknown", tensor.name)));
+        };
+        let fill = match (&self.functions[s.tensor.index()], s.fold, tensor.fill) {
+            (Some(before), Some(_), _) => return Ok(before.clone()),
+            (_, _, Some(fill)) => Number::given(fill),
+            (_, Some(fun), None) => self.identity(fun, tensor.ty, s.span)?,
+            (_, None, None) => self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(tensor.ty))),
+        };
+        Ok(Function::constant(extents, fill.computed()))
+    }
+
+    /// Defines the element that the left side names, or folds into it.
+    fn assign(&self, s: &Statement, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
+        let value = self.value(&s.rhs, env)?;
+        let at = self.coordinates(s.tensor, &s.indices, env)?;
+        let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
+        let value = match s.fold {
+            None => value,
+            Some(fun) => self.apply(fun, &[function.at(&at), value])?,
+        };
+        function.set(at, value.computed());
+        Ok(())
     }
 
     /// Does `f` at all coordinates of these variables, lexicographically, ascending.
@@ -189,13 +222,28 @@ impl World<'_> {
         span: Span,
         f: &mut dyn FnMut(&Self, &mut Env) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        let Some((first, rest)) = vars.split_first() else { return f(self, env) };
-        for c in 0..self.extent(*first, span)? {
-            self.step()?;
-            env[first.index()] = c as i64;
-            self.each(rest, env, span, f)?;
+        for v in vars {
+            env[v.index()] = 0;
+            if self.extent(*v, span)? == 0 {
+                return Ok(());
+            }
         }
-        Ok(())
+        loop {
+            self.step()?;
+            f(self, env)?;
+            // The last variable that has not reached its end goes on; those behind it begin again.
+            let mut n = vars.len();
+            loop {
+                let Some(before) = n.checked_sub(1) else { return Ok(()) };
+                n = before;
+                let v = vars[n];
+                env[v.index()] += 1;
+                if (env[v.index()] as u64) < self.extent(v, span)? {
+                    break;
+                }
+                env[v.index()] = 0;
+            }
+        }
     }
 
     fn extent(&self, v: VarId, span: Span) -> Result<u64, Refusal> {
@@ -216,7 +264,7 @@ impl World<'_> {
     }
 
     /// The value of an expression that cannot be missing.
-    fn value(&self, e: &Expr, env: &mut Env) -> Result<Value, Refusal> {
+    fn value(&self, e: &Expr, env: &mut Env) -> Result<Number, Refusal> {
         let value = self.eval(e, env)?;
         value.ok_or_else(|| Refusal::Outside(e.span, "a value is missing outside of `coalesce`".to_string()))
     }
@@ -225,12 +273,12 @@ impl World<'_> {
     fn eval(&self, e: &Expr, env: &mut Env) -> Result<Maybe, Refusal> {
         self.step()?;
         match &e.kind {
-            Kind::Literal(value) => Ok(Some(*value)),
-            Kind::Index(v) => Ok(Some(Value::i64(env[v.index()]))),
+            Kind::Literal(value) => Ok(Some(Number::given(*value))),
+            Kind::Index(v) => Ok(Some(Number::given(Value::i64(env[v.index()])))),
             Kind::Local(_) => unreachable!("locals stand in functions only"),
             Kind::Access(t, indices) => {
                 let at = self.coordinates(*t, indices, env)?;
-                Ok(at.map(|at| self.function(*t).at(&at)))
+                at.map(|at| Ok(self.function(*t)?.at(&at))).transpose()
             }
             Kind::Call(Fun::Op(Op::Coalesce), args) => {
                 for a in args {
@@ -241,12 +289,15 @@ impl World<'_> {
                 Ok(None)
             }
             Kind::Call(fun, args) => {
-                let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Option<Vec<Value>>, _>>()?;
+                let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Option<Vec<Number>>, _>>()?;
                 args.map(|args| self.apply(*fun, &args)).transpose()
             }
             Kind::Reduce { fun, vars, body, start } => {
                 let start = start.as_ref().map(|s| self.value(s, env)).transpose()?;
-                self.fold(*fun, vars, body, start, env)
+                match self.support {
+                    Some(_) => self.fold_stored(e, start, env),
+                    None => self.fold(*fun, vars, body, start, env),
+                }
             }
             _ => self.shape_operator(e, env),
         }
@@ -255,8 +306,9 @@ impl World<'_> {
     /// The fold over all coordinates of `vars`; of nothing, the identity. Missing if any part is.
     fn fold(&self, fun: Fun, vars: &[VarId], body: &Expr, start: Maybe, env: &mut Env) -> Result<Maybe, Refusal> {
         self.affords(vars)?;
-        let (mut sum, mut missing) = (start, false);
+        let (mut sum, mut missing, mut n) = (start, false, 0);
         self.each(vars, env, body.span, &mut |world, env| {
+            n += 1;
             match (sum, world.eval(body, env)?) {
                 (_, None) => missing = true,
                 (None, first) => sum = first,
@@ -264,25 +316,29 @@ impl World<'_> {
             }
             Ok(())
         })?;
-        match (missing, sum) {
-            (true, _) => Ok(None),
-            (false, Some(sum)) => Ok(Some(sum)),
-            (false, None) => {
-                let empty =
-                    || Refusal::Empty(body.span, "a reduction of nothing, whose function has no identity".into());
-                self.identity(fun, body.ty).ok_or_else(empty).map(Some)
-            }
+        self.folded(fun, body, sum.filter(|_| !missing), n)
+    }
+
+    /// What a fold of `n` values has come to; `None`: some value was missing, or there were none.
+    fn folded(&self, fun: Fun, body: &Expr, sum: Maybe, n: u64) -> Result<Maybe, Refusal> {
+        match (fun, sum) {
+            (Fun::User(_), Some(sum)) => Ok(Some(sum.reordered(n))),
+            (_, None) if n == 0 => self.identity(fun, body.ty, body.span).map(Some),
+            _ => Ok(sum),
         }
     }
 
-    fn identity(&self, fun: Fun, ty: Type) -> Maybe {
-        match fun {
-            Fun::Op(op) => scalar::identity(op, ty),
+    /// What a fold of nothing is.
+    fn identity(&self, fun: Fun, ty: Type, span: Span) -> Result<Number, Refusal> {
+        let found = match fun {
+            Fun::Op(op) => algebra::identity(op, ty),
             Fun::User(f) => self.program.functions[f.index()].properties.iter().find_map(|(p, _)| match p {
                 Property::Identity(value, _) => Some(*value),
                 _ => None,
             }),
-        }
+        };
+        let nothing = || Refusal::Empty(span, "a fold of nothing, whose function has no identity".to_string());
+        found.map(Number::given).ok_or_else(nothing)
     }
 
     /// The body at the coordinates that the operator's map gives.
@@ -298,7 +354,8 @@ impl World<'_> {
                 self.eval(body, env)
             }
             Kind::Split { body, from, to } => {
-                env[from.index()] = env[to.0.index()] * self.extent(to.1, e.span)? as i64 + env[to.1.index()];
+                let extent = self.extent(to.1, e.span)? as i64;
+                env[from.index()] = env[to.0.index()].wrapping_mul(extent).wrapping_add(env[to.1.index()]);
                 self.eval(body, env)
             }
             Kind::Concat { parts, from, to } => {
@@ -314,15 +371,16 @@ impl World<'_> {
                 Err(Refusal::Outside(e.span, "a coordinate past the end of a concatenation".to_string()))
             }
             Kind::Slice { body, from, to, start, step, .. } => {
-                env[from.index()] = *start as i64 + *step as i64 * env[to.index()];
+                env[from.index()] = (*step as i64).wrapping_mul(env[to.index()]).wrapping_add(*start as i64);
                 self.eval(body, env)
             }
             _ => unreachable!("the other kinds are evaluated by `eval`"),
         }
     }
 
-    fn function(&self, t: TensorId) -> &Function {
-        self.functions[t.index()].as_ref().expect("tensors are given, or defined before they are read")
+    fn function(&self, t: TensorId) -> Result<&Function, Refusal> {
+        let name = || self.program.tensors[t.index()].name.clone();
+        self.functions[t.index()].as_ref().ok_or_else(|| Refusal::Operand(name(), "it has no value yet".to_string()))
     }
 
     /// The coordinates that indices say; `None` if one leaves the tensor, as it is permitted to.
@@ -364,7 +422,7 @@ impl World<'_> {
             Map::Div(a, n) => self.map(a, env, span)?.map(|a| a.div_euclid(*n)),
             Map::Mod(a, n) => self.map(a, env, span)?.map(|a| a.rem_euclid(*n)),
             Map::Gather(t, indices) => match self.coordinates(*t, indices, env)? {
-                Some(at) => Some(self.function(*t).at(&at).as_i64().ok_or_else(overflow)?),
+                Some(at) => Some(self.function(*t)?.at(&at).value.as_i64().ok_or_else(overflow)?),
                 None => None,
             },
         };
@@ -372,43 +430,53 @@ impl World<'_> {
     }
 
     /// A function applied.
-    fn apply(&self, fun: Fun, args: &[Value]) -> Result<Value, Refusal> {
+    fn apply(&self, fun: Fun, args: &[Number]) -> Result<Number, Refusal> {
         match fun {
-            Fun::Op(op) => Ok(scalar::apply(op, args).expect("checked programs apply functions to their types")),
+            Fun::Op(op) => {
+                Ok(algebra::apply(op, args, self.mode).expect("checked programs apply functions to their types"))
+            }
             Fun::User(f) => {
                 let function = &self.program.functions[f.index()];
-                let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();
-                locals[..args.len()].copy_from_slice(args);
-                self.block(&function.stmts, &mut locals)?;
-                self.local(&function.value, &locals)
+                let mut call = Call { locals: args.to_vec(), sure: true };
+                call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
+                self.block(&function.stmts, &mut call)?;
+                let value = self.local(&function.value, &call.locals)?;
+                // Another way through the function may be right too.
+                Ok(if call.sure { value } else { Number::unpromised(value.value) })
             }
         }
     }
 
-    fn block(&self, stmts: &[Stmt], locals: &mut [Value]) -> Result<(), Refusal> {
+    fn block(&self, stmts: &[Stmt], call: &mut Call) -> Result<(), Refusal> {
         for s in stmts {
             self.step()?;
             match s {
-                Stmt::Set(l, e) => locals[l.index()] = self.local(e, locals)?,
+                Stmt::Set(l, e) => call.locals[l.index()] = self.local(e, &call.locals)?,
                 Stmt::While(e, body) => {
-                    while self.local(e, locals)?.is_true() {
-                        self.block(body, locals)?;
+                    while self.holds(e, call)? {
+                        self.block(body, call)?;
                     }
                 }
-                Stmt::If(e, yes, no) => match self.local(e, locals)?.is_true() {
-                    true => self.block(yes, locals)?,
-                    false => self.block(no, locals)?,
+                Stmt::If(e, yes, no) => match self.holds(e, call)? {
+                    true => self.block(yes, call)?,
+                    false => self.block(no, call)?,
                 },
             }
         }
         Ok(())
     }
 
+    fn holds(&self, e: &Expr, call: &mut Call) -> Result<bool, Refusal> {
+        let condition = self.local(e, &call.locals)?;
+        call.sure &= !condition.is_unpromised();
+        Ok(condition.value.is_true())
+    }
+
     /// The value of an expression in a function's body.
-    fn local(&self, e: &Expr, locals: &[Value]) -> Result<Value, Refusal> {
+    fn local(&self, e: &Expr, locals: &[Number]) -> Result<Number, Refusal> {
         self.step()?;
         match &e.kind {
-            Kind::Literal(value) => Ok(*value),
+            Kind::Literal(value) => Ok(Number::given(*value)),
             Kind::Local(l) => Ok(locals[l.index()]),
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.local(a, locals)).collect::<Result<Vec<_>, _>>()?;
@@ -417,4 +485,12 @@ impl World<'_> {
             _ => unreachable!("functions read parameters and locals only"),
         }
     }
+}
+
+/// A function of the user's that runs.
+struct Call {
+    /// Parameters and locals.
+    locals: Vec<Number>,
+    /// Whether every condition so far is the same in every permitted evaluation.
+    sure: bool,
 }

@@ -11,7 +11,6 @@ use std::path::Path;
 
 /// Cases that use what is not lowered yet: the compiling engines refuse them, and say why.
 const UNLOWERED: &[&str] = &[
-    "add_coo",
     "band_spmspv",
     "collapse_columns",
     "collapse_rows_coo",
@@ -28,7 +27,6 @@ const UNLOWERED: &[&str] = &[
     "slice_stride",
     "split_rows",
     "split_times_csr",
-    "spmv_coo",
     "stacked_spmv",
     "symmetric_spmv",
     "vstack",

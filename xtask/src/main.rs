@@ -4,7 +4,7 @@
 //! brings LLVM there.
 //!
 //! ```text
-//!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops written by hand
+//!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops by hand, and SciPy
 //!  test   everything that CI runs                                bless  prints of file tests rewritten
 //!  tidy   the pages of docs/ held against the code
 //! ```
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask demo                   build, multiply a sparse matrix with a vector, show result, time and loops
        cargo xtask test                   everything that CI runs
-       cargo xtask bench [--only KERNEL]  times against loops written by hand; `cargo xtask bench --help` for more
+       cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
        cargo xtask tidy                   hold code and documents to docs/architecture.md";
 

@@ -149,7 +149,7 @@ fn arrows(folder: &str, below: &[&str], tidied: &mut Tidied) {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let mut documents = vec![PathBuf::from("README.md"), PathBuf::from("proofs/README.md")];
+    let mut documents = ["README.md", "proofs/README.md", "bench/README.md"].map(PathBuf::from).to_vec();
     documents.extend(files_under(Path::new("docs"), "md"));
     documents
 }

@@ -7,7 +7,7 @@
 
 use crate::abi::{Slot, code};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{Argument, BufferId, Failure, Kernel, LevelBuffers, Role};
+use fiberloom_core::loops::{Argument, BufferId, Failure, Kernel, Role};
 use std::fmt::Write;
 
 /// C's reserved words, and what the headers that ours includes declare, where a kernel may be called so.
@@ -121,12 +121,10 @@ fn argument(kernel: &Kernel, a: &Argument, out: &mut String) -> std::fmt::Result
     writeln!(out, " * {role} {}: {}[{}] {}, fill {}", a.name, a.ty, extents.join(", "), a.format, a.fill)?;
     let place = |b: BufferId| format!("buffers[{}] ({})", b.0, kernel.buffers[b.0 as usize].name);
     for (level, buffers) in a.levels.iter().enumerate() {
-        match buffers {
-            LevelBuffers::Dense => writeln!(out, " *   level {level}: dense, nothing stored")?,
-            LevelBuffers::Compressed { pos, crd } => {
-                writeln!(out, " *   level {level}: positions {}, coordinates {}", place(*pos), place(*crd))?;
-            }
-        }
+        let arrays: Vec<String> =
+            buffers.buffers().into_iter().map(|(b, holds)| format!("{} {}", holds.name(), place(b))).collect();
+        let stored = if arrays.is_empty() { "dense, nothing stored".to_string() } else { arrays.join(", ") };
+        writeln!(out, " *   level {level}: {stored}")?;
     }
     writeln!(out, " *   values {}", place(a.values))
 }

@@ -3,9 +3,6 @@
 //! ```text
 //!  entries ──sort by the levels' coordinates──▶ sorted ──duplicates──▶ unique ──level by level──▶ tensor
 //!
-//!  at each level every entry knows its parent position (at the root: 0)
-//!       dense: position = parent · extent + coordinate          positions = parents · extent
-//!  compressed: a new position where (parent, coordinate) changes; pos counts them
 //! ```
 //!
 //! With n entries it takes O(rank · n log n), and O(rank · n) where extents are not much larger than n, besides the
@@ -13,7 +10,7 @@
 
 use super::entries::Entries;
 use super::sort::Sorted;
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor};
+use super::{Format, LevelKind, Malformed, Tensor};
 use crate::algebra::{Op, Type, Value, apply};
 
 /// What to do with an entry whose coordinates an earlier one has.
@@ -97,7 +94,8 @@ impl Entries<'_> {
     /// The tensor that holds these entries, and `fill` elsewhere.
     ///
     /// Refused: coordinates out of bounds, values of another type than the fill value's, duplicates if asked, a tensor
-    /// over the limit. Every refusal names the first offending entry.
+    /// over the limit; each names the first offending entry. A singleton in no chain takes one coordinate a parent
+    /// position: more are refused, naming the first such parent, and for none it stores the fill value at coordinate 0.
     pub fn assemble(
         &self,
         extents: &[u64],
@@ -112,7 +110,10 @@ impl Entries<'_> {
             (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e).into()),
             (Duplicates::Combine(f), Some(_)) => sorted.combined(f),
         };
-        unique.levelled(extents, format, fill, how)
+        // A singleton in no chain stores fill values of its own accord: those among the entries say nothing.
+        let single = (0..format.rank()).any(|l| format.is_single(l));
+        let told = if single { unique.without(fill) } else { unique };
+        told.levelled(extents, format, fill, how)
     }
 
     /// Columns of one length, coordinates in bounds, values of the fill value's type.
@@ -141,75 +142,4 @@ impl Entries<'_> {
         let what = format!("coordinates ({}) stand twice: in entry {first} too", at.join(", "));
         Malformed { level: None, position: e, what }
     }
-}
-
-impl Sorted {
-    /// The tensor, level by level from the root.
-    fn levelled(self, extents: &[u64], format: &Format, fill: Value, how: &Assembly) -> Result<Tensor<'static>, Error> {
-        let n = self.values.len();
-        let pos_ty = how.pos.unwrap_or(index_type(n as u64));
-        let crd_ty = how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0)));
-        // Of each entry the position in the level at hand; how many positions that level has; what is left to spend.
-        let (mut at, mut positions, mut left) = (vec![0usize; n], 1u64, how.limit);
-        let mut levels = Vec::new();
-        for ((&kind, &mode), column) in format.levels.iter().zip(&format.order).zip(&self.columns) {
-            match kind {
-                LevelKind::Dense => {
-                    let all = positions as u128 * extents[mode] as u128;
-                    positions = u64::try_from(all).ok().filter(|&p| p < 1 << 60).ok_or(Error::Memory { bytes: all })?;
-                    at.iter_mut().zip(column).for_each(|(p, &c)| *p = *p * extents[mode] as usize + c as usize);
-                    levels.push(Level::Dense);
-                }
-                LevelKind::Compressed => {
-                    spend(&mut left, (positions as u128 + 1) * pos_ty.bytes() as u128)?;
-                    let (pos, crd) = compress(&mut at, column, positions)?;
-                    spend(&mut left, crd.len() as u128 * crd_ty.bytes() as u128)?;
-                    positions = crd.len() as u64;
-                    let narrow = |ty, of: &[i64]| Array::from_indices(ty, of).ok_or(Error::Narrow(ty));
-                    levels.push(Level::Compressed { pos: narrow(pos_ty, &pos)?, crd: narrow(crd_ty, &crd)? });
-                }
-                kind => return Err(Error::Kind(kind)),
-            }
-        }
-        spend(&mut left, positions as u128 * fill.ty().bytes() as u128)?;
-        let values = self.placed(&at, positions, fill)?;
-        Ok(Tensor { extents: extents.to_vec(), format: format.clone(), levels, values, fill })
-    }
-
-    /// The values at their positions, `fill` at the others.
-    fn placed(self, at: &[usize], positions: u64, fill: Value) -> Result<Array<'static>, Error> {
-        if positions == at.len() as u64 && at.iter().enumerate().all(|(e, &p)| e == p) {
-            return Ok(self.values);
-        }
-        let bytes = positions as u128 * fill.ty().bytes() as u128;
-        let mut values = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
-        values.scatter(at, &self.values);
-        Ok(values)
-    }
-}
-
-/// Takes `bytes` off what is left to spend.
-fn spend(left: &mut u64, bytes: u128) -> Result<(), Error> {
-    match u64::try_from(bytes).ok().and_then(|b| left.checked_sub(b)) {
-        Some(rest) => *left = rest,
-        None => return Err(Error::Memory { bytes }),
-    }
-    Ok(())
-}
-
-/// A compressed level of sorted entries: from their parents' positions, below `parents`, to their own.
-fn compress(at: &mut [usize], column: &[i64], parents: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
-    let (mut pos, mut crd) = (Vec::new(), Vec::new());
-    pos.try_reserve_exact(parents as usize + 1).map_err(|_| Error::Memory { bytes: 8 * (parents as u128 + 1) })?;
-    let mut last = None;
-    for (p, &c) in at.iter_mut().zip(column) {
-        if last != Some((*p, c)) {
-            last = Some((*p, c));
-            pos.resize(*p + 1, crd.len() as i64);
-            crd.push(c);
-        }
-        *p = crd.len() - 1;
-    }
-    pos.resize(parents as usize + 1, crd.len() as i64);
-    Ok((pos, crd))
 }

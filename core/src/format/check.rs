@@ -1,9 +1,14 @@
 //! The check of a stored tensor's invariants: on every import, on every result.
 //!
-//! Level by level from the root, as positions multiply; each array is read once, in order, so that what is reported
-//! is the first offending place of the outermost offending level.
+//! Level by level from the root, as positions multiply; each array is read in order, so that what is reported is the
+//! first offending place of the outermost offending level. Nothing is believed before it is checked, and nothing is
+//! allocated that is larger than an array at hand.
+mod chain;
+mod list;
+mod table;
 
-use super::{Array, Level, LevelKind, Malformed, Tensor};
+use super::{Array, Level, Malformed, Tensor};
+use crate::algebra::Type;
 
 /// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
 const POSITIONS: u64 = i64::MAX as u64;
@@ -16,31 +21,82 @@ impl Tensor<'_> {
     /// Whether every invariant of every level holds; if not, the first place where one does not:
     ///
     /// 1. a level and an extent a mode, extents below 2⁶³, the format's order a permutation of the modes;
-    /// 2. arrays of positions and coordinates are `i32` or `i64`;
+    /// 2. arrays of positions and coordinates are `i32` or `i64`, words `u64`, flags `bool`;
     /// 3. `pos` is one longer than the level above has positions, begins with 0, never falls, ends with `crd`'s length;
-    /// 4. coordinates are in the mode's extent and strictly ascending within a fiber;
-    /// 5. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
+    /// 4. coordinates are in the mode's extent and strictly ascending within a fiber; in a chain, its tuples are;
+    /// 5. a singleton has a coordinate a parent position;
+    /// 6. flags are as many as positions, bits behind the last are 0;
+    /// 7. below a flag that is not set everything is empty: lists are, flags are not set, singletons in no chain have
+    ///    coordinate 0, values are bit-identical to the fill value;
+    /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
+    /// 9. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
-        let mut positions: u64 = 1;
-        for (l, level) in self.levels.iter().enumerate() {
-            let extent = self.level_extent(l);
-            positions = match (self.format.levels[l], level) {
-                (LevelKind::Dense, Level::Dense) => match positions.checked_mul(extent).filter(|&n| n <= POSITIONS) {
-                    Some(n) => n,
-                    None => return malformed(Some(l), 0, "the number of positions does not fit 63 bits"),
-                },
-                (LevelKind::Compressed, Level::Compressed { pos, crd }) => {
-                    check_pos(l, pos, positions, crd.len())?;
-                    check_crd(l, pos, crd, extent)?;
-                    crd.len() as u64
-                }
-                (kind, _) => {
-                    return malformed(Some(l), 0, format!("the arrays are not those of a `{}` level", kind.name()));
-                }
-            };
+        let mut above = Above { positions: 1, ties: None, unset: None };
+        for l in 0..self.levels.len() {
+            above = self.check_level(l, above)?;
         }
-        self.check_values(positions)
+        self.check_values(&above)
+    }
+
+    /// Level `l`, and what it is for the level below.
+    fn check_level<'t>(&'t self, l: usize, above: Above<'t>) -> Result<Above<'t>, Malformed> {
+        let (level, extent, parents) = (&self.levels[l], self.level_extent(l), above.positions);
+        let below = |positions: usize| Above { positions: positions as u64, ties: None, unset: None };
+        if level.kind() != self.format.levels[l] {
+            let kind = self.format.levels[l].name();
+            return malformed(Some(l), 0, format!("the arrays are not those of a `{kind}` level"));
+        }
+        match level {
+            Level::Dense => {
+                let unset = Unset::spread(above.unset, extent);
+                Ok(Above { positions: spread(l, parents, extent)?, ties: None, unset })
+            }
+            Level::Bitmap { words } => {
+                let positions = spread(l, parents, extent)?;
+                list::length_and_type(l, "words", words, positions.div_ceil(64), &[Type::U64])?;
+                check_unused(l, words, positions)?;
+                check_flags(l, level, positions, extent, &above)?;
+                Ok(Above { positions, ties: None, unset: Some(Unset { level, each: 1 }) })
+            }
+            Level::Bytemap { flags } => {
+                let positions = spread(l, parents, extent)?;
+                list::length_and_type(l, "flags", flags, positions, &[Type::Bool])?;
+                check_bools(Some(l), flags)?;
+                check_flags(l, level, positions, extent, &above)?;
+                Ok(Above { positions, ties: None, unset: Some(Unset { level, each: 1 }) })
+            }
+            Level::Compressed { pos, crd } => {
+                list::check(l, pos, crd, extent, &above)?;
+                Ok(below(crd.len()))
+            }
+            Level::Nonunique { pos, crd } => {
+                list::check_pos(l, pos, crd.len(), &above)?;
+                let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
+                let ties = chain::ties(pos, crd.len());
+                let ties = chain::check(l, crd, extent, ties, last)?;
+                Ok(Above { ties: (!last).then_some(ties), ..below(crd.len()) })
+            }
+            Level::Singleton { crd } => {
+                list::length_and_type(l, "crd", crd, parents, &[Type::I32, Type::I64])?;
+                match above.ties {
+                    Some(ties) => {
+                        let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
+                        let ties = chain::check(l, crd, extent, ties, last)?;
+                        Ok(Above { ties: (!last).then_some(ties), ..below(crd.len()) })
+                    }
+                    None => {
+                        check_single(l, crd, extent, &above)?;
+                        Ok(Above { positions: parents, ties: None, unset: above.unset })
+                    }
+                }
+            }
+            Level::Hashed { pos, crd, table } => {
+                list::check(l, pos, crd, extent, &above)?;
+                table::check(l, pos, crd, table)?;
+                Ok(below(crd.len()))
+            }
+        }
     }
 
     fn check_shape(&self) -> Result<(), Malformed> {
@@ -61,88 +117,105 @@ impl Tensor<'_> {
         Ok(())
     }
 
-    fn check_values(&self, positions: u64) -> Result<(), Malformed> {
+    fn check_values(&self, above: &Above) -> Result<(), Malformed> {
         let n = self.values.len();
-        if n as u64 != positions {
-            return malformed(None, n, format!("{n} values for {positions} positions of the last level"));
+        if n as u64 != above.positions {
+            return malformed(None, n, format!("{n} values for {} positions of the last level", above.positions));
         }
         if self.values.ty() != self.fill.ty() {
             let what = format!("values of type {} and a fill value of type {}", self.values.ty(), self.fill.ty());
             return malformed(None, 0, what);
         }
-        match &self.values {
-            Array::Bool(bytes) => match bytes.iter().position(|&b| b > 1) {
-                Some(p) => malformed(None, p, format!("a bool's byte is 0 or 1, not {}", bytes[p])),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Invariants 2 and 3 of a level under `parents` positions.
-fn check_pos(l: usize, pos: &Array, parents: u64, stored: usize) -> Result<(), Malformed> {
-    let what = |s: String| Malformed { level: Some(l), position: pos.len(), what: s };
-    if (pos.len() as u64).checked_sub(1) != Some(parents) {
-        return Err(what(format!("pos has {} elements, {parents} + 1 expected", pos.len())));
-    }
-    match pos {
-        Array::I32(v) => check_pos_of(l, v, stored),
-        Array::I64(v) => check_pos_of(l, v, stored),
-        _ => Err(Malformed { position: 0, ..what(format!("pos is of type {}, i32 or i64 expected", pos.ty())) }),
-    }
-}
-
-fn check_pos_of<T: Copy + Into<i64> + PartialOrd>(l: usize, pos: &[T], stored: usize) -> Result<(), Malformed> {
-    let first: i64 = pos[0].into();
-    if first != 0 {
-        return malformed(Some(l), 0, format!("pos begins with {first}, not with 0"));
-    }
-    if let Some(p) = pos.windows(2).position(|w| w[0] > w[1]) {
-        let (a, b): (i64, i64) = (pos[p].into(), pos[p + 1].into());
-        return malformed(Some(l), p + 1, format!("pos falls from {a} to {b}"));
-    }
-    let last: i64 = pos[pos.len() - 1].into();
-    if last as u64 != stored as u64 {
-        return malformed(Some(l), pos.len() - 1, format!("pos ends with {last}, but there are {stored} coordinates"));
-    }
-    Ok(())
-}
-
-/// Invariants 2 and 4 of a level whose `pos` has been checked.
-fn check_crd(l: usize, pos: &Array, crd: &Array, extent: u64) -> Result<(), Malformed> {
-    match (pos, crd) {
-        (Array::I32(p), Array::I32(c)) => check_crd_of(l, p, c, extent),
-        (Array::I64(p), Array::I32(c)) => check_crd_of(l, p, c, extent),
-        (Array::I32(p), Array::I64(c)) => check_crd_of(l, p, c, extent),
-        (Array::I64(p), Array::I64(c)) => check_crd_of(l, p, c, extent),
-        _ => malformed(Some(l), 0, format!("crd is of type {}, i32 or i64 expected", crd.ty())),
-    }
-}
-
-fn check_crd_of<P, C>(l: usize, pos: &[P], crd: &[C], extent: u64) -> Result<(), Malformed>
-where
-    P: Copy + Into<i64>,
-    C: Copy + Into<i64>,
-{
-    for fiber in pos.windows(2) {
-        let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
-        let mut least = 0;
-        for (i, &c) in crd[lo as usize..hi as usize].iter().enumerate() {
-            let c: i64 = c.into();
-            if c < least || c as u64 >= extent {
-                return malformed(Some(l), lo as usize + i, wrong_coordinate(c, least, extent));
+        check_bools(None, &self.values)?;
+        match above.first_unset(n, |p| self.values.get(p) != self.fill) {
+            Some(p) => {
+                malformed(None, p, format!("{} stands where a flag says that nothing is stored", self.values.get(p)))
             }
-            least = c + 1;
+            None => Ok(()),
         }
     }
-    Ok(())
 }
 
-fn wrong_coordinate(c: i64, least: i64, extent: u64) -> String {
-    match c {
-        _ if c < 0 || c as u64 >= extent => format!("coordinate {c} is not in 0..{extent}"),
-        _ if c + 1 == least => format!("coordinate {c} stands twice in one fiber"),
-        _ => format!("coordinate {c} stands behind {}: a fiber's coordinates ascend", least - 1),
+/// What the check of a level has to know of those above it.
+struct Above<'t> {
+    /// How many positions the level above has.
+    positions: u64,
+    /// Within a chain, of each position: whether its coordinates so far are those of the position before it, in the
+    /// same fiber.
+    ties: Option<Vec<bool>>,
+    /// Which positions lie below flags that are not set.
+    unset: Option<Unset<'t>>,
+}
+
+/// A level with flags, each of its positions standing for so many of the level at hand.
+#[derive(Clone, Copy)]
+struct Unset<'t> {
+    level: &'t Level<'t>,
+    each: u64,
+}
+
+impl<'t> Unset<'t> {
+    /// As of a level that has a position for every coordinate of an extent.
+    fn spread(of: Option<Unset<'t>>, extent: u64) -> Option<Unset<'t>> {
+        of.map(|u| Unset { each: u.each.saturating_mul(extent), ..u })
+    }
+}
+
+impl Above<'_> {
+    /// The first of the first `n` positions that lies below a flag that is not set although `full` holds of it.
+    fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
+        let unset = self.unset?;
+        let each = usize::try_from(unset.each).unwrap_or(usize::MAX).max(1);
+        (0..n).find(|&p| !unset.level.is_set(p / each) && full(p))
+    }
+}
+
+/// The number of positions of a level that has one for every coordinate.
+fn spread(l: usize, parents: u64, extent: u64) -> Result<u64, Malformed> {
+    match parents.checked_mul(extent).filter(|&n| n <= POSITIONS) {
+        Some(n) => Ok(n),
+        None => malformed(Some(l), 0, "the number of positions does not fit 63 bits"),
+    }
+}
+
+/// Bytes of `bool`s are 0 or 1.
+fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Malformed> {
+    match values {
+        Array::Bool(bytes) => match bytes.iter().position(|&b| b > 1) {
+            Some(p) => malformed(level, p, format!("a bool's byte is 0 or 1, not {}", bytes[p])),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// No bit is set behind the last position.
+fn check_unused(l: usize, words: &Array, positions: u64) -> Result<(), Malformed> {
+    let used = positions % 64;
+    match words.len().checked_sub(1) {
+        Some(w) if used > 0 && words.get(w).bits() >> used != 0 => {
+            malformed(Some(l), w, format!("a bit is set behind position {}, the last", positions - 1))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Below a flag that is not set, none is.
+fn check_flags(l: usize, level: &Level, positions: u64, extent: u64, above: &Above) -> Result<(), Malformed> {
+    let above = Above { positions, ties: None, unset: Unset::spread(above.unset, extent) };
+    match above.first_unset(positions as usize, |p| level.is_set(p)) {
+        Some(p) => malformed(Some(l), p, "the flag is set below one that is not"),
+        None => Ok(()),
+    }
+}
+
+/// A singleton in no chain.
+fn check_single(l: usize, crd: &Array, extent: u64, above: &Above) -> Result<(), Malformed> {
+    if let Some(p) = (0..crd.len()).find(|&p| crd.index(p) < 0 || crd.index(p) as u64 >= extent) {
+        return malformed(Some(l), p, format!("coordinate {} is not in 0..{extent}", crd.index(p)));
+    }
+    match above.first_unset(crd.len(), |p| crd.index(p) != 0) {
+        Some(p) => malformed(Some(l), p, "below a flag that is not set the coordinate is 0"),
+        None => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 //! Tensors from lists and from dense data, to dense data, and from one format to another.
 //!
-//! All of it goes through [`Entries`]: any mixture of dense and compressed levels in any order of modes becomes any
-//! other. What a compressed innermost level stores stays stored, fill values among it; under a dense innermost level
-//! only what is not bit-identical to the fill value counts as stored.
+//! All of it goes through [`Entries`]: any mixture of levels in any order of modes becomes any other. What the innermost
+//! level says to be stored stays stored, fill values among it; where that level says nothing of the kind, being dense or
+//! a singleton in no chain, only what is not bit-identical to the fill value counts as stored.
 
 use super::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
 use crate::algebra::{Type, Value};
@@ -75,12 +75,8 @@ impl<'a> Tensor<'a> {
 
     /// Whether the index arrays have the types that are asked for.
     fn has_types(&self, how: &Assembly) -> bool {
-        self.levels.iter().all(|level| match level {
-            Level::Dense => true,
-            Level::Compressed { pos, crd } => {
-                how.pos.is_none_or(|ty| ty == pos.ty()) && how.crd.is_none_or(|ty| ty == crd.ty())
-            }
-        })
+        let same = |wanted: Option<Type>, ty: Option<Type>| wanted.is_none() || ty.is_none() || wanted == ty;
+        self.levels.iter().map(Level::index_types).all(|(pos, crd)| same(how.pos, pos) && same(how.crd, crd))
     }
 
     /// The entries that another format has to store: see the head of this module.
@@ -88,11 +84,13 @@ impl<'a> Tensor<'a> {
     /// # Panics
     /// If the tensor is malformed.
     pub fn stored_entries(&self) -> Result<Entries<'_>, Error> {
-        if self.format.levels.last() == Some(&LevelKind::Compressed) || self.extents.is_empty() {
+        let padded = |l| self.format.levels[l] == LevelKind::Dense || self.format.is_single(l);
+        if !self.extents.len().checked_sub(1).is_some_and(padded) {
             return Ok(self.listed());
         }
-        let differing = (0..self.stored()).filter(|&p| self.values.get(p) != self.fill).collect();
-        let bytes = 8 * (self.extents.len() as u128 + 1) * self.stored() as u128;
+        let mut differing = self.stored_positions();
+        differing.retain(|&p| self.values.get(p) != self.fill);
+        let bytes = 8 * (self.extents.len() as u128 + 1) * self.values.len() as u128;
         self.listed_at(differing).ok_or(Error::Memory { bytes })
     }
 

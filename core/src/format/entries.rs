@@ -59,13 +59,16 @@ impl<'a> Entries<'a> {
 }
 
 impl Tensor<'_> {
-    /// What is stored, fill values among it, in storage order: a column of coordinates a mode, the values borrowed.
-    /// It takes time and memory proportional to what is stored.
+    /// What is stored, fill values among it, in storage order: a column of coordinates a mode, the values borrowed
+    /// unless flags leave some out. It takes time and memory proportional to what is stored.
     ///
     /// # Panics
     /// If the tensor is malformed.
     pub fn listed(&self) -> Entries<'_> {
-        let coordinates = self.coordinates_at((0..self.stored()).collect());
+        if self.is_flagged() {
+            return self.listed_at(self.stored_positions()).expect("memory for as many values as coordinates");
+        }
+        let coordinates = self.coordinates_at((0..self.values.len()).collect());
         Entries { coordinates, values: self.values.borrow() }
     }
 
@@ -75,6 +78,28 @@ impl Tensor<'_> {
         Some(Entries { coordinates: self.coordinates_at(positions), values })
     }
 
+    /// Whether some level has flags.
+    pub(super) fn is_flagged(&self) -> bool {
+        self.levels.iter().any(|level| matches!(level, Level::Bitmap { .. } | Level::Bytemap { .. }))
+    }
+
+    /// The positions of the last level under flags that are all set, ascending.
+    pub(super) fn stored_positions(&self) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..self.values.len()).collect();
+        if !self.is_flagged() {
+            return kept;
+        }
+        // Of each position that is kept, the position in the level at hand.
+        let mut at = kept.clone();
+        for (l, level) in self.levels.iter().enumerate().rev() {
+            let mut set = at.iter().map(|&p| level.is_set(p));
+            kept.retain(|_| set.next() == Some(true));
+            at.retain(|&p| level.is_set(p));
+            self.to_parents(l, &mut at);
+        }
+        kept
+    }
+
     /// The coordinates of these positions of the last level, a column a mode.
     fn coordinates_at(&self, positions: Vec<usize>) -> Vec<Vec<i64>> {
         let mut coordinates = vec![Vec::new(); self.extents.len()];
@@ -82,21 +107,33 @@ impl Tensor<'_> {
         let mut at = positions;
         for (l, level) in self.levels.iter().enumerate().rev() {
             coordinates[self.format.order[l]] = match level {
-                Level::Dense => {
+                Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
                     let extent = self.level_extent(l).max(1) as usize;
-                    let column = at.iter().map(|p| (p % extent) as i64).collect();
-                    at.iter_mut().for_each(|p| *p /= extent);
-                    column
+                    at.iter().map(|p| (p % extent) as i64).collect()
                 }
-                Level::Compressed { pos, crd } => {
-                    let column = at.iter().map(|&p| crd.index(p)).collect();
-                    let parents = parents(pos, crd.len());
-                    at.iter_mut().for_each(|p| *p = parents[*p]);
-                    column
-                }
+                Level::Compressed { crd, .. }
+                | Level::Nonunique { crd, .. }
+                | Level::Singleton { crd }
+                | Level::Hashed { crd, .. } => at.iter().map(|&p| crd.index(p)).collect(),
             };
+            self.to_parents(l, &mut at);
         }
         coordinates
+    }
+
+    /// From positions of level `l` to their parents'.
+    fn to_parents(&self, l: usize, at: &mut [usize]) {
+        match &self.levels[l] {
+            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
+                let extent = self.level_extent(l).max(1) as usize;
+                at.iter_mut().for_each(|p| *p /= extent);
+            }
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
+                let parents = parents(pos, crd.len());
+                at.iter_mut().for_each(|p| *p = parents[*p]);
+            }
+            Level::Singleton { .. } => {}
+        }
     }
 
     /// What is stored, fill values among it, in storage order: coordinates in the order of declaration, and the value.
@@ -110,7 +147,7 @@ impl Tensor<'_> {
 }
 
 /// The parent position of each of `n` positions.
-fn parents(pos: &Array, n: usize) -> Vec<usize> {
+pub(super) fn parents(pos: &Array, n: usize) -> Vec<usize> {
     let mut parents = Vec::with_capacity(n);
     for parent in 1..pos.len() {
         parents.resize(pos.index(parent) as usize, parent - 1);

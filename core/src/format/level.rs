@@ -1,6 +1,7 @@
 //! The kinds of levels, and formats as lists of them.
 
 use std::fmt;
+use std::ops::Range;
 
 /// A kind of level (design, section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -9,12 +10,15 @@ pub enum LevelKind {
     Dense,
     /// Ordered and unique.
     Compressed,
-    /// Compressed in which a coordinate may repeat: the outer levels of COO. `nonunique` in programs.
+    /// Compressed in which a coordinate may repeat if singletons follow: the outer level of COO.
     Nonunique,
     /// Exactly one coordinate a parent position.
     Singleton,
+    /// As dense, with a bit that says where something is stored.
     Bitmap,
+    /// As dense, with a byte that says where something is stored.
     Bytemap,
+    /// As compressed, with a table that finds a coordinate in constant time.
     Hashed,
     Runs,
     Packbits,
@@ -68,6 +72,16 @@ impl LevelKind {
             "symmetric",
             "function",
         ][self as usize]
+    }
+
+    /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
+    pub fn is_located(self) -> bool {
+        matches!(self, LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap)
+    }
+
+    /// Whether it lists coordinates in ascending order, and stores nothing else.
+    pub fn is_list(self) -> bool {
+        matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
     }
 
     /// The kind of that name.
@@ -128,6 +142,25 @@ impl Format {
             }
             _ => None,
         }
+    }
+
+    /// The chain that level `l` belongs to: a nonunique level and the singletons directly below it. `None` for other
+    /// levels, among them singletons that stand below no such chain.
+    pub fn chain(&self, l: usize) -> Option<Range<usize>> {
+        let singleton = |l: &usize| self.levels.get(*l) == Some(&LevelKind::Singleton);
+        let begin = (0..=l).rev().find(|l| !singleton(l))?;
+        let end = (begin + 1..).find(|l| !singleton(l))?;
+        (self.levels.get(begin) == Some(&LevelKind::Nonunique)).then_some(begin..end)
+    }
+
+    /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
+    pub fn repeats(&self, l: usize) -> bool {
+        self.chain(l).is_some_and(|chain| l + 1 < chain.end)
+    }
+
+    /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
+    pub fn is_single(&self, l: usize) -> bool {
+        self.levels[l] == LevelKind::Singleton && self.chain(l).is_none()
     }
 
     /// Number of modes.

@@ -4,22 +4,33 @@
 //!  Format  {dense, compressed} order(0, 1)          one level a mode, in storage order
 //!  Tensor  extents · fill · Level₀ … Level₍ᵣ₋₁₎ · values
 //!
-//!            dense: nothing stored; position = parent · extent + coordinate
-//!       compressed: pos[parent] .. pos[parent+1] are the positions of a fiber, crd[position] their coordinates
+//!  level       arrays             positions of parent's fiber      coordinate
+//!  dense       –                  parent · extent + coordinate
+//!  compressed  pos crd            pos[parent] .. pos[parent + 1]   crd[position]  strictly ascending
+//!  nonunique   pos crd            pos[parent] .. pos[parent + 1]   crd[position]  tuples with the singletons that
+//!  singleton   crd                parent                           crd[position]    follow: strictly ascending
+//!  hashed      pos crd table      pos[parent] .. pos[parent + 1]   crd[position]  table finds the position of it
+//!  bitmap      words              parent · extent + coordinate     a bit a position: whether anything is stored
+//!  bytemap     flags              parent · extent + coordinate     a byte a position: the same
 //! ```
+//!
+//! `docs/format.md` draws each. The other kinds of levels are names so far.
 //!
 //! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
 //! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
 //!
 //! A level maps a parent position to the positions of a fiber; the root's only position is 0; the positions of the
-//! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result.
+//! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result; a
+//! [`Checked`] tensor has passed it.
 mod array;
 mod assemble;
 mod check;
+mod checked;
 mod convert;
 mod entries;
 pub mod hash;
 mod level;
+mod levelled;
 mod sort;
 mod tensor;
 #[cfg(test)]
@@ -27,6 +38,7 @@ mod tests;
 
 pub use array::Array;
 pub use assemble::{Assembly, Duplicates, Error, added};
+pub use checked::Checked;
 pub use entries::Entries;
 pub use level::{Format, LevelKind, NAMES};
 pub use tensor::{Level, Malformed, Tensor};

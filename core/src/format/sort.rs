@@ -69,6 +69,17 @@ impl Sorted {
                 }
             }
         }
+        self.of_these(&kept, values)
+    }
+
+    /// The entries that do not hold `fill`, bit for bit.
+    pub(super) fn without(self, fill: Value) -> Sorted {
+        let kept: Vec<usize> = (0..self.values.len()).filter(|&e| self.values.get(e) != fill).collect();
+        let values = kept.iter().map(|&e| self.values.get(e)).collect();
+        self.of_these(&kept, values)
+    }
+
+    fn of_these(self, kept: &[usize], values: Vec<Value>) -> Sorted {
         let columns = self.columns.iter().map(|c| kept.iter().map(|&e| c[e]).collect()).collect();
         Sorted { columns, values: Array::from_values(self.values.ty(), values), origin: None }
     }

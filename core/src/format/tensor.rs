@@ -1,29 +1,119 @@
 //! A stored tensor, and the check of its invariants.
 
-use super::{Array, Format};
-use crate::algebra::Value;
+use super::{Array, Format, LevelKind};
+use crate::algebra::{Type, Value};
 
-/// The arrays of one level.
+/// The arrays of one level; the picture is at the head of this module's parent. Arrays of positions and of coordinates
+/// are `I32` or `I64`, each by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level<'a> {
-    /// Nothing is stored.
+    /// Nothing is stored: position = parent · extent + coordinate.
     Dense,
     /// A fiber's positions are `pos[parent]..pos[parent + 1]`, their coordinates `crd[position]`.
-    /// Both arrays are `I32` or `I64`, each by itself.
     Compressed {
         /// One more than there are parent positions; from 0, never falling.
         pos: Array<'a>,
         /// Strictly ascending within a fiber, in the mode's extent.
         crd: Array<'a>,
     },
+    /// As compressed, but where singletons follow directly a coordinate may repeat: the level and these singletons are
+    /// a *chain*, and the tuples of its coordinates are strictly ascending within a fiber.
+    Nonunique {
+        /// As of a compressed level.
+        pos: Array<'a>,
+        /// Never falling within a fiber; strictly ascending where no singleton follows.
+        crd: Array<'a>,
+    },
+    /// Position = parent position: one coordinate each.
+    Singleton {
+        /// One a position.
+        crd: Array<'a>,
+    },
+    /// As dense, with a bit a position. Where it is not set nothing is stored, and what stands below is empty, so that
+    /// who ignores the bits reads the same function.
+    Bitmap {
+        /// `U64`: position p has bit p mod 64 of word p div 64. Bits behind the last position are 0.
+        words: Array<'a>,
+    },
+    /// As bitmap, with a byte a position.
+    Bytemap {
+        /// `Bool`, one a position.
+        flags: Array<'a>,
+    },
+    /// As compressed, with a table that finds the position of a coordinate in constant time.
+    Hashed {
+        /// As of a compressed level.
+        pos: Array<'a>,
+        /// As of a compressed level.
+        crd: Array<'a>,
+        /// One open-addressing table of the whole level, of `pos`'s type: its length is a power of two, at least twice
+        /// the number of positions and at least 2. A place holds a position or −1; the search for a position begins at
+        /// [`slot`](super::hash::slot) and goes on place by place, around the end, to the first −1.
+        table: Array<'a>,
+    },
 }
 
-impl Level<'_> {
+impl<'a> Level<'a> {
+    /// The kind of level whose arrays these are.
+    pub fn kind(&self) -> LevelKind {
+        match self {
+            Level::Dense => LevelKind::Dense,
+            Level::Compressed { .. } => LevelKind::Compressed,
+            Level::Nonunique { .. } => LevelKind::Nonunique,
+            Level::Singleton { .. } => LevelKind::Singleton,
+            Level::Bitmap { .. } => LevelKind::Bitmap,
+            Level::Bytemap { .. } => LevelKind::Bytemap,
+            Level::Hashed { .. } => LevelKind::Hashed,
+        }
+    }
+
+    /// Its arrays, in the order in which they are declared.
+    pub fn arrays(&self) -> Vec<&Array<'a>> {
+        match self {
+            Level::Dense => vec![],
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => vec![pos, crd],
+            Level::Singleton { crd } => vec![crd],
+            Level::Bitmap { words } => vec![words],
+            Level::Bytemap { flags } => vec![flags],
+            Level::Hashed { pos, crd, table } => vec![pos, crd, table],
+        }
+    }
+
+    /// The types of its arrays of positions and of coordinates, where it has such.
+    pub fn index_types(&self) -> (Option<Type>, Option<Type>) {
+        match self {
+            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => (None, None),
+            Level::Singleton { crd } => (None, Some(crd.ty())),
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
+                (Some(pos.ty()), Some(crd.ty()))
+            }
+        }
+    }
+
+    /// Whether something may be stored at position `p`: only of bitmap and bytemap is that a question.
+    ///
+    /// # Panics
+    /// If the level has flags and no position `p`.
+    pub fn is_set(&self, p: usize) -> bool {
+        match self {
+            Level::Bitmap { words: Array::U64(words) } => words[p / 64] >> (p % 64) & 1 == 1,
+            Level::Bytemap { flags } => flags.get(p).is_true(),
+            _ => true,
+        }
+    }
+
     /// The same arrays, borrowed.
     pub fn borrow(&self) -> Level<'_> {
         match self {
             Level::Dense => Level::Dense,
             Level::Compressed { pos, crd } => Level::Compressed { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Nonunique { pos, crd } => Level::Nonunique { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Singleton { crd } => Level::Singleton { crd: crd.borrow() },
+            Level::Bitmap { words } => Level::Bitmap { words: words.borrow() },
+            Level::Bytemap { flags } => Level::Bytemap { flags: flags.borrow() },
+            Level::Hashed { pos, crd, table } => {
+                Level::Hashed { pos: pos.borrow(), crd: crd.borrow(), table: table.borrow() }
+            }
         }
     }
 
@@ -32,6 +122,13 @@ impl Level<'_> {
         match self {
             Level::Dense => Level::Dense,
             Level::Compressed { pos, crd } => Level::Compressed { pos: pos.into_owned(), crd: crd.into_owned() },
+            Level::Nonunique { pos, crd } => Level::Nonunique { pos: pos.into_owned(), crd: crd.into_owned() },
+            Level::Singleton { crd } => Level::Singleton { crd: crd.into_owned() },
+            Level::Bitmap { words } => Level::Bitmap { words: words.into_owned() },
+            Level::Bytemap { flags } => Level::Bytemap { flags: flags.into_owned() },
+            Level::Hashed { pos, crd, table } => {
+                Level::Hashed { pos: pos.into_owned(), crd: crd.into_owned(), table: table.into_owned() }
+            }
         }
     }
 }
@@ -99,8 +196,11 @@ impl Tensor<'_> {
         }
     }
 
-    /// Number of stored values.
+    /// Number of stored values: of positions of the last level, but for those that a flag above says to be empty.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
     pub fn stored(&self) -> usize {
-        self.values.len()
+        if self.is_flagged() { self.stored_positions().len() } else { self.values.len() }
     }
 }

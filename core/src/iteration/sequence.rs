@@ -66,6 +66,20 @@ impl Sequence {
         }
     }
 
+    /// The intersections in it, each as the lists that take part by themselves.
+    pub fn intersections(&self) -> Vec<Vec<AccessId>> {
+        let list = |s: &Sequence| if let Sequence::List(a) = s { Some(*a) } else { None };
+        match self {
+            Sequence::And(parts) => {
+                let mut all = vec![parts.iter().filter_map(list).collect()];
+                all.extend(parts.iter().flat_map(Sequence::intersections));
+                all
+            }
+            Sequence::Or(parts) => parts.iter().flat_map(Sequence::intersections).collect(),
+            _ => vec![],
+        }
+    }
+
     /// The value of the formula: `list` says of each list, `and` and `or` join, `constant` is ∅ or 𝓕.
     pub fn fold<T>(
         &self,

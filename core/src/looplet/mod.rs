@@ -27,11 +27,11 @@ pub enum Looplet {
 /// The level as a looplet; `bound` if its coordinate is known before the level is opened. `None` of kinds that are
 /// not lowered.
 pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
-    match (kind, bound) {
-        (LevelKind::Dense, _) => Some(Looplet::Lookup),
-        (LevelKind::Compressed, false) => Some(Looplet::Stepper),
-        (LevelKind::Compressed, true) => Some(Looplet::Switch),
-        _ => None,
+    match kind {
+        _ if kind.is_located() => Some(Looplet::Lookup),
+        _ if !kind.is_list() => None,
+        _ if bound => Some(Looplet::Switch),
+        _ => Some(Looplet::Stepper),
     }
 }
 

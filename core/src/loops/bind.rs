@@ -14,7 +14,8 @@ pub struct Bound<'a> {
 }
 
 /// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too.
-/// The tensors' own invariants are not looked at: [`Tensor::check`] does that once, at import.
+/// The tensors' own invariants are not looked at: that was done once, when each became
+/// [`Checked`](crate::format::Checked).
 ///
 /// # Errors
 /// The operand that is missing, or what of it is not as the kernel was compiled for.
@@ -80,11 +81,10 @@ fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<Vec<&'a Array<'a>>
     }
     let mut arrays = vec![];
     for (l, (level, needed)) in tensor.levels.iter().zip(&a.levels).enumerate() {
-        match (level, needed) {
-            (Level::Dense, LevelBuffers::Dense) => {}
-            (Level::Compressed { pos, crd }, LevelBuffers::Compressed { .. }) => arrays.extend([pos, crd]),
-            _ => return Err(format!("level {l} has not the arrays of its kind")),
+        if level.kind() != needed.kind() {
+            return Err(format!("level {l} has not the arrays of its kind"));
         }
+        arrays.extend(level.arrays());
     }
     arrays.push(&tensor.values);
     Ok(arrays)
@@ -110,9 +110,16 @@ pub fn collect(
         levels: a
             .levels
             .iter()
-            .map(|level| match level {
+            .map(|level| match *level {
                 LevelBuffers::Dense => Level::Dense,
-                LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(*pos), crd: take(*crd) },
+                LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(pos), crd: take(crd) },
+                LevelBuffers::Nonunique { pos, crd } => Level::Nonunique { pos: take(pos), crd: take(crd) },
+                LevelBuffers::Singleton { crd } => Level::Singleton { crd: take(crd) },
+                LevelBuffers::Bytemap { flags } => Level::Bytemap { flags: take(flags) },
+                LevelBuffers::Bitmap { words } => Level::Bitmap { words: take(words) },
+                LevelBuffers::Hashed { pos, crd, table } => {
+                    Level::Hashed { pos: take(pos), crd: take(crd), table: take(table) }
+                }
             })
             .collect(),
         values: take(a.values),

@@ -13,7 +13,7 @@ mod flow;
 mod typing;
 
 use super::print::role_name;
-use super::{Argument, BufferId, Expr, Kernel, LevelBuffers, Role, Stmt, Var};
+use super::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
 use std::collections::HashSet;
 
@@ -111,8 +111,8 @@ fn arguments(kernel: &Kernel) -> Result<(), String> {
     let mut used = HashSet::new();
     for a in &kernel.arguments {
         shape(kernel, a).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
-        for (b, index) in a.buffers() {
-            array(kernel, a, b, index).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
+        for (b, holds) in a.buffers() {
+            array(kernel, a, b, holds).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
             if !used.insert(b) {
                 return Err(format!("tensor `{}`: `{}` is already another array", a.name, buffer(kernel, b)?.name));
             }
@@ -131,6 +131,10 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     if order.into_iter().ne(0..rank) {
         return Err(format!("its order {:?} is no permutation of its {rank} modes", a.format.order));
     }
+    if let Some(l) = (0..rank).find(|&l| a.levels[l].kind() != a.format.levels[l]) {
+        let (has, is) = (a.levels[l].kind().name(), a.format.levels[l].name());
+        return Err(format!("level {l} is {is}, and has the arrays of a {has} level"));
+    }
     if a.fill.ty() != a.ty {
         return Err(format!("its fill value is {}, its elements are {}", a.fill.ty(), a.ty));
     }
@@ -143,28 +147,26 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     Ok(())
 }
 
-fn array(kernel: &Kernel, a: &Argument, b: BufferId, index: bool) -> Result<(), String> {
+fn array(kernel: &Kernel, a: &Argument, b: BufferId, holds: Holds) -> Result<(), String> {
     let b = buffer(kernel, b)?;
     let role = if a.operand { Role::Operand } else { Role::Result };
     if b.role != role {
         return Err(format!("`{}` is a {}, and should be a {}", b.name, role_name(b.role), role_name(role)));
     }
-    match index {
-        true if !matches!(b.ty, Type::I32 | Type::I64) => {
-            Err(format!("`{}` is {}; positions and coordinates are i32 or i64", b.name, b.ty))
+    let wanted = match holds {
+        Holds::Positions | Holds::Coordinates if matches!(b.ty, Type::I32 | Type::I64) => return Ok(()),
+        Holds::Positions | Holds::Coordinates => {
+            return Err(format!("`{}` is {}; positions and coordinates are i32 or i64", b.name, b.ty));
         }
-        false if b.ty != a.ty => Err(format!("`{}` is {}, its elements are {}", b.name, b.ty, a.ty)),
-        _ => Ok(()),
-    }
+        Holds::Values => a.ty,
+        Holds::Flags | Holds::Words => holds.ty().expect("of one type"),
+    };
+    if b.ty == wanted { Ok(()) } else { Err(format!("`{}` is {}, its elements are {wanted}", b.name, b.ty)) }
 }
 
 impl Argument {
-    /// Its buffers in storage order, the values last; with each, whether it holds positions or coordinates.
-    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, bool)> + '_ {
-        let levels = self.levels.iter().flat_map(|level| match level {
-            LevelBuffers::Dense => vec![],
-            LevelBuffers::Compressed { pos, crd } => vec![(*pos, true), (*crd, true)],
-        });
-        levels.chain([(self.values, false)])
+    /// Its buffers in storage order, the values last; with each, what it holds.
+    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> + '_ {
+        self.levels.iter().flat_map(LevelBuffers::buffers).chain([(self.values, Holds::Values)])
     }
 }

@@ -1,7 +1,7 @@
 //! The types of the loop language.
 
 use crate::algebra::{Op, Type, Value};
-use crate::format::Format;
+use crate::format::{Format, LevelKind};
 use crate::notation::typed::TensorId;
 
 /// A scalar variable of a kernel.
@@ -88,6 +88,128 @@ pub enum LevelBuffers {
         /// `crd`
         crd: BufferId,
     },
+    /// The same, coordinates repeating.
+    Nonunique {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+    },
+    /// One coordinate a parent position.
+    Singleton {
+        /// `crd`
+        crd: BufferId,
+    },
+    /// One truth value a position.
+    Bytemap {
+        /// `flags`
+        flags: BufferId,
+    },
+    /// One bit a position.
+    Bitmap {
+        /// `words`
+        words: BufferId,
+    },
+    /// Positions and coordinates, and where to find them.
+    Hashed {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+        /// `table`
+        table: BufferId,
+    },
+}
+
+impl LevelBuffers {
+    /// The kind of level that they are of.
+    pub fn kind(&self) -> LevelKind {
+        match self {
+            LevelBuffers::Dense => LevelKind::Dense,
+            LevelBuffers::Compressed { .. } => LevelKind::Compressed,
+            LevelBuffers::Nonunique { .. } => LevelKind::Nonunique,
+            LevelBuffers::Singleton { .. } => LevelKind::Singleton,
+            LevelBuffers::Bytemap { .. } => LevelKind::Bytemap,
+            LevelBuffers::Bitmap { .. } => LevelKind::Bitmap,
+            LevelBuffers::Hashed { .. } => LevelKind::Hashed,
+        }
+    }
+
+    /// Its buffers in storage order, each with what its elements are.
+    pub fn buffers(&self) -> Vec<(BufferId, Holds)> {
+        match *self {
+            LevelBuffers::Dense => vec![],
+            LevelBuffers::Compressed { pos, crd } | LevelBuffers::Nonunique { pos, crd } => {
+                vec![(pos, Holds::Positions), (crd, Holds::Coordinates)]
+            }
+            LevelBuffers::Singleton { crd } => vec![(crd, Holds::Coordinates)],
+            LevelBuffers::Bytemap { flags } => vec![(flags, Holds::Flags)],
+            LevelBuffers::Bitmap { words } => vec![(words, Holds::Words)],
+            LevelBuffers::Hashed { pos, crd, table } => {
+                vec![(pos, Holds::Positions), (crd, Holds::Coordinates), (table, Holds::Positions)]
+            }
+        }
+    }
+
+    /// The buffers of a level of this kind, each as `of` makes it from its name and what it holds; `None` of kinds that
+    /// have no loops yet.
+    pub fn of<E>(
+        kind: LevelKind,
+        mut of: impl FnMut(&'static str, Holds) -> Result<BufferId, E>,
+    ) -> Result<Option<LevelBuffers>, E> {
+        Ok(Some(match kind {
+            LevelKind::Dense => LevelBuffers::Dense,
+            LevelKind::Compressed => {
+                LevelBuffers::Compressed { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
+            }
+            LevelKind::Nonunique => {
+                LevelBuffers::Nonunique { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
+            }
+            LevelKind::Singleton => LevelBuffers::Singleton { crd: of("crd", Holds::Coordinates)? },
+            LevelKind::Bytemap => LevelBuffers::Bytemap { flags: of("flags", Holds::Flags)? },
+            LevelKind::Bitmap => LevelBuffers::Bitmap { words: of("words", Holds::Words)? },
+            LevelKind::Hashed => LevelBuffers::Hashed {
+                pos: of("pos", Holds::Positions)?,
+                crd: of("crd", Holds::Coordinates)?,
+                table: of("table", Holds::Positions)?,
+            },
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// What the elements of a tensor's buffer are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Holds {
+    Positions,
+    Coordinates,
+    Flags,
+    Words,
+    Values,
+}
+
+impl Holds {
+    /// In words, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Holds::Positions => "positions",
+            Holds::Coordinates => "coordinates",
+            Holds::Flags => "flags",
+            Holds::Words => "words of 64 flags",
+            Holds::Values => "values",
+        }
+    }
+
+    /// The element type, where it is not the caller's to choose: positions and coordinates are `i32` or `i64`, values
+    /// are of the tensor's type.
+    pub fn ty(self) -> Option<Type> {
+        match self {
+            Holds::Flags => Some(Type::Bool),
+            Holds::Words => Some(Type::U64),
+            Holds::Positions | Holds::Coordinates | Holds::Values => None,
+        }
+    }
 }
 
 /// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only

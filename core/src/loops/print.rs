@@ -29,7 +29,7 @@
 //! read is the text, and what is read from a print is the kernel, up to the numbers of its variables.
 
 use super::check::DEPTH;
-use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var};
+use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use std::fmt::{self, Write};
 
@@ -162,12 +162,9 @@ fn argument(kernel: &Kernel, a: &Argument, f: &mut fmt::Formatter<'_>) -> fmt::R
     }
     write!(f, " {} at ", a.format)?;
     for level in &a.levels {
-        match level {
-            LevelBuffers::Dense => write!(f, "dense, ")?,
-            LevelBuffers::Compressed { pos, crd } => {
-                write!(f, "compressed({}, {}), ", buffer_name(kernel, *pos), buffer_name(kernel, *crd))?
-            }
-        }
+        let buffers: Vec<_> = level.buffers().into_iter().map(|(b, _)| buffer_name(kernel, b)).collect();
+        let arrays = if buffers.is_empty() { String::new() } else { format!("({})", buffers.join(", ")) };
+        write!(f, "{}{arrays}, ", level.kind().name())?;
     }
     writeln!(f, "{}", buffer_name(kernel, a.values))
 }

@@ -198,20 +198,19 @@ impl<'t> Reader<'t> {
     }
 
     fn level(&mut self) -> Read<LevelBuffers> {
-        let level = match self.word()? {
-            "dense" => LevelBuffers::Dense,
-            "compressed" => {
-                self.sign("(")?;
-                let pos = self.buffer()?;
-                self.sign(",")?;
-                let crd = self.buffer()?;
-                self.sign(")")?;
-                LevelBuffers::Compressed { pos, crd }
-            }
-            other => return Err(format!("expected `dense` or `compressed(…)`, found `{other}`")),
-        };
+        let name = self.word()?;
+        let unknown = || format!("expected a kind of level such as `dense` or `compressed(…)`, found `{name}`");
+        let kind = LevelKind::from_name(name).ok_or_else(unknown)?;
+        let mut first = true;
+        let level = LevelBuffers::of(kind, |_, _| {
+            self.sign(if std::mem::take(&mut first) { "(" } else { "," })?;
+            self.buffer()
+        })?;
+        if !first {
+            self.sign(")")?;
+        }
         self.sign(",")?;
-        Ok(level)
+        level.ok_or_else(unknown)
     }
 
     fn define(&mut self, name: &'t str, what: Name) -> Read<()> {

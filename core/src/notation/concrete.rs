@@ -17,7 +17,7 @@
 
 use super::typed::TensorId;
 use crate::algebra::{Op, Type, Value};
-use crate::format::{Format, LevelKind};
+use crate::format::Format;
 use crate::shape::ClassId;
 use std::fmt;
 
@@ -173,6 +173,16 @@ impl Expr {
         });
         all
     }
+
+    /// The expression with each access replaced.
+    pub fn map_accesses(self, f: &mut impl FnMut(AccessId, Type) -> Expr) -> Expr {
+        match self {
+            Expr::Access(a, ty) => f(a, ty),
+            Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| e.map_accesses(f)).collect(), ty),
+            Expr::Reduce(op, vars, body, ty) => Expr::Reduce(op, vars, Box::new(body.map_accesses(f)), ty),
+            other => other,
+        }
+    }
 }
 
 impl Program {
@@ -249,7 +259,7 @@ impl Program {
     pub fn concordant(&self, format: &Format, times: &[usize]) -> bool {
         let mut latest = 0;
         format.levels.iter().zip(&format.order).all(|(kind, &mode)| {
-            let in_order = *kind == LevelKind::Dense || times[mode] >= latest;
+            let in_order = kind.is_located() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order
         })

@@ -79,12 +79,13 @@ impl Concretize<'_> {
             if !folded.is_empty() {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
-            let exists = self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor);
-            let before = if exists {
+            let before = if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
                 let place = self.reading(s.tensor);
                 Expr::Access(self.out.access(place, target.clone()), tensor.ty)
             } else {
-                Expr::Literal(tensor.fill.unwrap_or(Value::zero(tensor.ty)))
+                // What is not declared begins with the function's identity.
+                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
             };
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }
@@ -112,7 +113,7 @@ impl Concretize<'_> {
 
     /// The format of an undeclared result: dense if it has no sparse operand, else compressed.
     fn undeclared(&self, rank: usize, rhs: &Expr) -> Format {
-        let sparse = |a: AccessId| self.out.tensor(a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: AccessId| self.out.tensor(a).format.levels.iter().any(|k| *k != LevelKind::Dense);
         if rhs.accesses().into_iter().any(sparse) { Format::csf(rank) } else { Format::dense(rank) }
     }
 
@@ -239,6 +240,7 @@ impl Concretize<'_> {
             _ => None,
         };
         let rhs = self.follow(rhs, &mut order);
+        let rhs = self.spread(rhs, &mut order);
         let rhs = self.simplify.simplify(&rhs);
         let access = concrete::Access { tensor: place, vars: target };
         self.out.nests.push(Nest { target: access, order, fold, rhs, workspace });
@@ -287,7 +289,7 @@ impl Concretize<'_> {
     /// their variables, and so does each of its sparse operands.
     fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
         let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
-        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.contains(&LevelKind::Compressed);
+        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
         outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
     }
 
@@ -381,7 +383,7 @@ impl Concretize<'_> {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
                 let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l] == LevelKind::Dense)
+                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l].is_located())
             })
         };
         let outermost = vars.first().is_some_and(densely);
@@ -434,17 +436,90 @@ impl Concretize<'_> {
         }
     }
 
+    /// The expression with every list that would be intersected anew in each turn of an outer loop that does not move
+    /// it replaced by one that is asked: of a copy, made once, whose level is located or hashed.
+    ///
+    /// `y[i] = sum(j: A[i,j] * x[j])` with A by rows and x sparse costs |A| instead of rows · |x| + |A|.
+    fn spread(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+        let mut e = e;
+        for n in 1..bound.len() {
+            for (a, level) in self.unmoved(&e, &bound[..n], bound[n]) {
+                let access = self.out.accesses[a.0].clone();
+                let ty = self.out.tensors[access.tensor.0].ty;
+                let copy = self.asked(access.tensor, level);
+                let copied = Expr::Access(self.out.access(copy, access.vars), ty);
+                e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
+            }
+        }
+        match e {
+            Expr::Call(op, args, ty) => {
+                let args = args.into_iter().map(|x| self.spread(x, bound)).collect();
+                Expr::Call(op, args, ty)
+            }
+            Expr::Reduce(op, vars, body, ty) => {
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = self.spread(*body, bound);
+                bound.truncate(outer);
+                Expr::Reduce(op, vars, Box::new(body), ty)
+            }
+            other => other,
+        }
+    }
+
+    /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
+    /// moves, and are not moved themselves.
+    fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
+        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        for a in e.accesses() {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+            let first = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v);
+            level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
+        }
+        let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let moved = |a: &AccessId| {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
+            let above = |u: &Index| (0..level[a]).any(|l| access.vars[format.order[l]] == *u);
+            outer.iter().all(above)
+        };
+        let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
+        let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
+        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a)).collect();
+        unmoved.sort();
+        unmoved.dedup();
+        unmoved.into_iter().map(|a| (a, level[&a])).collect()
+    }
+
+    /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.
+    fn asked(&mut self, place: Place, l: usize) -> Place {
+        let tensor = &self.out.tensors[place.0];
+        let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
+        for kind in &mut levels {
+            *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
+        }
+        // An outermost level has a flag a coordinate; below, that would be one for each entry and coordinate.
+        levels[l] = if l == 0 { LevelKind::Bytemap } else { LevelKind::Hashed };
+        let format = Format { levels, order: tensor.format.order.clone() };
+        self.copied(place, format, "w")
+    }
+
     /// A copy of a tensor whose levels are in the order of these times, made once.
     fn transposed(&mut self, place: Place, times: &[usize]) -> Place {
-        let tensor = self.out.tensors[place.0].clone();
+        let tensor = &self.out.tensors[place.0];
         let mut order: Vec<usize> = (0..times.len()).collect();
         order.sort_by_key(|&m| times[m]);
         let mut levels = vec![LevelKind::Compressed; times.len()];
-        if tensor.format.levels.contains(&LevelKind::Dense) {
+        if tensor.format.levels.iter().any(|k| k.is_located()) {
             levels[0] = LevelKind::Dense;
         }
-        let format = Format { levels, order };
-        let name = format!("{}_t", tensor.name);
+        self.copied(place, Format { levels, order }, "t")
+    }
+
+    /// A copy of a tensor in another format, made once.
+    fn copied(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+        let tensor = self.out.tensors[place.0].clone();
+        let name = format!("{}_{suffix}", tensor.name);
         let made = self.out.nests.iter().find(|n| {
             let t = &self.out.tensors[n.target.tensor.0];
             let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access { tensor: place, vars: n.target.vars.clone() });
@@ -475,7 +550,7 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let mut r = Refuse { program, mode, found: Vec::new() };
     for t in &program.tensors {
         let levels = t.format.iter().flat_map(|f| &f.levels);
-        let foreign = |k: &&LevelKind| !matches!(k, LevelKind::Dense | LevelKind::Compressed);
+        let foreign = |k: &&LevelKind| !(k.is_located() || k.is_list());
         if let Some(kind) = levels.into_iter().find(foreign) {
             r.say(t.span, format!("a level of kind `{}` (of tensor `{}`)", kind.name(), t.name));
         }

@@ -390,28 +390,6 @@ pub enum Stmt {
     If(Expr, Vec<Stmt>, Vec<Stmt>),
 }
 
-impl Stmt {
-    /// All expressions of a list of statements, nested blocks included.
-    pub fn expressions(stmts: &[Stmt]) -> Vec<&Expr> {
-        let mut found = Vec::new();
-        let mut open: Vec<&Stmt> = stmts.iter().collect();
-        while let Some(stmt) = open.pop() {
-            match stmt {
-                Stmt::Set(_, e) => found.push(e),
-                Stmt::While(e, body) => {
-                    found.push(e);
-                    open.extend(body);
-                }
-                Stmt::If(e, yes, no) => {
-                    found.push(e);
-                    open.extend(yes.iter().chain(no));
-                }
-            }
-        }
-        found
-    }
-}
-
 /// A declared property, typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Property {

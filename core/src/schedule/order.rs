@@ -116,7 +116,11 @@ impl Search<'_, '_> {
         let (sequence, rest) = background(self.q.body, &names, &fill, self.q.simplify);
         let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
         let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
-        let work: f64 = lists.iter().map(|(_, n)| n).sum();
+        // What no outer loop moves, beside a list that they all move, is asked instead of walked.
+        let parts: Vec<Vec<AccessId>> = sequence.intersections();
+        let moved = |a: AccessId| self.moved(order, a, v);
+        let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
+        let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(_, n)| n).sum();
         if !quiet || sequence == Sequence::Full {
             return (EXTENT, EXTENT.max(work));
         }
@@ -144,8 +148,16 @@ impl Search<'_, '_> {
         }
         let level = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v)?;
         let above = (0..level).all(bound);
-        let first = format.levels[..level].iter().all(|k| *k == LevelKind::Dense) && level == 0;
-        (above && format.levels[level] == LevelKind::Compressed).then_some((a, if first { FIRST } else { ENTRIES }))
+        let first = level == 0;
+        (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
+    }
+
+    /// Whether every loop of `order` moves the access's level over `v`.
+    fn moved(&self, order: &[Index], a: AccessId, v: Index) -> bool {
+        let access = &self.q.program.accesses[a.0];
+        let levels = self.q.program.tensor(a).format.order.iter().map(|&m| access.vars[m]);
+        let above: Vec<Index> = levels.take_while(|u| *u != v).collect();
+        order.iter().all(|u| above.contains(u))
     }
 
     /// Whether no variable of `order` has been bound before a level that must come first.
@@ -177,7 +189,7 @@ impl Search<'_, '_> {
     fn copy(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            LevelKind::Dense => EXTENT,
+            _ if kind.is_located() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
@@ -199,7 +211,7 @@ fn strided(vars: &[Index], format: &crate::format::Format, inner: Index) -> bool
     let rank = format.rank();
     rank > 1
         && vars[format.order[rank - 1]] != inner
-        && (0..rank - 1).any(|l| format.levels[l] == LevelKind::Dense && vars[format.order[l]] == inner)
+        && (0..rank - 1).any(|l| format.levels[l].is_located() && vars[format.order[l]] == inner)
 }
 
 /// How a result is assembled under an order of loops.
@@ -229,7 +241,7 @@ pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[In
         }
         if levels[next] == *v {
             next += 1;
-        } else if format.levels[next..].iter().all(|k| *k == LevelKind::Dense) {
+        } else if format.levels[next..].iter().all(|k| k.is_located()) {
             return Assembly::InPlace;
         } else {
             return Assembly::Workspace { prefix, vars: levels.len() - next };

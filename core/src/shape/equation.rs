@@ -97,7 +97,7 @@ impl Equation {
         };
         if unknown.is_empty() {
             if let Some(extent) = classes.extent(whole).filter(|e| *e != folded && self.operator == "split") {
-                let message = format!("`split` of extent {extent} into {written} = {folded} does not divide it");
+                let message = format!("`split` of extent {extent} into parts of {written}, which is {folded}");
                 let help = format!("the two extents have to multiply to {extent}");
                 errors.push(self.at(classes, whole, message).help(help));
                 return false;

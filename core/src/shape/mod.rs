@@ -14,4 +14,4 @@ mod equation;
 mod solve;
 
 pub use classes::{ClassId, Classes};
-pub use solve::{Extents, Unsolved, check, solve};
+pub use solve::{Extents, Unsolved, check, known, solve};

@@ -55,27 +55,7 @@ pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
 /// The first of: a contradiction, an index that leaves its tensor, a fold over nothing without a value, an extent that
 /// nothing says.
 pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Unsolved> {
-    let first = |errors: Vec<Diagnostic>| errors.into_iter().next().map_or(Ok(()), Err);
-    let mut classes = Classes::of(program).map_err(|mut errors| errors.swap_remove(0))?;
-    let mut errors = Vec::new();
-    for (id, extents) in given {
-        let tensor = &program.tensors[id.index()];
-        if extents.len() != tensor.sizes.len() {
-            let (modes, found) = (tensor.sizes.len(), extents.len());
-            let message = format!("`{}` has {modes} modes, and its data has {found} extents", tensor.name);
-            return Err(Diagnostic::new(tensor.span, message).into());
-        }
-        for (mode, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {
-            if *extent > i64::MAX as u64 {
-                let message = format!("the extent {extent} of mode {mode} of `{}` is not below 2⁶³", tensor.name);
-                return Err(Diagnostic::new(tensor.span, message).into());
-            }
-            let by = format!("the data of `{}`, mode {mode}", tensor.name);
-            classes.learn(size.index(), *extent, &by, tensor.span, &mut errors);
-        }
-    }
-    classes.propagate(&mut errors);
-    first(errors)?;
+    let classes = learn(program, given)?;
     first(bounds::check(program, &classes))?;
     let used = |size: SizeId| {
         let of = |t: TensorId| program.tensors[t.index()].sizes.contains(&size);
@@ -98,4 +78,46 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
         }
     }
     Ok(solved)
+}
+
+/// What the program and the extents of `given` tensors say of a tensor's extents: one a mode.
+///
+/// # Errors
+/// The first contradiction.
+pub fn known(
+    program: &Program,
+    given: &[(TensorId, Vec<u64>)],
+    tensor: TensorId,
+) -> Result<Vec<Option<u64>>, Diagnostic> {
+    let classes = learn(program, given)?;
+    Ok(program.tensors[tensor.index()].sizes.iter().map(|s| classes.extent(s.index())).collect())
+}
+
+fn first(errors: Vec<Diagnostic>) -> Result<(), Diagnostic> {
+    errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The classes of a checked program, with every extent that follows when `given` tensors have these.
+fn learn(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Classes, Diagnostic> {
+    let mut classes = Classes::of(program).map_err(|mut errors| errors.swap_remove(0))?;
+    let mut errors = Vec::new();
+    for (id, extents) in given {
+        let tensor = &program.tensors[id.index()];
+        if extents.len() != tensor.sizes.len() {
+            let (modes, found) = (tensor.sizes.len(), extents.len());
+            let message = format!("`{}` has {modes} modes, and its data has {found} extents", tensor.name);
+            return Err(Diagnostic::new(tensor.span, message));
+        }
+        for (mode, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {
+            if *extent > i64::MAX as u64 {
+                let message = format!("the extent {extent} of mode {mode} of `{}` is not below 2⁶³", tensor.name);
+                return Err(Diagnostic::new(tensor.span, message));
+            }
+            let by = format!("the data of `{}`, mode {mode}", tensor.name);
+            classes.learn(size.index(), *extent, &by, tensor.span, &mut errors);
+        }
+    }
+    classes.propagate(&mut errors);
+    first(errors)?;
+    Ok(classes)
 }

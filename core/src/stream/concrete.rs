@@ -73,6 +73,9 @@ impl Domain for Concrete<'_> {
             Arith::Mul => a.wrapping_mul(b),
             Arith::Div => a.div_euclid(b.max(1)),
             Arith::Min => a.min(b),
+            Arith::And => a & b,
+            Arith::Xor => a ^ b,
+            Arith::Shr => a >> (b & 63),
         }
     }
     fn compare(&mut self, op: Compare, a: &i64, b: &i64) -> bool {
@@ -87,6 +90,9 @@ impl Domain for Concrete<'_> {
     }
     fn and(&mut self, a: bool, b: &dyn Fn(&mut Self) -> bool) -> bool {
         a && b(self)
+    }
+    fn not(&mut self, a: bool) -> bool {
+        !a
     }
     fn or(&mut self, a: bool, b: bool) -> bool {
         a || b

@@ -6,7 +6,7 @@ use crate::loops::BufferId;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct State(pub u32);
 
-/// Arithmetic on coordinates and positions. None overflows on well-formed tensors.
+/// Arithmetic on coordinates, positions and hashes of them; it wraps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Arith {
@@ -15,6 +15,12 @@ pub enum Arith {
     Mul,
     Div,
     Min,
+    /// Bit by bit.
+    And,
+    /// Bit by bit.
+    Xor,
+    /// To the right, the sign staying.
+    Shr,
 }
 
 /// Comparisons of coordinates and positions.
@@ -57,7 +63,9 @@ pub trait Domain: Sized {
     fn snapshot_bool(&mut self, name: &str, b: Self::B) -> Self::B;
     /// Both; the second is evaluated only if the first holds, and has no effects.
     fn and(&mut self, a: Self::B, b: &dyn Fn(&mut Self) -> Self::B) -> Self::B;
-    /// Either.
+    /// The contrary.
+    fn not(&mut self, a: Self::B) -> Self::B;
+    /// Either; the second is evaluated only if the first does not hold.
     fn or(&mut self, a: Self::B, b: Self::B) -> Self::B;
     /// 1 or 0.
     fn to_int(&mut self, b: &Self::B) -> Self::I;

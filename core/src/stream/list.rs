@@ -1,46 +1,99 @@
-//! The stream of a compressed fiber: `crd[p]` for `p` in `pos[parent]..pos[parent + 1]`, strictly ascending.
+//! The stream of a fiber of a list level: `crd[p]` for the positions of the fiber, ascending.
 //!
 //! ```text
-//!   pos:  … 3    7 …            parent's fiber is positions 3..7
-//!   crd:  . . . 0 2 5 9 . .      p rests on one of them, or at the end
+//!   compressed    pos: … 3    7 …         parent's fiber is positions 3..7
+//!                 crd: . . . 0 2 5 9 . .   p rests on one of them, or at the end
+//!
+//!   repeating     crd: . . . 0 0 0 5 9 .   outer levels of COO: an entry is a run of equal coordinates, positions
+//!                            p     q       p..q, which are the fiber of the level below
 //! ```
+//!
+//! Invariant between calls of a repeating list: `p..q` is a whole run, or both are at the end.
 
 use super::domain::{Arith, Compare, Domain, State};
 use crate::loops::BufferId;
 
-/// An opened compressed fiber.
+/// A fiber of a list level, not opened yet.
+#[derive(Clone, Debug)]
+pub struct ListFiber<I> {
+    /// Coordinates by position.
+    pub crd: BufferId,
+    /// Its first position.
+    pub begin: I,
+    /// One past its last position.
+    pub end: I,
+    /// Whether a coordinate may stand at several positions in a row, which are one entry.
+    pub repeats: bool,
+}
+
+impl<I> ListFiber<I> {
+    /// One in which every coordinate stands once.
+    pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
+        ListFiber { crd, begin, end, repeats: false }
+    }
+
+    /// The coordinate of an entry.
+    pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
+        d.load(self.crd, &entry.position)
+    }
+}
+
+/// Where an entry is stored.
+#[derive(Clone, Debug)]
+pub struct Entry<I> {
+    /// Its position, or its first.
+    pub position: I,
+    /// Of a repeating list: one past its last position.
+    pub end: Option<I>,
+}
+
+/// An opened fiber.
 #[derive(Clone, Debug)]
 pub struct List<I> {
-    crd: BufferId,
+    fiber: ListFiber<I>,
     p: State,
-    begin: I,
-    end: I,
+    /// Of a repeating list: where the run that begins at `p` ends.
+    q: Option<State>,
 }
 
 impl<I: Clone> List<I> {
-    /// Opens the fiber of positions `begin..end`. `name` is for the variables that people read.
-    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, crd: BufferId, begin: I, end: I) -> List<I> {
-        let p = d.state(name, begin.clone());
-        List { crd, p, begin, end }
+    /// Opens a fiber, resting on its first entry. `name` is for the variables that people read.
+    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, fiber: ListFiber<I>) -> List<I> {
+        let p = d.state(name, fiber.begin.clone());
+        let q = fiber.repeats.then(|| d.state(&format!("{name}_end"), fiber.begin.clone()));
+        let list = List { fiber, p, q };
+        list.close_run(d);
+        list
     }
 
-    /// The fiber's positions below a parent position.
-    pub fn bounds<D: Domain<I = I>>(d: &mut D, pos: BufferId, parent: &I) -> (I, I) {
-        let one = d.int(1);
-        let next = d.arith(Arith::Add, parent, &one);
-        (d.load(pos, parent), d.load(pos, &next))
+    /// Brings `q` from any place of the run at `p` to the run's end.
+    fn close_run<D: Domain<I = I>>(&self, d: &mut D) {
+        let Some(q) = self.q else { return };
+        let inside = |d: &mut D| {
+            let here = d.get(q);
+            let valid = d.compare(Compare::Lt, &here, &self.fiber.end);
+            d.and(valid, &|d| {
+                let (p, q) = (d.get(self.p), d.get(q));
+                let (first, here) = (d.load(self.fiber.crd, &p), d.load(self.fiber.crd, &q));
+                d.compare(Compare::Eq, &here, &first)
+            })
+        };
+        d.repeat(&inside, &mut |d| {
+            let one = d.int(1);
+            d.advance(q, one);
+        });
     }
 
     /// Whether it rests on an entry.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let p = d.get(self.p);
-        d.compare(Compare::Lt, &p, &self.end)
+        d.compare(Compare::Lt, &p, &self.fiber.end)
     }
 
     /// The entry's coordinate; only when valid.
     pub fn index<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let p = d.get(self.p);
-        d.load(self.crd, &p)
+        d.load(self.fiber.crd, &p)
     }
 
     /// The entry's coordinate, or `otherwise` at the end.
@@ -49,46 +102,71 @@ impl<I: Clone> List<I> {
         d.select(&valid, &|d| self.index(d), otherwise)
     }
 
-    /// The entry's position, to be used before the next step.
-    pub fn position<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        d.get(self.p)
+    /// Where the entry is stored, to be used before the next step.
+    pub fn entry<D: Domain<I = I>>(&self, d: &mut D) -> Entry<I> {
+        Entry { position: d.get(self.p), end: self.q.map(|q| d.get(q)) }
     }
 
     /// To the next entry.
     pub fn next<D: Domain<I = I>>(&self, d: &mut D) {
-        let one = d.int(1);
-        d.advance(self.p, one);
+        let Some(q) = self.q else {
+            let one = d.int(1);
+            return d.advance(self.p, one);
+        };
+        let end = d.get(q);
+        d.set(self.p, end);
+        self.close_run(d);
     }
 
-    /// To the next entry where `c` holds, without a branch.
+    /// To the next entry where `c` holds, without a branch but those of finding a run's end.
     pub fn next_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
-        let x = d.to_int(c);
-        d.advance(self.p, x);
+        let Some(q) = self.q else {
+            let x = d.to_int(c);
+            return d.advance(self.p, x);
+        };
+        let here = d.get(self.p);
+        let moved = d.select(c, &|d| d.get(q), here);
+        d.set(self.p, moved);
+        self.close_run(d);
     }
 
     /// To the first entry at or after `target`, by binary search over what is left.
     pub fn seek<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        let hi = d.state("hi", self.end.clone());
+        self.search(d, self.p, target);
+        let Some(q) = self.q else { return };
+        let here = d.get(self.p);
+        d.set(q, here);
+        let zero = d.int(0);
+        let at = self.index_or(d, zero);
+        let one = d.int(1);
+        let next = d.arith(Arith::Add, &at, &one);
+        let next = d.snapshot("next", next);
+        self.search(d, q, &next);
+    }
+
+    /// Brings `s` to the first position at or after it whose coordinate is `target` or greater, or to the end.
+    fn search<D: Domain<I = I>>(&self, d: &mut D, s: State, target: &I) {
+        let hi = d.state("hi", self.fiber.end.clone());
         d.repeat(
             &|d| {
-                let (p, h) = (d.get(self.p), d.get(hi));
+                let (p, h) = (d.get(s), d.get(hi));
                 d.compare(Compare::Lt, &p, &h)
             },
             &mut |d| {
-                let (p, h) = (d.get(self.p), d.get(hi));
+                let (p, h) = (d.get(s), d.get(hi));
                 let two = d.int(2);
                 let width = d.arith(Arith::Sub, &h, &p);
                 let half = d.arith(Arith::Div, &width, &two);
                 let middle = d.arith(Arith::Add, &p, &half);
                 let middle = d.snapshot("mid", middle);
-                let c = d.load(self.crd, &middle);
+                let c = d.load(self.fiber.crd, &middle);
                 let below = d.compare(Compare::Lt, &c, target);
                 d.branch(
                     below,
                     &mut |d| {
                         let one = d.int(1);
                         let next = d.arith(Arith::Add, &middle, &one);
-                        d.set(self.p, next);
+                        d.set(s, next);
                     },
                     &mut |d| d.set(hi, middle.clone()),
                 );
@@ -117,19 +195,38 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// Every entry that is left, in a counted loop: `body(position, coordinate)`. Leaves the state where it was.
-    pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, I)) {
-        let from = d.get(self.p);
-        d.count(name, from, self.end.clone(), body);
+    /// Every entry that is left: `body(entry)`. The list is used up.
+    pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
+        if self.q.is_none() {
+            let from = d.get(self.p);
+            let end = self.fiber.end.clone();
+            return d.count(name, from, end, &mut |d, position| body(d, Entry { position, end: None }));
+        }
+        d.repeat(&|d| self.valid(d), &mut |d| {
+            let entry = self.entry(d);
+            body(d, entry);
+            self.next(d);
+        });
     }
 
-    /// The coordinate at a position of the fiber.
-    pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, position: &I) -> I {
-        d.load(self.crd, position)
+    /// The coordinate of an entry.
+    pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
+        self.fiber.coordinate(d, entry)
     }
+}
 
-    /// Number of entries of the whole fiber.
-    pub fn length<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        d.arith(Arith::Sub, &self.end, &self.begin)
+/// Every entry of a fiber: `body(entry)`; a counted loop over its positions if none repeats.
+pub fn each<D: Domain>(d: &mut D, name: &str, fiber: &ListFiber<D::I>, body: &mut dyn FnMut(&mut D, Entry<D::I>)) {
+    if fiber.repeats {
+        return List::open(d, name, fiber.clone()).each(d, name, body);
     }
+    let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
+    d.count(name, begin, end, &mut |d, position| body(d, Entry { position, end: None }));
+}
+
+/// The positions of the fiber below a parent position, of a level that has a `pos`.
+pub fn bounds<D: Domain>(d: &mut D, pos: BufferId, parent: &D::I) -> (D::I, D::I) {
+    let one = d.int(1);
+    let next = d.arith(Arith::Add, parent, &one);
+    (d.load(pos, parent), d.load(pos, &next))
 }

@@ -128,7 +128,7 @@ fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
 mod tests {
     use super::*;
     use crate::loops::BufferId;
-    use crate::stream::Concrete;
+    use crate::stream::{Concrete, ListFiber};
 
     const EXTENT: u32 = 5;
 
@@ -141,8 +141,9 @@ mod tests {
         let lists: Vec<Vec<i64>> = sets.iter().map(|s| list(*s)).collect();
         let arrays: Vec<&[i64]> = lists.iter().map(|l| &l[..]).collect();
         let mut d = Concrete::new(&arrays, 200);
-        let opened: Vec<List<i64>> =
-            (0..arrays.len()).map(|n| List::open(&mut d, "p", BufferId(n as u32), 0, arrays[n].len() as i64)).collect();
+        let opened: Vec<List<i64>> = (0..arrays.len())
+            .map(|n| List::open(&mut d, "p", ListFiber::unique(BufferId(n as u32), 0, arrays[n].len() as i64)))
+            .collect();
         let mut seen = Vec::new();
         f(&mut d, &opened, &mut seen);
         assert_eq!(d.fault(), None, "{sets:?}");

@@ -17,9 +17,11 @@ mod domain;
 mod list;
 mod merge;
 mod symbolic;
+mod table;
 
 pub use concrete::Concrete;
 pub use domain::{Arith, Compare, Domain, State};
-pub use list::List;
+pub use list::{Entry, List, ListFiber, bounds, each};
 pub use merge::{Side, intersect, unite_two, wide};
 pub use symbolic::{Symbolic, Term};
+pub use table::Table;

@@ -232,6 +232,9 @@ impl Domain for Symbolic {
             Arith::Mul => Op::Mul,
             Arith::Div => Op::FloorDiv,
             Arith::Min => Op::Min,
+            Arith::And => Op::And,
+            Arith::Xor => Op::Xor,
+            Arith::Shr => Op::Shr,
         };
         let joined = Term::join(op, &[a, b]);
         match (&a.expr, &b.expr) {
@@ -257,6 +260,9 @@ impl Domain for Symbolic {
     fn and(&mut self, a: Term, b: &dyn Fn(&mut Self) -> Term) -> Term {
         let b = self.pure(b);
         Term::join(Op::AndAlso, &[&a, &b])
+    }
+    fn not(&mut self, a: Term) -> Term {
+        Term::join(Op::Not, &[&a])
     }
     fn or(&mut self, a: Term, b: Term) -> Term {
         Term::join(Op::OrElse, &[&a, &b])

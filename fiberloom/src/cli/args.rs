@@ -15,7 +15,9 @@ usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--for
        fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h
        fiberloom tune  PROG.loom --in NAME=FILE...
 
-data files: .mtx (Matrix Market), .npy (NumPy), .npz (SciPy sparse matrix)";
+data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrix): docs/data.md
+--threads N   is reported by --json; kernels run on one thread so far, whatever N is
+--no-schedule is taken; schedules are checked and not applied so far, so that it changes nothing";
 
 /// What is asked for.
 #[derive(Debug)]
@@ -138,13 +140,14 @@ fn run(mut args: Parser) -> Result<Run, String> {
             Word::Option(o) if o == "--schedule" => {
                 return Err("`--schedule` is not there yet: schedules are checked and not applied".to_string());
             }
-            // Nothing is scheduled yet.
+            // Schedules are not applied yet: there is nothing to leave out.
             Word::Option(o) if o == "--no-schedule" => {}
             _ => program_option(word, &mut args, &mut run.program, &mut path)?,
         }
     }
     run.program.path = path.ok_or("a program expected: fiberloom run PROG.loom")?;
     no_twice("--in", &run.inputs)?;
+    no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
     no_twice("--out", &run.outputs)?;
     Ok(run)
 }
@@ -183,7 +186,9 @@ fn build(mut args: Parser) -> Result<Build, String> {
         }
     }
     program.path = path.ok_or(usage)?;
-    Ok(Build { program, object: object.ok_or(usage)?, header })
+    let object = object.ok_or(usage)?;
+    no_file_twice(std::iter::once(&object).chain(&header))?;
+    Ok(Build { program, object, header })
 }
 
 /// What every command takes: a program, `--format`, `--mode`.
@@ -196,7 +201,10 @@ fn program_option(
     match word {
         Word::Value(v) if path.is_none() => *path = Some(v.into()),
         Word::Value(v) => return Err(format!("one program expected, `{}` is a second one", v.to_string_lossy())),
-        Word::Option(o) if o == "--format" => program.formats.push(pair(args, "--format NAME=FORMAT")?),
+        Word::Option(o) if o == "--format" => {
+            program.formats.push(pair(args, "--format NAME=FORMAT")?);
+            no_twice("--format", &program.formats)?;
+        }
         Word::Option(o) if o == "--mode" => {
             program.mode = match &*text(args)? {
                 "algebraic" => Mode::Algebraic,
@@ -230,7 +238,19 @@ fn file((name, path): (String, String)) -> (String, PathBuf) {
     (name, path.into())
 }
 
-fn no_twice(option: &str, given: &[(String, PathBuf)]) -> Result<(), String> {
+/// One file cannot hold two things.
+fn no_file_twice<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), String> {
+    let mut seen = Vec::new();
+    for file in files {
+        if seen.contains(&file) {
+            return Err(format!("{} would be written twice", file.display()));
+        }
+        seen.push(file);
+    }
+    Ok(())
+}
+
+fn no_twice<T>(option: &str, given: &[(String, T)]) -> Result<(), String> {
     let twice = (0..given.len()).find(|&i| given[..i].iter().any(|(name, _)| *name == given[i].0));
     match twice {
         Some(i) => Err(format!("{option} {} is given twice", given[i].0)),

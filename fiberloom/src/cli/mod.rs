@@ -12,6 +12,7 @@ mod show;
 
 use args::Command;
 use fiberloom::{Error, Program};
+use fiberloom_core::notation::{Diagnostic, Span};
 use std::process::ExitCode;
 
 /// Does what the arguments ask for.
@@ -52,9 +53,9 @@ fn program(args: &args::Program) -> Result<Program, Error> {
     Ok(program)
 }
 
+/// What is before the first byte that belongs to no character is shown as the program.
 fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
-    let before = &bytes[..at];
-    let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-    let column = 1 + String::from_utf8_lossy(before).lines().last().map_or(0, |l| l.chars().count());
-    Error::Call(format!("{name}:{line}:{column}: the program is not UTF-8 text"))
+    let text = format!("{}\u{fffd}", String::from_utf8_lossy(&bytes[..at]));
+    let wrong = Diagnostic::new(Span::new(at, text.len()), "the program is not UTF-8 text".to_string());
+    Error::Program { file: name.to_string(), text, diagnostics: vec![wrong] }
 }

@@ -19,12 +19,15 @@ pub struct Report {
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
     let program = super::program(&args.program)?;
+    if args.threads > 1 {
+        eprintln!("fiberloom: note: kernels run on one thread so far: --threads {} changes nothing", args.threads);
+    }
     for (name, path) in &args.outputs {
         result_named(&program, name)?;
         data::Kind::of(path)?;
     }
     let memory = memory();
-    let options = Options { engine: args.engine, mode: args.program.mode, memory, ..Options::default() };
+    let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = program.compile(&options)?;
     let lowering = begin.elapsed();
@@ -68,12 +71,8 @@ pub fn run(args: &Run) -> Result<(), Error> {
 /// The operands, in the order of the arguments.
 fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a str, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let read = |(name, path): &'a (String, std::path::PathBuf)| {
-        let (id, _) = program.tensor(name).expect("found to be complete");
-        let format = program.format(id);
-        Ok((name.as_str(), data::read(path, &program.declared(id, &format), &options)?))
-    };
-    args.inputs.iter().map(read).collect()
+    let files: Vec<(&str, &Path)> = args.inputs.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
+    program.read(&files, &options)
 }
 
 fn result_named(program: &Program, name: &str) -> Result<(), Error> {

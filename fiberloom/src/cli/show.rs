@@ -3,10 +3,9 @@
 use super::args::{Build, Show};
 use super::print;
 use fiberloom::{Error, Mode, Program};
-use std::path::Path;
 
 /// The stages, in the order in which they are made.
-const STAGES: &str = "syntax, notation, concrete, lattice, looplets, loops, llvm, asm or ptx";
+const STAGES: [&str; 9] = ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm", "ptx"];
 
 /// Prints a stage, each by its own printer.
 pub fn show(args: &Show) -> Result<(), Error> {
@@ -15,6 +14,10 @@ pub fn show(args: &Show) -> Result<(), Error> {
     }
     if args.stage == "ptx" {
         return Err(Error::Call("the stage `ptx` is not there yet: there is no engine for GPUs".to_string()));
+    }
+    if !STAGES.contains(&&*args.stage) {
+        let stages = STAGES.join(", ");
+        return Err(Error::Call(format!("`{}` is no stage: one of {stages} expected", args.stage)));
     }
     let program = super::program(&args.program)?;
     print::out(&stage(&args.stage, args.svg, &program, args.program.mode)?)
@@ -31,22 +34,15 @@ fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String,
         "loops" => program.lowered(mode)?.kernel.to_string(),
         "llvm" => program.llvm_ir(mode)?,
         "asm" => program.assembly(mode)?,
-        _ => return Err(Error::Call(format!("`{name}` is no stage: {STAGES} expected"))),
+        _ => unreachable!("`{name}` is among the stages"),
     })
 }
 
-/// Writes the object file, and the header if it is asked for.
+/// Writes the object file, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = super::program(&args.program)?;
     let (object, header) = program.object(args.program.mode)?;
-    write(&args.object, &object)?;
-    match &args.header {
-        Some(path) => write(path, header.as_bytes()),
-        None => Ok(()),
-    }
-}
-
-/// Writes a whole file or none.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    Ok(fiberloom::data::write_bytes(path, bytes)?)
+    let mut files = vec![(args.object.as_path(), &object[..])];
+    files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
+    Ok(fiberloom::data::write_bytes(&files)?)
 }

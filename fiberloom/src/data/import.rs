@@ -67,17 +67,25 @@ fn dense(
 fn fault(error: Error, place: &dyn Fn(usize) -> Place) -> Fault {
     match error {
         Error::Malformed(m) if m.level.is_none() => Fault::new(place(m.position), m.what),
-        Error::Memory { .. } => Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) },
+        Error::Memory { .. } => Fault::limit(error),
         error => Fault::new(Place::Whole, error.to_string()),
     }
 }
 
-/// How a tensor of this format is stored until every kind of level has arrays of its own: what is neither dense nor
-/// compressed is stored compressed, which holds the same function.
+impl Fault {
+    /// A tensor that is too large.
+    pub(super) fn limit(error: Error) -> Fault {
+        Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) }
+    }
+}
+
+/// How a tensor of this format is stored until every kind of level has arrays of its own: what has none yet is stored
+/// compressed, which holds the same function.
 pub fn stored_format(format: &Format) -> Format {
+    use LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
     let stored = |kind: &LevelKind| match kind {
-        LevelKind::Dense => LevelKind::Dense,
-        _ => LevelKind::Compressed,
+        Dense | Nonunique | Singleton | Bitmap | Bytemap | Hashed => *kind,
+        _ => Compressed,
     };
     Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }
 }

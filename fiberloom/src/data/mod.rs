@@ -1,33 +1,39 @@
 //! Tensors in files: readers and writers.
 //!
 //! ```text
-//!             mtx, npy, npz                                 import
-//!  bytes ────────────────────▶ Contents ──────────────────────────────────────────▶ Tensor (checked)
-//!             as the file says          values exact in the declared type, rank as
-//!                                       declared, stored in the declared format
+//!             market, tns, npy, npz                                 import
+//!  bytes ──────────────────────────▶ Contents ──────────────────────────────────────────▶ Tensor (checked)
+//!             as the file says                  values exact in the declared type, rank as
+//!                                               declared, stored in the declared format
 //! ```
 //!
 //! | extension | holds | read | written |
 //! |---|---|---|---|
 //! | `.mtx` | Matrix Market | coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric, hermitian | up to two modes |
+//! | `.ttx` | TACO's extension of it to any number of modes | the same | any tensor |
+//! | `.tns` | FROSTT's list of entries | with extents or, if something else says them, without | whose fill value is 0 |
 //! | `.npy` | one NumPy array | versions 1 to 3, both orders, both byte orders | any tensor, made dense |
 //! | `.npz` | a SciPy sparse matrix | csr, csc, coo | matrices whose fill value is 0 |
 //!
-//! What a file claims is believed only as far as its bytes go: nothing is allocated for a header's sake. Every
-//! rejection is an [`Error`] that names the file and the place.
+//! Files are read through buffers, and what a file claims is believed only as far as its bytes go: memory grows with
+//! what has been read, never for a header's sake, and not beyond [`Options::limit`]. Every rejection is an [`Error`]
+//! that names the file and the place. `docs/data.md` is the page for users.
 mod import;
-mod mtx;
+mod market;
 mod npy;
 mod npz;
 #[cfg(test)]
 mod tests;
+mod text;
+mod tns;
 mod write;
 
 pub use import::{exact, stored_format};
-pub use write::{write, write_all, write_bytes};
+pub use write::{to_bytes, write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Duplicates, Format, Tensor};
+use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 /// What a program says of a tensor that a file is to hold.
@@ -35,12 +41,19 @@ use std::path::Path;
 pub struct Declared<'a> {
     /// Its element type.
     pub ty: Type,
-    /// How many modes it has.
-    pub rank: usize,
+    /// What is known of its extents: one a mode. Only files that say none need them.
+    pub extents: Vec<Option<u64>>,
     /// The value of what a sparse file does not name.
     pub fill: Value,
     /// How it is stored.
     pub format: &'a Format,
+}
+
+impl Declared<'_> {
+    /// How many modes it has.
+    pub fn rank(&self) -> usize {
+        self.extents.len()
+    }
 }
 
 /// What the caller of a reader chooses.
@@ -91,6 +104,8 @@ pub enum Cause {
     Io,
     /// The data are malformed, or not as declared.
     Rejected,
+    /// The data say no extents, and nothing else does.
+    Extents,
     /// The tensor is larger than the limit allows.
     Limit,
     /// No reader or writer knows the extension.
@@ -129,16 +144,42 @@ impl Fault {
         Fault { place: Place::Whole, message: error.to_string(), cause: Cause::Io }
     }
 
+    /// A failure to read: the system's if it says so; else the data cannot be unpacked.
+    fn input(error: std::io::Error) -> Fault {
+        match error.raw_os_error() {
+            Some(_) => Fault::io(error),
+            None => Fault::new(Place::Whole, error.to_string()),
+        }
+    }
+
+    /// The data, or the tensor, take more than the limit.
+    fn over(limit: u64) -> Fault {
+        let message = format!("the data take more than the limit of {limit} bytes");
+        Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, message) }
+    }
+
+    /// The same fault in data before which so many elements stand.
+    fn behind(self, elements: usize) -> Fault {
+        match self.place {
+            Place::Element(e) => Fault { place: Place::Element(e + elements), ..self },
+            _ => self,
+        }
+    }
+
     fn within(self, file: &Path) -> Error {
         Error { file: file.display().to_string(), place: self.place, message: self.message, cause: self.cause }
     }
 }
 
 /// A kind of file, by its extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Matrix Market.
     Mtx,
+    /// Matrix Market, of any number of modes.
+    Ttx,
+    /// FROSTT.
+    Tns,
     /// A NumPy array.
     Npy,
     /// A SciPy sparse matrix.
@@ -146,28 +187,46 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 5] = [Kind::Mtx, Kind::Ttx, Kind::Tns, Kind::Npy, Kind::Npz];
+
+    /// What the name of such a file ends in.
+    pub fn extension(self) -> &'static str {
+        ["mtx", "ttx", "tns", "npy", "npz"][self as usize]
+    }
+
     /// The kind of file that the extension of `path` says.
+    ///
+    /// # Errors
+    /// It says none.
     pub fn of(path: &Path) -> Result<Kind, Error> {
-        match path.extension().and_then(|e| e.to_str()) {
-            Some("mtx") => Ok(Kind::Mtx),
-            Some("npy") => Ok(Kind::Npy),
-            Some("npz") => Ok(Kind::Npz),
-            _ => {
-                let message = "the name of a data file ends in .mtx, .npy or .npz".to_string();
-                Err(Fault { place: Place::Whole, message, cause: Cause::Extension }.within(path))
-            }
-        }
+        let extension = path.extension().and_then(|e| e.to_str());
+        Kind::ALL.into_iter().find(|kind| extension == Some(kind.extension())).ok_or_else(|| {
+            let message = "the name of a data file ends in .mtx, .ttx, .tns, .npy or .npz".to_string();
+            Fault { place: Place::Whole, message, cause: Cause::Extension }.within(path)
+        })
     }
 }
 
 /// Reads the tensor in a file, by the extension of its name.
+///
+/// # Errors
+/// The file is not there or not readable, the data are not as declared, or they take more than the limit.
 pub fn read(path: &Path, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Error> {
     let kind = Kind::of(path)?;
-    let bytes = std::fs::read(path).map_err(|e| Fault::io(e).within(path))?;
-    read_bytes(path, kind, &bytes, declared, options)
+    let file = std::fs::File::open(path).map_err(|e| Fault::io(e).within(path))?;
+    // A text is read through a buffer of its own.
+    match kind {
+        Kind::Npy | Kind::Npz => read_from(kind, BufReader::with_capacity(1 << 16, file), declared, options),
+        _ => read_from(kind, file, declared, options),
+    }
+    .map_err(|fault| fault.within(path))
 }
 
 /// Reads the tensor in the bytes of a file; `name` is for messages.
+///
+/// # Errors
+/// As of [`read`].
 pub fn read_bytes(
     name: &Path,
     kind: Kind,
@@ -175,10 +234,19 @@ pub fn read_bytes(
     declared: &Declared,
     options: &Options,
 ) -> Result<Tensor<'static>, Error> {
-    let read = match kind {
-        Kind::Mtx => mtx::read(bytes, declared, options),
-        Kind::Npy => npy::read(bytes, declared, options),
-        Kind::Npz => npz::read(bytes, declared, options),
-    };
-    read.map_err(|fault| fault.within(name))
+    read_from(kind, Cursor::new(bytes), declared, options).map_err(|fault| fault.within(name))
+}
+
+fn read_from(
+    kind: Kind,
+    input: impl Read + Seek,
+    declared: &Declared,
+    options: &Options,
+) -> Result<Tensor<'static>, Fault> {
+    match kind {
+        Kind::Mtx | Kind::Ttx => market::read(input, declared, options),
+        Kind::Tns => tns::read(input, declared, options),
+        Kind::Npy => npy::read(input, declared, options),
+        Kind::Npz => npz::read(input, declared, options),
+    }
 }

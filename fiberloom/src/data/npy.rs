@@ -12,85 +12,134 @@ use super::import::{Contents, cast, import};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Tensor};
-use std::io::Write;
+use std::io::{Read, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
+/// The most bytes of a header that is believed to be one.
+const HEADER: usize = 1 << 20;
+
+/// The bytes that are decoded at once.
+const CHUNK: usize = 1 << 16;
+
 /// The array that a `.npy` file holds, as declared.
-pub(super) fn read(bytes: &[u8], declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
-    let npy = Npy::of(bytes)?;
-    let values = cast(npy.array()?, declared.ty)?;
-    if npy.shape.len() != declared.rank {
+pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
+    let mut npy = Npy::of(input)?;
+    if npy.shape.len() != declared.rank() {
         let what = format!(
             "an array of {} modes for a tensor that the program declares with {}",
             npy.shape.len(),
-            declared.rank
+            declared.rank()
         );
         return Err(Fault::new(Place::Byte(10), what));
     }
+    let values = npy.array(declared.ty, options.limit)?;
     let contents = Contents::Dense { extents: npy.shape, first_fastest: npy.first_fastest, values };
     import(contents, declared, options, &Place::Element)
 }
 
-/// A file's header, and its data as bytes.
-pub(super) struct Npy<'b> {
+/// A file's header, and what follows it.
+pub(super) struct Npy<R> {
     /// `f8` with its byte order.
     pub(super) descr: String,
     first_fastest: bool,
     /// Extents.
     pub(super) shape: Vec<u64>,
     /// What follows the header.
-    pub(super) data: &'b [u8],
+    pub(super) data: R,
     data_at: usize,
 }
 
-impl<'b> Npy<'b> {
+impl<R: Read> Npy<R> {
     /// The header of a file.
-    pub(super) fn of(bytes: &'b [u8]) -> Result<Npy<'b>, Fault> {
+    pub(super) fn of(mut input: R) -> Result<Npy<R>, Fault> {
         let fault = |at: usize, what: &str| Fault::new(Place::Byte(at), what);
-        if !bytes.starts_with(MAGIC) {
+        let mut at = 0;
+        let mut next = |n: usize| {
+            let mut bytes = Vec::new();
+            input.by_ref().take(n as u64).read_to_end(&mut bytes).map_err(Fault::input)?;
+            at += bytes.len();
+            Ok::<_, Fault>((bytes, at))
+        };
+        let (magic, _) = next(MAGIC.len())?;
+        if magic != MAGIC {
             return Err(fault(0, "not a .npy file: it does not begin with \\x93NUMPY"));
         }
-        let ends = || fault(bytes.len(), "the file ends within its header");
-        let (&version, length) = (bytes.get(6).ok_or_else(ends)?, bytes.get(8..).ok_or_else(ends)?);
-        let (start, length) = match version {
-            1 => (10usize, u16::from_le_bytes(*length.first_chunk().ok_or_else(ends)?) as usize),
-            2 | 3 => (12, u32::from_le_bytes(*length.first_chunk().ok_or_else(ends)?) as usize),
+        let ends = |at| fault(at, "the file ends within its header");
+        let (version, at) = next(2)?;
+        let &[version, _] = &version[..] else { return Err(ends(at)) };
+        let (length, at) = match version {
+            1 => next(2)?,
+            2 | 3 => next(4)?,
             _ => return Err(fault(6, &format!("version {version} of the format, expected 1, 2 or 3"))),
         };
-        let header = bytes.get(start..start.saturating_add(length)).ok_or_else(ends)?;
-        let mut npy = Npy {
-            descr: String::new(),
-            first_fastest: false,
-            shape: vec![],
-            data: &bytes[start + length..],
-            data_at: start + length,
+        let (start, length) = match length[..] {
+            [a, b] if version == 1 => (at, u16::from_le_bytes([a, b]) as usize),
+            [a, b, c, d] => (at, u32::from_le_bytes([a, b, c, d]) as usize),
+            _ => return Err(ends(at)),
         };
-        Dictionary { text: header, at: 0 }
-            .read(&mut npy)
+        if length > HEADER {
+            return Err(fault(8, &format!("a header of {length} bytes, at most {HEADER} are expected")));
+        }
+        let (header, at) = next(length)?;
+        if header.len() < length {
+            return Err(ends(at));
+        }
+        let (descr, first_fastest, shape) = Dictionary { text: &header, at: 0 }
+            .read()
             .map_err(|(at, expected)| fault(start + at, &format!("expected {expected} in the header")))?;
-        Ok(npy)
+        Ok(Npy { descr, first_fastest, shape, data: input, data_at: at })
     }
 
-    /// The values, in the order of the file.
-    pub(super) fn array(&self) -> Result<Array<'static>, Fault> {
-        let fault = |what: String| Err(Fault::new(Place::Byte(self.data_at), what));
-        let Some((ty, swapped)) = element(&self.descr) else {
+    /// The values as ones of type `ty`, in the order of the file; at most `limit` bytes.
+    pub(super) fn array(&mut self, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
+        let Some((stored, swapped)) = element(&self.descr) else {
             let names = "bool, int8 to int64, uint8 to uint64, float32 or float64";
-            return fault(format!("elements of type `{}`, expected {names}", self.descr));
+            return Err(self.fault(format!("elements of type `{}`, expected {names}", self.descr)));
         };
-        let count = self.shape.iter().try_fold(1u128, |n, &e| n.checked_mul(e as u128));
-        let expected = count.and_then(|n| n.checked_mul(ty.bytes() as u128));
-        if expected != Some(self.data.len() as u128) {
-            let extents: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-            let extents = extents.join(" by ");
-            return fault(format!("{} bytes of data for {extents} elements of type {ty}", self.data.len()));
+        let count = self.shape.iter().fold(1u128, |n, &e| n.saturating_mul(e as u128));
+        let expected = count.saturating_mul(stored.bytes() as u128);
+        let mut values = Array::from_values(ty, []);
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let mut got = 0u128;
+        while got < expected {
+            chunk.clear();
+            let wanted = (expected - got).min(CHUNK as u128) as u64;
+            self.data.by_ref().take(wanted).read_to_end(&mut chunk).map_err(Fault::input)?;
+            got += chunk.len() as u128;
+            if (chunk.len() as u64) < wanted {
+                return Err(self.not_as_many(stored, &got.to_string()));
+            }
+            let elements = self.elements(stored, swapped, &chunk, values.len())?;
+            let elements = cast(elements, ty).map_err(|fault| fault.behind(values.len()))?;
+            let bytes = (values.len() as u64 + elements.len() as u64).saturating_mul(ty.bytes() as u64);
+            if bytes > limit || !append(&mut values, &elements) {
+                return Err(Fault::over(limit));
+            }
         }
-        if let (Type::Bool, Some(p)) = (ty, self.data.iter().position(|&b| b > 1)) {
-            let what = format!("a bool's byte is 0 or 1, not {}", self.data[p]);
-            return Err(Fault::new(Place::Byte(self.data_at + p), what));
+        if self.data.by_ref().take(1).read_to_end(&mut chunk).map_err(Fault::input)? > 0 {
+            return Err(self.not_as_many(stored, &format!("more than {got}")));
         }
-        Ok(decode(ty, swapped, self.data))
+        Ok(values)
+    }
+
+    /// The elements of a chunk, of which the first is number `first`.
+    fn elements(&self, ty: Type, swapped: bool, chunk: &[u8], first: usize) -> Result<Array<'static>, Fault> {
+        if let (Type::Bool, Some(p)) = (ty, chunk.iter().position(|&b| b > 1)) {
+            let what = format!("a bool's byte is 0 or 1, not {}", chunk[p]);
+            return Err(Fault::new(Place::Byte(self.data_at + first + p), what));
+        }
+        Ok(decode(ty, swapped, chunk))
+    }
+
+    fn fault(&self, what: String) -> Fault {
+        Fault::new(Place::Byte(self.data_at), what)
+    }
+
+    fn not_as_many(&self, ty: Type, got: &str) -> Fault {
+        let extents: Vec<String> = self.shape.iter().map(u64::to_string).collect();
+        let extents = if extents.is_empty() { "1".to_string() } else { extents.join(" by ") };
+        self.fault(format!("{got} bytes of data for {extents} elements of type {ty}"))
     }
 }
 
@@ -132,6 +181,21 @@ macro_rules! elements {
             })* }
         }
 
+        /// Appends the elements of another array of the type; false if memory does not suffice.
+        fn append(array: &mut Array<'static>, more: &Array) -> bool {
+            match (array, more) {
+                $((Array::$variant(to), Array::$variant(more)) => {
+                    let to = to.to_mut();
+                    let granted = to.try_reserve(more.len()).is_ok();
+                    if granted {
+                        to.extend_from_slice(more);
+                    }
+                    granted
+                })*
+                (to, more) => unreachable!("{} behind {}", more.ty(), to.ty()),
+            }
+        }
+
         /// Writes the elements, the lowest byte first.
         fn encode(array: &Array, out: &mut dyn Write) -> std::io::Result<()> {
             match array { $(Array::$variant(v) => v.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),)* }
@@ -151,7 +215,8 @@ struct Dictionary<'t> {
 type Expected = (usize, &'static str);
 
 impl Dictionary<'_> {
-    fn read(&mut self, npy: &mut Npy) -> Result<(), Expected> {
+    /// `descr`, `fortran_order` and `shape`.
+    fn read(&mut self) -> Result<(String, bool, Vec<u64>), Expected> {
         let (mut descr, mut order, mut shape) = (None, None, None);
         self.expect(b"{", "`{`")?;
         while !self.takes(b"}") {
@@ -169,10 +234,12 @@ impl Dictionary<'_> {
                 break;
             }
         }
-        npy.descr = descr.ok_or((0, "'descr'"))?;
-        npy.first_fastest = order.ok_or((0, "'fortran_order'"))?;
-        npy.shape = shape.ok_or((0, "'shape'"))?;
-        Ok(())
+        let missing = |key| (0, key);
+        Ok((
+            descr.ok_or(missing("'descr'"))?,
+            order.ok_or(missing("'fortran_order'"))?,
+            shape.ok_or(missing("'shape'"))?,
+        ))
     }
 
     /// Takes `word`, if it comes next after blanks.

@@ -8,27 +8,25 @@
 //! SciPy's matrices may be unsorted; that is put right. Duplicate entries are treated as the caller says. `bsr` and
 //! `dia` matrices are refused: `matrix.tocsr()` converts them.
 
-use super::import::{Contents, cast, import};
+use super::import::{Contents, import};
 use super::npy::{Npy, write_array, write_header};
-use super::{Cause, Declared, Fault, Options, Place};
+use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Entries, Format, Level, Tensor};
-use std::io::{Cursor, Read, Seek, Write};
-use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
-
-type Archive<'b> = ZipArchive<Cursor<&'b [u8]>>;
+use std::io::{Read, Seek, Write};
+use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 /// The matrix that a `.npz` file holds, as declared.
-pub(super) fn read(bytes: &[u8], declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| whole(format!("not a zip archive: {e}")))?;
-    let mut member = |name: &str| member(&mut archive, name, options.limit);
-    let format = text(&member("format")?)?;
-    let extents = shape(&member("shape")?)?;
-    if declared.rank != 2 {
-        return Err(whole(format!("a matrix for a tensor that the program declares with {} modes", declared.rank)));
+pub(super) fn read(input: impl Read + Seek, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
+    let mut archive = ZipArchive::new(input).map_err(|e| unzipped("not a zip archive", e))?;
+    let limit = options.limit;
+    let format = member(&mut archive, "format", text)?;
+    let extents = shape(&member(&mut archive, "shape", |npy| indices(npy, limit))?)?;
+    if declared.rank() != 2 {
+        return Err(whole(format!("a matrix for a tensor that the program declares with {} modes", declared.rank())));
     }
-    let values = named("data", Npy::of(&member("data")?).and_then(|npy| cast(npy.array()?, declared.ty)))?;
-    let mut column = |name: &str| named(name, Npy::of(&member(name)?).and_then(|npy| indices(npy.array()?)));
+    let values = member(&mut archive, "data", |npy| npy.array(declared.ty, limit))?;
+    let mut column = |name: &str| member(&mut archive, name, |npy| indices(npy, limit));
     let coordinates = match &*format {
         "coo" => vec![column("row")?, column("col")?],
         "csr" | "csc" => {
@@ -55,41 +53,48 @@ fn named<T>(member: &str, result: Result<T, Fault>) -> Result<T, Fault> {
     result.map_err(|fault| Fault { message: format!("in `{member}`: {}", fault.message), ..fault })
 }
 
-/// The bytes of a member; what unpacks to more than the limit is refused while it is unpacked.
-fn member(archive: &mut Archive, name: &str, limit: u64) -> Result<Vec<u8>, Fault> {
-    let file = archive.by_name(&format!("{name}.npy"));
-    let file = file.map_err(|e| whole(format!("no readable member `{name}.npy` of a SciPy sparse matrix: {e}")))?;
-    let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| whole(format!("in `{name}`: {e}")))?;
-    if bytes.len() as u64 > limit {
-        let message = format!("`{name}` unpacks to more than the limit of {limit} bytes");
-        return Err(Fault { cause: Cause::Limit, ..whole(message) });
+/// What the archive's own structure has to say.
+fn unzipped(what: &str, error: ZipError) -> Fault {
+    match error {
+        ZipError::Io(e) => Fault::input(e),
+        e => whole(format!("{what}: {e}")),
     }
-    Ok(bytes)
+}
+
+/// What `read` makes of a member. It is unpacked while it is read.
+fn member<T, A: Read + Seek>(
+    archive: &mut ZipArchive<A>,
+    name: &str,
+    read: impl Fn(&mut Npy<&mut dyn Read>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let file = archive.by_name(&format!("{name}.npy"));
+    let mut file =
+        file.map_err(|e| unzipped(&format!("no readable member `{name}.npy` of a SciPy sparse matrix"), e))?;
+    named(name, Npy::of(&mut file as &mut dyn Read).and_then(|mut npy| read(&mut npy)))
 }
 
 /// The text in a member that holds one string, of bytes or of Unicode.
-fn text(bytes: &[u8]) -> Result<String, Fault> {
-    let npy = named("format", Npy::of(bytes))?;
+fn text(npy: &mut Npy<&mut dyn Read>) -> Result<String, Fault> {
     if !npy.descr.contains(['S', 'U']) {
-        return Err(whole(format!("in `format`: expected a string, not type `{}`", npy.descr)));
+        return Err(whole(format!("expected a string, not type `{}`", npy.descr)));
     }
     // Of Unicode, each character takes four bytes; the names are ASCII, so what is not 0 is the name.
-    Ok(npy.data.iter().filter(|b| **b != 0).take(40).map(|b| *b as char).collect())
+    let mut bytes = Vec::new();
+    (&mut npy.data).take(400).read_to_end(&mut bytes).map_err(Fault::input)?;
+    Ok(bytes.into_iter().filter(|b| *b != 0).take(40).map(char::from).collect())
 }
 
-fn shape(bytes: &[u8]) -> Result<[u64; 2], Fault> {
-    let extents = named("shape", Npy::of(bytes).and_then(|npy| indices(npy.array()?)))?;
+fn shape(extents: &[i64]) -> Result<[u64; 2], Fault> {
     match *extents {
         [rows, columns] if rows >= 0 && columns >= 0 => Ok([rows as u64, columns as u64]),
         _ => Err(whole("in `shape`: expected the number of rows and of columns".to_string())),
     }
 }
 
-fn indices(array: Array<'static>) -> Result<Vec<i64>, Fault> {
-    match cast(array, Type::I64)? {
+fn indices(npy: &mut Npy<&mut dyn Read>, limit: u64) -> Result<Vec<i64>, Fault> {
+    match npy.array(Type::I64, limit)? {
         Array::I64(v) => Ok(v.into_owned()),
-        _ => unreachable!("cast to i64"),
+        _ => unreachable!("asked for as i64"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use fiberloom_core::format::{Array, Level, added};
 
 fn declared<'a>(ty: Type, format: &'a Format) -> Declared<'a> {
-    Declared { ty, rank: format.rank(), fill: Value::zero(ty), format }
+    Declared { ty, extents: vec![None; format.rank()], fill: Value::zero(ty), format }
 }
 
 fn read_as(kind: Kind, bytes: &[u8], ty: Type, format: &str, rank: usize) -> Result<Tensor<'static>, Error> {
@@ -120,6 +120,195 @@ fn hostile_text_is_refused_at_its_place() {
     assert_eq!(t.entries().next(), Some((vec![i64::MAX - 1, 0], Value::from_f64(Type::F64, 2.0))));
 }
 
+const TENSOR: &str = "%%MatrixMarket tensor coordinate real general\n";
+
+fn cube(kind: Kind, text: &str) -> Result<Tensor<'static>, Error> {
+    read_as(kind, text.as_bytes(), Type::F64, "csf", 3)
+}
+
+#[test]
+fn tensors_with_and_without_the_number_of_entries() {
+    // As TACO writes them: a comment, and a blank behind each line of extents of an array.
+    for text in [
+        format!("{TENSOR}%\n2 1 3 2\n2 1 3 7\n1 1 2 5\n"),
+        format!("{TENSOR}2 1 3\n1 1 2 5\n% more\n2 1 3 7"),
+        format!("{}\n2 1 3 \n0\n0\n5\n0\n0\n7\n", TENSOR.trim_end().replace("coordinate", "array")),
+    ] {
+        for kind in [Kind::Ttx, Kind::Mtx] {
+            let t = cube(kind, &text).unwrap();
+            assert_eq!((&t.extents[..], dense(&t)), (&[2u64, 1, 3][..], vec![0.0, 5.0, 0.0, 0.0, 0.0, 7.0]), "{text}");
+        }
+    }
+    let vector = |text: &str| read_as(Kind::Ttx, format!("{TENSOR}{text}").as_bytes(), Type::F64, "sparse", 1);
+    assert_eq!(dense(&vector("3\n2 5\n").unwrap()), [0.0, 5.0, 0.0]);
+    assert_eq!(dense(&vector("3 1\n2 5\n").unwrap()), [0.0, 5.0, 0.0]);
+    refused(vector("3 2\n2 5\n"), "in:4:1:", "after 1 of 2");
+    refused(vector("3 1\n2 5\n1 1\n"), "in:4:1:", "after its 1 entries");
+    refused(vector("3 1 1\n2 5\n"), "in:2:5:", "the end of the line");
+    refused(cube(Kind::Ttx, &format!("{TENSOR}2 3\n")), "in:2:4:", "the extent of mode 2, below 2^63");
+    refused(cube(Kind::Ttx, &format!("{HEAD}2 3 0\n")), "in:2:1:", "2 by 3 for a tensor declared with 3 modes");
+    refused(cube(Kind::Ttx, &TENSOR.replace("general", "symmetric")), "in:1:39:", "symmetries are of matrices");
+    let symmetric = format!("{}2 2 1\n2 1 5\n", TENSOR.replace("general", "symmetric"));
+    assert_eq!(dense(&mtx(&symmetric).unwrap()), [0.0, 5.0, 5.0, 0.0]);
+    refused(mtx(&symmetric.replace("2 2 1", "2 3 1")), "in:2:1:", "square, not 2 by 3");
+}
+
+#[test]
+fn extents_of_tns_come_from_the_file_or_the_program() {
+    let entries = "# c\n2 1 3 7\n\n1 1 2 5 \n";
+    let expected = (vec![2, 1, 3], vec![0.0, 5.0, 0.0, 0.0, 0.0, 7.0]);
+    for head in ["# extents 2 1 3\n", "3\n2 1 3\n", "# c\n\n3 2\n2 1 3\n", "# extents of time\n# extents 2 1 3\n"] {
+        let t = cube(Kind::Tns, &format!("{head}{entries}")).unwrap();
+        assert_eq!((t.extents.clone(), dense(&t)), expected, "{head}");
+    }
+    let e = cube(Kind::Tns, entries).unwrap_err();
+    assert_eq!(e.cause, Cause::Extents);
+    assert!(e.message.contains("mode 0 is unknown"), "{e}");
+    let format = Format::csf(3);
+    let mut known = declared(Type::F64, &format);
+    let mut read = |extents: [Option<u64>; 3]| {
+        known.extents = extents.to_vec();
+        read_bytes(Path::new("in"), Kind::Tns, entries.as_bytes(), &known, &Options::default())
+    };
+    let t = read([Some(2), Some(1), Some(3)]).unwrap();
+    assert_eq!((t.extents.clone(), dense(&t)), expected);
+    refused(read([Some(2), Some(1), None]), "in:", "mode 2 is unknown");
+    refused(read([Some(2), Some(1), Some(2)]), "in:2:5:", "a coordinate from 1 to 2, not `3`");
+    refused(read([Some(2), Some(0), Some(3)]), "in:2:3:", "expected no entry: an extent is 0");
+}
+
+#[test]
+fn tns_of_one_mode_and_of_none() {
+    let read = |text: &str, rank| {
+        let name = if rank == 0 { "dense" } else { "sparse" };
+        read_as(Kind::Tns, text.as_bytes(), Type::F64, name, rank)
+    };
+    for text in ["# extents 3\n1 5\n", "1\n3\n1 5\n", "1 1\n3\n1 5\n", "# extents 3\n1\t5"] {
+        assert_eq!(dense(&read(text, 1).unwrap()), [5.0, 0.0, 0.0], "{text}");
+    }
+    assert_eq!(dense(&read("# extents 3\n1 5\n3 7", 1).unwrap()), [5.0, 0.0, 7.0]);
+    assert_eq!(dense(&read("1 0\n3\n", 1).unwrap()), [0.0, 0.0, 0.0]);
+    assert_eq!(dense(&read("5\n", 0).unwrap()), [5.0]);
+    assert_eq!(dense(&read("", 0).unwrap()), [0.0]);
+    refused(read("5\n6\n", 0), "in:2:1:", "to end after 1");
+    refused(read("5 6\n", 0), "in:1:3:", "the end of the line");
+}
+
+#[test]
+fn hostile_tns_is_refused_at_its_place() {
+    for (text, begins, says) in [
+        ("2\n2 1\n", "in:1:1:", "or 3, the number of modes"),
+        ("3\n", "in:2:1:", "before its extents"),
+        ("3\n2 1\n", "in:2:4:", "the extent of mode 2"),
+        ("3\n2 1 3 4\n", "in:2:7:", "the end of the line"),
+        ("3\n2 -1 3\n", "in:2:3:", "the extent of mode 1, below 2^63, not `-1`"),
+        ("3 2\n2 1 3\n1 1 1 1\n", "in:4:1:", "after 1 of 2"),
+        ("3 1\n2 1 3\n1 1 1 1\n2 1 1 1\n", "in:4:1:", "after 1 entries"),
+        ("3 1000000000000000\n9223372036854775807 1 3\n", "in:3:1:", "after 0 of"),
+        ("# extents 2 1\n", "in:1:1:", "declared with 3 modes"),
+        ("# extents 2 1 3\n3\n2 1 4\n", "in:4:1:", "not those of the comment"),
+        ("# extents 2 1 3\n1 1 1\n", "in:2:6:", "a number before the end of the line"),
+        ("# extents 2 1 3\n1 1 1 1 1\n", "in:2:9:", "the end of the line"),
+        ("# extents 2 1 3\n1 1 1 1\n1 1 1 1 x\n", "in:3:9:", "the end of the line, not `x`"),
+        ("# extents 2 1 3\n1 1 1 1\n# c\n  1 1 1 2\n", "in:4:3:", "stand twice"),
+        ("# extents 2 1 3\n1 1 1 1\n1 0 1 2\n", "in:3:3:", "a coordinate from 1 to 1, not `0`"),
+    ] {
+        refused(cube(Kind::Tns, text), begins, says);
+    }
+}
+
+/// Blanks, comments and words far longer than a buffer; the places behind them are right.
+#[test]
+fn long_lines_need_no_memory_and_long_words_are_refused() {
+    let (blanks, comment) = (" ".repeat(600_000), "%".repeat(600_000));
+    let t = mtx(&format!("{HEAD}{comment}\n2 2{blanks}2\n{comment}\n{blanks}1 1{blanks}3 \n2 2 4{blanks}")).unwrap();
+    assert_eq!(dense(&t), [3.0, 0.0, 0.0, 4.0]);
+    refused(mtx(&format!("{HEAD}2 2 2\n1 1 1\n{blanks}1 1 4\n")), "in:4:600001:", "stand twice");
+    refused(mtx(&format!("{HEAD}2 2 1\n1 1 {blanks}x\n")), "in:3:600005:", "expected a number, not `x`");
+    refused(mtx(&format!("{HEAD}2 2 1\n1 1 {}\n", "1".repeat(600_000))), "in:3:5:", "a word of more than 4096 bytes");
+    let digits = format!("{HEAD}1 1 1\n1 1 0.{}\n", "3".repeat(4000));
+    assert_eq!(dense(&mtx(&digits).unwrap()), [1.0 / 3.0]);
+}
+
+/// Yields some bytes at a time, then fails.
+struct Failing<'t>(&'t [u8]);
+
+impl std::io::Read for Failing<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.0.len().min(out.len()).min(3);
+        out[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        if n == 0 { Err(std::io::Error::from_raw_os_error(5)) } else { Ok(n) }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_a_failure_and_not_the_end_of_a_file() {
+    let format = Format::csf(3);
+    let declared = declared(Type::F64, &format);
+    let fault = tns::read(Failing(b"# extents 2 1 3\n1 1 1 1\n"), &declared, &Options::default()).unwrap_err();
+    assert_eq!(fault.cause, Cause::Io);
+    let fault = npy::read(Failing(b"\x93NUMPY"), &declared, &Options::default()).unwrap_err();
+    assert_eq!(fault.cause, Cause::Io);
+}
+
+#[test]
+fn more_than_the_limit_is_refused_while_it_is_read() {
+    let mut text = format!("{TENSOR}1000000 1000000 1000000\n");
+    (1..=1000).for_each(|c| text += &format!("{c} {c} {c} 1\n"));
+    let format = Format::csf(3);
+    let read = |kind, text: &[u8], limit| {
+        let options = Options { limit, ..Options::default() };
+        read_bytes(Path::new("in"), kind, text, &declared(Type::F64, &format), &options).map_err(|e| e.cause)
+    };
+    assert!(read(Kind::Ttx, text.as_bytes(), 64_000).is_ok());
+    assert_eq!(read(Kind::Ttx, text.as_bytes(), 31_000), Err(Cause::Limit));
+    let tns = text.replace(TENSOR, "# extents 1000000 1000000 1000000\n# ");
+    assert!(read(Kind::Tns, tns.as_bytes(), 64_000).is_ok());
+    assert_eq!(read(Kind::Tns, tns.as_bytes(), 31_000), Err(Cause::Limit));
+    let zeros = npy_file(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (10, 10, 10)}", &[0; 1000]);
+    assert_eq!(read(Kind::Npy, &zeros, 7999), Err(Cause::Limit));
+    assert!(read(Kind::Npy, &zeros, 8000).is_ok());
+}
+
+#[test]
+fn tensors_of_every_rank_are_written_and_read_back() {
+    let dir = Scratch::new("ranks");
+    let value = |x: i64| Value::from_f64(Type::F64, x as f64 / 3.0);
+    for rank in 0..=4usize {
+        let extents: Vec<u64> = (2..).take(rank).collect();
+        let entries = (0..if rank == 0 { 1 } else { 2 }).map(|e| (vec![e; rank], value(e + 1)));
+        let entries: Vec<_> = entries.collect();
+        for format in [Format::dense(rank), Format::csf(rank)] {
+            let zero = Value::zero(Type::F64);
+            let t = Tensor::from_entries(extents.clone(), format.clone(), zero, Type::I32, Type::I32, entries.clone());
+            let t = t.unwrap();
+            for kind in Kind::ALL {
+                let path = dir.0.join("t").with_extension(kind.extension());
+                let holds = match kind {
+                    Kind::Mtx => rank <= 2,
+                    Kind::Npz => rank == 2,
+                    _ => true,
+                };
+                assert_eq!(write(&path, &t, 1 << 20).is_ok(), holds, "{kind:?} of rank {rank}");
+                if holds {
+                    let back = read(&path, &declared(Type::F64, &format), &Options::default());
+                    assert_eq!(back.unwrap(), t, "{kind:?} of rank {rank}");
+                }
+            }
+        }
+    }
+    let infinite = Value::from_f64(Type::F64, f64::INFINITY);
+    let t = Tensor::from_entries(vec![2], Format::csf(1), infinite, Type::I32, Type::I32, [(vec![1], value(3))]);
+    let (t, format) = (t.unwrap(), Format::csf(1));
+    let path = dir.0.join("fill.tns");
+    refused(write(&path, &t, 1 << 20).map(|()| t.borrow()), "/", "cannot say that the fill value is inf");
+    let (path, declared) = (dir.0.join("fill.ttx"), Declared { fill: infinite, ..declared(Type::F64, &format) });
+    write(&path, &t, 1 << 20).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "%%MatrixMarket tensor array real general\n2\ninf\n1.0\n");
+    assert_eq!(read(&path, &declared, &Options::default()).unwrap(), t);
+}
+
 #[test]
 fn duplicates_combine_when_asked() {
     let format = Format::named("csr", 2).unwrap();
@@ -175,14 +364,15 @@ fn hostile_npy_is_refused_at_its_place() {
     for (file, begins, says) in [
         (b"\x93NUMPX".to_vec(), "in: byte 0:", "NUMPY"),
         (b"\x93NUMPY".to_vec(), "in: byte 6:", "within its header"),
-        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "in: byte 13:", "within its header"),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "in: byte 8:", "a header of 4294967295 bytes"),
+        (b"\x93NUMPY\x02\x00\xff\xff\x00\x00{".to_vec(), "in: byte 13:", "within its header"),
         (npy_file(4, "", b""), "in: byte 6:", "version 4"),
         (npy_file(1, "{'descr': [('a', '<f8')]}", b""), "in: byte 19:", "a string"),
         (npy_file(1, &head("<c16", "(1,)"), &[0; 16]), "in: byte", "type `<c16`"),
         (npy_file(1, &head("|O", "(1,)"), &[0; 16]), "in: byte", "type `|O`"),
         (npy_file(1, &head("<f8", "(2,)"), &[0; 8]), "in: byte", "8 bytes of data for 2 elements"),
-        (npy_file(1, &head("<f8", "(1,)"), &[0; 9]), "in: byte", "9 bytes of data for 1 elements"),
-        (npy_file(1, &head("<f8", "(9223372036854775807, 9223372036854775807)"), &[]), "in: byte", "0 bytes of data"),
+        (npy_file(1, &head("<f8", "(1,)"), &[0; 9]), "in: byte", "more than 8 bytes of data for 1 elements"),
+        (npy_file(1, &head("<f8", "(9223372036854775807,)"), &[]), "in: byte", "0 bytes of data"),
         (npy_file(1, &head("<f8", "(-1,)"), &[]), "in: byte", "an extent below 2^63"),
         (npy_file(1, &head("<f8", "(99999999999999999999,)"), &[]), "in: byte", "an extent below 2^63"),
         (npy_file(1, &head("|b1", "(2,)"), &[1, 2]), "in: byte", "not 2"),
@@ -198,12 +388,8 @@ fn hostile_npy_is_refused_at_its_place() {
 fn no_prefix_and_no_changed_byte_of_a_file_panics() {
     let matrix = mtx("%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 4\n2 1 -5\n3 3 6\n").unwrap();
     let dir = Scratch::new("bytes");
-    for kind in [Kind::Mtx, Kind::Npy, Kind::Npz] {
-        let path = dir.0.join(match kind {
-            Kind::Mtx => "m.mtx",
-            Kind::Npy => "m.npy",
-            Kind::Npz => "m.npz",
-        });
+    for kind in Kind::ALL {
+        let path = dir.0.join("m").with_extension(kind.extension());
         write(&path, &matrix, 1 << 20).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         for n in 0..bytes.len() {
@@ -236,25 +422,24 @@ impl Drop for Scratch {
 
 #[test]
 fn what_is_written_is_read_back() {
+    use fiberloom_core::format::LevelKind::{Bitmap, Bytemap, Dense, Hashed, Nonunique, Singleton};
     let dir = Scratch::new("back");
     for ty in Type::ALL {
-        for format in ["csr", "csc", "dcsr", "dense"] {
-            let format = Format::named(format, 2).unwrap();
+        let named = ["csr", "csc", "dcsr", "dense", "coo"].map(|name| Format::named(name, 2).unwrap());
+        let listed = [[Dense, Singleton], [Bitmap, Hashed], [Bytemap, Nonunique], [Hashed, Bitmap]];
+        for format in named.into_iter().chain(listed.map(|levels| Format::of(levels.to_vec()))) {
             let entries = [(vec![0, 2], Value::one(ty)), (vec![1, 0], Value::one(ty))];
             let t = Tensor::from_entries(vec![2, 3], format.clone(), Value::zero(ty), Type::I32, Type::I32, entries);
             let t = t.unwrap();
-            for name in ["t.mtx", "t.npy", "t.npz"] {
-                let path = dir.0.join(name);
+            for kind in Kind::ALL {
+                let path = dir.0.join("t").with_extension(kind.extension());
                 write(&path, &t, 1 << 20).unwrap();
-                assert_eq!(
-                    read(&path, &declared(ty, &format), &Options::default()).unwrap(),
-                    t,
-                    "{ty} {format} {name}"
-                );
+                let back = read(&path, &declared(ty, &format), &Options::default()).unwrap();
+                assert_eq!(back, t, "{ty} {format} {kind:?}");
             }
         }
     }
-    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 3, "only the targets are left");
+    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), Kind::ALL.len(), "only the targets are left");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Where accesses stand: the fibers that the loops so far have opened, and loads from them.
 
-use super::{Context, Expr, LevelBuffers, binary, plus, times};
-use crate::algebra::{Op, Type};
+use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
+use crate::algebra::{Op, Type, Value};
+use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Domain, List, Symbolic, Term};
+use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -15,6 +16,8 @@ pub(super) struct Fiber {
     pub depth: usize,
     /// Position in the last open level; 0 at the root.
     pub position: Expr,
+    /// Of a level whose coordinates repeat: one past the entry's last position.
+    pub end: Option<Expr>,
     /// If it is not certain that the access has this fiber: whether it has. A position that is absent is not used.
     pub present: Option<Expr>,
     /// The value, once it was loaded.
@@ -44,14 +47,14 @@ impl Scope {
 
     /// Where an access stands.
     pub fn fiber(&self, a: AccessId) -> Fiber {
-        let root = || Fiber { depth: 0, position: super::int(0), present: None, value: None };
+        let root = || Fiber { depth: 0, position: super::int(0), end: None, present: None, value: None };
         self.fibers.get(&a).cloned().unwrap_or_else(root)
     }
 
-    /// Moves an access to a position one level down.
-    pub fn descend(&mut self, a: AccessId, position: Expr, present: Option<Expr>) {
+    /// Moves an access one level down, to an entry there.
+    pub fn descend(&mut self, a: AccessId, (position, end): (Expr, Option<Expr>), present: Option<Expr>) {
         let depth = self.fiber(a).depth + 1;
-        self.fibers.insert(a, Fiber { depth, position, present, value: None });
+        self.fibers.insert(a, Fiber { depth, position, end, present, value: None });
     }
 
     /// The access has its fiber, as a condition around this place says.
@@ -66,6 +69,27 @@ impl Scope {
     }
 }
 
+/// Whether something is stored at a position of a level that has flags.
+fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
+    match *level {
+        LevelBuffers::Bytemap { flags } => Some(Expr::Load(flags, Box::new(position.clone()))),
+        LevelBuffers::Bitmap { words } => {
+            let word = binary(Op::FloorDiv, position.clone(), int(64));
+            let bit = binary(Op::FloorRem, position.clone(), int(64));
+            let bit = Expr::Op(Op::Convert(Type::U64), vec![bit]);
+            let shifted = binary(Op::Shr, Expr::Load(words, Box::new(word)), bit);
+            let one = Expr::Const(Value::from_bits(Type::U64, 1));
+            Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
+        }
+        _ => None,
+    }
+}
+
+/// An entry's positions, for use here.
+pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> (Expr, Option<Expr>) {
+    (d.place(&entry.position), entry.end.as_ref().map(|q| d.place(q)))
+}
+
 impl Context<'_> {
     /// The variable of an access's next level, if it has one.
     pub(super) fn next_var(&self, scope: &Scope, a: AccessId) -> Option<(usize, Index)> {
@@ -78,10 +102,24 @@ impl Context<'_> {
     pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => w == v && matches!(self.levels(*a)[l], LevelBuffers::Compressed { .. }),
+            Some((l, w)) => w == v && self.program.tensor(*a).format.levels[l].is_list(),
             None => false,
         });
         all
+    }
+
+    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead.
+    pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut lists = self.lists(scope, body, v);
+        let hashed = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Hashed;
+        let fill = |a: AccessId| self.fill(a);
+        let (sequence, _) = background(body, &lists, &fill, self.simplify);
+        for part in sequence.intersections() {
+            if part.iter().any(|a| !hashed(*a)) {
+                lists.retain(|a| !(hashed(*a) && part.contains(a)));
+            }
+        }
+        lists
     }
 
     /// What the accesses of a body look like along `v`: the levels that open when it is bound.
@@ -107,38 +145,61 @@ impl Context<'_> {
         &self.arrays[self.program.accesses[a.0].tensor.0].levels
     }
 
-    /// The array of coordinates and the bounds of the fiber that an access opens next; an absent one is empty.
-    pub(super) fn bounds(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> (crate::loops::BufferId, Term, Term) {
+    /// The fiber of a list level that an access opens next; an absent one is empty.
+    pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
-        let LevelBuffers::Compressed { pos, crd } = self.levels(a)[fiber.depth] else {
-            unreachable!("only lists have bounds")
+        let parent = Term::fixed(fiber.position.clone());
+        let (crd, (begin, end)) = match self.levels(a)[fiber.depth] {
+            LevelBuffers::Compressed { pos, crd }
+            | LevelBuffers::Nonunique { pos, crd }
+            | LevelBuffers::Hashed { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
+            LevelBuffers::Singleton { crd } => {
+                let end = fiber.end.unwrap_or_else(|| plus(fiber.position, int(1)));
+                (crd, (parent, Term::fixed(end)))
+            }
+            _ => unreachable!("only lists have entries"),
         };
-        let (begin, end) = List::bounds(d, pos, &Term::fixed(fiber.position.clone()));
-        let Some(present) = fiber.present else { return (crd, begin, end) };
+        let repeats = self.program.tensor(a).format.repeats(fiber.depth);
+        let Some(present) = fiber.present else { return ListFiber { crd, begin, end, repeats } };
         let present = Term::fixed(present);
         let zero = d.int(0);
-        (crd, d.select(&present, &|_| begin.clone(), zero.clone()), d.select(&present, &|_| end.clone(), zero))
+        let begin = d.select(&present, &|_| begin.clone(), zero.clone());
+        let end = d.select(&present, &|_| end.clone(), zero);
+        ListFiber { crd, begin, end, repeats }
     }
 
-    /// Opens every further level whose variable is bound: dense ones by arithmetic, lists by search. Returns the
-    /// accesses that were searched for.
-    pub(super) fn locate(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) -> Vec<AccessId> {
+    /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
+    /// accesses that may turn out to be absent; flags are asked only if `flagged`.
+    pub(super) fn locate(
+        &self,
+        d: &mut Symbolic,
+        scope: &mut Scope,
+        body: &concrete::Expr,
+        flagged: bool,
+    ) -> Vec<AccessId> {
         let mut searched = Vec::new();
         for a in body.accesses() {
             while let Some((level, v)) = self.next_var(scope, a)
                 && let Some(at) = scope.coordinate(v).cloned()
             {
                 let fiber = scope.fiber(a);
-                match self.levels(a)[level] {
-                    LevelBuffers::Dense => {
-                        let tensor = self.program.tensor(a);
-                        let extent = self.extent(tensor.extents[tensor.format.order[level]]);
-                        scope.descend(a, plus(times(fiber.position, extent), at), fiber.present);
-                    }
-                    LevelBuffers::Compressed { .. } => {
-                        self.search(d, scope, a, at);
-                        searched.push(a);
-                    }
+                let tensor = self.program.tensor(a);
+                if tensor.format.levels[level].is_located() {
+                    let extent = self.extent(tensor.extents[tensor.format.order[level]]);
+                    let position = plus(times(fiber.position, extent), at);
+                    let flag = flag(&self.levels(a)[level], &position).filter(|_| flagged);
+                    let present = match (fiber.present, flag) {
+                        (present, None) => present,
+                        (present, Some(flag)) => {
+                            searched.push(a);
+                            let flag = present.into_iter().fold(flag, |f, p| binary(Op::AndAlso, p, f));
+                            Some(d.define("set", Type::Bool, flag))
+                        }
+                    };
+                    scope.descend(a, (position, None), present);
+                } else {
+                    self.search(d, scope, a, at);
+                    searched.push(a);
                 }
             }
         }
@@ -147,16 +208,24 @@ impl Context<'_> {
 
     fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
         let name = format!("p_{}", self.program.tensor(a).name);
-        let (crd, begin, end) = self.bounds(d, scope, a);
-        let end = d.snapshot("end", end);
-        let list = List::open(d, &name, crd, begin, end);
         let target = Term::fixed(at);
+        let fiber = scope.fiber(a);
+        let mut unopened = self.unopened(d, scope, a);
+        if let LevelBuffers::Hashed { crd, table, .. } = self.levels(a)[fiber.depth] {
+            let parent = Term::fixed(fiber.position);
+            let size = Term::fixed(Expr::Capacity(table));
+            let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);
+            let (found, position) = (d.place(&found), d.place(&position));
+            return scope.descend(a, (position, None), Some(found));
+        }
+        unopened.end = d.snapshot("end", unopened.end);
+        let list = List::open(d, &name, unopened);
         list.seek(d, &target);
         let found = list.found(d, &target);
         let found = d.snapshot_bool("found", found);
-        let position = list.position(d);
-        let (found, position) = (d.place(&found), d.place(&position));
-        scope.descend(a, position, Some(found));
+        let entry = list.entry(d);
+        let (found, entry) = (d.place(&found), placed(d, &entry));
+        scope.descend(a, entry, Some(found));
     }
 
     /// Where a body that has searched for `lists` has an effect: `None` if everywhere. Inside, a list without which

@@ -13,9 +13,10 @@ mod nest;
 mod output;
 mod workspace;
 
-use super::{Argument, Buffer, BufferId, Entry, Expr, Failure, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var};
+use super::{
+    Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
+};
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::format::LevelKind;
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Index, Place, Program, Role};
@@ -134,15 +135,14 @@ fn arrays(d: &mut Symbolic, t: &crate::notation::concrete::Tensor, options: &Opt
         _ => None,
     };
     let width = |l: usize| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made);
-    let levels = (0..t.format.rank())
-        .map(|l| match t.format.levels[l] {
-            LevelKind::Dense => LevelBuffers::Dense,
-            _ => LevelBuffers::Compressed {
-                pos: d.buffer(&format!("{}{l}_pos", t.name), width(l).pos, role),
-                crd: d.buffer(&format!("{}{l}_crd", t.name), width(l).crd, role),
-            },
-        })
-        .collect();
+    let mut level = |l: usize| {
+        let made = LevelBuffers::of(t.format.levels[l], |name, holds| {
+            let ty = holds.ty().unwrap_or(if holds == Holds::Coordinates { width(l).crd } else { width(l).pos });
+            Ok::<_, std::convert::Infallible>(d.buffer(&format!("{}{l}_{name}", t.name), ty, role))
+        });
+        made.unwrap_or(None).expect("kinds without loops are refused before lowering")
+    };
+    let levels = (0..t.format.rank()).map(&mut level).collect();
     Arrays { levels, values: d.buffer(&format!("{}_vals", t.name), t.ty, role) }
 }
 
@@ -164,7 +164,7 @@ impl Context<'_> {
         let made = self.program.tensors.iter().filter(|t| !matches!(t.role, Role::Operand(_)));
         let mut classes: Vec<ClassId> = made
             .flat_map(|t| (0..t.format.rank()).map(move |l| (t, l)))
-            .filter(|(t, l)| t.format.levels[*l] == LevelKind::Compressed)
+            .filter(|(t, l)| t.format.levels[*l].is_list())
             .map(|(t, l)| t.extents[t.format.order[l]])
             .collect();
         classes.sort();

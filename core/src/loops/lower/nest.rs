@@ -1,6 +1,6 @@
 //! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
 
-use super::fiber::Scope;
+use super::fiber::{Scope, placed};
 use super::output::{Output, Slot};
 use super::workspace::Scratch;
 use super::{Context, Expr, binary, int};
@@ -8,7 +8,7 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest};
-use crate::stream::{Arith, Domain, List, Side, Symbolic, Term, intersect, unite_two, wide};
+use crate::stream::{Arith, Domain, List, ListFiber, Side, Symbolic, Term, each, intersect, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
@@ -32,6 +32,15 @@ pub(super) enum Driven {
     Counted,
     /// By counting, but perhaps not everywhere.
     Guarded,
+}
+
+/// Where a list rests at a coordinate.
+struct Here {
+    access: AccessId,
+    /// Its position, and where a run of positions ends.
+    entry: (Expr, Option<Expr>),
+    /// Whether it rests at this very coordinate, where that is not certain.
+    present: Option<Expr>,
 }
 
 /// One index variable's loop, while its points are emitted.
@@ -90,10 +99,10 @@ impl Context<'_> {
 
     /// Loops over `vars` around `body`.
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
-        let searched = self.locate(d, &mut scope, body);
+        let searched = self.locate(d, &mut scope, body, false);
         debug_assert!(searched.is_empty(), "lists are searched for where their variable is bound");
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
-        let names = self.lists(&scope, body, v);
+        let names = self.walked(&scope, body, v);
         let fill = |a: AccessId| self.fill(a);
         let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
         self.foralls.borrow_mut().push(super::Forall {
@@ -103,27 +112,26 @@ impl Context<'_> {
         });
         let top = &lattice.points[0];
         let alone = top.shape == Shape::Each && top.followers.is_empty();
-        let bounds: BTreeMap<AccessId, _> = names
+        let fibers: BTreeMap<AccessId, _> = names
             .iter()
             .map(|&a| {
-                let (crd, begin, end) = self.bounds(d, &scope, a);
-                (a, (crd, begin, if alone { end } else { d.snapshot("end", end) }))
+                let mut fiber = self.unopened(d, &scope, a);
+                if !alone || fiber.repeats {
+                    fiber.end = d.snapshot("end", fiber.end);
+                }
+                (a, fiber)
             })
             .collect();
         if let Some((output, slot)) = sink.appends(v) {
             output.led_by(slot, self.led_by(&scope, top, v));
-            output.open(d, slot, &|d| self.at_most(d, top, v, &bounds));
+            output.open(d, slot, &|d| self.at_most(d, top, v, &fibers));
         }
         if alone {
-            let (crd, begin, end) = &bounds[&top.leaders[0]];
-            self.each(d, top, (v, rest), (*crd, begin, end), &scope, sink);
+            self.each(d, top, (v, rest), &fibers[&top.leaders[0]], &scope, sink);
         } else {
-            let lists = bounds
+            let lists = fibers
                 .into_iter()
-                .map(|(a, (crd, begin, end))| {
-                    let name = format!("p_{}", self.program.tensor(a).name);
-                    (a, List::open(d, &name, crd, begin, end))
-                })
+                .map(|(a, fiber)| (a, List::open(d, &format!("p_{}", self.program.tensor(a).name), fiber)))
                 .collect();
             let forall = Forall { v, rest, lattice: &lattice, lists: &lists, scope: &scope, sink };
             self.point(d, &forall, top);
@@ -151,19 +159,13 @@ impl Context<'_> {
     }
 
     /// A bound on the coordinates that a point comes to.
-    fn at_most(
-        &self,
-        d: &mut Symbolic,
-        point: &Point,
-        v: Index,
-        bounds: &BTreeMap<AccessId, (crate::loops::BufferId, Term, Term)>,
-    ) -> Expr {
+    fn at_most(&self, d: &mut Symbolic, point: &Point, v: Index, fibers: &BTreeMap<AccessId, ListFiber<Term>>) -> Expr {
         let lengths: Vec<Expr> = point
             .leaders
             .iter()
             .map(|a| {
-                let (_, begin, end) = &bounds[a];
-                binary(Op::Sub, d.place(end), d.place(begin))
+                let fiber = &fibers[a];
+                binary(Op::Sub, d.place(&fiber.end), d.place(&fiber.begin))
             })
             .collect();
         let extent = self.extent(self.program.vars[v.0].extent);
@@ -176,23 +178,23 @@ impl Context<'_> {
         joined.unwrap_or_else(|| int(0))
     }
 
-    /// A single list over its whole fiber: a counted loop with no comparison of coordinates.
+    /// A single list over its whole fiber: a counted loop with no comparison of coordinates, if none repeats.
     fn each(
         &self,
         d: &mut Symbolic,
         point: &Point,
         (v, rest): (Index, &[Index]),
-        (crd, begin, end): (crate::loops::BufferId, &Term, &Term),
+        fiber: &ListFiber<Term>,
         scope: &Scope,
         sink: &Sink,
     ) {
         let a = point.leaders[0];
-        d.count(&format!("p_{}", self.program.tensor(a).name), begin.clone(), end.clone(), &mut |d, p| {
-            let at = d.load(crd, &p);
+        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry| {
+            let at = fiber.coordinate(d, &entry);
             let at = d.snapshot(&self.program.vars[v.0].name, at);
-            let (at, p) = (d.place(&at), d.place(&p));
+            let (at, entry) = (d.place(&at), placed(d, &entry));
             let mut scope = scope.clone();
-            scope.descend(a, p, None);
+            scope.descend(a, entry, None);
             self.bind(d, (v, at), rest, &point.body, scope, sink, Driven::Stored);
         });
     }
@@ -205,17 +207,17 @@ impl Context<'_> {
             Shape::Each => {
                 let a = point.leaders[0];
                 let name = format!("q_{}", self.program.tensor(a).name);
-                f.lists[&a].each(d, &name, &mut |d, p| {
-                    let at = f.lists[&a].coordinate(d, &p);
+                f.lists[&a].each(d, &name, &mut |d, entry| {
+                    let at = f.lists[&a].coordinate(d, &entry);
                     let at = d.snapshot(&self.program.vars[f.v.0].name, at);
-                    let p = d.place(&p);
-                    self.arrive(d, f, point, &at, &[(a, p, None)], Driven::Stored);
+                    let here = Here { access: a, entry: placed(d, &entry), present: None };
+                    self.arrive(d, f, point, &at, &[here], Driven::Stored);
                 });
             }
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
                 intersect(d, &lists, &mut |d, at| {
-                    let here = self.positions(d, f, &point.leaders);
+                    let here = self.resting(d, f, &point.leaders);
                     self.arrive(d, f, point, at, &here, Driven::Stored);
                 });
             }
@@ -224,14 +226,13 @@ impl Context<'_> {
         }
     }
 
-    fn positions(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<(AccessId, Expr, Option<Expr>)> {
-        lists
-            .iter()
-            .map(|&a| {
-                let p = f.lists[&a].position(d);
-                (a, d.place(&p), None)
-            })
-            .collect()
+    /// Where lists rest.
+    fn resting(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
+        let here = |&access: &AccessId| {
+            let entry = f.lists[&access].entry(d);
+            Here { access, entry: placed(d, &entry), present: None }
+        };
+        lists.iter().map(here).collect()
     }
 
     fn tree(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
@@ -243,7 +244,7 @@ impl Context<'_> {
                 Side::Second => (&[b], Some(a)),
             };
             let body = self.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| self.fill(x)));
-            let here = self.positions(d, f, present);
+            let here = self.resting(d, f, present);
             let part = Point { body, ..point.clone() };
             self.arrive(d, f, &part, at, &here, Driven::Stored);
         });
@@ -263,9 +264,9 @@ impl Context<'_> {
         let somewhere = matches!(sequence, Sequence::Or(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))));
         wide(d, &lists, &live, &mut |d, at, present| {
             let flags: Vec<Expr> = present.iter().map(|t| d.place(t)).collect();
-            let mut here = self.positions(d, f, &point.leaders);
+            let mut here = self.resting(d, f, &point.leaders);
             for (entry, flag) in here.iter_mut().zip(&flags) {
-                entry.2 = Some(flag.clone());
+                entry.present = Some(flag.clone());
             }
             if somewhere {
                 return self.arrive(d, f, point, at, &here, Driven::Stored);
@@ -290,9 +291,9 @@ impl Context<'_> {
                 let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
                 let bare = Point { followers: Vec::new(), ..point.clone() };
                 self.arrive(d, f, &bare, &at, &here, Driven::Counted);
-                for (a, _, present) in here {
+                for Here { access, present, .. } in here {
                     let present = Term::fixed(present.expect("a follower's flag"));
-                    f.lists[&a].next_if(d, &present);
+                    f.lists[&access].next_if(d, &present);
                 }
             }
         });
@@ -305,13 +306,13 @@ impl Context<'_> {
         let (present, absent) = self.with_and_without(point, a);
         let zero = d.int(0);
         let from = d.state("from", zero);
-        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, p| {
-            let at = list.coordinate(d, &p);
+        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
+            let at = list.coordinate(d, &entry);
             let at = d.snapshot(name, at);
             let begin = d.get(from);
             d.count(name, begin, at.clone(), &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
-            let p = d.place(&p);
-            self.arrive(d, f, &present, &at, &[(a, p, None)], Driven::Counted);
+            let here = Here { access: a, entry: placed(d, &entry), present: None };
+            self.arrive(d, f, &present, &at, &[here], Driven::Counted);
             let one = d.int(1);
             let next = d.arith(Arith::Add, &at, &one);
             d.set(from, next);
@@ -335,7 +336,7 @@ impl Context<'_> {
         d.branch(
             found,
             &mut |d| {
-                let here = self.positions(d, f, &[a]);
+                let here = self.resting(d, f, &[a]);
                 self.arrive(d, f, &present, at, &here, Driven::Counted);
                 list.next(d);
             },
@@ -344,33 +345,25 @@ impl Context<'_> {
     }
 
     /// Whether a cursor rests on a coordinate that is not behind it.
-    fn follow(&self, d: &mut Symbolic, f: &Forall, a: AccessId, at: &Term) -> (AccessId, Expr, Option<Expr>) {
-        let list = &f.lists[&a];
+    fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
+        let list = &f.lists[&access];
         let found = list.found(d, at);
         let found = d.snapshot_bool("here", found);
-        let position = list.position(d);
-        (a, d.place(&position), Some(d.place(&found)))
+        let entry = list.entry(d);
+        Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
     }
 
     /// At a coordinate of a point: followers are brought up to it, then the body runs.
-    fn arrive(
-        &self,
-        d: &mut Symbolic,
-        f: &Forall,
-        point: &Point,
-        at: &Term,
-        here: &[(AccessId, Expr, Option<Expr>)],
-        driven: Driven,
-    ) {
+    fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut scope = f.scope.clone();
-        for (a, position, present) in here {
-            scope.descend(*a, position.clone(), present.clone());
+        for Here { access, entry, present } in here {
+            scope.descend(*access, entry.clone(), present.clone());
         }
         let accesses = point.body.accesses();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
             f.lists[&a].catch_up(d, at);
-            let (_, position, present) = self.follow(d, f, a, at);
-            scope.descend(a, position, present);
+            let Here { entry, present, .. } = self.follow(d, f, a, at);
+            scope.descend(a, entry, present);
         }
         let at = d.place(at);
         self.bind(d, (f.v, at), f.rest, &point.body, scope, f.sink, driven);
@@ -392,7 +385,8 @@ impl Context<'_> {
         if self.nothing(sink, body) {
             return sink.skip(v);
         }
-        let searched = self.locate(d, &mut scope, body);
+        let flagged = !rest.is_empty() || has_loops(body) || sink.keeps_entries();
+        let searched = self.locate(d, &mut scope, body, flagged);
         let guard = if searched.is_empty() {
             None
         } else {
@@ -465,6 +459,15 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// Whether it holds what is stored only: a coordinate without effect should not come to it.
+    fn keeps_entries(&self) -> bool {
+        match self {
+            Sink::Scalar { .. } => false,
+            Sink::Store { output, .. } => output.keeps_entries(),
+            Sink::Scatter { .. } | Sink::Around { .. } => true,
+        }
+    }
+
     /// The output, if its next level is that of `v`.
     fn enters(&self, v: Index) -> Option<(&'a Output, &Slot)> {
         self.slot().filter(|(output, slot)| output.next_var(slot) == Some(v))
@@ -472,7 +475,7 @@ impl<'a> Sink<'a> {
 
     /// The output, if its next level is that of `v` and appends.
     fn appends(&self, v: Index) -> Option<(&'a Output, &Slot)> {
-        self.enters(v).filter(|(output, slot)| output.is_compressed(slot.level))
+        self.enters(v).filter(|(output, slot)| output.is_list(slot.level))
     }
 
     /// A coordinate of `v` is passed over.

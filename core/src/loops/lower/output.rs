@@ -1,22 +1,23 @@
 //! A result's levels, assembled from the outermost in.
 //!
 //! ```text
-//!   dense level        position = parent · extent + coordinate; what is below was made for every coordinate
-//!   compressed level   append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
-//!                      pos[parent + 1] = c
+//!   located level      position = parent · extent + coordinate; what is below was made for every coordinate;
+//!                      of a bytemap or bitmap the flag is set when something is stored below
+//!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
+//!                      pos[parent + 1] = c; of hashed levels the table is made at the end
+//!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
 //! ```
 //!
-//! Invariants: coordinates of a compressed level arrive in ascending order, once (concretizing sees to it); position
-//! arrays start as zeros, and where a parent may be passed over a last pass carries the counts forward; what a dense
-//! level holds starts as `initial`, so only what differs must be stored.
+//! Invariants: coordinates of a list arrive in ascending order, once (concretizing sees to it); position arrays start
+//! as zeros, and where a parent may be passed over a last pass carries the counts forward; what a located level holds
+//! starts as `initial`, so only what differs must be stored.
 
 use super::nest::{Driven, yes};
-use super::{Context, Expr, LevelBuffers, binary, checked_product, int, plus, store_index, times};
+use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value, identity};
-use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Role};
-use crate::stream::Symbolic;
+use crate::stream::{Symbolic, Table, Term};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -26,7 +27,12 @@ pub(super) struct Output {
     extents: Vec<Expr>,
     levels: Vec<LevelBuffers>,
     values: BufferId,
+    /// Of each list, how many entries it has so far; the levels of a chain share one.
     counts: Vec<Option<Var>>,
+    /// Of each list, the first level of its chain; of each other level, itself.
+    heads: Vec<usize>,
+    /// Of each bytemap or bitmap, a byte a position; a bitmap's are packed at the end.
+    flags: Vec<Option<BufferId>>,
     fill: Value,
     result: bool,
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
@@ -46,17 +52,31 @@ pub(super) struct Slot {
     position: Expr,
     /// Whether every position of the level above is certainly visited.
     covered: bool,
-    /// Of a last compressed level: the coordinate that the value is appended with, and whether it was counted to.
-    pending: Option<(Expr, bool)>,
+    /// Of a last list: the coordinate that the value is appended with.
+    pending: Option<Expr>,
+    /// Whether some coordinate was counted to, so that the value may be the fill.
+    counted: bool,
+    /// The coordinates of the chain's levels above.
+    chain: Vec<(usize, Expr)>,
+    /// The flags of the bytemaps and bitmaps above, up to the last list: set when something is stored.
+    marks: Vec<(BufferId, Expr)>,
     /// Set when something is stored.
     written: Option<Var>,
+}
+
+impl Slot {
+    fn mark(&self, d: &mut Symbolic) {
+        for (flags, at) in &self.marks {
+            d.emit(Stmt::Store(*flags, at.clone(), yes()));
+        }
+    }
 }
 
 impl Output {
     /// Whether a nest's result might need no more room than its operands have entries.
     pub fn may_know_its_room(cx: &Context, nest: &Nest) -> bool {
         let levels = &cx.program.tensors[nest.target.tensor.0].format.levels;
-        nest.workspace.is_none() && levels.last() == Some(&LevelKind::Compressed)
+        nest.workspace.is_none() && levels.last().is_some_and(|k| k.is_list())
     }
 
     /// Makes the nest's result, with nothing stored; with `room` for all that will be appended, if that is known.
@@ -72,12 +92,9 @@ impl Output {
             extents: (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect(),
             levels: arrays.levels.clone(),
             values: arrays.values,
-            counts: (0..rank)
-                .map(|l| {
-                    let counted = tensor.format.levels[l] == LevelKind::Compressed;
-                    counted.then(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64))
-                })
-                .collect(),
+            counts: counts(d, tensor),
+            heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
+            flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             result: matches!(tensor.role, Role::Result(_)),
             initial,
@@ -109,27 +126,44 @@ impl Output {
     }
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
-        let first = self.next_compressed(0);
+        let first = self.next_list(0);
         let top = checked_product(d, &self.extents[..first.unwrap_or(self.levels.len())]);
+        for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
+            let len = if first.is_none_or(|first| l < first) { product(&self.extents[..=l]) } else { int(0) };
+            alloc(d, flags, len, Some(Value::bool(false)));
+        }
         let Some(first) = first else {
             return alloc(d, self.values, top, Some(self.initial));
         };
+        let last = self.heads[self.levels.len() - 1];
         for l in first..self.levels.len() {
-            if let LevelBuffers::Compressed { pos, crd } = self.levels[l] {
+            if let Some(pos) = self.pos(l) {
                 let parents = if l == first { plus(top.clone(), int(1)) } else { int(1) };
                 alloc(d, pos, parents, Some(Value::zero(d.element(pos))));
-                let last = l + 1 == self.levels.len();
-                alloc(d, crd, if last { guess.clone() } else { int(16) }, None);
-                d.assign(self.counts[l].expect("compressed levels count"), int(0));
+            }
+            if let Some(crd) = self.crd(l) {
+                alloc(d, crd, if self.heads[l] == last { guess.clone() } else { int(16) }, None);
+            }
+            if self.is_list(l) && self.heads[l] == l {
+                d.assign(self.counts[l].expect("lists count"), int(0));
             }
         }
-        let dense_tail = self.is_dense(self.levels.len() - 1);
+        let dense_tail = !self.is_list(self.levels.len() - 1);
         alloc(d, self.values, if dense_tail { int(0) } else { guess }, None);
     }
 
     /// Nothing reached yet.
     pub fn root(&self) -> Slot {
-        Slot { level: 0, position: int(0), covered: true, pending: None, written: None }
+        Slot {
+            level: 0,
+            position: int(0),
+            covered: true,
+            pending: None,
+            counted: false,
+            chain: vec![],
+            marks: vec![],
+            written: None,
+        }
     }
 
     /// The variable of the level that comes next.
@@ -137,56 +171,71 @@ impl Output {
         self.vars.get(slot.level).copied()
     }
 
-    /// Whether level `l` is compressed.
-    pub fn is_compressed(&self, l: usize) -> bool {
-        l < self.levels.len() && !self.is_dense(l)
+    /// Whether level `l` is a list.
+    pub fn is_list(&self, l: usize) -> bool {
+        self.levels.get(l).is_some_and(|level| level.kind().is_list())
     }
 
-    fn is_dense(&self, l: usize) -> bool {
-        matches!(self.levels[l], LevelBuffers::Dense)
+    /// Whether some level says what is stored.
+    pub fn keeps_entries(&self) -> bool {
+        self.levels.iter().any(|level| !matches!(level, LevelBuffers::Dense))
     }
 
-    fn next_compressed(&self, from: usize) -> Option<usize> {
-        (from..self.levels.len()).find(|&l| !self.is_dense(l))
+    fn next_list(&self, from: usize) -> Option<usize> {
+        (from..self.levels.len()).find(|&l| self.is_list(l))
+    }
+
+    /// Whether level `l` is in a chain that goes on below it.
+    fn chained(&self, l: usize) -> bool {
+        self.heads.get(l + 1).is_some_and(|head| *head <= l)
     }
 
     fn count(&self, l: usize) -> Expr {
-        Expr::Var(self.counts[l].expect("compressed levels count"))
+        Expr::Var(self.counts[l].expect("lists count"))
     }
 
-    fn arrays(&self, l: usize) -> (BufferId, BufferId) {
-        match self.levels[l] {
-            LevelBuffers::Compressed { pos, crd } => (pos, crd),
-            LevelBuffers::Dense => unreachable!("dense levels have no arrays"),
-        }
+    fn pos(&self, l: usize) -> Option<BufferId> {
+        let buffers = self.levels[l].buffers();
+        buffers.into_iter().find(|(_, holds)| *holds == Holds::Positions).map(|(b, _)| b)
     }
 
-    /// Before the loop over a compressed level's coordinates: makes room for `bound` of the last level.
+    fn crd(&self, l: usize) -> Option<BufferId> {
+        let buffers = self.levels[l].buffers();
+        buffers.into_iter().find(|(_, holds)| *holds == Holds::Coordinates).map(|(b, _)| b)
+    }
+
+    /// The arrays of coordinates of the chain that ends at level `l`, each with its level.
+    fn chain(&self, l: usize) -> impl Iterator<Item = (usize, BufferId)> + '_ {
+        (self.heads[l]..=l).map(|k| (k, self.crd(k).expect("lists have coordinates")))
+    }
+
+    /// Before the loop over a list's coordinates: makes room for `bound` of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
         if self.roomy || slot.level + 1 < self.levels.len() {
             return;
         }
         let needed = plus(self.count(slot.level), bound(d));
         let needed = d.define("room", Type::I64, needed);
-        let (_, crd) = self.arrays(slot.level);
-        reserve(d, crd, needed.clone());
+        for (_, crd) in self.chain(slot.level) {
+            reserve(d, crd, needed.clone());
+        }
         reserve(d, self.values, needed);
     }
 
-    /// After the loop over a compressed level's coordinates: the fiber ends here.
+    /// After the loop over a list's coordinates: the fiber ends here.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
+        let Some(pos) = self.pos(slot.level) else { return };
         if !slot.covered {
             self.uncovered.borrow_mut().insert(slot.level);
         }
-        let (pos, _) = self.arrays(slot.level);
         store_index(d, pos, plus(slot.position.clone(), int(1)), self.count(slot.level));
     }
 
     /// A coordinate of the slot's level will not be visited.
     pub fn skipped(&self, slot: &Slot) {
         if slot.level < self.levels.len()
-            && self.is_dense(slot.level)
-            && let Some(next) = self.next_compressed(slot.level)
+            && !self.is_list(slot.level)
+            && let Some(next) = self.next_list(slot.level)
         {
             self.uncovered.borrow_mut().insert(next);
         }
@@ -202,20 +251,35 @@ impl Output {
         inner: &mut dyn FnMut(&mut Symbolic, Slot),
     ) {
         let l = slot.level;
-        if self.is_dense(l) {
-            let position = plus(times(slot.position.clone(), self.extents[l].clone()), at);
+        let counted = slot.counted || driven != Driven::Stored;
+        if !self.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
-            return inner(d, Slot { level: l + 1, position, covered, ..slot.clone() });
+            return inner(d, self.located(Slot { covered, counted, ..slot.clone() }, at));
         }
-        let below = Slot { level: l + 1, position: self.count(l), covered: true, pending: None, written: None };
+        if self.chained(l) {
+            let chain = slot.chain.iter().cloned().chain([(l, at)]).collect();
+            return inner(d, Slot { level: l + 1, counted, chain, ..slot.clone() });
+        }
+        let below = Slot {
+            level: l + 1,
+            position: self.count(l),
+            covered: true,
+            counted,
+            pending: None,
+            written: None,
+            ..slot.clone()
+        };
         if l + 1 == self.levels.len() {
-            return inner(d, Slot { pending: Some((at, driven != Driven::Stored)), ..below });
+            let counted = driven != Driven::Stored;
+            return inner(d, Slot { pending: Some(at), counted, ..below });
         }
-        let (_, crd) = self.arrays(l);
-        reserve(d, crd, plus(self.count(l), int(1)));
+        let below = Slot { chain: vec![], marks: vec![], ..below };
+        for (_, crd) in self.chain(l) {
+            reserve(d, crd, plus(self.count(l), int(1)));
+        }
         self.make_block(d, l);
-        let append = |d: &mut Symbolic| self.append(d, l, at.clone());
-        match self.next_compressed(l + 1) {
+        let append = |d: &mut Symbolic| self.append(d, l, slot, at.clone());
+        match self.next_list(l + 1) {
             Some(m) => {
                 let before = d.define("before", Type::I64, self.count(m));
                 inner(d, below);
@@ -234,63 +298,102 @@ impl Output {
         }
     }
 
-    /// Room below the entry of level `l` that is about to be appended, down to the next compressed level.
+    /// A slot one located level further.
+    fn located(&self, mut slot: Slot, at: Expr) -> Slot {
+        slot.position = plus(times(slot.position, self.extents[slot.level].clone()), at);
+        slot.marks.extend(self.flags[slot.level].map(|flags| (flags, slot.position.clone())));
+        slot.level += 1;
+        slot
+    }
+
+    /// Room below the entry of level `l` that is about to be appended, down to the next list.
     fn make_block(&self, d: &mut Symbolic, l: usize) {
-        let next = self.next_compressed(l + 1);
-        let width = product(&self.extents[l + 1..next.unwrap_or(self.levels.len())]);
-        let (begin, end) = (times(self.count(l), width.clone()), times(plus(self.count(l), int(1)), width));
-        let (buffer, offset, value) = match next {
-            Some(m) => {
-                let (pos, _) = self.arrays(m);
-                (pos, int(1), Value::zero(d.element(pos)))
+        let next = self.next_list(l + 1);
+        let below = next.unwrap_or(self.levels.len());
+        for k in l + 1..below {
+            if let Some(flags) = self.flags[k] {
+                self.fill_block(d, (flags, int(0)), (l, k + 1), Value::bool(false));
             }
-            None => (self.values, int(0), self.initial),
-        };
+        }
+        match next {
+            Some(m) => {
+                let pos = self.pos(m).expect("a list below a list has positions");
+                self.fill_block(d, (pos, int(1)), (l, m), Value::zero(d.element(pos)));
+            }
+            None => self.fill_block(d, (self.values, int(0)), (l, below), self.initial),
+        }
+    }
+
+    /// Room in a buffer, from `offset` on, for the positions that levels `l + 1..below` have under the entry of level
+    /// `l` that is about to be appended. They hold `value`, except that a list right below sets its own.
+    fn fill_block(
+        &self,
+        d: &mut Symbolic,
+        (buffer, offset): (BufferId, Expr),
+        (l, below): (usize, usize),
+        value: Value,
+    ) {
+        let width = product(&self.extents[l + 1..below]);
+        let (begin, end) = (times(self.count(l), width.clone()), times(plus(self.count(l), int(1)), width));
         let (begin, end) = (plus(begin, offset.clone()), plus(end, offset));
         reserve(d, buffer, end.clone());
-        if next != Some(l + 1) {
+        if below > l + 1 {
             d.each("b", begin, end, |d, b| d.emit(Stmt::Store(buffer, b, Expr::Const(value))));
         }
     }
 
-    fn append(&self, d: &mut Symbolic, l: usize, at: Expr) {
-        let (_, crd) = self.arrays(l);
-        store_index(d, crd, self.count(l), at);
-        d.assign(self.counts[l].expect("compressed levels count"), plus(self.count(l), int(1)));
+    /// An entry of level `l`, and of the levels of its chain; the flags above it are set.
+    fn append(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
+        for (k, crd) in self.chain(l) {
+            let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
+            store_index(d, crd, self.count(l), at.clone());
+        }
+        d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
+        slot.mark(d);
     }
 
-    /// Opens dense levels whose variables are bound already.
+    /// Opens located levels whose variables are bound already.
     pub fn locate(&self, mut slot: Slot, coordinate: &dyn Fn(Index) -> Option<Expr>) -> Slot {
         while slot.level < self.levels.len()
-            && self.is_dense(slot.level)
+            && !self.is_list(slot.level)
             && let Some(at) = coordinate(self.vars[slot.level])
         {
-            slot.position = plus(times(slot.position, self.extents[slot.level].clone()), at);
-            slot.level += 1;
+            slot = self.located(slot, at);
         }
         slot
     }
 
     /// Stores a value below all levels.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, fold: Option<Op>, value: Expr) {
-        if let Some((at, counted)) = slot.pending.clone() {
+        let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+        let differs = |value: &Expr| binary(Op::Ne, value.clone(), Expr::Const(self.fill));
+        if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
             let append = |d: &mut Symbolic, value: Expr| {
-                d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-                self.append(d, last, at);
+                put(d, value);
+                self.append(d, last, slot, at);
             };
-            if !counted {
+            if !slot.counted {
                 return append(d, value);
             }
             let value = d.define("value", self.fill.ty(), value);
-            let differs = binary(Op::Ne, value.clone(), Expr::Const(self.fill));
-            return d.when(differs, |d| append(d, value), |_| {});
+            return d.when(differs(&value), |d| append(d, value), |_| {});
         }
-        let value = match fold {
-            None => value,
-            Some(op) => binary(op, Expr::Load(self.values, Box::new(slot.position.clone())), value),
-        };
-        d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+        if let Some(op) = fold {
+            put(d, binary(op, Expr::Load(self.values, Box::new(slot.position.clone())), value));
+            slot.mark(d);
+        } else if slot.marks.is_empty() || !slot.counted {
+            put(d, value);
+            slot.mark(d);
+        } else {
+            // What is not marked holds the fill value as it is: another zero would not do.
+            let value = d.define("value", self.fill.ty(), value);
+            let stored = |d: &mut Symbolic| {
+                put(d, value.clone());
+                slot.mark(d);
+            };
+            d.when(differs(&value), stored, |_| {});
+        }
         if let Some(flag) = slot.written {
             d.assign(flag, yes());
         }
@@ -298,30 +401,58 @@ impl Output {
 
     /// The result's end: positions that were passed over, then lengths.
     pub fn finish(self, d: &mut Symbolic) {
-        let uncovered = self.uncovered.borrow();
         let mut parents = int(1);
         for l in 0..self.levels.len() {
-            if self.is_dense(l) {
+            if !self.is_list(l) {
                 parents = times(parents, self.extents[l].clone());
+                self.finish_flags(d, l, &parents);
                 continue;
             }
-            let (pos, crd) = self.arrays(l);
-            if uncovered.contains(&l) {
-                d.each("q", int(0), parents.clone(), |d, q| {
-                    let next = plus(q.clone(), int(1));
-                    let (here, there) = (d.index(pos, q), d.index(pos, next.clone()));
-                    store_index(d, pos, next, binary(Op::Max, there, here));
-                });
+            if let Some(pos) = self.pos(l) {
+                self.finish_positions(d, l, pos, &parents);
             }
-            if d.element(pos) == Type::I32 {
-                let over = binary(Op::Gt, self.count(l), int(i32::MAX as i64));
-                d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
+            if let LevelBuffers::Hashed { pos, crd, table } = self.levels[l] {
+                make_table(d, (pos, crd, table), &parents, self.count(l));
+                self.finished(d, table, Expr::Capacity(table));
             }
-            self.finished(d, pos, plus(parents, int(1)));
-            parents = self.count(l);
-            self.finished(d, crd, parents.clone());
+            if let Some(crd) = self.crd(l) {
+                self.finished(d, crd, self.count(l));
+            }
+            if !self.chained(l) {
+                parents = self.count(l);
+            }
         }
         self.finished(d, self.values, parents);
+    }
+
+    fn finish_positions(&self, d: &mut Symbolic, l: usize, pos: BufferId, parents: &Expr) {
+        if self.uncovered.borrow().contains(&l) {
+            d.each("q", int(0), parents.clone(), |d, q| {
+                let next = plus(q.clone(), int(1));
+                let (here, there) = (d.index(pos, q), d.index(pos, next.clone()));
+                store_index(d, pos, next, binary(Op::Max, there, here));
+            });
+        }
+        if d.element(pos) == Type::I32 {
+            let over = binary(Op::Gt, self.count(l), int(i32::MAX as i64));
+            d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
+        }
+        self.finished(d, pos, plus(parents.clone(), int(1)));
+    }
+
+    /// The flags of `len` positions; a bitmap's are packed into words.
+    fn finish_flags(&self, d: &mut Symbolic, l: usize, len: &Expr) {
+        match self.levels[l] {
+            LevelBuffers::Bytemap { flags } => self.finished(d, flags, len.clone()),
+            LevelBuffers::Bitmap { words } => {
+                let flags = self.flags[l].expect("bitmaps have flags");
+                let count = binary(Op::FloorDiv, plus(len.clone(), int(63)), int(64));
+                alloc(d, words, count.clone(), None);
+                d.each("w", int(0), count.clone(), |d, w| pack(d, (flags, words), w, len));
+                self.finished(d, words, count);
+            }
+            _ => {}
+        }
     }
 
     fn finished(&self, d: &mut Symbolic, buffer: BufferId, len: Expr) {
@@ -354,6 +485,66 @@ impl Context<'_> {
             concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
         }
     }
+}
+
+/// A count for each list; one for all levels of a chain.
+fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
+    let mut counts: Vec<Option<Var>> = vec![];
+    for (l, kind) in tensor.format.levels.iter().enumerate() {
+        let head = tensor.format.chain(l).map_or(l, |chain| chain.start);
+        let shared = counts.get(head).copied().flatten();
+        let made =
+            kind.is_list().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
+        counts.push(made);
+    }
+    counts
+}
+
+/// Where the flags of a level are set, a byte each.
+fn flags(d: &mut Symbolic, level: &LevelBuffers, name: &str) -> Option<BufferId> {
+    match *level {
+        LevelBuffers::Bytemap { flags } => Some(flags),
+        LevelBuffers::Bitmap { .. } => Some(d.buffer(&format!("{name}_flags"), Type::Bool, BufferRole::Workspace)),
+        _ => None,
+    }
+}
+
+/// Word `w` of a bitmap: flags 64·w … of the first `len`.
+fn pack(d: &mut Symbolic, (flags, words): (BufferId, BufferId), w: Expr, len: &Expr) {
+    let from = d.define("from", Type::I64, times(w.clone(), int(64)));
+    let left = binary(Op::Min, binary(Op::Sub, len.clone(), from.clone()), int(64));
+    let word = d.fresh("word", Type::U64);
+    d.assign(word, Expr::Const(Value::zero(Type::U64)));
+    d.each("bit", int(0), left, |d, bit| {
+        let flag = Expr::Load(flags, Box::new(plus(from, bit.clone())));
+        let unsigned = |e: Expr| Expr::Op(Op::Convert(Type::U64), vec![e]);
+        let shifted = binary(Op::Shl, unsigned(flag), unsigned(bit));
+        d.assign(word, binary(Op::Or, Expr::Var(word), shifted));
+    });
+    d.emit(Stmt::Store(words, w, Expr::Var(word)));
+}
+
+/// The table of a hashed level: the least power of two that is at least twice its `count` entries, then each put at the
+/// first free place from where it belongs.
+fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId), parents: &Expr, count: Expr) {
+    let size = d.fresh("size", Type::I64);
+    d.assign(size, int(2));
+    d.during(binary(Op::Lt, Expr::Var(size), times(count, int(2))), |d| {
+        d.assign(size, times(Expr::Var(size), int(2)));
+    });
+    let free = crate::algebra::apply(Op::Convert(d.element(table)), &[Value::i64(-1)]).expect("an integer");
+    alloc(d, table, Expr::Var(size), Some(free));
+    let size = Term::fixed(Expr::Capacity(table));
+    let whole = Table { crd, table, size };
+    d.each("q", int(0), parents.clone(), |d, q| {
+        let (begin, end) = (d.index(pos, q.clone()), d.index(pos, plus(q.clone(), int(1))));
+        d.each("p", begin, end, |d, p| {
+            let at = Term::fixed(d.index(crd, p.clone()));
+            let slot = whole.free(d, &Term::fixed(q), &at);
+            let slot = d.place(&slot);
+            store_index(d, table, slot, p);
+        });
+    });
 }
 
 fn product(factors: &[Expr]) -> Expr {

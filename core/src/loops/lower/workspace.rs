@@ -160,8 +160,8 @@ impl Scratch {
         slot: &Slot,
         (t, begin, end): (usize, Expr, Expr),
     ) {
-        let compressed = output.is_compressed(slot.level);
-        if compressed {
+        let list = output.is_list(slot.level);
+        if list {
             let length = binary(Op::Sub, end.clone(), begin.clone());
             output.open(d, slot, &|_| length.clone());
         }
@@ -200,7 +200,7 @@ impl Scratch {
                 None => self.drain_list(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
             });
         });
-        if compressed {
+        if list {
             output.close(d, slot);
         }
     }

@@ -81,6 +81,9 @@ impl Check {
             Some(format) => self.format(format, &sizes, &t.name.name),
         };
         let role = self.roles.get(&t.name.name).copied().unwrap_or(Role::Input);
+        if let (Role::Result | Role::Local, Some(format)) = (role, &format) {
+            self.takes_entries(format, &t.name);
+        }
         let tensor =
             typed::Tensor { name: t.name.name.clone(), ty: t.ty, sizes, fill, format, role, span: t.name.span };
         self.add_tensor(tensor);
@@ -140,6 +143,15 @@ impl Check {
             self.error(Diagnostic::new(span, format!("the order is no permutation of {rank} modes")).help(help));
         }
         permutes.then_some(order)
+    }
+
+    /// A result may have any entries; a singleton in no chain takes one a parent position.
+    fn takes_entries(&mut self, format: &Format, name: &syntax::Ident) {
+        if (0..format.rank()).any(|l| format.is_single(l)) {
+            let message = format!("`{name}` is computed, and its level `singleton` holds one entry a parent position");
+            let help = "a result's singletons stand in a chain that begins with `nonunique`: {nonunique, singleton}";
+            self.error(Diagnostic::new(name.span, message).help(help));
+        }
     }
 
     /// Triangles stand below a dense level of an equal extent; a singleton below another level.

@@ -6,6 +6,24 @@ use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Ident, Item, SetExpr};
 use crate::notation::typed::{self, Expr, FnId, LocalId, Property, Set, Stmt};
 
+/// All expressions of a list of statements, and in how many blocks each stands.
+fn placed<'s>(stmts: &'s [Stmt], blocks: usize, all: &mut Vec<(&'s Expr, usize)>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Set(_, e) => all.push((e, blocks)),
+            Stmt::While(e, body) => {
+                all.push((e, blocks));
+                placed(body, blocks + 1, all);
+            }
+            Stmt::If(e, yes, no) => {
+                all.push((e, blocks));
+                placed(yes, blocks + 1, all);
+                placed(no, blocks + 1, all);
+            }
+        }
+    }
+}
+
 impl Check {
     /// Functions in order: a body sees those above it, so none recurses.
     pub(super) fn functions(&mut self, items: &[Item]) {
@@ -46,8 +64,9 @@ impl Check {
         });
         let properties = properties.collect();
         let (Some(stmts), Some(value)) = (stmts, value) else { return };
-        let all = Stmt::expressions(&stmts).into_iter().chain([&value]);
-        let deep: Option<Vec<usize>> = all.map(|e| self.nesting(e)).collect();
+        let mut all = vec![(&value, 0)];
+        placed(&stmts, 0, &mut all);
+        let deep: Option<Vec<usize>> = all.into_iter().map(|(e, blocks)| self.nesting(e, blocks)).collect();
         let Some(deep) = deep else { return };
         self.nesting.push(deep.into_iter().max().unwrap_or(1));
         let locals = body.names.into_iter().zip(self.local_types.clone()).collect();

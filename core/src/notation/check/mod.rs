@@ -105,9 +105,10 @@ impl Check {
         SizeId(self.out.sizes.len() as u32 - 1)
     }
 
-    /// How deep an expression nests, the functions that it calls counted; refused beyond [`depth::DEEPEST`].
-    fn nesting(&mut self, e: &typed::Expr) -> Option<usize> {
-        let deep = nested(e, &self.nesting);
+    /// How deep an expression inside of so many blocks nests, the functions that it calls counted; refused beyond
+    /// [`depth::DEEPEST`].
+    fn nesting(&mut self, e: &typed::Expr, blocks: usize) -> Option<usize> {
+        let deep = blocks + nested(e, &self.nesting);
         if deep > depth::DEEPEST {
             let message = format!("with the functions that it calls, this nests deeper than {}", depth::DEEPEST);
             self.error(Diagnostic::new(e.span, message).help("call fewer functions in one another"));

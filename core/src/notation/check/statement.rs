@@ -81,7 +81,7 @@ impl Check {
         let want = declared.map(|t| self.out.tensors[t.index()].ty);
         let (rhs, folded) = self.right(s, &mut scope, want);
         let rhs = rhs?;
-        self.nesting(&rhs)?;
+        self.nesting(&rhs, 0)?;
         if let Some(at) = may_be_missing(&rhs) {
             let d =
                 Diagnostic::new(at, "an index under `~` may leave the array, and what is missing there has no value");

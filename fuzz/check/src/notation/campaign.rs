@@ -4,7 +4,6 @@ use super::case::{Case, Expr, case};
 use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
 use arbitrary::Unstructured;
-use fiberloom_core::format::LevelKind;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
@@ -131,8 +130,13 @@ fn constructs(case: &Case) -> Vec<String> {
         match &a.format {
             None => all.extend(["result undeclared".to_string()]),
             Some(f) => {
-                let name = |l: &LevelKind| &l.name()[..1];
-                all.insert(format!("{of} {{{}}}", f.levels.iter().map(name).collect::<String>()));
+                all.extend(f.levels.iter().map(|l| format!("{of} level {}", l.name())));
+                if f.rank() == 2 {
+                    all.insert(format!(
+                        "{of} {{{}}}",
+                        f.levels.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
+                    ));
+                }
                 all.extend(f.order.iter().enumerate().any(|(l, m)| l != *m).then(|| format!("{of} order")));
             }
         }
@@ -168,6 +172,7 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notation::case::KINDS;
     use fiberloom_core::algebra::Type;
 
     fn run(programs: u64, engine: Engine) -> Report {
@@ -181,11 +186,9 @@ mod tests {
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
         let report = run(4000, Engine::Loops);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
-        let formats = (1..=3).flat_map(|rank| (0..1 << rank).map(move |n| (rank, n)));
-        let formats = formats.flat_map(|(rank, n): (u32, u32)| {
-            let levels: String = (0..rank).map(|l| if n >> l & 1 == 1 { 'c' } else { 'd' }).collect();
-            [format!("operand {{{levels}}}"), format!("result {{{levels}}}")]
-        });
+        let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
+        let pairs = pairs.chain([["nonunique", "singleton"]]);
+        let formats = pairs.flat_map(|[a, b]| ["operand", "result"].map(|of| format!("{of} {{{a}, {b}}}")));
         let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "&&", "||", "min", "max"];
         let operators = operators.iter().map(|o| format!("operator {o}"));
         let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
@@ -212,6 +215,12 @@ mod tests {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
         }
+    }
+
+    /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
+    #[test]
+    fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
+        run(4000, Engine::Meaning);
     }
 
     #[test]

@@ -20,6 +20,18 @@ pub const SIZES: usize = 3;
 /// Names of index variables; the v-th is of size v mod [`SIZES`].
 pub const VARS: [&str; 9] = ["i", "j", "k", "l", "m", "n", "p", "q", "r"];
 
+/// Kinds of levels, the likelier the more often; a nonunique one may be followed by singletons.
+pub const KINDS: &[LevelKind] = &[
+    LevelKind::Compressed,
+    LevelKind::Dense,
+    LevelKind::Nonunique,
+    LevelKind::Compressed,
+    LevelKind::Dense,
+    LevelKind::Hashed,
+    LevelKind::Bytemap,
+    LevelKind::Bitmap,
+];
+
 /// A program and its operands.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -236,7 +248,16 @@ impl Maker<'_, '_> {
             let with = l - self.below(l + 1);
             order.swap(l, with);
         }
-        let levels = (0..rank).map(|_| self.one(&[LevelKind::Compressed, LevelKind::Dense])).collect();
+        let mut levels = vec![];
+        while levels.len() < rank {
+            let kind = self.one(KINDS);
+            levels.push(kind);
+            let room = rank - levels.len();
+            if kind == LevelKind::Nonunique && room > 0 {
+                let singletons = self.below(room + 1);
+                levels.extend(vec![LevelKind::Singleton; singletons]);
+            }
+        }
         Format { levels, order }
     }
 

@@ -96,8 +96,14 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
             if plain != *format {
                 change(t, &|a| a.format = Some(plain.clone()));
             }
-            for l in (0..format.levels.len()).filter(|l| format.levels[*l] != LevelKind::Dense) {
-                change(t, &|a| a.format.as_mut().expect("it has one").levels[l] = LevelKind::Dense);
+            for l in 0..format.levels.len() {
+                let simpler = match format.levels[l] {
+                    LevelKind::Dense => continue,
+                    LevelKind::Singleton => LevelKind::Compressed,
+                    _ if format.repeats(l) => LevelKind::Compressed,
+                    _ => LevelKind::Dense,
+                };
+                change(t, &|a| a.format.as_mut().expect("it has one").levels[l] = simpler);
             }
         }
         for n in 0..a.entries.as_ref().map_or(0, Vec::len) {

@@ -1,0 +1,343 @@
+"""The kernels in SciPy, and in MKL and GraphBLAS where they are importable: the peers' side of `cargo xtask bench`.
+
+Commands come as lines on standard input; each is answered by one line, `ok ...` or `error MESSAGE`:
+
+    load KERNEL FOLDER      operands are read from FOLDER; answer: the libraries that have this kernel
+    result LIBRARY          one call; its arrays are written to FOLDER
+    time LIBRARY N          one call, then N calls timed; answer: nanoseconds of each
+
+A file NAME.pos1.i32, NAME.crd1.i32, NAME.values.f64 or NAME.extents.i64 holds one array of an operand, raw; the result's
+have the library for a name. Everything runs on one thread. What a call allocates is within its time, what it frees is not.
+"""
+
+import os
+import shutil
+import sys
+import time
+import warnings
+
+for threads in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[threads] = "1"
+warnings.filterwarnings("ignore")
+
+import numpy as np
+import scipy
+import scipy.sparse as sp
+
+try:
+    import sparse_dot_mkl as mkl
+except Exception:
+    mkl = None
+try:
+    import graphblas as gb
+
+    gb.init("suitesparse", blocking=True)
+    gb.ss.config["nthreads"] = 1
+except Exception:
+    gb = None
+
+TYPES = {"i32": np.int32, "i64": np.int64, "f64": np.float64}
+
+
+class Operands:
+    """The operands of a kernel, by name."""
+
+    def __init__(self, folder):
+        self.arrays = {}
+        for file in os.listdir(folder):
+            name, ty = file.rsplit(".", 1)
+            self.arrays[name] = np.fromfile(os.path.join(folder, file), dtype=TYPES[ty])
+
+    def values(self, name):
+        return self.arrays[f"{name}.values"]
+
+    def extents(self, name):
+        return tuple(int(e) for e in self.arrays[f"{name}.extents"])
+
+    def level(self, name, l):
+        return self.arrays[f"{name}.pos{l}"], self.arrays[f"{name}.crd{l}"]
+
+    def dense(self, name):
+        return self.values(name).reshape(self.extents(name))
+
+    def csr(self, name):
+        pos, crd = self.level(name, 1)
+        return sp.csr_matrix((self.values(name), crd, pos), shape=self.extents(name))
+
+    def csc(self, name):
+        pos, crd = self.level(name, 1)
+        return sp.csc_matrix((self.values(name), crd, pos), shape=self.extents(name))
+
+    def row(self, name):
+        """A sparse vector as a matrix of one row."""
+        pos, crd = self.level(name, 0)
+        return sp.csr_matrix((self.values(name), crd, pos), shape=(1, *self.extents(name)))
+
+    def column(self, name, kind):
+        return kind(self.row(name).T)
+
+    def fibers(self, name):
+        """The last level of a tensor of three modes as a matrix: a row a fiber."""
+        pos, crd = self.level(name, 2)
+        shape = (len(pos) - 1, self.extents(name)[2])
+        return sp.csr_matrix((self.values(name), crd, pos), shape=shape)
+
+
+def dense_result(result):
+    if sp.issparse(result):
+        result = result.toarray()
+    return {"values": np.asarray(result, dtype=np.float64).ravel()}
+
+
+def compressed_result(result):
+    """Of csr or csc; what came unsorted is sorted here, outside the time."""
+    result.sort_indices()
+    return {"pos1": result.indptr, "crd1": result.indices, "values": result.data}
+
+
+def dcsr_result(result):
+    pos0, crd0, pos1, crd1, values = result
+    return {"pos0": pos0, "crd0": crd0, "pos1": pos1, "crd1": crd1, "values": values}
+
+
+# Each function takes the operands and returns by library what one call is, and how a result becomes arrays.
+
+
+def spmv(o):
+    a, x = o.csr("A"), o.values("x")
+    calls = {"scipy": lambda: a @ x}
+    if mkl:
+        calls["mkl"] = lambda: mkl.dot_product_mkl(a, x)
+    if gb:
+        ga, gx = graph(a), gb.Vector.from_dense(x)
+        calls["graphblas"] = lambda: ga.mxv(gx).new()
+    return calls, dense_result
+
+
+def spmm(o):
+    a, b = o.csr("A"), o.dense("B")
+    calls = {"scipy": lambda: a @ b}
+    if mkl:
+        calls["mkl"] = lambda: mkl.dot_product_mkl(a, b)
+    if gb:
+        ga, gm = graph(a), gb.Matrix.from_dense(b)
+        calls["graphblas"] = lambda: ga.mxm(gm).new()
+    return calls, dense_result
+
+
+def sddmm(o):
+    s, a, b = o.csr("S"), o.dense("A"), o.dense("B")
+    rows = np.repeat(np.arange(s.shape[0], dtype=np.int32), np.diff(s.indptr))
+
+    def numpy():
+        values = np.empty_like(s.data)
+        for p in range(0, len(values), 4096):  # Gathered rows of a piece stay in the cache.
+            piece = slice(p, p + 4096)
+            np.einsum("pk,pk->p", a[rows[piece]], b[s.indices[piece]], out=values[piece])
+        values *= s.data
+        return sp.csr_matrix((values, s.indices.copy(), s.indptr.copy()), shape=s.shape)
+
+    calls = {"numpy": numpy}
+    if gb:
+        gs, ga, gt = graph(s), gb.Matrix.from_dense(a), gb.Matrix.from_dense(b)
+        calls["graphblas"] = lambda: ga.mxm(gt.T).new(mask=gs.S).ewise_mult(gs).new()
+    return calls, compressed_result
+
+
+def spadd(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {"scipy": lambda: a + b}
+    if gb:
+        ga, gm = graph(a), graph(b)
+        calls["graphblas"] = lambda: ga.ewise_add(gm, "plus").new()
+    return calls, compressed_result
+
+
+def multiply(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {"scipy": lambda: sp.csr_matrix(a.multiply(b))}
+    if gb:
+        ga, gm = graph(a), graph(b)
+        calls["graphblas"] = lambda: ga.ewise_mult(gm, "times").new()
+    return calls, compressed_result
+
+
+def sum3(o):
+    a, b, d = o.csr("A"), o.csr("B"), o.csr("D")
+    calls = {"scipy": lambda: a + b + d}
+    if gb:
+        ga, gm, gd = graph(a), graph(b), graph(d)
+        calls["graphblas"] = lambda: ga.ewise_add(gm, "plus").new().ewise_add(gd, "plus").new()
+    return calls, compressed_result
+
+
+def spgemm(o):
+    a, b = o.csr("A"), o.csr("B")
+
+    def sort():
+        c = a @ b
+        c.sort_indices()
+        return c
+
+    calls = {"scipy": sort, "scipy-unsorted": lambda: a @ b}
+    if mkl:
+        calls["mkl"] = lambda: mkl.dot_product_mkl(a, b, reorder_output=True)
+        calls["mkl-unsorted"] = lambda: mkl.dot_product_mkl(a, b)
+    if gb:
+        ga, gm = graph(a), graph(b)
+        calls["graphblas"] = lambda: ga.mxm(gm).new()
+    return calls, compressed_result
+
+
+def spmspv(o):
+    a, x = o.csc("A"), o.column("x", sp.csc_matrix)
+    calls = {"scipy": lambda: a @ x}
+    if gb:
+        ga, gx = graph(a), gb.Vector.from_coo(x.indices, x.data, size=x.shape[0])
+        ga.ss.config["format"] = "by_col"
+        calls["graphblas"] = lambda: ga.mxv(gx).new()
+    return calls, dense_result
+
+
+def spmspv_rows(o):
+    a, x = o.csr("A"), o.column("x", sp.csr_matrix)
+    calls = {"scipy": lambda: a @ x, "scipy-dense": lambda: a @ x.toarray().ravel()}
+    if gb:
+        ga, gx = graph(a), gb.Vector.from_coo(*sp.coo_matrix(x).coords[:1], x.data, size=x.shape[0])
+        calls["graphblas"] = lambda: ga.mxv(gx).new()
+    return calls, dense_result
+
+
+def ttv(o):
+    fibers, c = o.fibers("X"), o.values("c")
+    (pos0, crd0), (pos1, crd1) = o.level("X", 0), o.level("X", 1)
+    return {"scipy": lambda: (pos0.copy(), crd0.copy(), pos1.copy(), crd1.copy(), fibers @ c)}, dcsr_result
+
+
+def mttkrp(o):
+    fibers, y, z = o.fibers("X"), o.dense("Y"), o.dense("Z")
+    (_, crd0), (pos1, crd1) = o.level("X", 0), o.level("X", 1)
+    rows = np.zeros(o.extents("X")[0] + 1, dtype=np.int32)
+    rows[crd0 + 1] = np.diff(pos1)
+    rows = np.cumsum(rows, dtype=np.int32)
+    ones, all_fibers = np.ones(len(crd1)), np.arange(len(crd1), dtype=np.int32)
+    joined = sp.csr_matrix((ones, all_fibers, rows), shape=(len(rows) - 1, len(crd1)))
+    return {"scipy": lambda: joined @ ((fibers @ z) * y[crd1])}, dense_result
+
+
+def dot(o):
+    x, y = o.row("x"), o.row("y")
+    calls = {"scipy": lambda: x.multiply(y).sum()}
+    if gb:
+        gx, gy = (gb.Vector.from_coo(v.indices, v.data, size=v.shape[1]) for v in (x, y))
+        calls["graphblas"] = lambda: gx.inner(gy).new().value
+    return calls, dense_result
+
+
+def transpose(o):
+    a = o.csr("A")
+    calls = {"scipy": lambda: a.T.tocsr()}
+    if gb:
+        ga = graph(a)
+        calls["graphblas"] = lambda: ga.T.new()
+    return calls, compressed_result
+
+
+def convert(o):
+    a = o.csr("A")
+    return {"scipy": lambda: a.tocsc()}, compressed_result
+
+
+KERNELS = {
+    "spmv": spmv,
+    "spmm": spmm,
+    "spmm-128": spmm,
+    "sddmm": sddmm,
+    "spadd": spadd,
+    "multiply": multiply,
+    "sum3": sum3,
+    "spgemm": spgemm,
+    "spmspv": spmspv,
+    "spmspv-rows": spmspv_rows,
+    "ttv": ttv,
+    "mttkrp": mttkrp,
+    "dot": dot,
+    "transpose": transpose,
+    "convert": convert,
+}
+
+
+def graph(matrix):
+    return gb.io.from_scipy_sparse(matrix)
+
+
+def from_graph(result):
+    """What GraphBLAS made, as SciPy and NumPy have it."""
+    if not gb or not isinstance(result, (gb.Matrix, gb.Vector)):
+        return result
+    if isinstance(result, gb.Vector):
+        return result.to_dense(fill_value=0.0)
+    if result.nvals == result.nrows * result.ncols:
+        return result.to_dense()
+    return gb.io.to_scipy_sparse(result, "csr")
+
+
+class Loaded:
+    """A kernel with its operands."""
+
+    def __init__(self, kernel, folder):
+        self.folder = folder
+        self.calls, self.arrays = KERNELS[kernel](Operands(folder))
+
+    def write_result(self, library):
+        result = from_graph(self.calls[library]())
+        for name, array in self.arrays(result).items():
+            ty = "f64" if name == "values" else "i32"
+            array.astype(TYPES[ty], copy=False).tofile(os.path.join(self.folder, f"{library}.{name}.{ty}"))
+
+    def time(self, library, repeat):
+        call = self.calls[library]
+        call()
+        times = []
+        for _ in range(repeat):
+            begin = time.perf_counter_ns()
+            result = call()
+            times.append(time.perf_counter_ns() - begin)
+            del result
+        return times
+
+
+def answer(words, loaded):
+    match words:
+        case ["load", kernel, folder]:
+            if kernel not in KERNELS:
+                return None, []
+            loaded = Loaded(kernel, folder)
+            return loaded, list(loaded.calls)
+        case ["result", library]:
+            loaded.write_result(library)
+            return loaded, []
+        case ["time", library, repeat]:
+            return loaded, loaded.time(library, int(repeat))
+        case _:
+            raise ValueError(f"unknown command {words}")
+
+
+def main():
+    versions = [f"SciPy {scipy.__version__}", f"NumPy {np.__version__}"]
+    versions += ["MKL"] if mkl else []
+    versions += [f"GraphBLAS {gb.__version__}"] if gb else []
+    print("ok", ", ".join(versions), flush=True)
+    np.empty(31 << 20, dtype=np.int8)  # Freed at once: from now on malloc keeps what is freed, as on the other side.
+    loaded = None
+    for line in sys.stdin:
+        try:
+            loaded, words = answer(line.rstrip("\n").split(" ", 2), loaded)
+            print("ok", *words, flush=True)
+        except Exception as e:
+            print("error", type(e).__name__, str(e).replace("\n", " "), flush=True)
+    if loaded:  # The other side removes it too, unless it was killed.
+        shutil.rmtree(loaded.folder, ignore_errors=True)
+
+
+main()

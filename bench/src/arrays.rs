@@ -1,0 +1,214 @@
+//! Tensors as the arrays that every side computes from.
+//!
+//! ```text
+//!                       ┌──▶ tensor(): fiberloom, borrowed
+//!  Arrays ──────────────┼──▶ rows(), csf(): loops by hand, borrowed
+//!                       └──▶ written to files: the peers' process
+//! ```
+//!
+//! Invariant of all that `generate` makes: positions and coordinates are well-formed for the format and the extents.
+
+use fiberloom::{Array, Format, Level, Tensor, Type, Value};
+
+/// A tensor in a named format, with 32-bit positions and coordinates.
+#[derive(Clone, Debug)]
+pub struct Arrays {
+    /// The format's name.
+    pub format: &'static str,
+    /// Extent of each mode.
+    pub extents: Vec<usize>,
+    /// In storage order; none of a dense level.
+    pub levels: Vec<Option<Compressed>>,
+    /// Values.
+    pub values: Vec<f64>,
+}
+
+/// A compressed level.
+#[derive(Clone, Debug)]
+pub struct Compressed {
+    /// Where each fiber begins.
+    pub pos: Vec<i32>,
+    /// Coordinates, ascending within a fiber.
+    pub crd: Vec<i32>,
+}
+
+/// A matrix in compressed rows, or a transposed one in compressed columns.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+    /// Where each row begins.
+    pub pos: &'a [i32],
+    /// Columns.
+    pub crd: &'a [i32],
+    /// Values.
+    pub values: &'a [f64],
+}
+
+/// A tensor of three compressed levels.
+#[derive(Clone, Copy)]
+pub struct Csf<'a> {
+    /// Extent of each mode.
+    pub extents: [usize; 3],
+    /// Positions of each level.
+    pub pos: [&'a [i32]; 3],
+    /// Coordinates of each level.
+    pub crd: [&'a [i32]; 3],
+    /// Values.
+    pub values: &'a [f64],
+}
+
+impl Arrays {
+    /// A dense array.
+    pub fn dense(extents: &[usize], values: Vec<f64>) -> Arrays {
+        Arrays { format: "dense", extents: extents.to_vec(), levels: vec![None; extents.len()], values }
+    }
+
+    /// A matrix in compressed rows.
+    pub fn csr(extents: [usize; 2], pos: Vec<i32>, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
+        let levels = vec![None, Some(Compressed { pos, crd })];
+        Arrays { format: "csr", extents: extents.to_vec(), levels, values }
+    }
+
+    /// A vector of one compressed level.
+    pub fn sparse(extent: usize, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
+        let levels = vec![Some(Compressed { pos: vec![0, crd.len() as i32], crd })];
+        Arrays { format: "sparse", extents: vec![extent], levels, values }
+    }
+
+    /// The same matrix's arrays read as compressed columns: its transpose.
+    pub fn as_columns(mut self) -> Arrays {
+        self.extents.reverse();
+        Arrays { format: "csc", ..self }
+    }
+
+    /// A tensor that borrows the arrays.
+    ///
+    /// # Panics
+    /// If the format is none of this rank.
+    pub fn tensor(&self) -> Tensor<'_> {
+        let levels = self.levels.iter().map(|level| match level {
+            Some(Compressed { pos, crd }) => {
+                Level::Compressed { pos: Array::from(&pos[..]), crd: Array::from(&crd[..]) }
+            }
+            None => Level::Dense,
+        });
+        Tensor {
+            extents: self.extents.iter().map(|e| *e as u64).collect(),
+            format: Format::named(self.format, self.extents.len()).expect("a format of this rank"),
+            levels: levels.collect(),
+            values: Array::from(&self.values[..]),
+            fill: Value::zero(Type::F64),
+        }
+    }
+
+    /// A view of a matrix whose second level is compressed.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn rows(&self) -> Rows<'_> {
+        let [outer, inner] = self.extents[..] else { panic!("{} is no matrix", self.format) };
+        let (rows, columns) = if self.format == "csc" { (inner, outer) } else { (outer, inner) };
+        let level = self.level(1);
+        Rows { rows, columns, pos: &level.pos, crd: &level.crd, values: &self.values }
+    }
+
+    /// A view of three compressed levels.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn csf(&self) -> Csf<'_> {
+        let [a, b, c] = [0, 1, 2].map(|l| self.level(l));
+        let extents = self.extents[..].try_into().expect("three modes");
+        Csf { extents, pos: [&a.pos, &b.pos, &c.pos], crd: [&a.crd, &b.crd, &c.crd], values: &self.values }
+    }
+
+    /// A compressed level.
+    ///
+    /// # Panics
+    /// If level `l` is not compressed.
+    pub fn level(&self, l: usize) -> &Compressed {
+        self.levels[l].as_ref().expect("a compressed level")
+    }
+
+    /// The arrays of a tensor, which are copied.
+    ///
+    /// # Errors
+    /// A type that the peers do not have: positions of 64 bits, values that are no `f64`.
+    pub fn of(tensor: &Tensor, format: &'static str) -> Result<Arrays, String> {
+        let indices = |array: &Array| match array {
+            Array::I32(v) => Ok(v.to_vec()),
+            other => Err(format!("positions or coordinates of type {}", other.ty())),
+        };
+        let level = |level: &Level| match level {
+            Level::Dense => Ok(None),
+            Level::Compressed { pos, crd } => Ok(Some(Compressed { pos: indices(pos)?, crd: indices(crd)? })),
+            _ => Err(format!("a level of format {format} that is neither dense nor compressed")),
+        };
+        let Array::F64(values) = &tensor.values else { return Err(format!("values of type {}", tensor.values.ty())) };
+        Ok(Arrays {
+            format,
+            extents: tensor.extents.iter().map(|e| *e as usize).collect(),
+            levels: tensor.levels.iter().map(level).collect::<Result<_, String>>()?,
+            values: values.to_vec(),
+        })
+    }
+
+    /// Whether another has the same structure, and values that are near: sums of up to a thousand terms between -1 and 1
+    /// are added in any order.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn agrees(&self, other: &Arrays) -> Result<(), String> {
+        if self.levels.len() != other.levels.len() {
+            return Err(format!("{} levels and {}", self.levels.len(), other.levels.len()));
+        }
+        for (l, levels) in self.levels.iter().zip(&other.levels).enumerate() {
+            match levels {
+                (None, None) => {}
+                (Some(a), Some(b)) => {
+                    first_difference(&format!("positions of level {l}"), &a.pos, &b.pos, |a, b| a == b)?;
+                    first_difference(&format!("coordinates of level {l}"), &a.crd, &b.crd, |a, b| a == b)?;
+                }
+                _ => return Err(format!("level {l} is dense on one side only")),
+            }
+        }
+        first_difference("values", &self.values, &other.values, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+    }
+}
+
+fn first_difference<T: Copy + std::fmt::Display>(
+    what: &str,
+    a: &[T],
+    b: &[T],
+    same: impl Fn(T, T) -> bool,
+) -> Result<(), String> {
+    if a.len() != b.len() {
+        return Err(format!("{} {what} and {}", a.len(), b.len()));
+    }
+    match a.iter().zip(b).position(|(a, b)| !same(*a, *b)) {
+        None => Ok(()),
+        Some(p) => Err(format!("{what}, element {p}: {} and {}", a[p], b[p])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_found_and_named() {
+        let a = Arrays::csr([1, 3], vec![0, 2], vec![0, 2], vec![1.0, 2.0]);
+        let mut b = a.clone();
+        assert_eq!(a.agrees(&b), Ok(()));
+        b.values[1] += 1e-6;
+        assert_eq!(a.agrees(&b).unwrap_err(), "values, element 1: 2 and 2.000001");
+        b.levels[1].as_mut().unwrap().crd[0] = 1;
+        assert_eq!(a.agrees(&b).unwrap_err(), "coordinates of level 1, element 0: 0 and 1");
+        b.values.pop();
+        assert!(a.agrees(&Arrays { levels: a.levels.clone(), ..b }).unwrap_err().contains("2 values and 1"));
+        assert!(Arrays::of(&a.tensor(), "csr").unwrap().agrees(&a).is_ok());
+    }
+}

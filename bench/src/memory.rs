@@ -1,0 +1,110 @@
+//! What a call allocates: the global allocator, counted.
+//!
+//! ```text
+//!  peak(f):   bytes in use ──▶ f() ──▶ the most that were in use meanwhile, less those before
+//! ```
+//!
+//! Kernels make results and workspaces by this allocator as the loops by hand do, so both are counted in one way. Bytes
+//! count as allocated, touched or not. Blocks of [`HUGE`] bytes and more are offered as huge pages, which compiled kernels
+//! (and NumPy) do by themselves: without it the loops by hand would pay for page faults that the others do not have.
+#![allow(unsafe_code)] // An allocator is unsafe to implement; it passes everything on to the system's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// From this size on, blocks are offered as huge pages.
+const HUGE: usize = 4 << 20;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static COUNTED: Counted = Counted;
+
+struct Counted;
+
+fn taken(bytes: usize) {
+    let used = USED.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(used, Relaxed);
+}
+
+/// A hint; that it may be refused changes nothing.
+fn advise(block: *mut u8, size: usize) {
+    const PAGE: usize = 4096;
+    if size < HUGE || block.is_null() {
+        return;
+    }
+    let skip = block.align_offset(PAGE);
+    // SAFETY: whole pages within the block, which is the caller's; MADV_HUGEPAGE changes no contents.
+    unsafe {
+        libc::madvise(block.add(skip).cast(), (size - skip) / PAGE * PAGE, libc::MADV_HUGEPAGE);
+    }
+}
+
+// SAFETY: the system's allocator keeps every promise; what is added touches no block's contents.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: by this function's contract.
+        let block = unsafe { System.alloc(layout) };
+        taken(layout.size());
+        advise(block, layout.size());
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: by this function's contract.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        taken(layout.size());
+        advise(block, layout.size());
+        block
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: by this function's contract.
+        let moved = unsafe { System.realloc(block, layout, size) };
+        if !moved.is_null() {
+            taken(size);
+            USED.fetch_sub(layout.size(), Relaxed);
+            advise(moved, size);
+        }
+        moved
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: by this function's contract.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Makes the system's allocator keep what is freed, as it does by itself in a process that has freed large blocks (glibc
+/// raises its thresholds by what it sees freed, up to 32 MiB). Otherwise it would depend on what ran before whether the
+/// small results of a call come from fresh pages. The peers' process does the same.
+pub fn keep_what_is_freed() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
+}
+
+/// The result of `f`, and the most bytes that were in use at a time while it ran beyond those before. What other threads
+/// allocate meanwhile counts too.
+pub fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    let before = USED.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let result = f();
+    (result, PEAK.load(Relaxed).saturating_sub(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_counts_what_was_freed_again() {
+        let (kept, bytes) = peak(|| {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 30)));
+            std::hint::black_box(vec![0u8; 1 << 20])
+        });
+        assert_eq!(kept.len(), 1 << 20);
+        // Other tests allocate and free at the same time, but less than that.
+        assert!((7 << 27..9 << 27).contains(&bytes), "{bytes}");
+    }
+}

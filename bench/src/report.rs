@@ -1,0 +1,214 @@
+//! What is told: a line a case, a summary a kernel, what is behind; and all of it as JSON.
+
+use crate::generate::Kind;
+use crate::kernels::Compared;
+use crate::measure::{PAIRS, geometric_mean};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A ratio beyond which a side is said to be behind.
+pub const BEHIND: f64 = 1.1;
+
+/// A kernel on a matrix, and what became of it.
+pub struct Row {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Where the matrix's nonzeros are.
+    pub kind: Kind,
+    /// How many nonzeros were asked for.
+    pub nonzeros: usize,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a case.
+pub enum Outcome {
+    /// All sides agree and were timed.
+    Compared(Compared),
+    /// It would take too long.
+    Skipped(String),
+    /// A side failed, or sides disagree.
+    Failed(String),
+}
+
+impl Row {
+    /// What was measured, if it was.
+    pub fn compared(&self) -> Option<&Compared> {
+        match &self.outcome {
+            Outcome::Compared(compared) => Some(compared),
+            _ => None,
+        }
+    }
+
+    /// Kernel, matrix and size.
+    pub fn case(&self) -> String {
+        format!("{:<12}{:<10}{:>10}", self.kernel, self.kind.name(), self.nonzeros)
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The head of the table.
+pub fn head(libraries: &Result<String, String>) -> String {
+    let peers = match libraries {
+        Ok(libraries) => libraries.clone(),
+        Err(why) => format!("none: {why}"),
+    };
+    format!(
+        "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
+         MB: the most that a call allocates, fiberloom / by hand\n\
+         peers: {peers}\n\n\
+         {:<12}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
+        "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
+    )
+}
+
+/// A line of the table.
+pub fn line(row: &Row) -> String {
+    let mut line = row.case();
+    match &row.outcome {
+        Outcome::Compared(c) => {
+            let t = &c.times;
+            let mb = |bytes: usize| format!("{:.1}", bytes as f64 / 1e6);
+            let memory = format!("{} / {}", mb(c.kernel_bytes), mb(c.by_hand_bytes));
+            let _ = write!(line, "{:>12.3}{:>12.3}{:>8.2}{memory:>17}  ", ms(t.kernel), ms(t.by_hand), t.ratio);
+            for p in &t.peers {
+                let _ = write!(line, " {} {:.3} ({:.2})", p.name, ms(p.time), p.ratio);
+            }
+        }
+        Outcome::Skipped(why) => line.push_str(&format!("  skipped: {why}")),
+        Outcome::Failed(why) => line.push_str(&format!("  FAILED: {why}")),
+    }
+    line.trim_end().to_string()
+}
+
+/// Means and worst cases of one kernel's rows.
+pub fn summary(rows: &[Row]) -> String {
+    let measured = |ratio: &dyn Fn(&Compared) -> Option<f64>| -> Vec<(f64, String)> {
+        let of_row = |row: &Row| Some((ratio(row.compared()?)?, format!("{} {}", row.kind.name(), row.nonzeros)));
+        rows.iter().filter_map(of_row).collect()
+    };
+    let said = |what: &str, ratios: Vec<(f64, String)>| {
+        let mean = geometric_mean(&ratios.iter().map(|r| r.0).collect::<Vec<_>>());
+        let worst = ratios.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!("{what} {mean:.2}, worst {:.2} ({})", worst.0, worst.1))
+    };
+    let by_hand = said("geometric mean to by hand", measured(&|c| Some(c.times.ratio)));
+    let peer = said("to the best peer", measured(&|c| Some(c.times.best_peer()?.ratio)));
+    let both: Vec<String> = by_hand.into_iter().chain(peer).collect();
+    if both.is_empty() { String::new() } else { format!("{:<12}{}\n", rows[0].kernel, both.join("; ")) }
+}
+
+/// Who is behind whom by more than [`BEHIND`]; empty if nobody is.
+pub fn behind(rows: &[Row]) -> String {
+    let mut lines = Vec::new();
+    for row in rows {
+        let Some(Compared { times: t, .. }) = row.compared() else { continue };
+        let mut say = |what: &str, ratio: f64| {
+            if ratio > BEHIND {
+                lines.push(format!("{}  {what} {ratio:.2}", row.case()));
+            }
+        };
+        say("fiberloom : by hand", t.ratio);
+        if let Some(p) = t.best_peer() {
+            say(&format!("fiberloom : {}", p.name), p.ratio);
+            say(&format!("by hand : {}", p.name), t.by_hand.as_secs_f64() / p.time.as_secs_f64().max(1e-9));
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("behind by more than {BEHIND}:\n{}\n", lines.join("\n")) }
+}
+
+/// Everything as one JSON object.
+pub fn json(libraries: &Result<String, String>, rows: &[Row], compile: &[(String, Duration)]) -> String {
+    let compile =
+        compile.iter().map(|(name, time)| format!("{{\"name\": {}, \"ms\": {:.4}}}", quoted(name), ms(*time)));
+    format!(
+        "{{\n\"cpu\": {},\n\"peers\": {},\n\"kernels\": [{}\n],\n\"compile\": [{}\n]\n}}\n",
+        quoted(&cpu()),
+        libraries.as_ref().map_or("null".to_string(), |l| quoted(l)),
+        listed(rows.iter().map(entry)),
+        listed(compile)
+    )
+}
+
+fn listed(entries: impl Iterator<Item = String>) -> String {
+    entries.map(|e| format!("\n{e}")).collect::<Vec<_>>().join(",")
+}
+
+fn entry(row: &Row) -> String {
+    let case =
+        format!("\"kernel\": \"{}\", \"matrix\": \"{}\", \"nonzeros\": {}", row.kernel, row.kind.name(), row.nonzeros);
+    match &row.outcome {
+        Outcome::Compared(c) => {
+            let t = &c.times;
+            let peer = |p: &crate::measure::Peer| {
+                format!("{}: {{\"ms\": {:.6}, \"ratio\": {:.4}}}", quoted(&p.name), ms(p.time), p.ratio)
+            };
+            let peers: Vec<String> = t.peers.iter().map(peer).collect();
+            format!(
+                "{{{case}, \"fiberloom_ms\": {:.6}, \"by_hand_ms\": {:.6}, \"ratio\": {:.4}, \"pairs\": {}, \
+                 \"fiberloom_bytes\": {}, \"by_hand_bytes\": {}, \"peers\": {{{}}}}}",
+                ms(t.kernel),
+                ms(t.by_hand),
+                t.ratio,
+                t.pairs,
+                c.kernel_bytes,
+                c.by_hand_bytes,
+                peers.join(", ")
+            )
+        }
+        Outcome::Skipped(why) => format!("{{{case}, \"skipped\": {}}}", quoted(why)),
+        Outcome::Failed(why) => format!("{{{case}, \"failed\": {}}}", quoted(why)),
+    }
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// The processor's name, where Linux tells it.
+fn cpu() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|l| l.strip_prefix("model name")).unwrap_or("unknown");
+    name.trim_start_matches(['\t', ' ', ':']).to_string()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::measure::{Measured, Peer};
+
+    pub(crate) fn row(kernel: &'static str, kind: Kind, nonzeros: usize, ratio: f64) -> Row {
+        let ms = Duration::from_millis;
+        let peers = vec![Peer { name: "scipy".to_string(), time: ms(10), ratio: ratio / 2.0 }];
+        let times = Measured { kernel: ms(20).mul_f64(ratio / 4.0), by_hand: ms(5), ratio, pairs: PAIRS, peers };
+        let compared = Compared { times, kernel_bytes: 1_000_000, by_hand_bytes: 500_000 };
+        Row { kernel, kind, nonzeros, outcome: Outcome::Compared(compared) }
+    }
+
+    #[test]
+    fn lines_summaries_and_who_is_behind() {
+        let mut rows = vec![row("spmv", Kind::Uniform, 1000, 4.0), row("spmv", Kind::Stencil, 1000, 1.0)];
+        rows.push(Row { outcome: Outcome::Failed("a \"b\"".to_string()), ..row("spmv", Kind::Banded, 1000, 1.0) });
+        assert!(line(&rows[0]).contains("1.0 / 0.5   scipy 10.000 (2.00)"), "{}", line(&rows[0]));
+        let said = "geometric mean to by hand 2.00, worst 4.00 (uniform 1000); to the best peer 1.00, worst 2.00";
+        assert!(summary(&rows).contains(said), "{}", summary(&rows));
+        assert_eq!(behind(&rows).lines().count(), 3, "{}", behind(&rows));
+        assert!(behind(&rows[1..]).is_empty());
+        let json = json(&Err("none".to_string()), &rows, &[("sum".to_string(), Duration::from_millis(3))]);
+        assert!(json.contains("\"failed\": \"a \\\"b\\\"\"") && json.contains("\"peers\": null"), "{json}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Tensors that are known to be well-formed.
+
+use super::{Malformed, Tensor};
+use std::ops::Deref;
+
+/// A tensor whose invariants hold. It is made by [`Tensor::checked`] alone, which reads every index once, and cannot be
+/// changed: what takes one need not check again. The arrays are the tensor's own, borrowed or not.
+///
+/// ```
+/// # use fiberloom_core::{algebra::{Type, Value}, format::{Array, Tensor}};
+/// let x = Tensor::dense(vec![2], Value::zero(Type::F64), Array::from(vec![1.0, 2.0])).unwrap().checked()?;
+/// assert_eq!(x.extents, [2]); // Reads as a tensor…
+/// let mut x = x.into_inner(); // …and is changed as one, to be checked again.
+/// x.extents = vec![3];
+/// assert!(x.checked().is_err());
+/// # Ok::<(), fiberloom_core::format::Malformed>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked<'a>(Tensor<'a>);
+
+impl<'a> Tensor<'a> {
+    /// Checks every invariant, once and for all.
+    ///
+    /// # Errors
+    /// The first place where one does not hold: see [`Tensor::check`].
+    pub fn checked(self) -> Result<Checked<'a>, Malformed> {
+        self.check()?;
+        Ok(Checked(self))
+    }
+}
+
+impl<'a> Checked<'a> {
+    /// The tensor, to be changed.
+    pub fn into_inner(self) -> Tensor<'a> {
+        self.0
+    }
+}
+
+impl<'a> Deref for Checked<'a> {
+    type Target = Tensor<'a>;
+
+    fn deref(&self) -> &Tensor<'a> {
+        &self.0
+    }
+}

@@ -1,0 +1,216 @@
+//! Sorted entries become levels, from the root.
+//!
+//! ```text
+//!  at each level every entry knows its parent position (at the root: 0)
+//!   dense, bitmap, bytemap: position = parent · extent + coordinate          positions = parents · extent
+//!       compressed, hashed: a new position where (parent, coordinate) changes; pos counts them
+//!                a chain's: a new position where (parent, the chain's coordinates) changes; its first level counts them
+//!         other singletons: position = parent; one coordinate each, or it is refused
+//! ```
+//!
+//! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
+
+use super::assemble::{Assembly, Error, index_type};
+use super::entries::parents;
+use super::hash::slot;
+use super::sort::Sorted;
+use super::{Array, Format, Level, LevelKind, Malformed, Tensor};
+use crate::algebra::{Type, Value};
+
+impl Sorted {
+    /// The tensor of these entries, each coordinate once.
+    pub(super) fn levelled(
+        self,
+        extents: &[u64],
+        format: &Format,
+        fill: Value,
+        how: &Assembly,
+    ) -> Result<Tensor<'static>, Error> {
+        let mut store = Store {
+            format,
+            columns: &self.columns,
+            pos_ty: how.pos.unwrap_or(index_type(self.values.len() as u64)),
+            crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
+            at: vec![0; self.values.len()],
+            positions: 1,
+            heads: Vec::new(),
+            left: how.limit,
+        };
+        let mut levels = Vec::new();
+        for (l, &mode) in format.order.iter().enumerate() {
+            levels.push(store.level(l, extents[mode])?);
+        }
+        let Store { at, positions, mut left, .. } = store;
+        spend(&mut left, positions as u128 * fill.ty().bytes() as u128)?;
+        let values = self.placed(&at, positions, fill)?;
+        Ok(Tensor { extents: extents.to_vec(), format: format.clone(), levels, values, fill })
+    }
+
+    /// The values at their positions, `fill` at the others.
+    fn placed(self, at: &[usize], positions: u64, fill: Value) -> Result<Array<'static>, Error> {
+        if positions == at.len() as u64 && at.iter().enumerate().all(|(e, &p)| e == p) {
+            return Ok(self.values);
+        }
+        let bytes = positions as u128 * fill.ty().bytes() as u128;
+        let mut values = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
+        values.scatter(at, &self.values);
+        Ok(values)
+    }
+}
+
+/// What is known between two levels.
+struct Store<'s> {
+    format: &'s Format,
+    /// Coordinates, a column a level.
+    columns: &'s [Vec<i64>],
+    pos_ty: Type,
+    crd_ty: Type,
+    /// Of each entry the position in the level at hand.
+    at: Vec<usize>,
+    /// How many positions that level has.
+    positions: u64,
+    /// Within a chain, of each position its first entry.
+    heads: Vec<usize>,
+    /// Bytes left to spend.
+    left: u64,
+}
+
+impl Store<'_> {
+    /// The arrays of level `l`, whose mode has this extent.
+    fn level(&mut self, l: usize, extent: u64) -> Result<Level<'static>, Error> {
+        match self.format.levels[l] {
+            LevelKind::Dense => {
+                self.spread(l, extent)?;
+                Ok(Level::Dense)
+            }
+            LevelKind::Bitmap => {
+                self.spread(l, extent)?;
+                let mut words: Vec<u64> = self.zeros(self.positions.div_ceil(64), 8)?;
+                self.at.iter().for_each(|p| words[p / 64] |= 1 << (p % 64));
+                Ok(Level::Bitmap { words: words.into() })
+            }
+            LevelKind::Bytemap => {
+                self.spread(l, extent)?;
+                let mut flags: Vec<u8> = self.zeros(self.positions, 1)?;
+                self.at.iter().for_each(|p| flags[*p] = 1);
+                Ok(Level::Bytemap { flags: Array::Bool(flags.into()) })
+            }
+            LevelKind::Compressed => {
+                let (pos, crd) = self.list(l..l + 1)?;
+                Ok(Level::Compressed { pos, crd })
+            }
+            LevelKind::Hashed => {
+                let (pos, crd) = self.list(l..l + 1)?;
+                let table = self.table(&pos, &crd)?;
+                Ok(Level::Hashed { pos, crd, table })
+            }
+            LevelKind::Nonunique => {
+                let (pos, crd) = self.list(self.format.chain(l).expect("it begins one"))?;
+                Ok(Level::Nonunique { pos, crd })
+            }
+            LevelKind::Singleton if self.format.is_single(l) => Ok(Level::Singleton { crd: self.single(l, extent)? }),
+            LevelKind::Singleton => Ok(Level::Singleton { crd: self.coordinates(l)? }),
+            kind => Err(Error::Kind(kind)),
+        }
+    }
+
+    /// Every coordinate of the extent gets a position.
+    fn spread(&mut self, l: usize, extent: u64) -> Result<(), Error> {
+        let all = self.positions as u128 * extent as u128;
+        self.positions = u64::try_from(all).ok().filter(|&p| p < 1 << 60).ok_or(Error::Memory { bytes: all })?;
+        self.at.iter_mut().zip(&self.columns[l]).for_each(|(p, &c)| *p = *p * extent as usize + c as usize);
+        Ok(())
+    }
+
+    /// Every tuple of coordinates of these levels that a parent has gets a position: `pos`, and `crd` of the first.
+    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Array<'static>, Array<'static>), Error> {
+        let parents = self.positions as usize;
+        let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
+        spend(&mut self.left, bytes)?;
+        let mut pos: Vec<i64> = Vec::new();
+        pos.try_reserve_exact(parents + 1).map_err(|_| Error::Memory { bytes })?;
+        let columns = &self.columns[levels.clone()];
+        let (mut heads, mut parent) = (Vec::new(), 0);
+        for e in 0..self.at.len() {
+            let repeats = e > 0 && self.at[e] == parent && columns.iter().all(|c| c[e] == c[e - 1]);
+            parent = self.at[e];
+            if !repeats {
+                pos.resize(parent + 1, heads.len() as i64);
+                heads.push(e);
+            }
+            self.at[e] = heads.len() - 1;
+        }
+        pos.resize(parents + 1, heads.len() as i64);
+        self.positions = heads.len() as u64;
+        self.heads = heads;
+        Ok((narrowed(self.pos_ty, &pos)?, self.coordinates(levels.start)?))
+    }
+
+    /// The coordinates in level `l` of the positions of a list or chain.
+    fn coordinates(&mut self, l: usize) -> Result<Array<'static>, Error> {
+        spend(&mut self.left, self.heads.len() as u128 * self.crd_ty.bytes() as u128)?;
+        let crd: Vec<i64> = self.heads.iter().map(|&e| self.columns[l][e]).collect();
+        narrowed(self.crd_ty, &crd)
+    }
+
+    /// The coordinates of a singleton in no chain, one a parent position.
+    fn single(&mut self, l: usize, extent: u64) -> Result<Array<'static>, Error> {
+        let malformed = |position, what| Err(Error::Malformed(Malformed { level: Some(l), position, what }));
+        if extent == 0 && self.positions > 0 {
+            return malformed(
+                0,
+                "a singleton holds one coordinate a parent position; in an extent of 0 is none".into(),
+            );
+        }
+        let mut crd: Vec<i64> = self.zeros(self.positions, self.crd_ty.bytes())?;
+        let mut before = None;
+        for (&p, &c) in self.at.iter().zip(&self.columns[l]) {
+            if before == Some(p) && crd[p] != c {
+                let (a, what) = (crd[p], "a singleton holds one coordinate a parent position");
+                return malformed(p, format!("{what}, and parent position {p} has {a} and {c}"));
+            }
+            (crd[p], before) = (c, Some(p));
+        }
+        narrowed(self.crd_ty, &crd)
+    }
+
+    /// The table of a hashed level.
+    fn table(&mut self, pos: &Array, crd: &Array) -> Result<Array<'static>, Error> {
+        let n = crd.len();
+        let size = (2 * n).next_power_of_two().max(2);
+        let mut table: Vec<i64> = self.zeros(size as u64, self.pos_ty.bytes())?;
+        table.fill(-1);
+        for (p, parent) in parents(pos, n).into_iter().enumerate() {
+            let mut at = slot(parent as i64, crd.index(p), size as i64) as usize;
+            while table[at] >= 0 {
+                at = (at + 1) % size;
+            }
+            table[at] = p as i64;
+        }
+        narrowed(self.pos_ty, &table)
+    }
+
+    /// So many zeros, which take `bytes` each when they are stored.
+    fn zeros<T: Copy + Default>(&mut self, n: u64, bytes: usize) -> Result<Vec<T>, Error> {
+        let bytes = n as u128 * bytes as u128;
+        spend(&mut self.left, bytes)?;
+        let mut zeros = Vec::new();
+        zeros.try_reserve_exact(n as usize).map_err(|_| Error::Memory { bytes })?;
+        zeros.resize(n as usize, T::default());
+        Ok(zeros)
+    }
+}
+
+/// Positions or coordinates in their type.
+fn narrowed(ty: Type, indices: &[i64]) -> Result<Array<'static>, Error> {
+    Array::from_indices(ty, indices).ok_or(Error::Narrow(ty))
+}
+
+/// Takes `bytes` off what is left to spend.
+fn spend(left: &mut u64, bytes: u128) -> Result<(), Error> {
+    match u64::try_from(bytes).ok().and_then(|b| left.checked_sub(b)) {
+        Some(rest) => *left = rest,
+        None => return Err(Error::Memory { bytes }),
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A stored tensor read by its definition (`docs/format.md`), one coordinate at a time: what tests expect.
+
+use crate::algebra::Value;
+use crate::format::{Array, Format, Level, LevelKind, Tensor, hash};
+use std::collections::BTreeMap;
+
+/// The value at a coordinate, with no look at flags if `flags` is false.
+///
+/// # Panics
+/// If a coordinate is stored twice, or a table does not say what its list says.
+pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
+    // The positions at which the coordinates so far stand: within a chain several.
+    let mut found = vec![0usize];
+    for (l, level) in t.levels.iter().enumerate() {
+        let (extent, c) = (t.level_extent(l) as usize, at[t.format.order[l]]);
+        let spread = || found.iter().map(|p| p * extent + c as usize);
+        let among = |pos: &Array, crd: &Array, parent: usize| {
+            let range = pos.index(parent) as usize..pos.index(parent + 1) as usize;
+            range.filter(|&p| crd.index(p) == c).collect::<Vec<usize>>()
+        };
+        found = match level {
+            Level::Dense => spread().collect(),
+            Level::Bitmap { words } => {
+                spread().filter(|&p| !flags || words.get(p / 64).bits() >> (p % 64) & 1 == 1).collect()
+            }
+            Level::Bytemap { flags: set } => spread().filter(|&p| !flags || set.get(p).bits() == 1).collect(),
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => {
+                found.iter().flat_map(|&p| among(pos, crd, p)).collect()
+            }
+            Level::Singleton { crd } => found.into_iter().filter(|&p| crd.index(p) == c).collect(),
+            Level::Hashed { pos, crd, table } => {
+                let list: Vec<usize> = found.iter().flat_map(|&p| among(pos, crd, p)).collect();
+                let sought = found.iter().filter_map(|&p| sought(pos, crd, table, p, c)).collect::<Vec<_>>();
+                assert_eq!(list, sought, "coordinate {c} of level {l} in {t:?}");
+                sought
+            }
+        };
+    }
+    match found[..] {
+        [] => t.fill,
+        [p] => t.values.get(p),
+        _ => panic!("{at:?} stands at {found:?} in {t:?}"),
+    }
+}
+
+/// The position of a coordinate below a parent, by the table alone.
+fn sought(pos: &Array, crd: &Array, table: &Array, parent: usize, c: i64) -> Option<usize> {
+    let size = table.len();
+    let begin = hash::slot(parent as i64, c, size as i64) as usize;
+    let met = (begin..begin + size).map(|at| table.index(at % size)).take_while(|p| *p >= 0);
+    let here = pos.index(parent)..pos.index(parent + 1);
+    met.filter(|p| here.contains(p)).map(|p| p as usize).find(|&p| crd.index(p) == c)
+}
+
+/// All coordinates in lexicographic order.
+pub(super) fn coordinates(extents: &[u64]) -> impl Iterator<Item = Vec<i64>> {
+    let all: u64 = extents.iter().product();
+    let extents = extents.to_vec();
+    (0..all).map(move |mut at| {
+        let mut c = vec![0; extents.len()];
+        for m in (0..extents.len()).rev() {
+            c[m] = (at % extents[m]) as i64;
+            at /= extents[m];
+        }
+        c
+    })
+}
+
+/// What of the tensor differs from its fill value.
+///
+/// # Panics
+/// Unless its entries are its function's, each once and in storage order, with flags and without.
+pub(super) fn function(t: &Tensor) -> BTreeMap<Vec<i64>, Value> {
+    let stored = |(at, _): &(Vec<i64>, Value)| t.format.order.iter().map(|&m| at[m]).collect::<Vec<i64>>();
+    let entries: Vec<(Vec<i64>, Value)> = t.entries().collect();
+    assert!(entries.windows(2).all(|w| stored(&w[0]) < stored(&w[1])), "{t:?}");
+    assert_eq!(entries.len(), t.stored());
+    let entries: BTreeMap<Vec<i64>, Value> = entries.into_iter().collect();
+    for at in coordinates(&t.extents) {
+        let value = value(t, &at, true);
+        assert_eq!(value, super::read::value(t, &at, false), "{at:?} without flags, in {t:?}");
+        assert_eq!(value, *entries.get(&at).unwrap_or(&t.fill), "{at:?} in {t:?}");
+    }
+    entries.into_iter().filter(|(_, v)| *v != t.fill).collect()
+}
+
+/// Whether singletons in no chain can hold these coordinates: none has two below one parent. Levels above tell parents
+/// apart by their coordinates, whatever their kind.
+pub(super) fn holds<'c>(format: &Format, coordinates: impl Iterator<Item = &'c Vec<i64>>) -> bool {
+    let mut children: BTreeMap<(usize, Vec<i64>), i64> = BTreeMap::new();
+    let mut fits = true;
+    for at in coordinates {
+        for l in (0..format.rank()).filter(|&l| alone(format, l)) {
+            let parent = (l, format.order[..l].iter().map(|&m| at[m]).collect());
+            fits &= *children.entry(parent).or_insert(at[format.order[l]]) == at[format.order[l]];
+        }
+    }
+    fits
+}
+
+/// Whether level `l` is a singleton, with something else than nonunique above it and the singletons directly above it.
+fn alone(format: &Format, l: usize) -> bool {
+    format.levels[l] == LevelKind::Singleton
+        && match format.levels[l - 1] {
+            LevelKind::Nonunique => false,
+            LevelKind::Singleton => alone(format, l - 1),
+            _ => true,
+        }
+}

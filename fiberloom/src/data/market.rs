@@ -1,0 +1,338 @@
+//! Matrix Market files, and their extension to any number of modes.
+//!
+//! ```text
+//!  %%MatrixMarket matrix coordinate real general       or: array; integer, pattern; symmetric, …
+//!  % comments
+//!  3 4 2                                               rows columns entries; of an array: rows columns
+//!  1 2 5.0                                             an entry a line, coordinates from 1, in any order
+//!  3 1 7.0
+//!
+//!  %%MatrixMarket tensor coordinate real general
+//!  3 4 2 1                                             an extent a mode, and the number of entries if the file says it
+//!  1 2 2 5.0
+//! ```
+//!
+//! A symmetric file names one of (i, j) and (j, i), a skew-symmetric one too, whose other value is the negative and
+//! whose diagonal is 0; hermitian real numbers are symmetric. An array lists its elements with the first mode's
+//! coordinate running fastest: of a matrix one column after the other, of a symmetric one from the diagonal down, of a
+//! skew-symmetric one from below it. A tensor of one mode is a matrix of one column, a scalar one of one row and one
+//! column.
+
+use super::import::{Contents, import, inexact};
+use super::text::{Listed, Number, Plain, Text, extent, integer};
+use super::{Declared, Fault, Options, Place};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor};
+use std::io::{Read, Write};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    Skew,
+}
+
+struct Header {
+    /// The extents of a tensor, not of a matrix.
+    tensor: bool,
+    coordinate: bool,
+    /// How values are written; none are in a pattern.
+    number: Option<Number>,
+    symmetry: Symmetry,
+}
+
+/// The line of extents.
+struct Size {
+    /// As the file has them: two of a matrix.
+    extents: Vec<u64>,
+    /// The number of entries, if the file says it.
+    entries: Option<u64>,
+}
+
+/// The tensor that a Matrix Market file holds.
+pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
+    let mut market = Market { text: Text::new(input, b'%'), declared, options };
+    let header = market.header()?;
+    market.text.next_line()?;
+    let size = market.size(&header)?;
+    if header.coordinate { market.coordinates(&header, size) } else { market.array(&header, size) }
+}
+
+struct Market<'a, R> {
+    text: Text<R>,
+    declared: &'a Declared<'a>,
+    options: &'a Options<'a>,
+}
+
+impl<R: Read> Market<'_, R> {
+    fn header(&mut self) -> Result<Header, Fault> {
+        let tensor = self.banner()?;
+        let coordinate = self.choose("`coordinate` or `array`", |word| match word {
+            "coordinate" => Some(true),
+            "array" => Some(false),
+            _ => None,
+        })?;
+        let numbers = match coordinate {
+            true => "`real`, `integer` or `pattern`; there are no complex element types",
+            false => "`real` or `integer`; there are no complex element types",
+        };
+        let number = self.choose(numbers, |word| match word {
+            "real" | "double" => Some(Some(Number::Real)),
+            "integer" | "unsigned-integer" => Some(Some(Number::Integer)),
+            "pattern" if coordinate => Some(None),
+            _ => None,
+        })?;
+        let rank = self.declared.rank();
+        let symmetries = match (tensor && rank != 2, number) {
+            (true, _) => "`general`: other symmetries are of matrices",
+            (_, None) => "`general`, `symmetric` or `hermitian`",
+            _ => "`general`, `symmetric`, `skew-symmetric` or `hermitian`",
+        };
+        let symmetry = self.choose(symmetries, |word| match word {
+            "general" => Some(Symmetry::General),
+            _ if tensor && rank != 2 => None,
+            "symmetric" | "hermitian" => Some(Symmetry::Symmetric),
+            "skew-symmetric" if number.is_some() => Some(Symmetry::Skew),
+            _ => None,
+        })?;
+        self.text.end_of_line()?;
+        Ok(Header { tensor, coordinate, number, symmetry })
+    }
+
+    /// The first two words: whether the file says `tensor`, not `matrix`.
+    fn banner(&mut self) -> Result<bool, Fault> {
+        // Some writers put one `%` where the format has two.
+        let banner = "`%%MatrixMarket matrix` or `%%MatrixMarket tensor`";
+        self.choose(banner, |word| matches!(word, "%%matrixmarket" | "%matrixmarket").then_some(()))?;
+        self.choose(banner, |word| match word {
+            "matrix" => Some(false),
+            "tensor" => Some(true),
+            _ => None,
+        })
+    }
+
+    /// What the next word of the header says, in capitals or not.
+    fn choose<T>(&mut self, expected: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, Fault> {
+        let word = self.text.word()?;
+        let lower: String = String::from_utf8_lossy(self.text.bytes(&word)).chars().take(40).collect();
+        let lower = lower.to_lowercase();
+        let refused =
+            || self.text.fault(word.start, format!("`{}` in the header, expected {expected}", lower.escape_debug()));
+        of(&lower).ok_or_else(refused)
+    }
+
+    /// The line of extents, which fit the declaration.
+    fn size(&mut self, header: &Header) -> Result<Size, Fault> {
+        let place = self.text.here();
+        let size = if header.tensor { self.size_of_tensor(header)? } else { self.size_of_matrix(header)? };
+        self.text.end_of_line()?;
+        let square = header.symmetry == Symmetry::General || size.extents[0] == size.extents[1];
+        if !square {
+            let [rows, columns] = [size.extents[0], size.extents[1]];
+            return Err(Fault::new(place, format!("a symmetric matrix is square, not {rows} by {columns}")));
+        }
+        let rank = self.declared.rank();
+        let fits = match *size.extents {
+            _ if size.extents.len() == rank => true,
+            [rows, columns] => columns == 1 && (rank == 1 || rank == 0 && rows == 1),
+            _ => false,
+        };
+        if !fits {
+            let [rows, columns] = [size.extents[0], size.extents[1]];
+            let what = format!("a matrix of {rows} by {columns} for a tensor declared with {rank} modes");
+            return Err(Fault::new(place, what));
+        }
+        Ok(size)
+    }
+
+    fn size_of_matrix(&mut self, header: &Header) -> Result<Size, Fault> {
+        let extents = vec![self.text.extent("the number of rows")?, self.text.extent("the number of columns")?];
+        let entries = if header.coordinate { Some(self.text.extent("the number of entries")?) } else { None };
+        Ok(Size { extents, entries })
+    }
+
+    fn size_of_tensor(&mut self, header: &Header) -> Result<Size, Fault> {
+        let mut extents = Vec::new();
+        for m in 0..self.declared.rank() {
+            extents.push(self.text.extent(&format!("the extent of mode {m}"))?);
+        }
+        if !header.coordinate {
+            return Ok(Size { extents, entries: None });
+        }
+        let word = self.text.word()?;
+        let entries = match self.text.bytes(&word) {
+            b"" => None,
+            bytes => Some(extent(bytes).ok_or_else(|| self.text.expected(&word, "the number of entries, below 2^63"))?),
+        };
+        Ok(Size { extents, entries })
+    }
+
+    fn coordinates(mut self, header: &Header, size: Size) -> Result<Tensor<'static>, Fault> {
+        let (ty, text) = (self.declared.ty, &mut self.text);
+        let mut listed = Listed::new(size.extents.len(), self.options.limit);
+        while size.entries.is_none_or(|n| (listed.len() as u64) < n) {
+            if !text.next_line()? {
+                match size.entries {
+                    None => break,
+                    Some(n) => {
+                        let what = format!("the file ends after {} of {n} entries", listed.len());
+                        return Err(Fault::new(text.here(), what));
+                    }
+                }
+            }
+            listed.entry(text, &size.extents, header.number, ty)?;
+        }
+        if text.next_line()? {
+            let what = format!("expected the file to end after its {} entries", listed.len());
+            return Err(Fault::new(text.here(), what));
+        }
+        let n = listed.len();
+        let mirrored = mirror(header.symmetry, &mut listed, ty)?;
+        // A vector or a scalar is a matrix whose further coordinates are all the same.
+        listed.coordinates.truncate(self.declared.rank());
+        let extents = size.extents[..self.declared.rank()].to_vec();
+        let (entries, place) = listed.entries(ty);
+        let place = |e: usize| place(mirrored.get(e.wrapping_sub(n)).copied().unwrap_or(e));
+        import(Contents::Sparse { extents, entries }, self.declared, self.options, &place)
+    }
+
+    fn array(mut self, header: &Header, size: Size) -> Result<Tensor<'static>, Fault> {
+        let ty = self.declared.ty;
+        let values = match header.symmetry {
+            Symmetry::General => {
+                // Whatever does not fit 64 bits is more than any file has.
+                let count = size.extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128));
+                self.elements(header, count.min(u64::MAX as u128) as u64)?
+            }
+            symmetry => {
+                let n = size.extents[0] as u128;
+                let count = if symmetry == Symmetry::Skew { n * n.saturating_sub(1) / 2 } else { n * (n + 1) / 2 };
+                let listed = self.elements(header, count.min(u64::MAX as u128) as u64)?;
+                // Now as many were there, so that n and its square are small.
+                square(n as usize, symmetry, &listed, ty, self.options.limit)?
+            }
+        };
+        let values = Array::from_values(ty, values.into_iter().map(|bits| Value::from_bits(ty, bits)));
+        let extents = size.extents[..self.declared.rank()].to_vec();
+        let contents = Contents::Dense { extents, first_fastest: true, values };
+        import(contents, self.declared, self.options, &|_| Place::Whole)
+    }
+
+    /// The bits of so many values, then the end of the file.
+    fn elements(&mut self, header: &Header, count: u64) -> Result<Vec<u64>, Fault> {
+        let (text, number) = (&mut self.text, header.number.expect("an array is no pattern"));
+        let mut listed = Listed::new(0, self.options.limit);
+        while (listed.len() as u64) < count {
+            if !text.next_line()? {
+                return Err(Fault::new(text.here(), format!("the file ends after {} of {count} values", listed.len())));
+            }
+            listed.room(1)?;
+            listed.bits.push(text.value(number, self.declared.ty)?.bits());
+        }
+        if text.next_line()? {
+            return Err(Fault::new(text.here(), format!("expected the file to end after {count} values")));
+        }
+        Ok(listed.bits)
+    }
+}
+
+/// Minus the value, if its type has it.
+fn negated(value: Value) -> Option<Value> {
+    match value.as_i128() {
+        Some(x) => integer(-x, value.ty()),
+        None => Some(Value::from_f64(value.ty(), -value.as_f64())),
+    }
+}
+
+fn negative(value: Value) -> Result<Value, String> {
+    negated(value).ok_or_else(|| inexact(&format!("-{value}"), value.ty()))
+}
+
+/// Appends the entries that a symmetric file leaves out, and says of which entry each is the mirror image.
+fn mirror(symmetry: Symmetry, listed: &mut Listed, ty: Type) -> Result<Vec<usize>, Fault> {
+    let mut of = Vec::new();
+    if symmetry == Symmetry::General {
+        return Ok(of);
+    }
+    for e in 0..listed.len() {
+        let (r, c) = (listed.coordinates[0][e], listed.coordinates[1][e]);
+        let value = Value::from_bits(ty, listed.bits[e]);
+        if r == c && symmetry == Symmetry::Skew && value.is_true() {
+            let what = "a value other than 0 on the diagonal of a skew-symmetric matrix";
+            return Err(Fault::new(listed.place(e), what));
+        }
+        if r != c {
+            let other = match symmetry {
+                Symmetry::Skew => negative(value).map_err(|what| Fault::new(listed.place(e), what))?,
+                _ => value,
+            };
+            listed.room(1)?;
+            listed.coordinates[0].push(c);
+            listed.coordinates[1].push(r);
+            listed.bits.push(other.bits());
+            of.push(e);
+        }
+    }
+    Ok(of)
+}
+
+/// The whole square matrix, a column after the other, of the triangle that the file lists.
+fn square(n: usize, symmetry: Symmetry, listed: &[u64], ty: Type, limit: u64) -> Result<Vec<u64>, Fault> {
+    let skew = symmetry == Symmetry::Skew;
+    let mut values = Vec::new();
+    if 8 * (n as u128 * n as u128) > limit as u128 || values.try_reserve_exact(n * n).is_err() {
+        return Err(Fault::over(limit));
+    }
+    values.resize(n * n, Value::zero(ty).bits());
+    let mut next = listed.iter();
+    for c in 0..n {
+        for r in if skew { c + 1 } else { c }..n {
+            let bits = *next.next().expect("as many as were read");
+            values[c * n + r] = bits;
+            if r != c {
+                let other = |bits| negative(Value::from_bits(ty, bits)).map_err(|what| Fault::new(Place::Whole, what));
+                values[r * n + c] = if skew { other(bits)?.bits() } else { bits };
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Writes a tensor of up to two modes as a matrix: as entries if some level is not dense and the fill value is 0, else
+/// as an array, which may take `limit` bytes.
+pub(super) fn write_matrix(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
+    if tensor.extents.len() > 2 {
+        let what = format!("a .mtx file holds up to two modes, not {}: write .ttx", tensor.extents.len());
+        return Err(Fault::new(Place::Whole, what));
+    }
+    let field = if tensor.fill.ty().is_float() { "real" } else { "integer" };
+    write(tensor, "matrix", field, limit, out)
+}
+
+/// Writes a tensor of any number of modes, as entries or as an array: see [`write_matrix`]. The field is `real`
+/// whatever the type, the only one that other readers of this extension know; integers keep every digit.
+pub(super) fn write_tensor(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
+    // A scalar has no extents to be written; as a matrix it has two.
+    let what = if tensor.extents.is_empty() { "matrix" } else { "tensor" };
+    write(tensor, what, "real", limit, out)
+}
+
+fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
+    let rank = tensor.extents.len();
+    let ones = if what == "matrix" { 2usize.saturating_sub(rank) } else { 0 };
+    let extents: String = tensor.extents.iter().chain(&[1, 1][..ones]).map(|e| format!("{e} ")).collect();
+    let zero = !tensor.fill.is_true() && !tensor.fill.is_nan();
+    if tensor.format.levels.iter().any(|kind| *kind != LevelKind::Dense) && zero {
+        let entries = tensor.stored_entries().map_err(Fault::limit)?;
+        write!(out, "%%MatrixMarket {what} coordinate {field} general\n{extents}{}\n", entries.len())
+            .map_err(Fault::io)?;
+        return super::tns::write_entries(&entries, ones, out).map_err(Fault::io);
+    }
+    // The first mode runs fastest: the order of modes reversed.
+    let mut reversed = Format::dense(rank);
+    reversed.order.reverse();
+    let how = Assembly { limit, ..Default::default() };
+    let dense = tensor.borrow().convert(&reversed, &how).map_err(Fault::limit)?;
+    write!(out, "%%MatrixMarket {what} array {field} general\n{}\n", extents.trim_end()).map_err(Fault::io)?;
+    dense.values.iter().try_for_each(|v| writeln!(out, "{}", Plain(v))).map_err(Fault::io)
+}

@@ -1,0 +1,399 @@
+//! Texts of words and lines, read through a buffer: what Matrix Market and FROSTT files have in common.
+//!
+//! ```text
+//!  % a comment, of any length                 from a comment's mark to the end of the line: skipped
+//!  3 4 2                                      words, with blanks between them
+//!                                             blank lines: skipped
+//!
+//!  input ──256 KiB at a time──▶ buffer ──▶ words, each with its line and column ──▶ Listed: entries, and where each stood
+//! ```
+//!
+//! Invariants: no line is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
+//! what has been read of them, never what a header promises.
+
+use super::import::{exact, inexact};
+use super::{Fault, Place};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Entries};
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+
+/// The most bytes of a word: more than any number needs.
+pub(super) const WORD: usize = 4096;
+
+/// The bytes that are read at once.
+const BUFFER: usize = 1 << 18;
+
+/// A place in a text.
+pub(super) struct Text<R> {
+    input: R,
+    /// What a line of comment begins with.
+    comment: u8,
+    buffer: Box<[u8]>,
+    /// Where in the buffer the text goes on, and where what has been read ends.
+    at: usize,
+    end: usize,
+    /// Whether the input has ended.
+    ended: bool,
+    /// From 1.
+    line: usize,
+    /// Bytes of this line that stood before the buffer, less those of earlier lines that stand in it.
+    shift: isize,
+}
+
+/// A word in the buffer, until the next one is asked for; empty at the end of a line.
+pub(super) type Word = Range<usize>;
+
+impl<R: Read> Text<R> {
+    pub(super) fn new(input: R, comment: u8) -> Text<R> {
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Text { input, comment, buffer, at: 0, end: 0, ended: false, line: 1, shift: 0 }
+    }
+
+    /// Reads until the buffer is full or the input ends. What stands before `self.at` is dropped.
+    #[cold]
+    fn refill(&mut self) -> Result<(), Fault> {
+        self.buffer.copy_within(self.at..self.end, 0);
+        self.shift += self.at as isize;
+        self.end -= self.at;
+        self.at = 0;
+        while self.end < self.buffer.len() && !self.ended {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(n) => self.end += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Fault::input(e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next byte, if there is one.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Result<Option<u8>, Fault> {
+        if self.at == self.end && !self.ended {
+            self.refill()?;
+        }
+        Ok((self.at < self.end).then(|| self.buffer[self.at]))
+    }
+
+    #[inline]
+    fn skip_blanks(&mut self) -> Result<Option<u8>, Fault> {
+        loop {
+            match self.peek()? {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// The next word of the line; empty at its end.
+    #[inline]
+    pub(super) fn word(&mut self) -> Result<Word, Fault> {
+        self.skip_blanks()?;
+        if self.end - self.at <= WORD && !self.ended {
+            self.refill()?;
+        }
+        let rest = &self.buffer[self.at..self.end];
+        let length = rest.iter().position(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n')).unwrap_or(rest.len());
+        if length > WORD {
+            return Err(self.fault(self.at, format!("a word of more than {WORD} bytes")));
+        }
+        let start = self.at;
+        self.at += length;
+        Ok(start..self.at)
+    }
+
+    pub(super) fn bytes(&self, word: &Word) -> &[u8] {
+        &self.buffer[word.clone()]
+    }
+
+    /// Goes past the end of the line, on which nothing may stand any more.
+    #[inline]
+    pub(super) fn end_of_line(&mut self) -> Result<(), Fault> {
+        match self.skip_blanks()? {
+            Some(b'\n') => self.newline(),
+            None => {}
+            Some(_) => {
+                let word = self.word()?;
+                return Err(self.expected(&word, "the end of the line"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes past the end of the line, whatever stands on it.
+    pub(super) fn skip_line(&mut self) -> Result<(), Fault> {
+        while self.peek()?.is_some() {
+            let rest = &self.buffer[self.at..self.end];
+            match rest.iter().position(|b| *b == b'\n') {
+                Some(n) => {
+                    self.at += n;
+                    self.newline();
+                    return Ok(());
+                }
+                None => self.at = self.end,
+            }
+        }
+        Ok(())
+    }
+
+    fn newline(&mut self) {
+        self.at += 1;
+        self.line += 1;
+        self.shift = -(self.at as isize);
+    }
+
+    /// Goes to the next line that is not blank, comments among them; false at the end of the text.
+    #[inline]
+    pub(super) fn any_line(&mut self) -> Result<bool, Fault> {
+        loop {
+            match self.skip_blanks()? {
+                None => return Ok(false),
+                Some(b'\n') => self.newline(),
+                Some(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Goes to the next line that has something to say; false at the end of the text.
+    #[inline]
+    pub(super) fn next_line(&mut self) -> Result<bool, Fault> {
+        while self.any_line()? {
+            match self.buffer[self.at] == self.comment {
+                true => self.skip_line()?,
+                false => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Line and column of a place in the buffer, on the line at hand.
+    #[inline]
+    pub(super) fn line_and_column(&self, at: usize) -> (usize, usize) {
+        (self.line, (at as isize + self.shift + 1) as usize)
+    }
+
+    /// Where in the text the next word may begin.
+    pub(super) fn here(&self) -> Place {
+        self.place(self.at)
+    }
+
+    pub(super) fn place(&self, at: usize) -> Place {
+        let (line, column) = self.line_and_column(at);
+        Place::Line(line, column)
+    }
+
+    pub(super) fn fault(&self, at: usize, message: impl Into<String>) -> Fault {
+        Fault::new(self.place(at), message)
+    }
+
+    /// What else a word should be.
+    #[cold]
+    pub(super) fn expected(&self, word: &Word, what: &str) -> Fault {
+        self.fault(word.start, expected(self.bytes(word), what))
+    }
+
+    /// A number of a line of extents.
+    pub(super) fn extent(&mut self, what: &str) -> Result<u64, Fault> {
+        let word = self.word()?;
+        let n = extent(self.bytes(&word));
+        n.ok_or_else(|| self.expected(&word, &format!("{what}, below 2^63")))
+    }
+
+    /// A coordinate, from 1 in the file and from 0 here.
+    #[inline]
+    pub(super) fn coordinate(&mut self, extent: u64) -> Result<i64, Fault> {
+        let word = self.word()?;
+        coordinate(self.bytes(&word), extent).map_err(|what| self.fault(word.start, what))
+    }
+
+    /// A value of type `ty`.
+    #[inline]
+    pub(super) fn value(&mut self, number: Number, ty: Type) -> Result<Value, Fault> {
+        let word = self.word()?;
+        number.value(self.bytes(&word), ty).map_err(|what| self.fault(word.start, what))
+    }
+}
+
+/// What a message says of a word in whose place something else is expected.
+pub(super) fn expected(word: &[u8], what: &str) -> String {
+    let word: String = String::from_utf8_lossy(word).chars().take(40).collect();
+    match &*word {
+        "" => format!("expected {what} before the end of the line"),
+        _ => format!("expected {what}, not `{word}`"),
+    }
+}
+
+/// A number without sign; `None` of anything else and of what does not fit.
+#[inline]
+pub(super) fn natural(word: &[u8]) -> Option<u64> {
+    let digit = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(b.is_ascii_digit().then(|| (b - b'0') as u64)?);
+    if word.is_empty() { None } else { word.iter().try_fold(0, digit) }
+}
+
+/// An extent: a natural number below 2⁶³.
+pub(super) fn extent(word: &[u8]) -> Option<u64> {
+    natural(word).filter(|n| *n <= i64::MAX as u64)
+}
+
+/// A coordinate of a mode, from 1 in the file and from 0 here.
+#[inline]
+pub(super) fn coordinate(word: &[u8], extent: u64) -> Result<i64, String> {
+    match natural(word) {
+        Some(c) if 1 <= c && c <= extent => Ok(c as i64 - 1),
+        _ if extent == 0 => Err(expected(word, "no entry: an extent is 0")),
+        _ => Err(expected(word, &format!("a coordinate from 1 to {extent}"))),
+    }
+}
+
+/// How a file writes its values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Number {
+    /// Decimal fractions and integers.
+    Real,
+    /// Integers only.
+    Integer,
+}
+
+impl Number {
+    /// The word as a value of type `ty`. A decimal fraction is rounded to a float once; an integer is exact or refused.
+    #[inline]
+    pub(super) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
+        let text = std::str::from_utf8(word).unwrap_or("");
+        let value = match (self, ty) {
+            (Number::Real, Type::F64) => text.parse().ok().map(|x: f64| Value::from_f64(ty, x)),
+            (Number::Real, Type::F32) => text.parse().ok().map(|x: f32| Value::from_f64(ty, x as f64)),
+            _ => self.exactly(text, ty),
+        };
+        value.ok_or_else(|| self.refused(text, word, ty))
+    }
+
+    fn exactly(self, text: &str, ty: Type) -> Option<Value> {
+        match text.parse::<i128>() {
+            Ok(x) => integer(x, ty),
+            Err(_) if self == Number::Real => exact(Value::from_f64(Type::F64, text.parse().ok()?), ty),
+            Err(_) => None,
+        }
+    }
+
+    #[cold]
+    fn refused(self, text: &str, word: &[u8], ty: Type) -> String {
+        match self {
+            Number::Real if text.parse::<f64>().is_ok() => inexact(text, ty),
+            Number::Integer if text.parse::<i128>().is_ok() => inexact(text, ty),
+            Number::Real => expected(word, "a number"),
+            Number::Integer => expected(word, "an integer"),
+        }
+    }
+}
+
+/// The integer in type `ty`, if it has it.
+pub(super) fn integer(x: i128, ty: Type) -> Option<Value> {
+    match ty.range() {
+        Some((least, most)) => (least..=most).contains(&x).then(|| Value::from_i128(ty, x)),
+        None => Some(Value::from_i128(ty, x)).filter(|v| v.as_f64() as i128 == x),
+    }
+}
+
+/// Entries as they are read, and where they stood.
+pub(super) struct Listed {
+    /// A column a mode.
+    pub(super) coordinates: Vec<Vec<i64>>,
+    /// The values' bits.
+    pub(super) bits: Vec<u64>,
+    /// The most entries that the limit on memory lets in.
+    most: usize,
+    limit: u64,
+    /// Entry, line and column, where an entry does not stand on the next line in the same column.
+    marks: Vec<(usize, usize, usize)>,
+}
+
+impl Listed {
+    /// No entries yet, which may take `limit` bytes.
+    pub(super) fn new(rank: usize, limit: u64) -> Listed {
+        let most = usize::try_from(limit / (8 * (rank as u64 + 1))).unwrap_or(usize::MAX);
+        Listed { coordinates: vec![Vec::new(); rank], bits: Vec::new(), most, limit, marks: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// Reads an entry, which takes the rest of the line: a coordinate in each of these extents and a value, which is 1
+    /// if the file writes no values.
+    #[inline]
+    pub(super) fn entry<R: Read>(
+        &mut self,
+        text: &mut Text<R>,
+        extents: &[u64],
+        number: Option<Number>,
+        ty: Type,
+    ) -> Result<(), Fault> {
+        text.skip_blanks()?;
+        self.begin(text.line_and_column(text.at))?;
+        for (column, extent) in self.coordinates.iter_mut().zip(extents) {
+            column.push(text.coordinate(*extent)?);
+        }
+        let value = match number {
+            Some(number) => text.value(number, ty)?,
+            None => Value::one(ty),
+        };
+        self.bits.push(value.bits());
+        text.end_of_line()
+    }
+
+    /// Makes room for an entry that stands at this line and column.
+    #[inline]
+    pub(super) fn begin(&mut self, (line, column): (usize, usize)) -> Result<(), Fault> {
+        let e = self.len();
+        let follows = self.marks.last().is_some_and(|&(d, l, c)| line - l == e - d && column == c);
+        if !follows {
+            self.marks.push((e, line, column));
+        }
+        self.room(1)
+    }
+
+    /// Makes room for so many more entries, or refuses.
+    #[inline]
+    pub(super) fn room(&mut self, more: usize) -> Result<(), Fault> {
+        if self.bits.capacity() - self.len() >= more && self.len() + more <= self.most {
+            return Ok(());
+        }
+        let granted = self.len() + more <= self.most
+            && self.bits.try_reserve(more).is_ok()
+            && self.coordinates.iter_mut().all(|column| column.try_reserve(more).is_ok());
+        if granted { Ok(()) } else { Err(Fault::over(self.limit)) }
+    }
+
+    /// Where entry `e` stood.
+    pub(super) fn place(&self, e: usize) -> Place {
+        place_of(&self.marks, e)
+    }
+
+    /// The entries, and where each stood.
+    pub(super) fn entries(self, ty: Type) -> (Entries<'static>, impl Fn(usize) -> Place) {
+        let values = Array::from_values(ty, self.bits.into_iter().map(|b| Value::from_bits(ty, b)));
+        let marks = self.marks;
+        (Entries { coordinates: self.coordinates, values }, move |e| place_of(&marks, e))
+    }
+}
+
+fn place_of(marks: &[(usize, usize, usize)], e: usize) -> Place {
+    match marks[..marks.partition_point(|m| m.0 <= e)].last() {
+        Some((first, line, column)) => Place::Line(line + (e - first), *column),
+        None => Place::Whole,
+    }
+}
+
+/// A value as other programs read it: `bool` as 0 or 1.
+pub(super) struct Plain(pub(super) Value);
+
+impl std::fmt::Display for Plain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.ty() {
+            Type::Bool => write!(f, "{}", self.0.bits()),
+            _ => write!(f, "{}", self.0),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Data files of every kind, arbitrary and damaged: refused with a place, or read, well-formed, and written back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    fiberloom_check::format::import(bytes);
+});

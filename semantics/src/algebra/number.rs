@@ -1,0 +1,308 @@
+//! Values with the distance that the language permits between them and an answer: a running analysis of errors.
+//!
+//! ```text
+//!  meaning ──┐ ≤ error                       error = inner + (terms − 1) · u · (size + inner)
+//!            ├── the real number                     └─ 0 where all partial sums are exact: size ≤ unit · 2ᵖ
+//!  answer  ──┘ ≤ error                       u = 2⁻ᵖ, p bits of mantissa
+//! ```
+//!
+//! In `algebraic` mode `+` and `*` may be reassociated, and contracted. The real number is what the operations would
+//! give if `+`, `-` and `*` did not round; every evaluation that the language permits lies within `error` of it, so that
+//! two differ by no more than twice as much. A sum is the flat list of its terms, whatever its parentheses are: `inner`
+//! is the sum of their errors, `size` that of their magnitudes, and every term is a whole multiple of `unit`. Any other
+//! function makes a term of its own; of arguments that are exact it gives the same bits in every engine, and is exact.
+//!
+//! The error is infinite where nothing is promised, or nothing can be said: an operation gave NaN, a partial result
+//! overflowed, or a function that jumps (a comparison, a conversion to whole numbers, a division by what may be 0) was
+//! given what is not known to be on one side. In `strict` mode all is exact.
+
+use super::scalar;
+use fiberloom_core::algebra::{Mode, Op, Type, Value};
+
+/// A value, and how far from it an answer may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number {
+    /// What the meaning says.
+    pub value: Value,
+    /// Sum of the terms' errors, never NaN. Of what is no float: 0 or infinite.
+    inner: f64,
+    /// Sum of the terms' magnitudes, infinite terms apart.
+    size: f64,
+    /// A power of 2 of which every term is a multiple; infinite: of all of them; 0: unknown.
+    unit: f64,
+    /// How many terms are not 0.
+    terms: f64,
+    /// No operation made it: if it is a zero, its sign is known.
+    given: bool,
+}
+
+/// How many units a mantissa holds, the relative error of rounding, the least positive number.
+fn precision(ty: Type) -> (f64, f64, f64) {
+    const WIDE: f64 = (1u64 << 53) as f64;
+    const NARROW: f64 = (1u64 << 24) as f64;
+    match ty {
+        Type::F32 => (NARROW, 1.0 / NARROW, f32::from_bits(1) as f64),
+        _ => (WIDE, 1.0 / WIDE, f64::from_bits(1)),
+    }
+}
+
+/// The largest power of 2 that divides a finite number.
+fn unit(x: f64) -> f64 {
+    if x == 0.0 {
+        return f64::INFINITY;
+    }
+    let bits = x.to_bits();
+    let exponent = (bits >> 52 & 0x7ff) as i32;
+    let (mantissa, exponent) =
+        if exponent == 0 { (bits << 12 >> 12, 1) } else { (bits << 12 >> 12 | 1 << 52, exponent) };
+    libm::ldexp(1.0, exponent - 1075 + mantissa.trailing_zeros() as i32)
+}
+
+impl Number {
+    /// What was not computed.
+    pub fn given(value: Value) -> Number {
+        Number { given: true, ..Number::term(value, 0.0) }
+    }
+
+    /// A term of its own with this error.
+    fn term(value: Value, error: f64) -> Number {
+        let x = if value.ty().is_float() { value.as_f64() } else { 0.0 };
+        let error = if error.is_nan() { f64::INFINITY } else { error };
+        let size = if x.is_finite() { x.abs() } else { 0.0 };
+        let unit = if error == 0.0 { unit(size) } else { 0.0 };
+        let terms = (size != 0.0 || error != 0.0) as u8 as f64;
+        Number { value, inner: error, size, unit, terms, given: false }
+    }
+
+    /// The same, as a result of computing: the sign of a zero is unknown.
+    pub fn computed(self) -> Number {
+        Number { given: false, ..self }
+    }
+
+    /// Whether the two are one value, and the same is permitted in their place.
+    pub fn is_exactly(&self, other: &Number) -> bool {
+        let exact = self.error() == 0.0 && other.error() == 0.0;
+        self.value == other.value && (exact || self.computed() == other.computed())
+    }
+
+    /// This and `n` times `term`, added one after the other, if no partial sum is rounded.
+    pub fn plus_exactly(&self, term: &Number, n: u128) -> Option<Number> {
+        let (units, ..) = precision(self.value.ty());
+        let (size, unit) = (self.size + term.size * n as f64, self.unit.min(term.unit));
+        let (x, y) = (self.value.as_f64(), term.value.as_f64());
+        // Sums of zeros are left to be added, for their signs.
+        let exact = x.is_finite() && y.is_finite() && y != 0.0 && n as f64 <= units && size < unit * units;
+        exact.then(|| {
+            let value = Value::from_f64(self.value.ty(), x + y * n as f64);
+            Number { value, inner: 0.0, size, unit, terms: self.terms + n as f64, given: false }
+        })
+    }
+
+    /// What nothing is promised about.
+    pub fn unpromised(value: Value) -> Number {
+        Number::term(value, f64::INFINITY)
+    }
+
+    /// The same, of a fold whose order may be another: `n` steps, each perhaps as wrong as all were in this order.
+    pub fn reordered(self, n: u64) -> Number {
+        if self.error() == 0.0 { self } else { Number::term(self.value, self.error() * n as f64) }
+    }
+
+    /// How far from the real number every permitted evaluation is at most; infinite: nothing is promised.
+    pub fn error(&self) -> f64 {
+        let (units, u, _) = precision(self.value.ty());
+        let exact = self.terms <= 1.0 || self.size <= self.unit * units;
+        if exact { self.inner } else { self.inner + (self.terms - 1.0) * u * (self.size + self.inner) }
+    }
+
+    /// Whether nothing is promised about it.
+    pub fn is_unpromised(&self) -> bool {
+        self.error() == f64::INFINITY
+    }
+
+    /// Whether an answer may be this value. Zeros are one up to their sign where anything was computed.
+    pub fn permits(&self, answer: Value, mode: Mode) -> bool {
+        let (x, y) = (self.value, answer);
+        let error = self.error();
+        match mode {
+            _ if x == y || x.is_nan() && y.is_nan() => true,
+            Mode::Strict => false,
+            Mode::Algebraic if error == f64::INFINITY => true,
+            Mode::Algebraic if !x.ty().is_float() => false,
+            // The bound is itself computed in floats: its own rounding is far below a thousandth.
+            Mode::Algebraic => (x.as_f64() - y.as_f64()).abs() <= 2.001 * error,
+        }
+    }
+}
+
+/// `op` applied to arguments of its types; `None` of other types.
+pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
+    let mut values = [Value::zero(Type::Bool); 3];
+    let n = args.len().min(3);
+    values[..n].iter_mut().zip(args).for_each(|(v, a)| *v = a.value);
+    let value = scalar::apply(op, &values[..n])?;
+    if mode == Mode::Strict {
+        return Some(Number::given(value));
+    }
+    Some(match (op, args) {
+        (Op::Coalesce, [a, ..]) => *a,
+        (Op::Select, [c, a, b]) => selected(c, *a, *b),
+        (Op::Mask, [c, a]) => selected(c, *a, Number::given(Value::zero(a.value.ty()))),
+        _ if args.iter().any(Number::is_unpromised) || value.is_nan() => Number::unpromised(value),
+        (Op::Add, [a, b]) if value.ty().is_float() => sum(value, a, b),
+        (Op::Sub, [a, b]) if value.ty().is_float() => sum(value, a, b),
+        (Op::Mul, [a, b]) if value.ty().is_float() => product(value, a, b),
+        (Op::Neg, [a]) => Number { value, given: false, ..*a },
+        (Op::Div | Op::Pow, [a, b]) if value.as_f64().is_infinite() && zero_of_unknown_sign(op, a, b) => {
+            Number::unpromised(value)
+        }
+        _ if args.iter().all(|a| a.error() == 0.0) => Number::term(value, 0.0),
+        _ => Number::term(value, inexact(op, args, value)),
+    })
+}
+
+/// One of two; if it is not sure which, either.
+fn selected(c: &Number, a: Number, b: Number) -> Number {
+    let (yes, no) = if c.value.is_true() { (a, b) } else { (b, a) };
+    if !c.is_unpromised() || yes == no {
+        return yes;
+    }
+    let apart = if yes.value.ty().is_float() { (yes.value.as_f64() - no.value.as_f64()).abs() } else { f64::INFINITY };
+    Number::term(yes.value, apart + yes.error().max(no.error()))
+}
+
+fn zero_of_unknown_sign(op: Op, a: &Number, b: &Number) -> bool {
+    let by = if op == Op::Div { b } else { a };
+    by.value.as_f64() == 0.0 && !by.given
+}
+
+fn sum(value: Value, a: &Number, b: &Number) -> Number {
+    let most = if value.ty() == Type::F32 { f32::MAX.into() } else { f64::MAX };
+    let (inner, size) = (a.inner + b.inner, a.size + b.size);
+    if size + inner > most {
+        return Number::unpromised(value);
+    }
+    if !is_finite(value) {
+        // One of the two is infinite, for the sum does not overflow.
+        return Number::term(value, 0.0);
+    }
+    Number { value, inner, size, unit: a.unit.min(b.unit), terms: a.terms + b.terms, given: false }
+}
+
+fn is_finite(value: Value) -> bool {
+    value.as_f64().is_finite()
+}
+
+fn product(value: Value, a: &Number, b: &Number) -> Number {
+    let (x, y) = (a.value.as_f64().abs(), b.value.as_f64().abs());
+    let (ea, eb) = (a.error(), b.error());
+    let one = |n: &Number, z: f64| z == 1.0 && n.error() == 0.0;
+    if one(a, x) || one(b, y) {
+        return Number { value, given: false, ..if one(a, x) { *b } else { *a } };
+    }
+    if !x.is_finite() || !y.is_finite() {
+        // Infinite, unless the other may be 0, or change its sign.
+        let sure = x > 2.0 * ea && y > 2.0 * eb;
+        return if sure { Number::term(value, 0.0) } else { Number::unpromised(value) };
+    }
+    if x == 0.0 && ea == 0.0 || y == 0.0 && eb == 0.0 {
+        return Number::term(value, 0.0);
+    }
+    if !is_finite(value) {
+        return Number::unpromised(value);
+    }
+    let (units, u, least) = precision(value.ty());
+    let z = value.as_f64().abs();
+    let unit = unit(x) * unit(y);
+    let exact = ea == 0.0 && eb == 0.0 && unit >= least && z <= unit * units;
+    let error = (x + ea) * eb + (y + 2.0 * eb) * ea;
+    Number::term(value, if exact { 0.0 } else { error + u * (z + error) + least })
+}
+
+/// The error of any other function where an argument's is neither 0 nor infinite.
+fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
+    let ty = value.ty();
+    let (_, u, least) = precision(ty);
+    let x = args[0].value.as_f64();
+    let e = args[0].error();
+    let z = if ty.is_float() { value.as_f64() } else { 0.0 };
+    // An answer's argument is within this of the meaning's, rounded to the type.
+    let reach = |n: &Number| 2.0 * n.error() + 2.0 * u * n.value.as_f64().abs();
+    // What the function gives there.
+    let ends = |n: &Number| {
+        let at = |x: f64| scalar::apply(op, &[Value::from_f64(n.value.ty(), x)]);
+        let (low, high) = (at(n.value.as_f64() - reach(n)), at(n.value.as_f64() + reach(n)));
+        low.zip(high).map_or((f64::NAN, f64::NAN), |(l, h)| (l.as_f64(), h.as_f64()))
+    };
+    // Library functions are not rounded correctly: so much may the result jump beside its slope.
+    let library = 8.0 * u;
+    match (op, args) {
+        (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, [a, b]) => {
+            let sure = (x - b.value.as_f64()).abs() > 2.0 * (a.error() + b.error());
+            if sure { 0.0 } else { f64::INFINITY }
+        }
+        (Op::Abs, _) => e,
+        (Op::Min | Op::Max, [a, b]) => a.error().max(b.error()),
+        (Op::Floor | Op::Ceil | Op::Round, [a]) => {
+            let (low, high) = ends(a);
+            high - low
+        }
+        (Op::Sin | Op::Cos, _) => e.min(2.0) + library,
+        (Op::Sqrt | Op::Exp | Op::Log | Op::Tanh, [a]) => {
+            let (low, high) = ends(a);
+            (high - low) + library * low.abs().max(high.abs()) + least
+        }
+        (Op::Convert(Type::Bool), _) if x.abs() > 2.0 * e => 0.0,
+        (Op::Convert(Type::Bool), _) => f64::INFINITY,
+        (Op::Convert(to), [a]) if !to.is_float() => {
+            let (low, high) = ends(a);
+            if low == high { 0.0 } else { f64::INFINITY }
+        }
+        (Op::Convert(_), _) if z.is_finite() => e + u * (x.abs() + e) + least,
+        (Op::Ldexp, [_, n]) => libm::ldexp(e, n.value.as_i128().unwrap_or(0).clamp(-5000, 5000) as i32) + least,
+        (Op::Div, [a, b]) => divided(a, b, z, u) + least,
+        (Op::Rem, [a, b]) => {
+            let y = b.value.as_f64().abs();
+            let at = |s: f64| (x.abs() + s * reach(a)).max(0.0) / (y - s * reach(b)).max(0.0);
+            let whole = x.abs() > reach(a) && at(-1.0).trunc() == at(1.0).trunc();
+            let (small, large) = (e + at(1.0).trunc() * b.error(), 2.0 * (y + b.error()));
+            if whole { small + library * z.abs() } else { large }
+        }
+        (Op::Pow, [a, b]) => {
+            let y = b.value.as_f64();
+            let whole = b.error() == 0.0 && y.fract() == 0.0;
+            let zero = x.abs() <= reach(a);
+            if !whole && x <= reach(a) || zero && y < 0.0 {
+                return f64::INFINITY;
+            }
+            let corner = |s: f64, t: f64| {
+                let (x, y) = (x + s * reach(a), if whole { y } else { y + t * reach(b) });
+                let z = scalar::apply(op, &[Value::from_f64(ty, x), Value::from_f64(ty, y)]);
+                z.map_or(f64::NAN, Value::as_f64)
+            };
+            let corners = [corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, -1.0), corner(1.0, 1.0)];
+            let all = || corners.into_iter().chain(zero.then_some(0.0)).chain([z]);
+            if all().any(|z| !z.is_finite()) {
+                return f64::INFINITY;
+            }
+            let (low, high) = (all().fold(z, f64::min), all().fold(z, f64::max));
+            (high - low) + library * low.abs().max(high.abs()) + least
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// The error of a quotient `z`.
+fn divided(a: &Number, b: &Number, z: f64, u: f64) -> f64 {
+    let (x, y) = (a.value.as_f64().abs(), b.value.as_f64().abs());
+    let (ea, eb) = (a.error(), b.error());
+    match () {
+        () if y <= 2.0 * eb => f64::INFINITY,
+        () if x.is_infinite() || y.is_infinite() => 0.0,
+        () if z.is_infinite() => f64::INFINITY,
+        () => {
+            let error = (ea + (x + ea) / (y - eb) * eb) / (y - 2.0 * eb);
+            error + u * (z.abs() + error)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The value that an expression has where nothing is stored, if it is one value.
+//!
+//! ```text
+//!  T[κ…]       T's fill value                      i            no one value
+//!  f(e…)       f of the grounds, or what one of them annihilates to
+//!  ⊕(j: e)     the ground of e, folded as often as j has coordinates
+//! ```
+
+use super::{Refusal, World};
+use crate::algebra::Number;
+use fiberloom_core::algebra::{Mode, Op, Type, Value};
+use fiberloom_core::notation::typed::{Expr, Fun, Kind, VarId};
+
+/// What `op`, of result type `ty`, gives if argument `k` is `by`, whatever the others are; `None` if that is not one
+/// value. In `algebraic` mode up to the sign of zero, and for finite others.
+pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -> Option<Value> {
+    let zero = by.value.as_f64() == 0.0;
+    let whole = !by.value.ty().is_float();
+    let zeroes = match op {
+        Op::Mul if !whole => zero && mode == Mode::Algebraic,
+        Op::Mul | Op::And | Op::AndAlso => zero,
+        Op::Mask => zero && (k == 0 || by.value == Value::zero(ty)),
+        _ => false,
+    };
+    let holds = matches!(op, Op::Add | Op::Or | Op::OrElse) && ty == Type::Bool && !zero;
+    match by.error() == 0.0 {
+        true if zeroes => Some(Value::zero(ty)),
+        true if holds => Some(by.value),
+        _ => None,
+    }
+}
+
+impl World<'_> {
+    /// The value of `e` where nothing is stored; `None` if it is not one value, or there is none.
+    pub(super) fn ground(&self, e: &Expr) -> Result<Option<Number>, Refusal> {
+        self.step()?;
+        match &e.kind {
+            Kind::Literal(value) => Ok(Some(Number::given(*value))),
+            Kind::Index(_) | Kind::Local(_) => Ok(None),
+            Kind::Access(t, _) => Ok(Some(self.function(*t)?.fill)),
+            Kind::Call(Fun::Op(Op::Coalesce), args) => args.first().map_or(Ok(None), |a| self.ground(a)),
+            Kind::Call(fun, args) => {
+                let grounds = args.iter().map(|a| self.ground(a)).collect::<Result<Vec<_>, _>>()?;
+                if let Some(all) = grounds.iter().copied().collect::<Option<Vec<Number>>>() {
+                    return self.apply(*fun, &all).map(Some);
+                }
+                let Fun::Op(op) = fun else { return Ok(None) };
+                let settled = |(k, g): (usize, &Option<Number>)| annihilated(*op, k, g.as_ref()?, e.ty, self.mode);
+                Ok(grounds.iter().enumerate().find_map(settled).map(Number::given))
+            }
+            Kind::Reduce { fun, vars, body, start } => {
+                let Some(n) = self.count(vars) else { return Ok(None) };
+                let start = start.as_ref().map(|s| self.ground(s)).transpose()?;
+                let grounds = (start.is_none_or(|s| s.is_some()), self.ground(body)?);
+                match (start.flatten(), grounds) {
+                    (_, (false, _)) => Ok(None),
+                    (start, _) if n == 0 => Ok(start.or(self.identity(*fun, e.ty, e.span).ok())),
+                    (_, (_, None)) => Ok(None),
+                    (None, (_, Some(term))) => self.again(*fun, term, &term, n - 1).map(Some),
+                    (Some(start), (_, Some(term))) => self.again(*fun, start, &term, n).map(Some),
+                }
+            }
+            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.ground(body),
+            Kind::Concat { parts, .. } => {
+                let grounds = parts.iter().map(|p| self.ground(p)).collect::<Result<Vec<_>, _>>()?;
+                Ok(one_value(grounds.into_iter()))
+            }
+        }
+    }
+
+    /// How many coordinates these variables have, if their extents are known.
+    pub(super) fn count(&self, vars: &[VarId]) -> Option<u128> {
+        vars.iter().try_fold(1u128, |n, v| n.checked_mul(self.extents.var(*v)?.into()))
+    }
+
+    /// `term` folded into `sum`, `n` times one after the other: the same bits, in fewer steps where that is sure.
+    pub(super) fn again(&self, fun: Fun, mut sum: Number, term: &Number, mut n: u128) -> Result<Number, Refusal> {
+        use Op::*;
+        match fun {
+            // On whole numbers these commute and associate: doubled, and doubled again.
+            Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse) if !sum.value.ty().is_float() => {
+                let mut power = *term;
+                while n > 0 {
+                    if n & 1 == 1 {
+                        sum = self.apply(fun, &[sum, power])?;
+                    }
+                    power = self.apply(fun, &[power, power])?;
+                    n >>= 1;
+                }
+                return Ok(sum);
+            }
+            Fun::Op(Add) if n > 0 => {
+                if let Some(exact) = sum.plus_exactly(term, n) {
+                    return Ok(exact);
+                }
+            }
+            _ => {}
+        }
+        for _ in 0..n {
+            self.step()?;
+            let next = self.apply(fun, &[sum, *term])?;
+            if next == sum {
+                // Once more changes nothing more.
+                break;
+            }
+            sum = next;
+        }
+        Ok(sum)
+    }
+}
+
+/// The value that all of these are.
+pub(super) fn one_value(mut all: impl Iterator<Item = Option<Number>>) -> Option<Number> {
+    let first = all.next()??;
+    all.all(|other| other.is_some_and(|n| n.is_exactly(&first))).then_some(first)
+}
