@@ -105,6 +105,9 @@ pub struct Nest {
     pub fold: Option<Op>,
     /// The value.
     pub rhs: Expr,
+    /// Of a scatter: for each mode the coordinate that is written, as a function of the loops' variables; the target's
+    /// own variables are bound by none of the loops.
+    pub places: Option<Vec<Expr>>,
     /// If coordinates arrive out of order: the first `prefix` loops are around a workspace over the target's other
     /// variables, which the rest of the loops fill and which is then drained in order.
     pub workspace: Option<Workspace>,
@@ -217,8 +220,16 @@ impl Program {
             }
             let rank = self.tensors[nest.target.tensor.0].extents.len();
             let distinct = (0..rank).all(|m| !nest.target.vars[..m].contains(&nest.target.vars[m]));
-            if nest.target.vars.len() != rank || !distinct || nest.target.vars.iter().any(|v| !bound.contains(v)) {
+            let scatters = nest.places.is_some();
+            let bad = |v: &Index| bound.contains(v) == scatters;
+            if nest.target.vars.len() != rank || !distinct || nest.target.vars.iter().any(bad) {
                 return Err(format!("the target of `{}` is not bound mode by mode", Shown(self, nest)));
+            }
+            if let Some(places) = &nest.places {
+                if places.len() != rank || nest.fold.is_none() {
+                    return Err(format!("the scatter `{}` has not a place a mode and a fold", Shown(self, nest)));
+                }
+                places.iter().try_for_each(|place| self.check_expr(place, &mut bound))?;
             }
             self.check_expr(&nest.rhs, &mut bound)
         })
@@ -326,7 +337,14 @@ pub fn reduction_name(op: Op) -> &'static str {
 impl fmt::Display for Shown<'_, Nest> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shown(program, nest) = *self;
-        let (target, rhs) = (Shown(program, &nest.target), Shown(program, &nest.rhs));
+        let target = match &nest.places {
+            None => Shown(program, &nest.target).to_string(),
+            Some(places) => {
+                let places = list(places.iter().map(|e| Shown(program, e).to_string()));
+                format!("{}[{places}]", program.tensors[nest.target.tensor.0].name)
+            }
+        };
+        let rhs = Shown(program, &nest.rhs);
         let foralls = |f: &mut fmt::Formatter<'_>, vars: &[Index]| {
             vars.iter().try_for_each(|v| write!(f, "forall {}: ", program.vars[v.0].name))
         };
@@ -348,8 +366,12 @@ impl fmt::Display for Shown<'_, Nest> {
         let w = program.names(&drained);
         write!(f, "(")?;
         foralls(f, &drained)?;
-        write!(f, "{target} = w[{w}]) where (")?;
+        write!(f, "{} = w[{w}]) where (", Shown(program, &nest.target))?;
         foralls(f, inner)?;
+        let w = match &nest.places {
+            None => w,
+            Some(places) => list(format.order.iter().map(|&m| Shown(program, &places[m]).to_string())),
+        };
         let kind = if kind == WorkspaceKind::Dense { "dense" } else { "list" };
         write!(f, "w[{w}] {assign} {rhs})   # w: {kind} workspace")
     }

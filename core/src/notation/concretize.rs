@@ -16,12 +16,12 @@
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.
 
 use super::concrete::{self, AccessId, Expr, Index, Nest, Place, Program, Role, Tensor, Workspace, WorkspaceKind};
-use super::typed::{self, Fun, Kind, TensorId, VarId};
+use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use super::{Diagnostic, Span};
 use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Simplify, background};
-use crate::schedule::order::{Assembly, Question, assembly, choose};
+use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
 use std::collections::{BTreeSet, HashMap};
 
@@ -70,6 +70,9 @@ struct Concretize<'a> {
 
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
+        if s.scatters() {
+            return self.scattering(s, last);
+        }
         let target: Vec<Index> = s.indices.iter().map(|i| self.var(i.bare().expect("refused otherwise"))).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
@@ -79,20 +82,58 @@ impl Concretize<'_> {
             if !folded.is_empty() {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
-            let before = if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
-                let place = self.reading(s.tensor);
-                Expr::Access(self.out.access(place, target.clone()), tensor.ty)
-            } else {
-                // What is not declared begins with the function's identity.
-                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
-                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
-            };
+            let before = self.before(s, op, &target);
             rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
         }
         let rhs = self.simplify.simplify(&rhs);
         let place = self.version(s, &target, &rhs, last);
         self.define(place, target, rhs, None);
         self.current[s.tensor.index()] = Some(place);
+    }
+
+    /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
+    fn scattering(&mut self, s: &typed::Statement, last: bool) {
+        let op = builtin(s.fold.expect("what is not under distinct variables accumulates: checked"));
+        let loops: Vec<Index> = s.vars.iter().chain(&s.folded).map(|v| self.var(*v)).collect();
+        let places: Vec<Expr> = s.indices.iter().map(|i| self.place_of(&i.map)).collect();
+        let rhs = self.expr(&s.rhs);
+        let rhs = self.simplify.simplify(&rhs);
+        let tensor = &self.typed.tensors[s.tensor.index()];
+        let (ty, name) = (tensor.ty, tensor.name.clone());
+        let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
+        let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
+        let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
+        let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let before = self.before(s, op, &target);
+        let is_identity = |v: Value| self.simplify.same(v, fill);
+        let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
+        let place = if nothing && tensor.format.is_some() {
+            let place = self.version(s, &target, &before, last);
+            self.scatter(place, (op, places), &loops, rhs);
+            place
+        } else {
+            let name = format!("{name}_{}", concrete::reduction_name(op));
+            let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+            self.scatter(made, (op, places), &loops, rhs);
+            let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
+            let rhs = self.simplify.call(op, vec![before, fallen], ty);
+            let place = self.version(s, &target, &rhs, last);
+            self.define(place, target, rhs, None);
+            place
+        };
+        self.current[s.tensor.index()] = Some(place);
+    }
+
+    /// The value of a statement's tensor before it, under these variables.
+    fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
+        let tensor = &self.typed.tensors[s.tensor.index()];
+        if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
+            let place = self.reading(s.tensor);
+            return Expr::Access(self.out.access(place, target.to_vec()), tensor.ty);
+        }
+        // What is not declared begins with the function's identity.
+        let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+        Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
     }
 
     /// A new version of a statement's tensor; the last one is the result.
@@ -207,17 +248,11 @@ impl Concretize<'_> {
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
         let order = order.unwrap_or_else(|| {
-            choose(&Question {
-                program: &self.out,
-                target: (place, &target),
-                sums: &sums,
-                body: &body,
-                keep_sums: self.ordered(body.ty()),
-                simplify: self.simplify,
-            })
+            let tensor = &self.out.tensors[place.0];
+            self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
-        let how = assembly(&self.out, (place, &target), &order);
         let tensor = &self.out.tensors[place.0];
+        let how = assembly(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
         if let (Some(op), true) = (fold, how != Assembly::Append)
             && !self.starts_as_identity(tensor, op)
         {
@@ -225,7 +260,7 @@ impl Concretize<'_> {
         }
         let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
         let (order, inner) = order.split_at(order.len() - trailing);
-        let mut order = order.to_vec();
+        let order = order.to_vec();
         let mut rhs = body;
         if let (Some(op), false) = (fold, inner.is_empty()) {
             let ty = rhs.ty();
@@ -239,11 +274,58 @@ impl Concretize<'_> {
             }
             _ => None,
         };
-        let rhs = self.follow(rhs, &mut order);
-        let rhs = self.spread(rhs, &mut order);
-        let rhs = self.simplify.simplify(&rhs);
-        let access = concrete::Access { tensor: place, vars: target };
-        self.out.nests.push(Nest { target: access, order, fold, rhs, workspace });
+        let target = concrete::Access { tensor: place, vars: target };
+        self.emit(Nest { target, order, fold, rhs, workspace, places: None });
+    }
+
+    /// The cheapest order of loops.
+    fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
+        choose(&Question {
+            program: &self.out,
+            target,
+            sums,
+            body,
+            keep_sums: self.ordered(body.ty()),
+            simplify: self.simplify,
+        })
+    }
+
+    /// A nest whose accesses are made such that its loops can follow them.
+    fn emit(&mut self, mut nest: Nest) {
+        let rhs = self.follow(nest.rhs, &mut nest.order);
+        let rhs = self.spread(rhs, &mut nest.order);
+        nest.rhs = self.simplify.simplify(&rhs);
+        self.out.nests.push(nest);
+    }
+
+    /// Emits a scatter: `place[places] op= rhs`, the places being functions of `loops`. The tensor's fill is the
+    /// identity of `op`.
+    fn scatter(&mut self, place: Place, (op, places): (Op, Vec<Expr>), loops: &[Index], rhs: Expr) {
+        let body = self.hoist(rhs, loops);
+        let tensor = self.out.tensors[place.0].clone();
+        let nowhere = Target { format: &Format::dense(0), fill: tensor.fill, vars: &[] };
+        let order = self.order(nowhere, loops, &body);
+        let located = tensor.format.levels.iter().all(|k| k.is_located());
+        let kind = if places.len() == 1 { WorkspaceKind::Dense } else { WorkspaceKind::List };
+        let workspace = (!located).then_some(Workspace { prefix: 0, kind });
+        let vars = tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let target = concrete::Access { tensor: place, vars };
+        self.emit(Nest { target, order, fold: Some(op), rhs: body, workspace, places: Some(places) });
+    }
+
+    /// An index map as an expression.
+    fn place_of(&mut self, map: &Map) -> Expr {
+        let int = |x: i64| Expr::Literal(Value::i64(x));
+        let call = |op, a, b| Expr::Call(op, vec![a, b], Type::I64);
+        match map {
+            Map::Var(v) => Expr::Index(self.var(*v)),
+            Map::Const(c) => int(*c),
+            Map::Add(a, b) => call(Op::Add, self.place_of(a), self.place_of(b)),
+            Map::Mul(c, a) => call(Op::Mul, int(*c), self.place_of(a)),
+            Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),
+            Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
+            Map::Gather(..) => unreachable!("refused otherwise"),
+        }
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.
@@ -577,10 +659,8 @@ impl Refuse<'_> {
     }
 
     fn statement(&mut self, s: &typed::Statement) {
-        if s.indices.iter().any(|i| i.bare().is_none())
-            || (1..s.indices.len()).any(|m| s.indices[..m].iter().any(|i| i.bare() == s.indices[m].bare()))
-        {
-            self.say(s.span, "a scatter (a left side other than distinct index variables)".to_string());
+        if let Some(i) = s.indices.iter().find(|i| i.permit || i.map.gathers()) {
+            self.say(i.span, "a scatter through an index tensor or a permitted index `~`".to_string());
         }
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
         if commands.into_iter().any(|c| c.kind != super::syntax::CommandKind::None) {

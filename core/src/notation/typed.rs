@@ -188,6 +188,12 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Whether the left side is other than distinct bare index variables.
+    pub fn scatters(&self) -> bool {
+        let bare: Vec<Option<VarId>> = self.indices.iter().map(Index::bare).collect();
+        bare.iter().enumerate().any(|(m, v)| v.is_none() || bare[..m].contains(v))
+    }
+
     /// Gives `each` every access: its tensor, its indices, and whether it is the left side. Gathers count as reads.
     pub fn accesses<'a>(&'a self, each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
         each(self.tensor, &self.indices, true);
@@ -249,6 +255,18 @@ pub enum Map {
     Mod(Box<Map>, i64),
     /// Read from a tensor of integers: gather, scatter.
     Gather(TensorId, Vec<Index>),
+}
+
+impl Map {
+    /// Whether a tensor is read for it.
+    pub fn gathers(&self) -> bool {
+        match self {
+            Map::Var(_) | Map::Const(_) => false,
+            Map::Add(a, b) => a.gathers() || b.gathers(),
+            Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.gathers(),
+            Map::Gather(..) => true,
+        }
+    }
 }
 
 /// A typed expression.

@@ -10,9 +10,9 @@
 //! Branch and bound over permutations, so that what is obviously worse is not completed.
 
 use crate::algebra::Value;
-use crate::format::LevelKind;
+use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, Simplify, background};
-use crate::notation::concrete::{AccessId, Expr, Index, Place, Program};
+use crate::notation::concrete::{AccessId, Expr, Index, Program};
 
 const EXTENT: f64 = 1000.0;
 const ENTRIES: f64 = 10.0;
@@ -32,8 +32,8 @@ const EXHAUSTIVE: usize = 7;
 pub struct Question<'a> {
     /// The program with its tensors.
     pub program: &'a Program,
-    /// The result and its variables.
-    pub target: (Place, &'a [Index]),
+    /// What is written.
+    pub target: Target<'a>,
     /// Variables that are folded over.
     pub sums: &'a [Index],
     /// The value.
@@ -42,6 +42,17 @@ pub struct Question<'a> {
     pub keep_sums: bool,
     /// Simplification under the program's mode.
     pub simplify: Simplify,
+}
+
+/// A result under distinct variables, one a mode.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// Its levels.
+    pub format: &'a Format,
+    /// Its value where nothing is stored.
+    pub fill: Value,
+    /// Its variables. A scatter has none: where it writes says nothing about the loops.
+    pub vars: &'a [Index],
 }
 
 struct Search<'a, 'b> {
@@ -63,8 +74,7 @@ pub fn choose(q: &Question) -> Vec<Index> {
 
 /// The variables in the order in which the result stores them, then the sums: the first of equals wins.
 fn natural(q: &Question) -> Vec<Index> {
-    let format = &q.program.tensors[q.target.0.0].format;
-    let mut vars: Vec<Index> = format.order.iter().map(|&m| q.target.1[m]).collect();
+    let mut vars: Vec<Index> = q.target.levels().collect();
     vars.extend(q.sums);
     vars
 }
@@ -129,8 +139,7 @@ impl Search<'_, '_> {
     }
 
     fn quiet(&self, x: Value) -> bool {
-        let fill = self.q.program.tensors[self.q.target.0.0].fill;
-        self.q.simplify.same(x, fill) || self.q.simplify.same(x, Value::zero(x.ty()))
+        self.q.simplify.same(x, self.q.target.fill) || self.q.simplify.same(x, Value::zero(x.ty()))
     }
 
     /// The access, if it walks a list over `v`: its level there is compressed and those above are open.
@@ -172,7 +181,7 @@ impl Search<'_, '_> {
     /// What the order costs besides its visits: transposed operands, assembly, strides.
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
-        let mut factor = match assembly(self.q.program, self.q.target, order) {
+        let mut factor = match assembly(self.q.target, order) {
             Assembly::Append => 1.0,
             Assembly::InPlace => IN_PLACE,
             Assembly::Workspace { vars: 1, .. } => WORKSPACE,
@@ -202,12 +211,12 @@ impl Search<'_, '_> {
     }
 
     fn target_strided(&self, inner: Index) -> bool {
-        strided(self.q.target.1, &self.q.program.tensors[self.q.target.0.0].format, inner)
+        strided(self.q.target.vars, self.q.target.format, inner)
     }
 }
 
 /// Whether `inner` moves a dense level that has others below it.
-fn strided(vars: &[Index], format: &crate::format::Format, inner: Index) -> bool {
+fn strided(vars: &[Index], format: &Format, inner: Index) -> bool {
     let rank = format.rank();
     rank > 1
         && vars[format.order[rank - 1]] != inner
@@ -230,10 +239,17 @@ pub enum Assembly {
     },
 }
 
+impl Target<'_> {
+    /// Its variables in the order of its levels.
+    fn levels(&self) -> impl Iterator<Item = Index> + '_ {
+        self.format.order.iter().map(|&m| self.vars[m])
+    }
+}
+
 /// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
-pub fn assembly(program: &Program, (place, vars): (Place, &[Index]), order: &[Index]) -> Assembly {
-    let format = &program.tensors[place.0].format;
-    let levels: Vec<Index> = format.order.iter().map(|&m| vars[m]).collect();
+pub fn assembly(target: Target, order: &[Index]) -> Assembly {
+    let format = target.format;
+    let levels: Vec<Index> = target.levels().collect();
     let mut next = 0;
     for (prefix, v) in order.iter().enumerate() {
         if next == levels.len() {

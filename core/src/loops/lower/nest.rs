@@ -16,9 +16,9 @@ pub(super) enum Sink<'a> {
     /// `t = op(t, value)`
     Scalar { var: Var, op: Op },
     /// Into the result's levels, at the slot that the loops have reached.
-    Store { output: &'a Output, slot: Slot, fold: Option<Op> },
+    Store { nest: &'a Nest, output: &'a Output, slot: Slot },
     /// Into a workspace.
-    Scatter { scratch: &'a Scratch, fold: Option<Op> },
+    Scatter { nest: &'a Nest, scratch: &'a Scratch },
     /// The loops of a nest around its workspace: at the innermost, the rest of the nest fills it, then it is drained.
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
 }
@@ -75,7 +75,7 @@ impl Context<'_> {
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
         let slot = output.root();
         let Some(w) = nest.workspace else {
-            let sink = Sink::Store { output, slot, fold: nest.fold };
+            let sink = Sink::Store { nest, output, slot };
             return self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
         };
         let scratch = Scratch::begin(self, d, nest, w);
@@ -89,11 +89,11 @@ impl Context<'_> {
         let neutral = |op: Op| self.simplify.neutral(op, *v);
         match sink {
             Sink::Scalar { op, .. } => neutral(*op),
-            Sink::Store { fold: Some(op), .. } | Sink::Scatter { fold: Some(op), .. } => neutral(*op),
-            Sink::Store { output, fold: None, .. } => self.simplify.same(output.initial, *v),
-            Sink::Scatter { scratch, fold: None } => self.simplify.same(scratch.initial, *v),
-            Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
-            Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
+            Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
+            | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
+            | Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            Sink::Scatter { scratch, .. } => self.simplify.same(scratch.initial, *v),
+            Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
         }
     }
 
@@ -432,22 +432,38 @@ impl Context<'_> {
                 let value = self.value(d, scope, body);
                 d.assign(*var, Expr::Op(*op, vec![Expr::Var(*var), value]));
             }
-            Sink::Store { output, slot, fold } => {
+            Sink::Store { nest, output, slot } => {
                 let value = self.value(d, scope, body);
-                output.store(d, slot, *fold, value);
+                let scope = self.placed(d, nest, scope);
+                let slot = output.locate(slot.clone(), &|v| scope.coordinate(v).cloned());
+                output.store(d, &slot, nest.fold, value);
             }
-            Sink::Scatter { scratch, fold } => {
+            Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
-                scratch.put(d, *fold, &|v| scope.coordinate(v).cloned(), value);
+                let scope = self.placed(d, nest, scope);
+                scratch.put(d, nest.fold, &|v| scope.coordinate(v).cloned(), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(d);
                 let prefix = nest.workspace.expect("a nest around a workspace").prefix;
-                let sink = Sink::Scatter { scratch, fold: nest.fold };
+                let sink = Sink::Scatter { nest, scratch };
                 self.nest(d, &nest.order[prefix..], body, scope.clone(), &sink);
                 scratch.drain(self, d, output, slot);
             }
         }
+    }
+}
+
+impl Context<'_> {
+    /// The scope in which a scatter's own variables stand for the place that is written.
+    fn placed(&self, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
+        let mut inner = scope.clone();
+        for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
+            let at = self.value(d, scope, place);
+            let at = d.define(&self.program.vars[v.0].name, crate::algebra::Type::I64, at);
+            inner.bind(*v, at);
+        }
+        inner
     }
 }
 
@@ -488,10 +504,10 @@ impl<'a> Sink<'a> {
     /// The same sink one level further.
     fn at(&self, slot: Slot) -> Sink<'a> {
         match self {
-            Sink::Store { output, fold, .. } => Sink::Store { output, slot, fold: *fold },
+            Sink::Store { nest, output, .. } => Sink::Store { nest, output, slot },
             Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
             Sink::Scalar { var, op } => Sink::Scalar { var: *var, op: *op },
-            Sink::Scatter { scratch, fold } => Sink::Scatter { scratch, fold: *fold },
+            Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch },
         }
     }
 }

@@ -104,6 +104,7 @@ fn constructs(case: &Case) -> Vec<String> {
         let ty = case.tensors[s.tensor].ty;
         all.insert(format!("type {ty}"));
         all.insert(format!("result rank {}", s.vars.len()));
+        all.extend((!s.places.is_empty()).then(|| "scatter".to_string()));
         all.extend(s.adds.then(|| "+=".to_string()));
         all.extend(s.local.then(|| "where".to_string()));
         s.rhs.walk(&mut |e| {
@@ -200,6 +201,7 @@ mod tests {
             "index value",
             "convert",
             "repeated index",
+            "scatter",
             "operand fill",
             "result fill",
             "operand order",

@@ -71,10 +71,36 @@ pub struct Statement {
     pub vars: Vec<usize>,
     /// `+=` instead of `=`.
     pub adds: bool,
+    /// Of a scatter: what stands on the left side, a place a mode; else the variables do.
+    pub places: Vec<Place>,
     /// In the `where` block of the next statement that is not local.
     pub local: bool,
     /// The right side.
     pub rhs: Expr,
+}
+
+/// A place on the left side of a scatter, in a mode of a size that is not 0.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A variable of that size: it may repeat.
+    Var(usize),
+    /// `i/n` of a variable of that size.
+    Quotient(usize, u64),
+    /// `(i + n*j) % E` of any two variables, E being the extent.
+    Mixed(usize, u64, usize, u64),
+    /// A coordinate.
+    Constant(u64),
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Place::Var(v) => f.write_str(VARS[v]),
+            Place::Quotient(v, n) => write!(f, "{}/{n}", VARS[v]),
+            Place::Mixed(v, n, w, extent) => write!(f, "({} + {n}*{}) % {extent}", VARS[v], VARS[w]),
+            Place::Constant(at) => write!(f, "{at}"),
+        }
+    }
 }
 
 /// An expression of a case.
@@ -145,7 +171,9 @@ impl Case {
 
     fn write_statement(&self, f: &mut fmt::Formatter, s: &Statement) -> fmt::Result {
         let op = if s.adds { "+=" } else { "=" };
-        write!(f, "{}[{}] {op} {}", self.tensors[s.tensor].name, names(&s.vars), Shown(self, &s.rhs))
+        let places: Vec<String> = s.places.iter().map(Place::to_string).collect();
+        let left = if places.is_empty() { names(&s.vars) } else { places.join(", ") };
+        write!(f, "{}[{left}] {op} {}", self.tensors[s.tensor].name, Shown(self, &s.rhs))
     }
 
     /// Whether tensor `t` stands in the program.
@@ -322,7 +350,7 @@ impl Maker<'_, '_> {
         let again =
             same.copied().filter(|t| !rhs.reads(*t) && !self.case.statements.iter().any(|s| s.local && s.tensor == *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
-            self.case.statements.push(Statement { tensor, vars, adds: true, local: false, rhs });
+            self.case.statements.push(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
         } else {
             // The type of literals alone is not the case's, unless a declaration says so.
             let mut typed = false;
@@ -336,12 +364,32 @@ impl Maker<'_, '_> {
             let ty = self.ty;
             let result = Tensor { name, ty, sizes, fill, format, wide: (false, false), entries: None };
             self.case.tensors.push(result);
-            let adds = declared && self.below(6) == 5;
-            self.case.statements.push(Statement { tensor, vars, adds, local, rhs });
+            let mut adds = declared && self.below(6) == 5;
+            let mut places = vec![];
+            let room = vars.iter().all(|v| self.case.sizes[v % SIZES].0 > 0);
+            if declared && room && !vars.is_empty() && self.below(5) == 4 {
+                places = vars.iter().map(|v| self.place(v % SIZES)).collect();
+                adds = true;
+            }
+            self.case.statements.push(Statement { tensor, vars, adds, places, local, rhs });
         }
         // What was local ends with the first statement that is not.
         if !self.case.statements.last().expect("just made").local {
             hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
+        }
+    }
+
+    /// A place in a mode of a size; its variables are those in scope, or any of the right size.
+    fn place(&mut self, size: usize) -> Place {
+        let extent = self.case.sizes[size].0;
+        let n = self.one(&[1, 2, 3]);
+        let (any, other) = (self.one(&self.scope.clone()), self.one(&self.scope.clone()));
+        let fitting: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == size).collect();
+        match self.below(4) {
+            0 | 1 if !fitting.is_empty() => Place::Var(self.one(&fitting)),
+            2 if !fitting.is_empty() => Place::Quotient(self.one(&fitting), n),
+            3 => Place::Constant(self.below(extent as usize) as u64),
+            _ => Place::Mixed(any, n, other, extent),
         }
     }
 
