@@ -38,6 +38,3 @@ const MOST_BYTES: usize = 1 << 28;
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod roundtrip;

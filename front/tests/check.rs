@@ -98,6 +98,10 @@ fn functions() {
         &["1:45: error: `f` is not equal to its fill outside of its `iterate` set: counterexample f(1, 0) = 1, not 0"],
     );
     // A loop that does not end is no reason to hang.
+    refused(
+        "fn f(x: i64, x: i64) -> i64 { 1 } where case(x, y) = 1",
+        &["1:14: error: `x` is defined already: give this one another name"],
+    );
     accepted("fn f(x: i64, y: i64) -> i64 { while true { } x } where commutative");
 }
 

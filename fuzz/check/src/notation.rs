@@ -1,80 +1,28 @@
-//! Programs: what lowering makes of them computes their meaning, interpreted and as machine code.
+//! Programs: what lowering makes of them computes their meaning, and no text and no tree makes any stage panic.
 //!
 //! ```text
-//!  bytes ──random──▶ text ──front, check──▶ typed ──▶ semantics::meaning ───────────────┐
-//!                      data                   └─lower─▶ loops ─┬▶ semantics::machine ───┼▶ equal, results well-formed
-//!                                                              └▶ codegen, fenced ──────┘
+//!  bytes ─┬ case ──────▶ programs of what is lowered, with operands ──engines──▶ meaning = loops = machine code
+//!         ├ language ──▶ programs of the whole language ──withstand──▶ checked, evaluated, lowered or refused
+//!         └ text ──────▶ programs with their text damaged ──reads_back──▶ read, or refused at places in the text
 //! ```
 //!
-//! One program is run on operands of extents 4, 1 and 0. Values are chosen so that equality is exact: integers, and
-//! small integers as `f64` under functions that keep them so.
+//! Values of a case are chosen so that equality is exact: integers, and small integers as floats under functions that
+//! keep them so.
 pub mod campaign;
 pub mod case;
 pub mod engines;
-pub mod random;
+pub mod language;
 pub mod shrink;
+pub mod statistics;
+pub mod text;
 
 use arbitrary::Unstructured;
-use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Array, Tensor};
-use fiberloom_core::loops::{self, Bound, Kernel};
-use fiberloom_core::notation::{self, typed};
-use fiberloom_core::shape;
-use fiberloom_semantics::{agree as same, machine, meaning};
+use fiberloom_core::format::Tensor;
+use fiberloom_core::notation::{self, Diagnostic, syntax, typed};
+use fiberloom_core::{loops, shape};
+use fiberloom_semantics::{agree, machine, meaning};
 use std::collections::BTreeMap;
-
-/// How a program ended, on all engines alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// With the same results on so many sets of operands.
-    Agreed(usize),
-    /// Nothing ran: the program is rejected, with this message.
-    Rejected(String),
-}
-
-/// Runs the program of these bytes on every engine, machine code at these levels.
-///
-/// # Panics
-/// If engines disagree, a result is malformed, or a stage finds a defect in what another made: that is the finding.
-pub fn agree(bytes: &[u8], levels: &[OptLevel]) -> Ended {
-    let u = &mut Unstructured::new(bytes);
-    let text = random::program(u);
-    let (syntax, wrong) = fiberloom_front::parse(&text);
-    let syntax = syntax.filter(|_| wrong.is_empty()).unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
-    let typed = match notation::check(&syntax) {
-        Ok(typed) => typed,
-        Err(wrong) => return Ended::Rejected(wrong[0].message.clone()),
-    };
-    let kernel = match fiberloom_core::lower(&typed, &Default::default()) {
-        Ok(lowered) => lowered.kernel,
-        Err(wrong) => {
-            assert!(!wrong[0].message.contains("defect"), "{}\n{text}", wrong[0].message);
-            return Ended::Rejected(wrong[0].message.clone());
-        }
-    };
-    let printed = kernel.to_string();
-    assert_eq!(loops::read(&printed).map(|k| k.to_string()), Ok(printed), "the loops read as others");
-    let options = levels.iter().map(|l| fiberloom_codegen::Options { opt_level: *l, ..Default::default() });
-    let compiled: Vec<Compiled> =
-        options.map(|o| compile(&kernel, &o).unwrap_or_else(|e| panic!("{e}\n{text}"))).collect();
-    let mut agreed = 0;
-    for extent in [4, 1, 0] {
-        let operands = random::operands(u, &kernel, extent);
-        let given = typed.tensors.iter().enumerate();
-        let given = given
-            .filter_map(|(t, tensor)| Some((typed::TensorId(t as u32), operands.get(&tensor.name)?.extents.clone())));
-        let extents = match shape::solve(&typed, &given.collect::<Vec<_>>()) {
-            Ok(extents) => extents,
-            Err(shape::Unsolved::Unknown(wrong)) => return Ended::Rejected(wrong.message),
-            Err(shape::Unsolved::Contradiction(wrong)) => panic!("{}\n{text}", wrong.message),
-        };
-        let run = Run { text: &text, typed: &typed, kernel: &kernel, operands: &operands };
-        run.agrees(&extents, &compiled);
-        agreed += 1;
-    }
-    Ended::Agreed(agreed)
-}
 
 /// The case of these bytes on an engine.
 ///
@@ -89,94 +37,136 @@ pub fn attack(bytes: &[u8], engine: engines::Engine) {
     }
 }
 
+/// How far a text went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// It is a program.
+    pub reads: bool,
+    /// A well-typed one.
+    pub checks: bool,
+    /// What is wrong with it, if it is neither.
+    pub errors: usize,
+}
+
 /// Reads a text, checks it if it reads, and reads its print.
 ///
 /// # Panics
-/// If the print reads as another program: that is the finding, as is any panic of parser, printer or checker.
-pub fn reads_back(text: &str) {
+/// If the print reads as another program, or an error stands outside of the text: that is the finding, as is any panic
+/// of parser, printer or checker.
+pub fn reads_back(text: &str) -> Read {
     let (program, wrong) = fiberloom_front::parse(text);
+    assert!(program.is_some() || !wrong.is_empty(), "nothing is read, and nothing wrong");
     let Some(program) = program.filter(|_| wrong.is_empty()) else {
-        fiberloom_front::render("fuzzed", text, &wrong, false);
-        return;
+        stand_in(text, &wrong);
+        return Read { reads: false, checks: false, errors: wrong.len() };
     };
     let printed = program.to_string();
     let (again, wrong) = fiberloom_front::parse(&printed);
     assert!(wrong.is_empty(), "its print does not read: {wrong:?}\n{printed}");
     assert_eq!(again.as_ref(), Some(&program), "its print reads as another program\n{printed}");
-    if let Err(wrong) = notation::check(&program) {
-        fiberloom_front::render("fuzzed", text, &wrong, false);
+    let wrong = notation::check(&program).err().unwrap_or_default();
+    stand_in(text, &wrong);
+    Read { reads: true, checks: wrong.is_empty(), errors: wrong.len() }
+}
+
+/// Errors are about places in the text, and can be shown.
+fn stand_in(text: &str, wrong: &[Diagnostic]) {
+    for d in wrong {
+        for span in d.labels.iter().map(|(span, _)| span).chain([&d.span]) {
+            let (start, end) = (span.start as usize, span.end as usize);
+            let inside = start <= end && end <= text.len();
+            assert!(inside && text.is_char_boundary(start) && text.is_char_boundary(end), "{span:?}: {}", d.message);
+        }
+        assert!(!d.message.is_empty(), "an error says nothing");
+    }
+    let shown = fiberloom_front::render("generated", text, wrong, false);
+    assert!(wrong.iter().all(|d| shown.contains(d.message.lines().next().unwrap_or_default())), "{shown}");
+}
+
+/// What became of a program of the whole language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is not well-typed.
+    Rejected(String),
+    /// It is well-typed, and lowering names what it does not take.
+    NotLowered(String),
+    /// It is lowered; whether its loops were compared with its meaning, in exact numbers.
+    Lowered(bool),
+}
+
+impl Fate {
+    /// In a word or two.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Fate::Rejected(_) => "rejected",
+            Fate::NotLowered(_) => "not lowered",
+            Fate::Lowered(false) => "lowered",
+            Fate::Lowered(true) => "lowered and compared",
+        }
     }
 }
 
-/// One program on one set of operands.
-struct Run<'a> {
-    text: &'a str,
-    typed: &'a typed::Program,
-    kernel: &'a Kernel,
-    operands: &'a BTreeMap<String, Tensor<'static>>,
-}
+/// Steps of the meaning of one program: some nest deeply.
+const STEPS: u64 = 300_000;
 
-impl Run<'_> {
-    fn agrees(&self, extents: &shape::Extents, compiled: &[Compiled]) {
-        let of = |t: typed::TensorId| {
-            let sizes = &self.typed.tensors[t.index()].sizes;
-            sizes.iter().map(|s| extents.sizes[s.index()]).collect()
-        };
-        let tensors: Vec<(&str, &Tensor)> = self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let bound = loops::bind(self.kernel, &tensors, &of).unwrap_or_else(|e| self.found(&e));
-        let meant = meaning::evaluate(self.typed, self.operands, Mode::Algebraic, &Default::default());
-        let meant = meant.unwrap_or_else(|e| self.found(&format!("no meaning: {e:?}")));
-        let Bound { params, operands } = &bound;
-        let outcome = machine::run(self.kernel, params, operands, &Default::default());
-        let outcome = outcome.unwrap_or_else(|e| self.found(&e.to_string()));
-        self.means("loops", params, outcome.buffers, &meant);
-        for code in compiled {
-            // SAFETY: the interpreter has just found every access of this run inside its buffer.
-            #[allow(unsafe_code)]
-            let buffers = unsafe { code.run_fenced(params, operands, &Default::default()) };
-            self.means("machine code", params, buffers.unwrap_or_else(|e| self.found(&format!("{e:?}"))), &meant);
+/// The program of the whole language of these bytes, on every stage up to loops.
+///
+/// # Panics
+/// If a stage panics, what is refused is not named, or loops do not give the meaning's answer.
+pub fn withstand(bytes: &[u8]) -> Fate {
+    let u = &mut Unstructured::new(bytes);
+    let wild = [0, 0, 0, 20][u.choose_index(4).unwrap_or(0)];
+    let made = language::program(u, wild);
+    let text = made.program.to_string();
+    let (program, wrong) = fiberloom_front::parse(&text);
+    let program: syntax::Program = program.filter(|_| wrong.is_empty()).unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
+    assert_eq!(program, made.program, "{text}");
+    let typed = match notation::check(&program) {
+        Ok(typed) => typed,
+        Err(wrong) => {
+            stand_in(&text, &wrong);
+            return Fate::Rejected(wrong[0].message.clone());
         }
-    }
-
-    fn means(
-        &self,
-        engine: &str,
-        params: &[i64],
-        buffers: Vec<Option<Array<'static>>>,
-        meant: &BTreeMap<String, meaning::Function>,
-    ) {
-        for (name, tensor) in loops::collect(self.kernel, params, buffers) {
-            tensor.check().unwrap_or_else(|e| self.found(&format!("{engine}: `{name}` is malformed: {e}")));
-            let agrees = same(&meant[&name], &tensor, Mode::Algebraic);
-            agrees.unwrap_or_else(|e| self.found(&format!("{engine}: `{name}`: {e}")));
+    };
+    let operands = made.operands(u, &typed);
+    let known = typed.tensors.iter().all(|t| t.role != typed::Role::Input || operands.contains_key(&t.name));
+    let meant = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &meaning::Limits { steps: STEPS });
+    let meant = known.then(meant).and_then(Result::ok);
+    match fiberloom_core::lower(&typed, &Default::default()) {
+        Ok(lowered) => Fate::Lowered(meant.is_some_and(|m| compare(&text, &typed, &lowered.kernel, &operands, &m))),
+        Err(wrong) => {
+            stand_in(&text, &wrong);
+            let named = |d: &Diagnostic| d.message.contains("is not lowered yet") || d.message.contains("is unknown");
+            assert!(wrong.iter().all(named), "{}\n{text}", wrong[0].message);
+            Fate::NotLowered(wrong[0].message.clone())
         }
-    }
-
-    fn found(&self, what: &str) -> ! {
-        panic!("{what}\n{}\n{:#?}\n{}", self.text, self.operands, self.kernel)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bytes;
-
-    #[test]
-    fn loops_and_machine_code_compute_the_meaning() {
-        let (mut agreed, mut rejected) = (0, 0);
-        for seed in 0..800 {
-            let levels = [OptLevel::None, OptLevel::Full];
-            let levels = &levels[..2usize.saturating_sub(seed as usize % 20)];
-            match agree(&bytes(seed, 2000), levels) {
-                Ended::Agreed(n) => agreed += n,
-                Ended::Rejected(why) if why.contains("is unknown") || why.contains("is no value of type") => {
-                    rejected += 1
-                }
-                Ended::Rejected(why) => panic!("{why}, of seed {seed}"),
-            }
-        }
-        // An index variable that only a literal's fold names has no extent; there are such programs, and few.
-        assert!(agreed > 1500 && rejected < 250, "{agreed} agreed, {rejected} rejected");
+/// Loops against the meaning, where numbers are exact and operands are stored as declared.
+fn compare(
+    text: &str,
+    typed: &typed::Program,
+    kernel: &loops::Kernel,
+    operands: &BTreeMap<String, Tensor<'static>>,
+    meant: &BTreeMap<String, meaning::Function>,
+) -> bool {
+    let as_declared = |a: &loops::Argument| operands.get(&a.name).is_none_or(|t| t.format == a.format);
+    if ["f32", "f64", "."].iter().any(|float| text.contains(float)) || !kernel.arguments.iter().all(as_declared) {
+        return false;
     }
+    let given = typed.tensors.iter().enumerate();
+    let given = given.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
+    let Ok(extents) = shape::solve(typed, &given.collect::<Vec<_>>()) else { return false };
+    let tensors: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let of = |t: typed::TensorId| engines::extents_of(typed, &extents, t);
+    let bound = loops::bind(kernel, &tensors, &of).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+    let ran = ran.unwrap_or_else(|e| panic!("{e}\n{text}\n{kernel}"));
+    for (name, tensor) in loops::collect(kernel, &bound.params, ran.buffers) {
+        tensor.check().unwrap_or_else(|e| panic!("`{name}` is malformed: {e}\n{text}\n{kernel}"));
+        let agrees = agree(&meant[&name], &tensor, Mode::Algebraic);
+        agrees.unwrap_or_else(|e| panic!("`{name}`: {e}\n{text}\n{operands:#?}\n{kernel}"));
+    }
+    true
 }

@@ -53,13 +53,12 @@ impl Check {
         for (param, ty) in &f.params {
             self.local(&mut body, param, *ty);
         }
-        let params = body.scope.clone();
         let stmts = self.stmts(&mut body, &f.body.stmts);
         let value = self.expr(&body.scope, &f.body.value, Some(f.result));
         let arity = f.params.len();
         let types: Vec<Type> = f.params.iter().map(|(_, t)| *t).collect();
         let properties = f.properties.iter().filter_map(|(p, span)| {
-            let p = self.property(&params, f, &types, p, *span)?;
+            let p = self.property(f, &types, p, *span)?;
             Some((p, *span))
         });
         let properties = properties.collect();
@@ -138,14 +137,7 @@ impl Check {
         }
     }
 
-    fn property(
-        &mut self,
-        params: &Scope,
-        f: &syntax::Function,
-        types: &[Type],
-        p: &syntax::Property,
-        span: Span,
-    ) -> Option<Property> {
+    fn property(&mut self, f: &syntax::Function, types: &[Type], p: &syntax::Property, span: Span) -> Option<Property> {
         let binary = types.len() == 2 && types[0] == types[1];
         let closed = binary && types[0] == f.result;
         match p {
@@ -172,7 +164,7 @@ impl Check {
                 Some(Property::Annihilator(self.literal(v, ty, span)?, at))
             }
             syntax::Property::Iterate(set) => Some(Property::Iterate(self.set(f, set)?)),
-            syntax::Property::Case(patterns, e) => self.case(params, f, types, patterns, e, span),
+            syntax::Property::Case(patterns, e) => self.case(f, types, patterns, e, span),
         }
     }
 
@@ -216,7 +208,6 @@ impl Check {
 
     fn case(
         &mut self,
-        params: &Scope,
         f: &syntax::Function,
         types: &[Type],
         patterns: &[syntax::Pattern],
@@ -242,7 +233,6 @@ impl Check {
                 }
             });
         }
-        debug_assert_eq!(params.locals.len(), types.len());
         let value: Expr = self.expr(&scope, e, Some(f.result))?;
         Some(Property::Case(values, value))
     }

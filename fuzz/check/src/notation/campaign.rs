@@ -3,6 +3,7 @@
 use super::case::{Case, Expr, case};
 use super::engines::{Engine, Finding, run};
 use super::shrink::shrink;
+use super::statistics::Statistics;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -33,6 +34,8 @@ pub struct Report {
     pub unknown: u64,
     /// Operations of interpreted loops.
     pub ops: u64,
+    /// What operators met.
+    pub statistics: Statistics,
     /// In how many cases each construct stood.
     pub exercised: BTreeMap<String, u64>,
     /// A shrunk case of each kind, and how many there were.
@@ -62,6 +65,7 @@ fn part(wanted: &Campaign, n: u64) -> Report {
     while seed < wanted.seed + wanted.programs {
         let case = case(&mut Unstructured::new(&crate::bytes(seed, BYTES)));
         report.programs += 1;
+        report.statistics.count(&case);
         for construct in constructs(&case) {
             *report.exercised.entry(construct).or_default() += 1;
         }
@@ -87,6 +91,7 @@ impl Report {
         self.programs += other.programs;
         self.unknown += other.unknown;
         self.ops += other.ops;
+        self.statistics.join(other.statistics);
         for (construct, n) in other.exercised {
             *self.exercised.entry(construct).or_default() += n;
         }
@@ -152,8 +157,8 @@ impl Display for Report {
         let per_second = self.programs as f64 / self.took.as_secs_f64().max(1e-9);
         writeln!(f, "{} programs, {per_second:.0} a second, {} operations", self.programs, self.ops)?;
         writeln!(f, "{} without an extent that anything says", self.unknown)?;
-        let counts: Vec<String> = self.exercised.iter().map(|(what, n)| format!("{what} {n}")).collect();
-        writeln!(f, "exercised: {}", counts.join(", "))?;
+        writeln!(f, "\n{}\nprograms with", self.statistics)?;
+        self.exercised.iter().try_for_each(|(what, n)| writeln!(f, "{n:10} {what}"))?;
         for (kind, (count, seed, case, found)) in &self.findings {
             writeln!(f, "\n=== {kind}: {count} found, the first of seed {seed}\n{}\n\n{case}", found.what)?;
             for a in case.tensors.iter().enumerate().filter(|(t, _)| case.mentions(*t)).map(|(_, a)| a) {
@@ -173,7 +178,8 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::KINDS;
+    use crate::notation::case::{KINDS, operators};
+    use crate::notation::statistics::{folds, meetings};
     use fiberloom_core::algebra::Type;
 
     fn run(programs: u64, engine: Engine) -> Report {
@@ -190,8 +196,7 @@ mod tests {
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
         let formats = pairs.flat_map(|[a, b]| ["operand", "result"].map(|of| format!("{of} {{{a}, {b}}}")));
-        let operators = ["+", "-", "*", "/", "%", "&", "|", "^", "&&", "||", "min", "max"];
-        let operators = operators.iter().map(|o| format!("operator {o}"));
+        let operators = Type::ALL.iter().flat_map(|t| operators(*t)).map(|o| format!("operator {o}"));
         let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
         let others = [
             "+=",
@@ -216,6 +221,18 @@ mod tests {
         for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+        // Their product is for longer runs.
+        let (all, met) = (meetings().collect::<Vec<_>>(), report.statistics.meetings.keys().collect::<Vec<_>>());
+        for m in all {
+            let reached = met.iter().any(|s| s.pair == m.pair)
+                && met.iter().any(|s| s.operator == m.operator)
+                && met.iter().any(|s| s.into == m.into)
+                && met.iter().any(|s| s.ty == m.ty);
+            assert!(reached, "{m:?} was never generated\n{report}");
+        }
+        for fold in folds().map(|f| (f.function, f.level)) {
+            assert!(report.statistics.folds.keys().any(|f| (f.function, f.level) == fold), "{fold:?}\n{report}");
         }
     }
 

@@ -13,6 +13,7 @@
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 /// Sizes of a case.
@@ -31,6 +32,11 @@ pub const KINDS: &[LevelKind] = &[
     LevelKind::Bytemap,
     LevelKind::Bitmap,
 ];
+
+/// Every kind of level that a case can have, each once.
+pub fn levels() -> BTreeSet<LevelKind> {
+    KINDS.iter().copied().chain([LevelKind::Singleton]).collect()
+}
 
 /// A program and its operands.
 #[derive(Clone, Debug)]
@@ -149,6 +155,29 @@ impl Expr {
     }
 }
 
+/// The binary functions whose answers on small values of a type are exact.
+pub fn operators(ty: Type) -> &'static [&'static str] {
+    match ty {
+        Type::Bool => &["*", "+", "&", "|", "^", "&&", "||"],
+        t if t.is_float() => &["*", "+", "-", "min", "max"],
+        _ => &["*", "+", "-", "min", "max", "/", "%", "&", "|", "^", "<<", ">>", "gcd", "pow"],
+    }
+}
+
+/// The reductions whose answers on small values of a type are exact.
+pub fn reductions(ty: Type) -> &'static [&'static str] {
+    match ty {
+        Type::Bool => &["sum", "any", "all"],
+        t if t.is_float() => &["sum", "min", "max"],
+        _ => &["sum", "min", "max", "prod"],
+    }
+}
+
+/// Whether an operator is written as a call.
+fn called(op: &str) -> bool {
+    op.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
 fn names(vars: &[usize]) -> String {
     vars.iter().map(|v| VARS[*v]).collect::<Vec<_>>().join(", ")
 }
@@ -163,7 +192,7 @@ impl Case {
             Expr::Access(t, None, vars) => write!(f, "{}[{}]", self.tensors[*t].name, names(vars)),
             Expr::Access(t, Some(ty), vars) => write!(f, "convert({}[{}], {ty})", self.tensors[*t].name, names(vars)),
             Expr::Neg(a) => write!(f, "-({})", show(a)),
-            Expr::Binary(op @ ("min" | "max"), a, b) => write!(f, "{op}({}, {})", show(a), show(b)),
+            Expr::Binary(op, a, b) if called(op) => write!(f, "{op}({}, {})", show(a), show(b)),
             Expr::Binary(op, a, b) => write!(f, "({} {op} {})", show(a), show(b)),
             Expr::Reduce(op, v, a) => write!(f, "{op}({}: {})", VARS[*v], show(a)),
         }
@@ -180,6 +209,30 @@ impl Case {
     pub fn mentions(&self, t: usize) -> bool {
         self.statements.iter().any(|s| s.tensor == t || s.rhs.reads(t))
     }
+
+    /// Whether the program says the extent of size `n`; else an operand does.
+    pub fn says(&self, n: usize) -> bool {
+        let mut operands = self.tensors.iter().enumerate().filter(|(t, a)| a.entries.is_some() && self.mentions(*t));
+        self.sizes[n].1 || !operands.any(|(_, a)| a.sizes.contains(&n))
+    }
+
+    /// The same program on other data: each extent that operands say is `extent` at most.
+    pub fn shortened(&self, extent: u64) -> Case {
+        let mut case = self.clone();
+        // What a scatter does to its variables depends on the extent that it scatters to.
+        let scattered = self.statements.iter().filter(|s| !s.places.is_empty());
+        let fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();
+        for n in (0..SIZES).filter(|n| !self.says(*n) && !fixed.contains(n)) {
+            case.sizes[n].0 = case.sizes[n].0.min(extent);
+        }
+        for a in &mut case.tensors {
+            let inside = |at: &[i64]| at.iter().zip(&a.sizes).all(|(x, n)| (*x as u64) < case.sizes[*n].0);
+            if let Some(entries) = &mut a.entries {
+                entries.retain(|(at, _)| inside(at));
+            }
+        }
+        case
+    }
 }
 
 struct Shown<'a>(&'a Case, &'a Expr);
@@ -193,10 +246,8 @@ impl Display for Shown<'_> {
 /// The program's text.
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (n, (extent, said)) in self.sizes.iter().enumerate() {
-            let operands = self.tensors.iter().enumerate().filter(|(t, a)| a.entries.is_some() && self.mentions(*t));
-            let data_says = operands.into_iter().any(|(_, a)| a.sizes.contains(&n));
-            if *said || !data_says {
+        for (n, (extent, _)) in self.sizes.iter().enumerate() {
+            if self.says(n) {
                 writeln!(f, "dim S{n} = {extent}")?;
             }
         }
@@ -270,7 +321,8 @@ impl Maker<'_, '_> {
         of[self.below(of.len())]
     }
 
-    fn format(&mut self, rank: usize) -> Format {
+    fn format(&mut self, sizes: &[usize]) -> Format {
+        let rank = sizes.len();
         let mut order: Vec<usize> = (0..rank).collect();
         for l in (1..rank).rev() {
             let with = l - self.below(l + 1);
@@ -298,7 +350,7 @@ impl Maker<'_, '_> {
         let sizes: Vec<usize> = (0..rank).map(|_| self.below(SIZES)).collect();
         let ty = if self.below(10) == 9 { self.one(&Type::ALL) } else { self.ty };
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
-        let format = self.format(rank);
+        let format = self.format(&sizes);
         let wide = (self.below(4) == 3, self.below(4) == 3);
         let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
         // One in so many cells is stored; 0: none; 99: the first alone.
@@ -356,7 +408,7 @@ impl Maker<'_, '_> {
             let mut typed = false;
             rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
             let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
-            let format = declared.then(|| self.format(vars.len()));
+            let format = declared.then(|| self.format(&sizes));
             let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
             let tensor = self.case.tensors.len();
             let name = format!("R{n}");
@@ -396,20 +448,14 @@ impl Maker<'_, '_> {
     fn expr(&mut self, depth: usize, visible: &[usize]) -> Expr {
         let Some(depth) = depth.checked_sub(1).filter(|_| self.below(5) < 4) else { return self.leaf(visible) };
         let a = |m: &mut Self| Box::new(m.expr(depth, visible));
-        match self.below(12) {
+        match self.below(13) {
             0..=4 => Expr::Binary("*", a(self), a(self)),
             5 | 6 => Expr::Binary("+", a(self), a(self)),
             7 if self.ty != Type::Bool => Expr::Binary("-", a(self), a(self)),
             8 if self.ty != Type::Bool => Expr::Neg(a(self)),
-            9 => {
-                let ops: &[&str] = if self.ty.is_integer() {
-                    &["min", "max", "/", "%", "&", "|", "^"]
-                } else if self.ty == Type::Bool {
-                    &["&", "|", "^", "&&", "||"]
-                } else {
-                    &["min", "max"]
-                };
-                Expr::Binary(self.one(ops), a(self), a(self))
+            9 | 10 => {
+                let op = self.one(operators(self.ty));
+                Expr::Binary(op, a(self), a(self))
             }
             _ => self.reduce(depth, visible),
         }
@@ -423,12 +469,8 @@ impl Maker<'_, '_> {
         if !body.uses(v) {
             return body;
         }
-        let ops: &[&str] = match self.ty {
-            Type::Bool => &["any", "all", "sum"],
-            t if t.is_float() => &["sum"],
-            _ => &["sum", "sum", "min", "max", "prod"],
-        };
-        Expr::Reduce(self.one(ops), v, Box::new(body))
+        let op = self.one(reductions(self.ty));
+        Expr::Reduce(op, v, Box::new(body))
     }
 
     fn leaf(&mut self, visible: &[usize]) -> Expr {

@@ -4,10 +4,10 @@
 //! the machine broken, a refusal, a panic. Nothing is skipped, except a program whose extents nothing says.
 
 use super::case::Case;
-use fiberloom_codegen::{OptLevel, compile};
+use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::format::Tensor;
-use fiberloom_core::loops::{self, Kernel};
+use fiberloom_core::format::{Array, Tensor};
+use fiberloom_core::loops::{self, Bound, Kernel};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, Widths, shape};
 use fiberloom_semantics::algebra::same;
@@ -73,44 +73,86 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
         Err(wrong) if ["is unknown", "is bound already"].iter().any(|w| first(&wrong).contains(w)) => return Ok(None),
         Err(wrong) => return Err(Finding::new("checker", first(&wrong))),
     };
-    let operands = operands(case, &typed);
-    let extents = extents(&typed, &operands)?;
-    let meant = meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
-    let meant = meant.map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-    if engine == Engine::Meaning {
-        return stored_agrees(&typed, &operands, &meant).map(|()| Some(0));
-    }
-    let options = Options { operands: widths(case, &typed), ..Options::default() };
-    let kernel = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?.kernel;
-    let kernel = &**made.insert(Box::new(kernel));
-    let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let bound = loops::bind(kernel, &given, &|t| of(&typed, &extents, t)).map_err(|e| Finding::new("bind", e))?;
-    let (buffers, ops) = match engine {
-        Engine::Meaning | Engine::Loops => {
-            let text = kernel.to_string();
-            if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
-                return Err(Finding::new("loops read back", text));
-            }
-            let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
-            let ran = ran.map_err(|e| Finding::new("fault", e))?;
-            (ran.buffers, ran.ops.total())
-        }
-        Engine::Llvm(optimized) => {
-            let opt_level = if optimized { OptLevel::Full } else { OptLevel::None };
-            let code = compile(kernel, &fiberloom_codegen::Options { opt_level, ..Default::default() });
-            let code = code.map_err(|e| Finding::new("codegen", e))?;
-            // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences shall show.
-            #[allow(unsafe_code)]
-            let ran = unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
-            (ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?, 0)
+    let kernel = match engine {
+        Engine::Meaning => None,
+        _ => {
+            let options = Options { operands: widths(case, &typed), ..Options::default() };
+            let lowered = fiberloom_core::lower(&typed, &options);
+            Some(&**made.insert(Box::new(lowered.map_err(|d| Finding::new("refusal", first(&d)))?.kernel)))
         }
     };
-    for (name, tensor) in loops::collect(kernel, &bound.params, buffers) {
-        tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
-        let meaning = meant.get(&name).ok_or_else(|| Finding::new("result", &name))?;
-        agree(meaning, &tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
+    let code = kernel.map(|k| Code::of(k, engine)).transpose()?;
+    let mut ops = 0;
+    // A kernel answers for whatever extents its operands have.
+    for extent in [u64::MAX, 1, 0] {
+        let case = &case.shortened(extent);
+        let operands = operands(case, &typed);
+        let extents = extents(&typed, &operands)?;
+        let meant = meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
+        let meant = meant.map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
+        let (Some(kernel), Some(code)) = (kernel, &code) else {
+            stored_agrees(&typed, &operands, &meant)?;
+            continue;
+        };
+        let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
+        let bound = bound.map_err(|e| Finding::new("bind", e))?;
+        let (buffers, counted) = code.run(kernel, &bound)?;
+        ops += counted;
+        for (name, tensor) in loops::collect(kernel, &bound.params, buffers) {
+            answers(&name, &tensor, &meant)?;
+        }
     }
     Ok(Some(ops))
+}
+
+/// What runs a kernel.
+enum Code {
+    Loops,
+    Machine(Compiled),
+}
+
+impl Code {
+    fn of(kernel: &Kernel, engine: Engine) -> Result<Code, Finding> {
+        let Engine::Llvm(optimized) = engine else {
+            let text = kernel.to_string();
+            let again = loops::read(&text).map(|k| k.to_string());
+            return if again.as_ref() == Ok(&text) {
+                Ok(Code::Loops)
+            } else {
+                Err(Finding::new("loops read back", text))
+            };
+        };
+        let opt_level = if optimized { OptLevel::Full } else { OptLevel::None };
+        let code = compile(kernel, &fiberloom_codegen::Options { opt_level, ..Default::default() });
+        Ok(Code::Machine(code.map_err(|e| Finding::new("codegen", e))?))
+    }
+
+    /// Its buffers, and the operations of interpreted loops. Machine code has every operand between fences.
+    fn run(&self, kernel: &Kernel, bound: &Bound) -> Result<(Vec<Option<Array<'static>>>, u64), Finding> {
+        match self {
+            Code::Loops => {
+                let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+                let ran = ran.map_err(|e| Finding::new("fault", e))?;
+                Ok((ran.buffers, ran.ops.total()))
+            }
+            Code::Machine(code) => {
+                // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
+                // shall show.
+                #[allow(unsafe_code)]
+                let ran = unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
+                Ok((ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?, 0))
+            }
+        }
+    }
+}
+
+/// A result is well-formed (sorted, unique, in bounds) and the function that is meant.
+fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, meaning::Function>) -> Result<(), Finding> {
+    tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
+    let meaning = meant.get(name).ok_or_else(|| Finding::new("result", name))?;
+    agree(meaning, tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
+    Ok(())
 }
 
 /// The evaluation over what is stored is held to the pointwise one.
@@ -132,7 +174,8 @@ fn stored_agrees(
     Ok(())
 }
 
-fn of(typed: &typed::Program, extents: &shape::Extents, t: typed::TensorId) -> Vec<u64> {
+/// The extents of a tensor's modes.
+pub(super) fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: typed::TensorId) -> Vec<u64> {
     typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect()
 }
 
@@ -168,4 +211,38 @@ fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<
         Some((typed::TensorId(t as u32), vec![each; a.sizes.len()]))
     });
     all.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fiberloom_core::format::{Format, Level};
+    use std::borrow::Cow;
+
+    /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.
+    #[test]
+    fn malformed_and_wrong_results_are_findings() {
+        let csr = Format::named("csr", 2).expect("matrices have it");
+        let entries =
+            [(vec![0, 1], 5), (vec![0, 3], 6), (vec![2, 0], 7)].map(|(at, x)| (at, Value::from_i128(Type::I64, x)));
+        let good = Tensor::from_entries(vec![3, 4], csr, Value::zero(Type::I64), Type::I32, Type::I32, entries);
+        let good = good.expect("well-formed");
+        let meant = BTreeMap::from([("R".to_string(), meaning::Function::of(&good))]);
+        assert!(answers("R", &good, &meant).is_ok());
+        let array = |a: &[i32]| Array::I32(Cow::Owned(a.to_vec()));
+        let kind = |pos: &[i32], crd: &[i32]| {
+            let mut bad = good.clone();
+            bad.levels[1] = Level::Compressed { pos: array(pos), crd: array(crd) };
+            answers("R", &bad, &meant).expect_err("it is malformed or wrong").kind
+        };
+        assert_eq!(kind(&[0, 2, 2, 3], &[3, 1, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 2, 3], &[1, 1, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 2, 3], &[1, 4, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 2, 3], &[-1, 3, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 1, 3], &[1, 3, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 2, 4], &[1, 3, 0]), "malformed");
+        assert_eq!(kind(&[0, 2, 2, 3], &[1, 2, 0]), "answer");
+        let error = answers("S", &good, &meant).expect_err("nothing is meant by that name");
+        assert_eq!(error.kind, "result");
+    }
 }

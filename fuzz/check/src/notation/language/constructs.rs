@@ -1,0 +1,299 @@
+//! Words for what stands in a program: what statistics count, and what tests want reached.
+//!
+//! Every match names each variant, so that what the language gains does not compile until it has a word here.
+
+use fiberloom_core::notation::syntax::*;
+use std::collections::BTreeSet;
+
+/// The words of a program, each once.
+pub fn constructs(program: &Program) -> BTreeSet<String> {
+    let mut c = Words(BTreeSet::new());
+    for item in &program.items {
+        match item {
+            Item::Dim(_) => c.say("item dim"),
+            Item::Tensor(t) => c.tensor(t),
+            Item::Function(f) => c.function(f),
+            Item::Statement(s) => c.statement(s),
+            Item::Schedule(s) => {
+                c.say("item schedule");
+                c.schedule(s);
+            }
+        }
+    }
+    c.0
+}
+
+struct Words(BTreeSet<String>);
+
+impl Words {
+    fn say(&mut self, word: impl Into<String>) {
+        self.0.insert(word.into());
+    }
+
+    fn tensor(&mut self, t: &Tensor) {
+        self.say(format!("tensor of {}", t.ty));
+        self.say(format!("tensor of rank {}", t.sizes.len()));
+        for size in &t.sizes {
+            self.say(match size {
+                Size::Name(_) => "size by name",
+                Size::Int(..) => "size by number",
+            });
+        }
+        if let Some((fill, _)) = &t.fill {
+            self.literal("fill", fill);
+        }
+        match &t.format {
+            None => self.say("no format"),
+            Some(Format::Name(name)) => self.say(format!("format {name}")),
+            Some(Format::Levels { levels, order, .. }) => {
+                levels.iter().for_each(|l| self.say(format!("level {l}")));
+                if order.is_some() {
+                    self.say("order");
+                }
+            }
+        }
+    }
+
+    fn literal(&mut self, what: &str, l: &Literal) {
+        let kind = match l {
+            Literal::Bool(true) => "true",
+            Literal::Bool(false) => "false",
+            Literal::Int(n) if *n < 0 => "negative integer",
+            Literal::Int(_) => "integer",
+            Literal::Float(Float(x)) if x.is_nan() => "nan",
+            Literal::Float(Float(x)) if x.is_infinite() && *x < 0.0 => "-inf",
+            Literal::Float(Float(x)) if x.is_infinite() => "inf",
+            Literal::Float(_) => "float",
+        };
+        self.say(format!("{what} {kind}"));
+    }
+
+    fn statement(&mut self, s: &Statement) {
+        let op = match &s.op {
+            Assign::Set => "=".to_string(),
+            Assign::Add => "+=".to_string(),
+            Assign::Fold(f) => format!("{f}="),
+        };
+        self.say(format!("assign {op}"));
+        for index in &s.lhs.indices {
+            let kind = kind(index);
+            self.say(format!("left {kind}"));
+        }
+        self.access(&s.lhs);
+        self.expr(&s.rhs);
+        if !s.locals.is_empty() {
+            self.say("where");
+        }
+        s.locals.iter().for_each(|l| self.statement(l));
+        if let Some(schedule) = &s.schedule {
+            self.say("schedule behind a statement");
+            self.schedule(schedule);
+        }
+    }
+
+    fn access(&mut self, a: &Access) {
+        for index in &a.indices {
+            let kind = kind(index);
+            self.say(format!("index {kind}"));
+            match index {
+                Index::Affine { permit, map, .. } => {
+                    if *permit {
+                        self.say("index ~");
+                    }
+                    self.affine(map);
+                }
+                Index::Slice { start, end, step, .. } => {
+                    for (bound, said) in [("start", start), ("end", end), ("step", step)] {
+                        let said = if said.is_some() { "with" } else { "without" };
+                        self.say(format!("slice in place {said} {bound}"));
+                    }
+                }
+                Index::Access(inner) => self.access(inner),
+            }
+        }
+    }
+
+    fn affine(&mut self, map: &Affine) {
+        for (minus, term) in &map.terms {
+            self.say(if *minus { "affine -" } else { "affine +" });
+            if term.coefficient.is_some() {
+                self.say("affine *");
+            }
+            for (rest, _) in &term.divisions {
+                self.say(if *rest { "affine %" } else { "affine /" });
+            }
+            match &term.factor {
+                Factor::Var(_) => self.say("affine variable"),
+                Factor::Int(_) => self.say("affine integer"),
+                Factor::Group(inner) => {
+                    self.say("affine group");
+                    self.affine(inner);
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Literal(l) => self.literal("literal", l),
+            ExprKind::Name(_) => self.say("name"),
+            ExprKind::Access(a) => {
+                self.say("access");
+                self.access(a);
+            }
+            ExprKind::Unary(op, a) => {
+                self.say(format!("unary {op:?}"));
+                self.expr(a);
+            }
+            ExprKind::Binary(op, a, b) => {
+                self.say(format!("binary {op:?}"));
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Call(f, args) => {
+                self.say(format!("call {f}"));
+                for a in args {
+                    match a {
+                        Argument::Expr(e) => self.expr(e),
+                        Argument::Type(ty, _) => self.say(format!("type argument {ty}")),
+                    }
+                }
+            }
+            ExprKind::If(c, a, b) => {
+                self.say("if");
+                [c, a, b].into_iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::Reduce { function, vars, body, start } => {
+                self.say(format!("reduction {function}"));
+                self.say(format!("reduction over {}", vars.len()));
+                if let Some(start) = start {
+                    self.say("reduction with start");
+                    self.expr(start);
+                }
+                self.expr(body);
+            }
+            ExprKind::Collapse { body, from, .. } => self.shape(&format!("collapse of {}", from.len()), body),
+            ExprKind::Split { body, .. } => self.shape("split", body),
+            ExprKind::Concat { parts, .. } => {
+                parts.iter().for_each(|p| self.shape(&format!("concat of {}", parts.len()), p));
+            }
+            ExprKind::Slice { body, step, .. } => {
+                self.shape(if step.is_some() { "slice with step" } else { "slice" }, body);
+            }
+        }
+    }
+
+    fn shape(&mut self, word: &str, body: &Expr) {
+        self.say(word);
+        self.expr(body);
+    }
+
+    fn function(&mut self, f: &Function) {
+        self.say("item fn");
+        f.params.iter().for_each(|(_, ty)| self.say(format!("parameter of {ty}")));
+        self.say(format!("function to {}", f.result));
+        self.say(format!("function of {}", f.params.len()));
+        self.stmts(&f.body.stmts);
+        self.expr(&f.body.value);
+        f.properties.iter().for_each(|(p, _)| self.property(p));
+    }
+
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            let (word, e) = match s {
+                Stmt::Let(_, e) => ("let", e),
+                Stmt::Set(_, e) => ("set", e),
+                Stmt::While(e, body) => {
+                    self.stmts(body);
+                    ("while", e)
+                }
+                Stmt::If(e, then, otherwise) => {
+                    self.stmts(then);
+                    self.stmts(otherwise);
+                    (if otherwise.is_empty() { "if without else" } else { "if with else" }, e)
+                }
+            };
+            self.say(format!("statement {word}"));
+            self.expr(e);
+        }
+    }
+
+    fn property(&mut self, p: &Property) {
+        let at = |at: &Option<u64>| if at.is_some() { " at an argument" } else { "" };
+        match p {
+            Property::Commutative => self.say("property commutative"),
+            Property::Associative => self.say("property associative"),
+            Property::Idempotent => self.say("property idempotent"),
+            Property::Identity(_, n) => self.say(format!("property identity{}", at(n))),
+            Property::Annihilator(_, n) => self.say(format!("property annihilator{}", at(n))),
+            Property::Iterate(set) => {
+                self.say("property iterate");
+                self.set(set);
+            }
+            Property::Case(patterns, e) => {
+                self.say("property case");
+                for p in patterns {
+                    match p {
+                        Pattern::Literal(_) => self.say("pattern literal"),
+                        Pattern::Name(_) => self.say("pattern name"),
+                    }
+                }
+                self.expr(e);
+            }
+        }
+    }
+
+    fn set(&mut self, set: &SetExpr) {
+        match set {
+            SetExpr::Param(_) => self.say("set parameter"),
+            SetExpr::All => self.say("set all"),
+            SetExpr::Not(a) => {
+                self.say("set !");
+                self.set(a);
+            }
+            SetExpr::And(a, b) | SetExpr::Or(a, b) => {
+                self.say(if matches!(set, SetExpr::And(..)) { "set &" } else { "set |" });
+                self.set(a);
+                self.set(b);
+            }
+        }
+    }
+
+    fn schedule(&mut self, schedule: &Schedule) {
+        for command in &schedule.commands {
+            let word = match &command.kind {
+                CommandKind::None => "none",
+                CommandKind::Pos { .. } => "pos",
+                CommandKind::Coord { .. } => "coord",
+                CommandKind::Collapse { .. } => "collapse",
+                CommandKind::Split { up: false, .. } => "split",
+                CommandKind::Split { up: true, .. } => "split_up",
+                CommandKind::Reorder(_) => "reorder",
+                CommandKind::Precompute { .. } => "precompute",
+                CommandKind::Bound(..) => "bound",
+                CommandKind::Unroll(..) => "unroll",
+                CommandKind::Parallelize(_, unit, race) => {
+                    self.say(format!("unit {unit:?}"));
+                    self.say(format!("race {race:?}"));
+                    "parallelize"
+                }
+                CommandKind::Protocol(_, protocol) => {
+                    self.say(format!("protocol {protocol:?}"));
+                    "protocol"
+                }
+            };
+            self.say(format!("command {word}"));
+        }
+    }
+}
+
+fn kind(index: &Index) -> &'static str {
+    match index {
+        Index::Affine { map, .. } => match &map.terms[..] {
+            [(_, Term { coefficient: None, factor: Factor::Var(_), divisions })] if divisions.is_empty() => "bare",
+            _ => "affine",
+        },
+        Index::Slice { .. } => "slice in place",
+        Index::Access(_) => "gather",
+    }
+}

@@ -1,0 +1,68 @@
+//! Schedules: every command, over variables that there are.
+
+use super::{Maker, NOWHERE, named};
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::syntax::*;
+
+impl Maker<'_, '_> {
+    pub(super) fn schedule(&mut self, vars: &[String]) -> Schedule {
+        let mut vars = vars.to_vec();
+        let commands = (0..self.below(4)).map(|_| Command { kind: self.command(&mut vars), span: NOWHERE }).collect();
+        Schedule { commands, span: NOWHERE }
+    }
+
+    /// A variable that a command makes.
+    fn derived(&mut self, vars: &mut Vec<String>) -> Ident {
+        let made = format!("d{}", vars.len());
+        vars.push(made.clone());
+        self.ident(&made)
+    }
+
+    fn command(&mut self, vars: &mut Vec<String>) -> CommandKind {
+        use CommandKind::*;
+        let tensors: Vec<String> = self.declared.iter().map(|t| t.name.name.clone()).collect();
+        if vars.is_empty() || tensors.is_empty() {
+            return None;
+        }
+        let (from, tensor, n) = (self.one(vars), self.one(&tensors), 1 + self.below(8) as u64);
+        let (from, tensor, n) = (self.ident(&from), self.ident(&tensor), self.int(n));
+        match self.below(11) {
+            0 => None,
+            1 => Pos { from, to: self.derived(vars), tensor },
+            2 => Coord { from, to: self.derived(vars) },
+            3 => {
+                let second = self.one(vars);
+                Collapse { from: (from, self.ident(&second)), to: self.derived(vars) }
+            }
+            4 => {
+                let to = (self.derived(vars), self.derived(vars));
+                Split { up: self.below(2) == 1, from, to, factor: n }
+            }
+            5 => Reorder(vars.clone().iter().map(|v| self.ident(v)).collect()),
+            6 => {
+                let from: Vec<Ident> = vec![from; 1 + self.below(2)];
+                let to = from.iter().map(|_| self.derived(vars)).collect();
+                let tensors = (self.tensors.clone(), self.declared.clone());
+                let expr = self.expr(Type::F64, 2);
+                // What is made for it is part of no statement.
+                (self.tensors, self.declared) = tensors;
+                Precompute { expr, from, to, workspace: named("W") }
+            }
+            7 => Bound(from, n),
+            8 => Unroll(from, n),
+            9 => {
+                use {Race::*, Unit::*};
+                let unit = self.one(&[CpuThread, CpuVector, GpuBlock, GpuWarp, GpuThread]);
+                Parallelize(from, unit, self.one(&[NoRaces, Atomics, Temporary, ParallelReduction]))
+            }
+            _ => {
+                let indices = vec![self.bare(&from.name)];
+                let access = Access { tensor, indices, span: NOWHERE };
+                CommandKind::Protocol(
+                    access,
+                    self.one(&[super::Protocol::Walk, super::Protocol::Gallop, super::Protocol::Locate]),
+                )
+            }
+        }
+    }
+}
