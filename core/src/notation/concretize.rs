@@ -247,7 +247,8 @@ impl Concretize<'_> {
         };
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
-        let order = order.or_else(|| self.counted(place, &target, &body)).unwrap_or_else(|| {
+        let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
+        let order = order.or(copied).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
