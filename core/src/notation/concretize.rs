@@ -12,7 +12,8 @@
 //! Never fails on what it takes: dense and compressed levels under bare index variables, built-in functions, folds
 //! that have an identity. Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
-//! Each statement defines a new version of its tensor, so that the right side reads it as it was before.
+//! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
+//! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.
 
 use super::concrete::{self, AccessId, Expr, Index, Nest, Place, Program, Role, Tensor, Workspace, WorkspaceKind};
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
@@ -22,13 +23,18 @@ use crate::format::{Format, LevelKind};
 use crate::iteration::{Simplify, background};
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-/// The concrete program of a typed one.
+/// The concrete program of a typed one whose results among `initial` start from what the caller gives.
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
-pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Result<Program, Vec<Diagnostic>> {
+pub fn concretize(
+    program: &typed::Program,
+    classes: &Classes,
+    mode: Mode,
+    initial: &BTreeSet<TensorId>,
+) -> Result<Program, Vec<Diagnostic>> {
     let refused = refuse(program, mode);
     if !refused.is_empty() {
         return Err(refused);
@@ -38,6 +44,7 @@ pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Re
         typed: program,
         classes,
         simplify: Simplify { mode },
+        initial,
         out: Program::default(),
         current,
         vars: HashMap::new(),
@@ -53,8 +60,10 @@ struct Concretize<'a> {
     typed: &'a typed::Program,
     classes: &'a Classes,
     simplify: Simplify,
+    /// Results that the caller gives initial values of.
+    initial: &'a BTreeSet<TensorId>,
     out: Program,
-    /// The version of each tensor that a statement reads.
+    /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
     current: Vec<Option<Place>>,
     vars: HashMap<VarId, Index>,
 }
@@ -118,14 +127,13 @@ impl Concretize<'_> {
     /// The value of a statement's tensor before it, under these variables.
     fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
         let tensor = &self.typed.tensors[s.tensor.index()];
-        match self.current[s.tensor.index()] {
-            Some(place) => Expr::Access(self.out.access(place, target.to_vec()), tensor.ty),
-            // What is not declared begins with the function's identity.
-            None => {
-                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
-                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
-            }
+        if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
+            let place = self.reading(s.tensor);
+            return Expr::Access(self.out.access(place, target.to_vec()), tensor.ty);
         }
+        // What is not declared begins with the function's identity.
+        let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+        Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
     }
 
     /// A new version of a statement's tensor; the last one is the result.
@@ -185,7 +193,7 @@ impl Concretize<'_> {
         }
         let t = &self.typed.tensors[id.index()];
         let place = self.place(Tensor {
-            name: t.name.clone(),
+            name: if t.role == typed::Role::Result { format!("{}_in", t.name) } else { t.name.clone() },
             ty: t.ty,
             extents: t.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect(),
             format: t.format.clone().unwrap_or_else(|| Format::dense(t.sizes.len())),

@@ -1,6 +1,6 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
-//! * [`intersect`]: one equality test, advances without branches.
+//! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
 //!
@@ -12,11 +12,17 @@ use super::list::List;
 
 /// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
 pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
+    meet(d, lists, &mut |d, at, here| d.branch(here.clone(), &mut |d| body(d, at), &mut |_| {}));
+}
+
+/// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`, at every
+/// coordinate at which all have an entry and at some others. The first list's coordinates do not fall.
+pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I, &D::B)) {
     d.repeat(&|d| all_valid(d, lists), &mut |d| {
         let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
         let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();
         let here = equal.into_iter().reduce(|a, b| d.and(a, &|_| b.clone())).expect("two lists or more");
-        d.branch(here, &mut |d| body(d, &at[0]), &mut |_| {});
+        body(d, &at[0], &here);
         // A list moves on unless it is ahead of another: it is at or behind the least of the others.
         let moves: Vec<D::B> = (0..lists.len())
             .map(|m| {

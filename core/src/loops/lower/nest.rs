@@ -8,7 +8,7 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest};
-use crate::stream::{Arith, Domain, List, ListFiber, Side, Symbolic, Term, each, intersect, unite_two, wide};
+use crate::stream::{Arith, Domain, List, ListFiber, Side, Symbolic, Term, each, intersect, meet, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
@@ -124,7 +124,8 @@ impl Context<'_> {
             .collect();
         if let Some((output, slot)) = sink.appends(v) {
             output.led_by(slot, self.led_by(&scope, top, v));
-            output.open(d, slot, &|d| self.at_most(d, top, v, &fibers));
+            let spare = self.tentative(&scope, sink, top, (v, rest)) as i64;
+            output.open(d, slot, &|d| super::plus(self.at_most(d, top, v, &fibers), int(spare)));
         }
         if alone {
             self.each(d, top, (v, rest), &fibers[&top.leaders[0]], &scope, sink);
@@ -214,6 +215,7 @@ impl Context<'_> {
                     self.arrive(d, f, point, &at, &[here], Driven::Stored);
                 });
             }
+            Shape::Intersect if self.tentative(f.scope, f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
                 intersect(d, &lists, &mut |d, at| {
@@ -224,6 +226,39 @@ impl Context<'_> {
             Shape::Tree => self.tree(d, f, point),
             Shape::Wide => self.wide(d, f, point),
         }
+    }
+
+    /// Whether an intersection's values are so cheap, and go right to the end of a list, that they are better written
+    /// always and kept where the lists meet than written behind a branch, which is hard to predict.
+    fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
+        let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
+        let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+        let open = |a: AccessId| {
+            let depth = scope.fiber(a).depth + point.leaders.contains(&a) as usize;
+            self.program.tensor(a).format.levels[depth..].iter().all(|kind| kind.is_located())
+        };
+        let known = point.body.accesses().into_iter().all(open);
+        last && rest.is_empty() && point.shape == Shape::Intersect && known && cheap(&point.body)
+    }
+
+    /// An intersection whose values are written at every step, and kept where the lists meet.
+    fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+        let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
+        meet(d, &lists, &mut |d, at, kept| {
+            let mut scope = f.scope.clone();
+            for Here { access, entry, present } in self.resting(d, f, &point.leaders) {
+                scope.descend(access, entry, present);
+            }
+            let (at, kept) = (d.place(at), d.place(kept));
+            scope.bind(f.v, at.clone());
+            let searched = self.locate(d, &mut scope, &point.body, false);
+            debug_assert!(searched.is_empty(), "tentative values need no search");
+            let value = self.value(d, &scope, &point.body);
+            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+                output.store_if(d, &slot, value.clone(), kept.clone());
+            });
+        });
     }
 
     /// Where lists rest.
@@ -517,6 +552,19 @@ fn has_loops(e: &concrete::Expr) -> bool {
         concrete::Expr::Reduce(..) => true,
         concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
         _ => false,
+    }
+}
+
+/// Whether a value takes a few simple instructions.
+fn cheap(e: &concrete::Expr) -> bool {
+    match e {
+        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => true,
+        concrete::Expr::Call(op, args, _) => {
+            matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg)
+                && args.len() <= 3
+                && args.iter().all(cheap)
+        }
+        concrete::Expr::Reduce(..) => false,
     }
 }
 

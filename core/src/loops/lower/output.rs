@@ -18,7 +18,7 @@ use crate::algebra::{Op, Type, Value, identity};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Role};
 use crate::stream::{Symbolic, Table, Term};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// A result that is being assembled.
@@ -40,6 +40,8 @@ pub(super) struct Output {
     uncovered: RefCell<BTreeSet<usize>>,
     /// Room for everything that is appended, if it was made at the beginning.
     roomy: bool,
+    /// Whether one entry may be written behind the last, and not kept.
+    tentative: Cell<bool>,
     /// The accesses whose stored values bound what is appended; `None` once something is appended without such bound.
     leaders: RefCell<Option<BTreeSet<AccessId>>>,
 }
@@ -100,6 +102,7 @@ impl Output {
             initial,
             uncovered: RefCell::default(),
             roomy: room.is_some(),
+            tentative: Cell::new(false),
             leaders: RefCell::new(Some(BTreeSet::new())),
         };
         let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
@@ -122,7 +125,8 @@ impl Output {
     pub fn room(&self, cx: &Context) -> Option<Expr> {
         let leaders = self.leaders.borrow();
         let capacities = leaders.as_ref()?.iter().map(|a| Expr::Capacity(cx.values(*a)));
-        Some(capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0)))
+        let all = capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
+        Some(if self.tentative.get() { plus(all, int(1)) } else { all })
     }
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
@@ -174,6 +178,11 @@ impl Output {
     /// Whether level `l` is a list.
     pub fn is_list(&self, l: usize) -> bool {
         self.levels.get(l).is_some_and(|level| level.kind().is_list())
+    }
+
+    /// Whether a slot is right above a last list, without flags that appending would set.
+    pub fn appends_last(&self, slot: &Slot) -> bool {
+        slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty()
     }
 
     /// Whether some level says what is stored.
@@ -344,12 +353,17 @@ impl Output {
 
     /// An entry of level `l`, and of the levels of its chain; the flags above it are set.
     fn append(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
+        self.write_coordinates(d, l, slot, at);
+        d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
+        slot.mark(d);
+    }
+
+    /// The coordinates of the entry behind the last of level `l` and of its chain.
+    fn write_coordinates(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
         for (k, crd) in self.chain(l) {
             let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
             store_index(d, crd, self.count(l), at.clone());
         }
-        d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
-        slot.mark(d);
     }
 
     /// Opens located levels whose variables are bound already.
@@ -361,6 +375,17 @@ impl Output {
             slot = self.located(slot, at);
         }
         slot
+    }
+
+    /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, which
+    /// becomes one only then. There must be room for one entry more than are kept.
+    pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
+        self.tentative.set(true);
+        let last = self.levels.len() - 1;
+        d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+        self.write_coordinates(d, last, slot, slot.pending.clone().expect("a last list"));
+        let one = Expr::Op(Op::Convert(Type::I64), vec![kept]);
+        d.assign(self.counts[last].expect("lists count"), plus(self.count(last), one));
     }
 
     /// Stores a value below all levels.
