@@ -30,7 +30,7 @@ pub struct Lowered {
 /// error too: it says that the compiler has a defect, and which.
 pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
-    let concrete = concretize(program, &classes, options.mode)?;
+    let concrete = concretize(program, &classes, options.mode, &options.initial)?;
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     loops::inline(&mut kernel);

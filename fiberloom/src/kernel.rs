@@ -23,7 +23,7 @@ use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{Assembly, Checked, Entries, Format, Malformed, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
-use fiberloom_core::notation::typed::{self, Role, TensorId};
+use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
 use fiberloom_semantics::agree;
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
@@ -228,17 +228,19 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, _) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
+            let (id, tensor) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
+            if tensor.format.is_none() {
+                let what = format!("`{name}` is given, and not declared: its declaration says what it is");
+                return Err(Error::Call(what));
+            }
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }
             given.push(id);
         }
-        let tensors = self.program.typed().tensors.iter().enumerate();
-        let needed = |id: TensorId, t: &typed::Tensor| t.role == Role::Input && self.program.is_read(id);
-        let tensors = tensors.map(|(id, t)| (TensorId(id as u32), t));
-        let missing = tensors.filter(|(id, t)| !given.contains(id) && needed(*id, t));
-        let missing: Vec<Diagnostic> = missing.map(|(_, t)| no_data(t)).collect();
+        let typed = self.program.typed();
+        let missing = typed.inputs().into_iter().filter(|id| !given.contains(id));
+        let missing: Vec<Diagnostic> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
     }
 
@@ -317,12 +319,6 @@ impl<'a> Call<'a> {
         let Options { engine, mode, .. } = self.kernel.options;
         if engine == Engine::Meaning || self.code.is_some() {
             return Ok(());
-        }
-        let typed = self.kernel.program.typed();
-        if let Some(id) = self.operands.keys().find(|id| typed.tensors[id.index()].role == Role::Result) {
-            let name = &typed.tensors[id.index()].name;
-            let what = format!("initial values for the result `{name}` are not lowered yet: use --engine meaning");
-            return Err(Error::Call(what));
         }
         self.code = Some(self.plan.code(&self.kernel.program, engine, mode, self.made)?);
         Ok(())

@@ -273,13 +273,6 @@ impl Program {
         }
     }
 
-    /// Whether some statement reads the tensor; what is only declared needs no data.
-    pub(crate) fn is_read(&self, id: TensorId) -> bool {
-        let which = |t: TensorId| t == id;
-        let statements = &self.inner.typed.statements;
-        statements.iter().any(|s| reads(&s.rhs, &which) || s.indices.iter().any(|i| gathers(&i.map, &which)))
-    }
-
     /// How a tensor's data are stored: [`Program::format`], with stand-ins for levels that have no arrays yet.
     pub fn stored_format(&self, id: TensorId) -> Format {
         stored_format(&self.format(id))

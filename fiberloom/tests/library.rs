@@ -260,3 +260,29 @@ fn results_that_outgrow_32_bits_are_made_with_64() {
         assert_eq!(call.run().unwrap()["R"], call.run().unwrap()["R"]);
     }
 }
+
+/// pydata/sparse 948, 495: coordinates in few bits were the type of positions too, and wrapped where extents are small
+/// and entries are many. Here indices have 32 bits at least, and narrower ones are refused.
+#[test]
+fn entries_are_more_than_a_narrow_index_holds() {
+    let n = 260i64;
+    let entries = || (0..n * n).map(|e| (vec![e / n, e % n], Value::i64(e + 1)));
+    let declared = "tensor y: i64[I] {hashed}\ny[i] = A[i,j]\nR[j,i] = A[i,j]";
+    for format in ["csr", "coo", "{hashed, hashed}", "{compressed, bytemap}"] {
+        let text = format!("tensor A: i64[I, J] {format}\ntensor R: i64[J, I] {format}\n{declared}");
+        let program = Program::parse(&text).unwrap();
+        let levels = program.format(program.tensor("A").unwrap().0);
+        let extents = [n as u64; 2];
+        let all = Entries::of(2, Type::I64, entries());
+        let with = |crd| all.assemble(&extents, &levels, Value::i64(0), &Assembly { crd, ..Assembly::default() });
+        assert!(with(Some(Type::I16)).is_err(), "{format}");
+        let a = with(None).unwrap();
+        for engine in [Engine::Llvm, Engine::Loops] {
+            let outcome = program.compile(&options(engine)).unwrap().run(&[("A", &a)]).unwrap();
+            let sums = (0..n).map(|i| (vec![i], Value::i64(i * n * n + n * (n + 1) / 2)));
+            assert!(outcome["y"].entries().eq(sums), "{engine:?} {format}");
+            let turned = (0..n * n).map(|e| (vec![e / n, e % n], Value::i64(e % n * n + e / n + 1)));
+            assert!(outcome["R"].entries().eq(turned), "{engine:?} {format}");
+        }
+    }
+}

@@ -139,6 +139,19 @@ pub enum WorkspaceKind {
     Dense,
     /// Over several: a list of linearized coordinates with values, sorted before it is drained.
     List,
+    /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
+    Counts,
+}
+
+impl WorkspaceKind {
+    /// The word for it in prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            WorkspaceKind::Dense => "dense",
+            WorkspaceKind::List => "list",
+            WorkspaceKind::Counts => "counts",
+        }
+    }
 }
 
 /// An expression.

@@ -12,7 +12,8 @@
 //! Never fails on what it takes: dense and compressed levels under bare index variables, built-in functions, folds
 //! that have an identity. Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
-//! Each statement defines a new version of its tensor, so that the right side reads it as it was before.
+//! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
+//! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.
 
 use super::concrete::{self, AccessId, Expr, Index, Nest, Place, Program, Role, Tensor, Workspace, WorkspaceKind};
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
@@ -24,11 +25,16 @@ use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The concrete program of a typed one.
+/// The concrete program of a typed one whose results among `initial` start from what the caller gives.
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
-pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Result<Program, Vec<Diagnostic>> {
+pub fn concretize(
+    program: &typed::Program,
+    classes: &Classes,
+    mode: Mode,
+    initial: &BTreeSet<TensorId>,
+) -> Result<Program, Vec<Diagnostic>> {
     let refused = refuse(program, mode);
     if !refused.is_empty() {
         return Err(refused);
@@ -38,6 +44,7 @@ pub fn concretize(program: &typed::Program, classes: &Classes, mode: Mode) -> Re
         typed: program,
         classes,
         simplify: Simplify { mode },
+        initial,
         out: Program::default(),
         current,
         vars: HashMap::new(),
@@ -53,8 +60,10 @@ struct Concretize<'a> {
     typed: &'a typed::Program,
     classes: &'a Classes,
     simplify: Simplify,
+    /// Results that the caller gives initial values of.
+    initial: &'a BTreeSet<TensorId>,
     out: Program,
-    /// The version of each tensor that a statement reads.
+    /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
     current: Vec<Option<Place>>,
     vars: HashMap<VarId, Index>,
 }
@@ -118,14 +127,13 @@ impl Concretize<'_> {
     /// The value of a statement's tensor before it, under these variables.
     fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
         let tensor = &self.typed.tensors[s.tensor.index()];
-        match self.current[s.tensor.index()] {
-            Some(place) => Expr::Access(self.out.access(place, target.to_vec()), tensor.ty),
-            // What is not declared begins with the function's identity.
-            None => {
-                let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
-                Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
-            }
+        if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
+            let place = self.reading(s.tensor);
+            return Expr::Access(self.out.access(place, target.to_vec()), tensor.ty);
         }
+        // What is not declared begins with the function's identity.
+        let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+        Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
     }
 
     /// A new version of a statement's tensor; the last one is the result.
@@ -176,9 +184,13 @@ impl Concretize<'_> {
         out
     }
 
-    /// A new place; a temporary's name is made its own.
+    /// A new place; a name that is not the program's own for this tensor is made its own.
     fn place(&mut self, mut tensor: Tensor) -> Place {
-        if tensor.role == Role::Temporary {
+        let given = match tensor.role {
+            Role::Operand(id) | Role::Result(id) => self.typed.tensors[id.index()].name == tensor.name,
+            Role::Temporary => false,
+        };
+        if !given {
             let given = self.typed.tensors.iter().map(|t| &t.name);
             let taken: HashSet<&String> = given.chain(self.out.tensors.iter().map(|t| &t.name)).collect();
             tensor.name = distinct(&tensor.name, |name| taken.contains(name));
@@ -208,7 +220,7 @@ impl Concretize<'_> {
         }
         let t = &self.typed.tensors[id.index()];
         let place = self.place(Tensor {
-            name: t.name.clone(),
+            name: if t.role == typed::Role::Result { format!("{}_in", t.name) } else { t.name.clone() },
             ty: t.ty,
             extents: t.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect(),
             format: t.format.clone().unwrap_or_else(|| Format::dense(t.sizes.len())),
@@ -262,7 +274,8 @@ impl Concretize<'_> {
         };
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
-        let order = order.unwrap_or_else(|| {
+        let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
+        let order = order.or(copied).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
@@ -284,7 +297,13 @@ impl Concretize<'_> {
         let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
         let workspace = match how {
             Assembly::Workspace { prefix, vars } => {
-                let kind = if vars == 1 { WorkspaceKind::Dense } else { WorkspaceKind::List };
+                let kind = match vars {
+                    1 => WorkspaceKind::Dense,
+                    _ if fold.is_none() && self.counted(place, &target, &rhs) == Some(order.clone()) => {
+                        WorkspaceKind::Counts
+                    }
+                    _ => WorkspaceKind::List,
+                };
                 Some(Workspace { prefix, kind })
             }
             _ => None,
@@ -341,6 +360,21 @@ impl Concretize<'_> {
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
             Map::Gather(..) => unreachable!("refused otherwise"),
         }
+    }
+
+    /// The loops of a nest that copies a matrix, column by column of the result, into `{dense, compressed}`: each of its
+    /// entries comes once, and those of a row in the order of the row. `None` of any other nest.
+    fn counted(&self, place: Place, target: &[Index], rhs: &Expr) -> Option<Vec<Index>> {
+        let Expr::Access(a, _) = rhs else { return None };
+        let (to, from) = (&self.out.tensors[place.0], self.out.tensor(*a));
+        let levels = |format: &Format, vars: &[Index]| format.order.iter().map(|&m| vars[m]).collect::<Vec<_>>();
+        let mut columns = levels(&to.format, target);
+        columns.reverse();
+        let copies = to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
+            && self.simplify.same(to.fill, from.fill)
+            && levels(&from.format, &self.out.accesses[a.0].vars) == columns
+            && from.format.levels[1].is_list();
+        copies.then_some(columns)
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.

@@ -16,7 +16,7 @@
 //! 3. a slice in place has become the slice operator; `+=` names its function;
 //! 4. `missing` can arise only inside `coalesce`;
 //! 5. a `Set` statement has distinct bare index variables on its left;
-//! 6. statements stand in order of execution; tensors are defined before they are read, or are inputs.
+//! 6. statements stand in order of execution; what is read before a statement defines it is declared, and no local.
 //!
 //! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
 
@@ -73,13 +73,25 @@ impl Program {
         }
     }
 
-    /// The tensors that the caller brings: those read before any statement defines them.
+    /// The tensors that the caller must bring: those read before or in the statement that first defines them.
     pub fn inputs(&self) -> Vec<TensorId> {
-        let mut read = vec![false; self.tensors.len()];
+        let (mut read, mut defined) = (vec![false; self.tensors.len()], vec![false; self.tensors.len()]);
         for statement in &self.statements {
-            statement.accesses(&mut |tensor, _, written| read[tensor.index()] |= !written);
+            statement.accesses(&mut |t, _, written| read[t.index()] |= !written && !defined[t.index()]);
+            defined[statement.tensor.index()] = true;
         }
-        self.ids().filter(|id| read[id.index()] && self.tensors[id.index()].role == Role::Input).collect()
+        self.ids().filter(|id| read[id.index()] && self.tensors[id.index()].role != Role::Local).collect()
+    }
+
+    /// The results that start from the caller's tensor where one is given, else as their fill: those declared ones that
+    /// their first statement accumulates into.
+    pub fn starts(&self) -> Vec<TensorId> {
+        let accumulates = |id: &TensorId| {
+            let first = self.statements.iter().find(|s| s.tensor == *id);
+            let tensor = &self.tensors[id.index()];
+            tensor.role == Role::Result && tensor.fill.is_some() && first.is_some_and(|s| s.fold.is_some())
+        };
+        self.ids().filter(accumulates).collect()
     }
 
     /// The tensors that the program gives back: those that statements define, locals apart. One may be an input too.
@@ -116,11 +128,10 @@ pub struct Var {
 /// What a tensor is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Read before any statement defines it (or never used): the caller brings it. A later statement may define it
-    /// anew; then it is given back too.
+    /// Defined by no statement: the caller brings it, if it is read.
     Input,
-    /// Defined by a statement (and brought by the caller too, if its first statement accumulates into it and it was
-    /// given; else it starts as its fill).
+    /// Defined by a statement, and given back. The caller brings it too where it is one of [`Program::inputs`], and may
+    /// where it is one of [`Program::starts`].
     Result,
     /// Defined in a `where` block.
     Local,

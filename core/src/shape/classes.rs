@@ -3,7 +3,7 @@
 use super::bounds;
 use super::equation::{Equation, equations};
 use crate::format::LevelKind;
-use crate::notation::typed::{Index, Program, Role, SizeId, TensorId, VarId};
+use crate::notation::typed::{Index, Program, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// Sizes and index variables that have one extent.
@@ -178,15 +178,10 @@ impl Classes {
     /// An error each for the extents that neither the program nor its inputs will say.
     fn undetermined(&self, program: &Program) -> Vec<Diagnostic> {
         let mut known: Vec<bool> = self.known.iter().map(Option::is_some).collect();
-        let inputs = program.inputs();
-        for (place, tensor) in program.tensors.iter().enumerate() {
-            let id = TensorId(place as u32);
-            // What accumulates first may be brought by the caller.
-            let first = program.statements.iter().find(|s| s.tensor == id);
-            let given = tensor.role == Role::Result && first.is_some_and(|s| s.fold.is_some());
-            if given || inputs.contains(&id) {
-                tensor.sizes.iter().for_each(|s| known[self.find(s.index())] = true);
-            }
+        // What the caller must bring, and what it may.
+        for id in program.inputs().into_iter().chain(program.starts()) {
+            let sizes = &program.tensors[id.index()].sizes;
+            sizes.iter().for_each(|s| known[self.find(s.index())] = true);
         }
         while self.equations.iter().filter(|e| e.determines(self, &mut known)).count() > 0 {}
         let mut errors = Vec::new();

@@ -91,7 +91,9 @@ impl Plan {
             return Ok(code.clone());
         }
         let operands = self.shapes.iter().map(|shape| (shape.tensor, shape.widths.clone())).collect();
-        let code = cache::code(program, engine, &Lowering { mode, operands, made })?;
+        let given = |id: &TensorId| self.shapes.iter().any(|shape| shape.tensor == *id);
+        let initial = program.typed().starts().into_iter().filter(given).collect();
+        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made })?;
         if remembered {
             // Another thread may have been faster, with the same code.
             let _ = self.code.set(code.clone());

@@ -5,9 +5,11 @@
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, sort, drain              (workspace.rs)
+//!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+mod counting;
 mod fiber;
 mod nest;
 mod output;
@@ -24,7 +26,7 @@ use crate::notation::typed::TensorId;
 use crate::shape::{ClassId, Classes};
 use crate::stream::Symbolic;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Element types of positions and coordinates, each `I32` or `I64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,13 +51,18 @@ pub struct Options {
     pub mode: Mode,
     /// Index widths of operands, by tensor and level; `made` where nothing is said.
     pub operands: BTreeMap<TensorId, Vec<Widths>>,
+    /// Results that start from the caller's tensor, among [`Program::starts`]: operands too. The others start as their
+    /// fill.
+    ///
+    /// [`Program::starts`]: crate::notation::typed::Program::starts
+    pub initial: BTreeSet<TensorId>,
     /// Index widths of everything that the kernel makes.
     pub made: Widths,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { mode: Mode::Algebraic, operands: BTreeMap::new(), made: Widths::NARROW }
+        Options { mode: Mode::Algebraic, operands: BTreeMap::new(), initial: BTreeSet::new(), made: Widths::NARROW }
     }
 }
 
@@ -114,8 +121,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
 /// A parameter for every extent.
 fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> BTreeMap<ClassId, Var> {
     let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
-    let all: std::collections::BTreeSet<ClassId> =
-        program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+    let all: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
     all.into_iter().map(|c| (c, d.fresh(&format!("n_{}", classes.name(c)), Type::I64))).collect()
 }
 
@@ -181,9 +187,11 @@ impl Context<'_> {
             Role::Result(id) => (id, false),
             Role::Temporary => return None,
         };
+        // The caller's version of a result goes by the result's name.
+        let result = self.program.tensors.iter().find(|r| r.role == Role::Result(tensor));
         Some(Argument {
             tensor,
-            name: t.name.clone(),
+            name: result.unwrap_or(t).name.clone(),
             ty: t.ty,
             format: t.format.clone(),
             fill: t.fill,

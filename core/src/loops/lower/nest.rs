@@ -1,5 +1,6 @@
 //! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
 
+use super::counting::Tally;
 use super::fiber::{Scope, placed};
 use super::output::{Output, Slot};
 use super::workspace::Scratch;
@@ -7,7 +8,7 @@ use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
-use crate::notation::concrete::{self, AccessId, Index, Nest};
+use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::stream::{Arith, Domain, List, ListFiber, Side, Symbolic, Term, each, intersect, meet, unite_two, wide};
 use std::collections::BTreeMap;
 
@@ -19,6 +20,8 @@ pub(super) enum Sink<'a> {
     Store { nest: &'a Nest, output: &'a Output, slot: Slot },
     /// Into a workspace.
     Scatter { nest: &'a Nest, scratch: &'a Scratch },
+    /// Into a copy that is made by counting.
+    Tally(&'a Tally<'a>),
     /// The loops of a nest around its workspace: at the innermost, the rest of the nest fills it, then it is drained.
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
 }
@@ -59,6 +62,9 @@ impl Context<'_> {
     /// A result that appends is lowered twice: the first time, which is thrown away, says whether the entries of
     /// operands bound what is appended; if so, room for all of it is made once, and no loop asks for more.
     pub(super) fn statement(&self, d: &mut Symbolic, nest: &Nest) {
+        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+            return self.counted(d, nest);
+        }
         let mut room = None;
         if Output::may_know_its_room(self, nest) {
             let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
@@ -93,6 +99,7 @@ impl Context<'_> {
             | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
             Sink::Scatter { scratch, .. } => self.simplify.same(scratch.initial, *v),
+            Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
         }
     }
@@ -473,6 +480,7 @@ impl Context<'_> {
                 let slot = output.locate(slot.clone(), &|v| scope.coordinate(v).cloned());
                 output.store(d, &slot, nest.fold, value);
             }
+            Sink::Tally(tally) => self.tally(d, tally, scope),
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
@@ -515,7 +523,7 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Scalar { .. } => false,
             Sink::Store { output, .. } => output.keeps_entries(),
-            Sink::Scatter { .. } | Sink::Around { .. } => true,
+            Sink::Scatter { .. } | Sink::Around { .. } | Sink::Tally(_) => true,
         }
     }
 
@@ -543,6 +551,7 @@ impl<'a> Sink<'a> {
             Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
             Sink::Scalar { var, op } => Sink::Scalar { var: *var, op: *op },
             Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch },
+            Sink::Tally(tally) => Sink::Tally(tally),
         }
     }
 }

@@ -488,7 +488,7 @@ impl Output {
 }
 
 impl Context<'_> {
-    fn values(&self, a: AccessId) -> BufferId {
+    pub(super) fn values(&self, a: AccessId) -> BufferId {
         self.arrays[self.program.accesses[a.0].tensor.0].values
     }
 

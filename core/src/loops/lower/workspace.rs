@@ -29,7 +29,7 @@ pub(super) struct Scratch {
     /// Dense: which coordinates are in the list. List: the sorted keys' places.
     marks: BufferId,
     count: Var,
-    kind: WorkspaceKind,
+    dense: bool,
     fold: Option<Op>,
     /// What is not put is this.
     pub initial: Value,
@@ -67,18 +67,7 @@ impl Scratch {
                 alloc(d, buffer, int(16), None);
             }
         }
-        Scratch {
-            vars,
-            extents,
-            strides,
-            values,
-            keys,
-            marks,
-            count,
-            kind: w.kind,
-            fold: nest.fold,
-            initial: tensor.fill,
-        }
+        Scratch { vars, extents, strides, values, keys, marks, count, dense, fold: nest.fold, initial: tensor.fill }
     }
 
     /// Forgets everything.
@@ -89,20 +78,18 @@ impl Scratch {
     /// Puts a value at the bound coordinates.
     pub fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
-        match self.kind {
-            WorkspaceKind::Dense => self.put_dense(d, fold, at(&self.vars[0]), value),
-            WorkspaceKind::List => {
-                let terms = self.vars.iter().zip(&self.strides).map(|(v, s)| times(at(v), s.clone()));
-                let key = terms.reduce(plus).expect("a variable or more");
-                let n = Expr::Var(self.count);
-                let next = plus(n.clone(), int(1));
-                reserve(d, self.keys, next.clone());
-                reserve(d, self.values, next.clone());
-                d.emit(Stmt::Store(self.keys, n.clone(), key));
-                d.emit(Stmt::Store(self.values, n, value));
-                d.assign(self.count, next);
-            }
+        if self.dense {
+            return self.put_dense(d, fold, at(&self.vars[0]), value);
         }
+        let terms = self.vars.iter().zip(&self.strides).map(|(v, s)| times(at(v), s.clone()));
+        let key = terms.reduce(plus).expect("a variable or more");
+        let n = Expr::Var(self.count);
+        let next = plus(n.clone(), int(1));
+        reserve(d, self.keys, next.clone());
+        reserve(d, self.values, next.clone());
+        d.emit(Stmt::Store(self.keys, n.clone(), key));
+        d.emit(Stmt::Store(self.values, n, value));
+        d.assign(self.count, next);
     }
 
     fn put_dense(&self, d: &mut Symbolic, fold: Option<Op>, at: Expr, value: Expr) {
@@ -124,15 +111,13 @@ impl Scratch {
     /// Moves everything into the result's next levels, in ascending order, and leaves the workspace clean.
     pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         let n = Expr::Var(self.count);
-        match self.kind {
-            WorkspaceKind::Dense => self.drain_dense(cx, d, output, slot),
-            WorkspaceKind::List => {
-                // The order is as long as the keys: `reserve` leaves room, sorting sets it.
-                reserve(d, self.marks, n.clone());
-                d.call(Entry::SortOrder { keys: self.keys, order: self.marks, len: n.clone() });
-                self.drain_list(cx, d, output, slot, (0, int(0), n));
-            }
+        if self.dense {
+            return self.drain_dense(cx, d, output, slot);
         }
+        // The order is as long as the keys: `reserve` leaves room, sorting sets it.
+        reserve(d, self.marks, n.clone());
+        d.call(Entry::SortOrder { keys: self.keys, order: self.marks, len: n.clone() });
+        self.drain_list(cx, d, output, slot, (0, int(0), n));
     }
 
     fn drain_dense(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {

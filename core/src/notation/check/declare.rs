@@ -16,7 +16,7 @@ impl Check {
             }
         }
         for s in statements(items) {
-            self.results.push(s.lhs.tensor.name.clone());
+            self.roles.entry(s.lhs.tensor.name.clone()).or_insert(Role::Result);
             self.note_locals(&s.locals);
         }
         for item in items {
@@ -28,7 +28,7 @@ impl Check {
 
     fn note_locals(&mut self, locals: &[syntax::Statement]) {
         for s in locals {
-            self.results.push(s.lhs.tensor.name.clone());
+            self.roles.insert(s.lhs.tensor.name.clone(), Role::Local);
             self.note_locals(&s.locals);
         }
     }
@@ -80,8 +80,8 @@ impl Check {
             None => Some(Format::dense(sizes.len())),
             Some(format) => self.format(format, &sizes, &t.name.name),
         };
-        let role = if self.results.contains(&t.name.name) { Role::Result } else { Role::Input };
-        if let (Role::Result, Some(format)) = (role, &format) {
+        let role = self.roles.get(&t.name.name).copied().unwrap_or(Role::Input);
+        if let (Role::Result | Role::Local, Some(format)) = (role, &format) {
             self.takes_entries(format, &t.name);
         }
         let tensor =

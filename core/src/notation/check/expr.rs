@@ -426,7 +426,7 @@ impl Check {
             self.unknown("tensor", &a.tensor, known.iter().map(String::as_str));
             return None;
         };
-        if self.out.tensors[tensor.index()].role != Role::Input && !self.defined.contains(&tensor) {
+        if self.out.tensors[tensor.index()].role == Role::Local && !self.defined.contains(&tensor) {
             let d = Diagnostic::new(a.span, format!("`{}` is read before the statement that defines it", a.tensor));
             self.error(d.help("define it first, or give the result another name"));
             return None;

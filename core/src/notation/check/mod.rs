@@ -52,8 +52,8 @@ struct Check {
     functions: HashMap<String, FnId>,
     /// Tensors that a statement so far has defined.
     defined: Vec<TensorId>,
-    /// Tensors that some statement of the program defines.
-    results: Vec<String>,
+    /// What the tensors are that some statement of the program defines.
+    roles: HashMap<String, typed::Role>,
     /// A function each: how deep it nests, those that it calls counted.
     nesting: Vec<usize>,
     /// Functions are being checked, not statements.

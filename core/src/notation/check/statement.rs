@@ -89,9 +89,6 @@ impl Check {
             return None;
         }
         let tensor = declared.unwrap_or_else(|| self.undeclared(&s.lhs, rhs.ty, local));
-        if local && declared.is_some() {
-            self.out.tensors[tensor.index()].role = Role::Local;
-        }
         self.rank(tensor, &s.lhs)?;
         let indices: Option<Vec<_>> = s.lhs.indices.iter().map(|i| self.index(&scope, i)).collect();
         let indices = indices?;

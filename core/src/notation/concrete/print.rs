@@ -19,7 +19,7 @@
 //! Literals and operators are those of loops. What is read from a print is the program, provided that its variables and
 //! accesses are numbered in order of appearance, as [`Program::numbered`] does.
 
-use super::{Access, Expr, Index, Nest, Program, Role, Tensor, Workspace, WorkspaceKind, reduction_name};
+use super::{Access, Expr, Index, Nest, Program, Role, Tensor, Workspace, reduction_name};
 use crate::algebra::{Op, Value};
 use crate::shape::ClassId;
 use crate::text::{DEPTH, Printing, literal};
@@ -43,14 +43,6 @@ impl fmt::Display for Program {
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printer { program: self.0, nest: self.1, depth: DEPTH, out: f }.nest()
-    }
-}
-
-/// The word for a workspace's kind.
-pub(super) fn kind_name(kind: WorkspaceKind) -> &'static str {
-    match kind {
-        WorkspaceKind::Dense => "dense",
-        WorkspaceKind::List => "list",
     }
 }
 
@@ -134,7 +126,7 @@ impl Printer<'_, '_, '_> {
             write!(self.out, "forall {}: ", self.program.vars[v.0].name)?;
         }
         let (vars, own) = (self.names(&nest.target.vars), self.names(&drained));
-        write!(self.out, "{name}[{vars}] = w[{own}]) where {} (", kind_name(kind))?;
+        write!(self.out, "{name}[{vars}] = w[{own}]) where {} (", kind.name())?;
         self.foralls(inner)?;
         self.assign("w")?;
         write!(self.out, ")")

@@ -6,7 +6,6 @@
 //!
 //! Names are those of the lines before; index variables those of their nest. Numbers are in order of appearance.
 
-use super::print::kind_name;
 use super::{Access, Expr, Index, Nest, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind, reduction_name};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::typed::TensorId;
@@ -235,8 +234,9 @@ impl<'t> Reader<'t> {
         self.sign(")")?;
         self.expect(Token::Word("where"))?;
         let kind = self.word()?;
-        let kind = [WorkspaceKind::Dense, WorkspaceKind::List].into_iter().find(|k| kind_name(*k) == kind);
-        let kind = kind.ok_or("expected the kind of the workspace: `dense` or `list`")?;
+        let all = [WorkspaceKind::Dense, WorkspaceKind::List, WorkspaceKind::Counts];
+        let kind = all.into_iter().find(|k| k.name() == kind);
+        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `list` or `counts`")?;
         self.sign("(")?;
         let inner = self.foralls()?;
         self.expect(Token::Word("w"))?;

@@ -1,0 +1,90 @@
+//! Transposing by counting: a copy into `{dense, compressed}` whose entries arrive column by column.
+//!
+//! ```text
+//!   T[j, i] = A[i, j], by rows of A       pass 1   pos[j] += 1                       entries of each j
+//!                                         sums     pos[j] = entries before j         where j's first one goes
+//!                                         pass 2   crd[pos[j]] = i; pos[j] += 1      each j's in ascending i
+//!                                         shift    pos[j + 1] = pos[j]
+//! ```
+//!
+//! Linear in entries and coordinates, without a key to sort. The loops run twice, and come to the same entries twice,
+//! because a copy has no condition on values.
+
+use super::fiber::Scope;
+use super::nest::Sink;
+use super::output::alloc;
+use super::{Context, Expr, LevelBuffers, binary, int, plus, store_index};
+use crate::algebra::{Op, Type, Value};
+use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
+use crate::notation::concrete::{self, Nest, Role};
+use crate::stream::Symbolic;
+
+/// The arrays that a copy is counted into, and what a pass does with an entry.
+pub(super) struct Tally<'a> {
+    pub nest: &'a Nest,
+    pos: BufferId,
+    /// Coordinates and values, in the second pass.
+    arrays: Option<(BufferId, BufferId)>,
+}
+
+impl Context<'_> {
+    /// The whole of a nest whose workspace is counting.
+    pub(super) fn counted(&self, d: &mut Symbolic, nest: &Nest) {
+        let place = nest.target.tensor.0;
+        let (tensor, arrays) = (&self.program.tensors[place], &self.arrays[place]);
+        let LevelBuffers::Compressed { pos, crd } = arrays.levels[1] else { unreachable!("counted into rows") };
+        let rows = self.extent(tensor.extents[tensor.format.order[0]]);
+        if d.element(pos) == Type::I32 {
+            let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };
+            let over = binary(Op::Gt, Expr::Capacity(self.values(a)), int(i32::MAX as i64));
+            d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
+        }
+        alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
+        let seen = self.foralls.borrow().len();
+        self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&Tally { nest, pos, arrays: None }));
+        self.foralls.borrow_mut().truncate(seen);
+
+        let sum = d.fresh("sum", Type::I64);
+        self.shift(d, (pos, &rows), sum, |sum, here| plus(sum, here));
+        let entries = d.define("entries", Type::I64, Expr::Var(sum));
+        alloc(d, crd, entries.clone(), None);
+        alloc(d, arrays.values, entries.clone(), None);
+        let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
+        self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&tally));
+        self.shift(d, (pos, &rows), sum, |_, here| here);
+        if matches!(tensor.role, Role::Result(_)) {
+            let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
+            finish(d, pos, plus(rows, int(1)));
+            finish(d, crd, entries.clone());
+            finish(d, arrays.values, entries);
+        }
+    }
+
+    /// Puts `sum`, from 0 on, in the place of each position, and joins it with what stood there.
+    fn shift(&self, d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl Fn(Expr, Expr) -> Expr) {
+        d.assign(sum, int(0));
+        d.each("q", int(0), plus(rows.clone(), int(1)), |d, q| {
+            let here = d.index(pos, q.clone());
+            let here = d.define("here", Type::I64, here);
+            store_index(d, pos, q, Expr::Var(sum));
+            d.assign(sum, join(Expr::Var(sum), here));
+        });
+    }
+
+    /// An entry of a counted copy: of the first pass counted, of the second put where its row goes on.
+    pub(super) fn tally(&self, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
+        let at = |l: usize| {
+            let v = self.program.level_var(&tally.nest.target, l);
+            scope.coordinate(v).cloned().expect("all loops are bound")
+        };
+        let row = at(0);
+        let here = d.index(tally.pos, row.clone());
+        let here = d.define("here", Type::I64, here);
+        if let Some((crd, values)) = tally.arrays {
+            let value = self.value(d, scope, &tally.nest.rhs);
+            store_index(d, crd, here.clone(), at(1));
+            d.emit(Stmt::Store(values, here.clone(), value));
+        }
+        store_index(d, tally.pos, row, plus(here, int(1)));
+    }
+}
