@@ -53,7 +53,7 @@ result b@6: bool[] fill true dense
 (forall j: w[j] = w[j]) where dense (forall i: forall j: w[j] max= select(c[], A[i, j], nan))
 (forall j: n[j] = w[j]) where list (forall j: forall k in 4: w[j] += (j - 1) * -(2) - (j - (k - -2)))
 forall i in J: y[i] = sum(j: A[i, j] * w[j]) + prod(j in I, k: f64(B[k, j])) / -0.0
-forall i: y[i] = min(f64(i), -sum(j: A[i, j]) * (1.5 - inf))
+forall i: y[i] = min(min(j: A[i, j]), -sum(j: A[i, j]) * (1.5 - inf)) + max(5.0, max(j: f64(i) * w[j]))
 (forall m1: forall m0: z[m0, m1] = w[m1, m0]) where list (forall j: w[m1 = floordiv(j, 2), m0 = (j + 1) % 4] += n[j])
 forall j: forall k: n[m0 = j / 2] += i64(B[k, j] & 7i8)
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)

@@ -317,11 +317,14 @@ impl<'t> Reader<'t> {
     fn folds(&self) -> bool {
         let mut n = 1;
         loop {
-            let (Token::Sign("(" | ","), Token::Word(_)) = (self.ahead(n), self.ahead(n + 1)) else { return false };
-            match self.ahead(n + 2) {
-                Token::Sign(":") | Token::Word("in") => return true,
-                _ => n += 2,
+            let before = if n == 1 { "(" } else { "," };
+            if self.ahead(n) != Token::Sign(before) || !matches!(self.ahead(n + 1), Token::Word(_)) {
+                return false;
             }
+            if matches!(self.ahead(n + 2), Token::Sign(":") | Token::Word("in")) {
+                return true;
+            }
+            n += 2;
         }
     }
 
