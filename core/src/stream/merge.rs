@@ -17,7 +17,7 @@ pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnM
 
 /// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`, at every
 /// coordinate at which all have an entry and at some others. The first list's coordinates do not fall.
-pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I, &D::B)) {
+pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&mut D, &D::I, &D::B)) {
     d.repeat(&|d| all_valid(d, lists), &mut |d| {
         let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
         let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();
