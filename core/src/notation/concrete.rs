@@ -7,8 +7,9 @@
 //!            w[j] += A[i,k] * D[k,j])
 //! ```
 //!
-//! Invariants, held by [`Program::check`]: every index variable of an access is bound by a loop around it, once;
-//! accesses have as many variables as their tensor has modes; every compressed level of an access is *concordant*: its
+//! Invariants, held by [`Program::check`]: every index variable of an access is bound by a loop around it, once
+//! (but a scatter's target: its coordinates are functions of the loops' variables, and stand in `places`);
+//! accesses have as many variables as their tensor has modes; every list of an access is *concordant*: its
 //! variable is bound no earlier than those of the levels above it. A `sum` that is left in an expression is a loop
 //! nest of its own, run where all the loops around its statement are bound.
 //!

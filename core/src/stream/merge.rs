@@ -4,8 +4,8 @@
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
 //!
-//! Measured on the loops they emit (prototype, `docs/architecture.md`): branch-free advances win for intersections
-//! and lose for unions of two; from three lists on the wide loop wins and its code is linear in the lists.
+//! Measured on the loops they emit: branch-free advances win for intersections and lose for unions of two; from three
+//! lists on the wide loop wins and its code is linear in the lists.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::List;
