@@ -1,11 +1,11 @@
 //! Iteration: at which coordinates a loop must run, and with what is left of its body there.
 //!
 //! ```text
-//!   body            C = A + B·D            at the loop over j, all three lists
-//!   sequence        A ∪ (B ∩ D)            from the functions' properties
-//!   lattice   ┌ {A,B,D} A ∪ (B ∩ D) ┐     a point is a simplified body
-//!             └─ A exhausted ─▶ B ∩ D     an edge is "this list is exhausted"
-//!                B or D exhausted ─▶ A
+//!   body            C = A + B              at the loop over j, both lists
+//!   sequence        A ∪ B                  from the functions' properties
+//!   lattice   ┌ A ∪ B ┐                    a point is a simplified body
+//!             ├─ A exhausted ─▶ B          an edge is "this list is exhausted"; from three lists on
+//!             └─ B exhausted ─▶ A          there is one wide loop, and no edges
 //! ```
 //!
 //! An annihilator makes an intersection, everything else a union; a body whose value where nothing is present must be

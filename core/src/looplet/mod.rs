@@ -1,14 +1,14 @@
 //! Looplets: what one level of a tensor looks like along one index variable.
 //!
 //! ```text
-//!   dense level       Lookup                    a value at every coordinate, in O(1)
-//!   compressed level  Stepper(Spike)            entries in ascending order; between and behind them the fill
+//!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
+//!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
 //!   …of a coordinate that is bound already
-//!                     Switch(found)             sought by binary search: there or not
+//!                             Switch(found)     sought by bisection, or in the hash table: there or not
 //! ```
 //!
-//! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by exhaustion
-//! (see `docs/architecture.md`). Source: the looplets paper, section 3.
+//! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by
+//! exhaustion. Source: the looplets paper, section 3.
 
 use crate::format::LevelKind;
 use std::fmt;

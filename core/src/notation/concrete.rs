@@ -8,10 +8,10 @@
 //! ```
 //!
 //! Invariants, held by [`Program::check`]: tensors and extents have names, each its own; every index variable of an
-//! access is bound by a loop around it, once, and no other of its name is; accesses have as many variables as their
-//! tensor has modes; every compressed level of an access is *concordant*: its variable is bound no earlier than those
-//! of the levels above it. A `sum` that is left in an expression is a loop nest of its own, run where all the loops
-//! around its statement are bound.
+//! access is bound by a loop around it, once, and no other of its name is (but a scatter's target: its coordinates are
+//! functions of the loops' variables, and stand in `places`); accesses have as many variables as their tensor has modes;
+//! every list of an access is *concordant*: its variable is bound no earlier than those of the levels above it. A `sum`
+//! that is left in an expression is a loop nest of its own, run where all the loops around its statement are bound.
 //!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
 //! (section 2); a nested `sum` stands for `where` with a scalar.

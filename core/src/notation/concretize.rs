@@ -9,8 +9,12 @@
 //!        forall i: forall j: C[i,j] = A[i,j] + sum[i,j]
 //! ```
 //!
-//! Never fails on what it takes: dense and compressed levels under bare index variables, built-in functions, folds
-//! that have an identity. Everything else of the language is refused by [`refuse`], with a message that names it.
+//! Never fails on what it takes: located levels and lists under bare index variables (where an accumulation writes, under
+//! any index map that neither gathers nor is permitted to leave), built-in functions, folds that have an identity.
+//! Everything else of the language is refused by [`refuse`], with a message that names it.
+//!
+//! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
+//! once into a level that is asked for a coordinate instead of being walked anew each time.
 //!
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.

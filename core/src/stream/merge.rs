@@ -4,8 +4,8 @@
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
 //!
-//! Measured on the loops they emit (prototype, `docs/architecture.md`): branch-free advances win for intersections
-//! and lose for unions of two; from three lists on the wide loop wins and its code is linear in the lists.
+//! Measured on the loops they emit: branch-free advances win for intersections and lose for unions of two; from three
+//! lists on the wide loop wins and its code is linear in the lists.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::List;
@@ -17,7 +17,7 @@ pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnM
 
 /// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`, at every
 /// coordinate at which all have an entry and at some others. The first list's coordinates do not fall.
-pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I, &D::B)) {
+pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&mut D, &D::I, &D::B)) {
     d.repeat(&|d| all_valid(d, lists), &mut |d| {
         let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
         let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();

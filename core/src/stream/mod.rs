@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
-//!  List, Merge … over a Domain
+//!  List, Table, merges over a Domain
 //!                     └ Symbolic: emits loops (what the compiler generates)
 //! ```
 //!
@@ -11,7 +11,7 @@
 //!
 //! Laws (checked in `proofs`): indices are strictly ascending; `seek(i)` lands on the first entry at or after `i`, as
 //! repeated `next` would; every loop ends; no load leaves its array.
-//! Source: the streams paper, section 5; settling is this project's (see `docs/architecture.md`).
+//! Source: the streams paper, section 5; settling is this project's.
 mod concrete;
 mod domain;
 mod list;

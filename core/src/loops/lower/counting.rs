@@ -45,7 +45,7 @@ impl Context<'_> {
         self.foralls.borrow_mut().truncate(seen);
 
         let sum = d.fresh("sum", Type::I64);
-        self.shift(d, (pos, &rows), sum, |sum, here| plus(sum, here));
+        self.shift(d, (pos, &rows), sum, plus);
         let entries = d.define("entries", Type::I64, Expr::Var(sum));
         alloc(d, crd, entries.clone(), None);
         alloc(d, arrays.values, entries.clone(), None);

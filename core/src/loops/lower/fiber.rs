@@ -1,4 +1,4 @@
-//! Where accesses stand: the fibers that the loops so far have opened, and loads from them.
+//! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};

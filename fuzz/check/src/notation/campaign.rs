@@ -120,7 +120,7 @@ fn constructs(case: &Case) -> Vec<String> {
                     all.extend(to.map(|_| "convert".to_string()));
                     let repeats = (1..vars.len()).any(|m| vars[..m].contains(&vars[m]));
                     all.extend(repeats.then(|| "repeated index".to_string()));
-                    let of = if case.tensors[*t].entries.is_some() { "operand" } else { "earlier result" };
+                    let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
                     format!("{of} rank {}", vars.len())
                 }
                 Expr::Neg(_) => "neg".into(),
@@ -131,7 +131,8 @@ fn constructs(case: &Case) -> Vec<String> {
         });
     }
     for a in case.tensors.iter() {
-        let of = if a.entries.is_some() { "operand" } else { "result" };
+        let of = if a.is_operand() { "operand" } else { "result" };
+        all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));
         all.extend((a.fill != 0).then(|| format!("{of} fill")));
         match &a.format {
             None => all.extend(["result undeclared".to_string()]),
@@ -207,6 +208,7 @@ mod tests {
             "convert",
             "repeated index",
             "scatter",
+            "given result",
             "operand fill",
             "result fill",
             "operand order",

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  Case ─┬ sizes       an extent each, 0 to 5; size n is called `Sn`
-//!        ├ tensors     operands A0, A1, …, with entries; results R0, R1, … of the statements
+//!        ├ tensors     operands A0, A1, …, with entries; results R0, R1, … of the statements, some given too
 //!        └ statements  R[vars] = or += expression; a local one stands in the `where` of the next that is none
 //! ```
 //!
@@ -62,9 +62,9 @@ pub struct Tensor {
     pub fill: i64,
     /// Where it is stored; `None`: a result that is not declared.
     pub format: Option<Format>,
-    /// Whether positions and coordinates of an operand are 64 bits wide.
+    /// Whether positions and coordinates of what the caller gives are 64 bits wide.
     pub wide: (bool, bool),
-    /// Of an operand: coordinates and values; all that is stored.
+    /// What the caller gives, coordinates and values: of an operand, and of a result that starts from something.
     pub entries: Option<Vec<(Vec<i64>, i64)>>,
 }
 
@@ -96,6 +96,13 @@ pub enum Place {
     Mixed(usize, u64, usize, u64),
     /// A coordinate.
     Constant(u64),
+}
+
+impl Tensor {
+    /// Whether statements only read it.
+    pub fn is_operand(&self) -> bool {
+        self.name.starts_with('A')
+    }
 }
 
 impl Display for Place {
@@ -352,6 +359,13 @@ impl Maker<'_, '_> {
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
         let format = self.format(&sizes);
         let wide = (self.below(4) == 3, self.below(4) == 3);
+        let entries = self.entries(&sizes, &format);
+        let name = format!("A{n}");
+        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
+    }
+
+    fn entries(&mut self, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+        let rank = sizes.len();
         let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
         // One in so many cells is stored; 0: none; 99: the first alone.
         let sparsity = if full { 1 } else { self.one(&[3, 3, 2, 1, 0, 99]) };
@@ -370,8 +384,7 @@ impl Maker<'_, '_> {
                 entries.push((at, self.small()));
             }
         }
-        let name = format!("A{n}");
-        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
+        entries
     }
 
     fn statement(&mut self, n: usize, last: bool, operands: usize, hidden: &mut Vec<usize>) {
@@ -414,8 +427,6 @@ impl Maker<'_, '_> {
             let name = format!("R{n}");
             let local = !last && !declared && self.below(2) == 0;
             let ty = self.ty;
-            let result = Tensor { name, ty, sizes, fill, format, wide: (false, false), entries: None };
-            self.case.tensors.push(result);
             let mut adds = declared && self.below(6) == 5;
             let mut places = vec![];
             let room = vars.iter().all(|v| self.case.sizes[v % SIZES].0 > 0);
@@ -423,6 +434,16 @@ impl Maker<'_, '_> {
                 places = vars.iter().map(|v| self.place(v % SIZES)).collect();
                 adds = true;
             }
+            // Values that the caller gives: where it accumulates, or where it reads what it defines.
+            let given = format.clone().filter(|_| self.below(3) == 0);
+            let entries = given.map(|format| self.entries(&sizes, &format));
+            let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
+            let before = (entries.is_some() && !adds).then(|| Box::new(Expr::Access(tensor, None, vars.clone())));
+            self.case.tensors.push(Tensor { name, ty, sizes, fill, format, wide, entries });
+            let rhs = match before {
+                Some(before) => Expr::Binary(self.one(&["*", "+"]), before, Box::new(rhs)),
+                None => rhs,
+            };
             self.case.statements.push(Statement { tensor, vars, adds, places, local, rhs });
         }
         // What was local ends with the first statement that is not.

@@ -77,7 +77,8 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     let kernel = match engine {
         Engine::Meaning => None,
         _ => {
-            let options = Options { operands: widths(case, &typed), ..Options::default() };
+            let initial = typed.starts().into_iter().filter(|id| given(case, &typed, *id).is_some()).collect();
+            let options = Options { operands: widths(case, &typed), initial, ..Options::default() };
             let lowered = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?;
             let print = lowered.concrete.to_string();
             if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
@@ -192,11 +193,17 @@ fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Resul
     })
 }
 
-/// The case's operands that the program reads.
+/// The case's tensor of that name, if the caller gives it.
+fn given<'a>(case: &'a Case, typed: &typed::Program, id: typed::TensorId) -> Option<&'a super::case::Tensor> {
+    let name = &typed.tensors[id.index()].name;
+    case.tensors.iter().find(|a| a.name == *name && a.entries.is_some())
+}
+
+/// The case's tensors that the program reads or starts from.
 fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'static>> {
     let width = |wide| if wide { Type::I64 } else { Type::I32 };
-    let inputs = typed.tensors.iter().filter(|t| t.role == typed::Role::Input);
-    let found = inputs.filter_map(|t| case.tensors.iter().find(|a| a.name == t.name));
+    let wanted = typed.inputs().into_iter().chain(typed.starts());
+    let found = wanted.filter_map(|id| given(case, typed, id));
     let stored = |a: &super::case::Tensor| {
         let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
         let value = |x: i64| Value::from_i128(a.ty, x as i128);
@@ -210,10 +217,10 @@ fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'sta
 
 fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<Widths>> {
     let width = |wide| if wide { Type::I64 } else { Type::I32 };
-    let all = typed.tensors.iter().enumerate().filter_map(|(t, tensor)| {
-        let a = case.tensors.iter().find(|a| a.name == tensor.name && a.entries.is_some())?;
+    let all = (0..typed.tensors.len() as u32).map(typed::TensorId).filter_map(|id| {
+        let a = given(case, typed, id)?;
         let each = Widths { pos: width(a.wide.0), crd: width(a.wide.1) };
-        Some((typed::TensorId(t as u32), vec![each; a.sizes.len()]))
+        Some((id, vec![each; a.sizes.len()]))
     });
     all.collect()
 }
