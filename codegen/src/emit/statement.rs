@@ -100,7 +100,14 @@ impl<'c> Emitter<'c, '_> {
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
-        self.end_iteration(next, hi, how, (inside, after))?;
+        let hint = match how {
+            How::Vector => Some("llvm.loop.vectorize.enable"),
+            // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
+            // number of turns would put them through memory.
+            _ if body.iter().any(constant_loop) => Some("llvm.loop.unroll.disable"),
+            _ => None,
+        };
+        self.end_iteration(next, hi, hint, (inside, after))?;
         self.builder.position_at_end(after);
         Ok(())
     }
@@ -109,17 +116,22 @@ impl<'c> Emitter<'c, '_> {
         &self,
         next: IntValue<'c>,
         hi: IntValue<'c>,
-        how: How,
+        hint: Option<&str>,
         (inside, after): (BasicBlock<'c>, BasicBlock<'c>),
     ) -> Result<(), Error> {
         let more = self.builder.build_int_compare(IntPredicate::SLT, next, hi, "")?;
         let latch = self.builder.build_conditional_branch(more, inside, after)?;
-        if how == How::Vector {
-            let wanted = self.context.metadata_string("llvm.loop.vectorize.enable").into();
+        if let Some(name) = hint {
+            let wanted = self.context.metadata_string(name).into();
             let hint = self.context.metadata_node(&[wanted, self.context.bool_type().const_int(1, false).into()]);
             // Fails only for a node that is none.
             let _ = latch.set_metadata(self.loop_id(hint), self.context.get_kind_id("llvm.loop"));
         }
         Ok(())
     }
+}
+
+/// Whether a statement is a loop of as many turns as the program says.
+fn constant_loop(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For { lo: Expr::Const(_), hi: Expr::Const(_), .. })
 }
