@@ -261,6 +261,7 @@ KERNELS = {
     "spmspv-rows": spmspv_rows,
     "ttv": ttv,
     "mttkrp": mttkrp,
+    "mttkrp-factored": mttkrp,
     "dot": dot,
     "transpose": transpose,
     "convert": convert,

@@ -38,7 +38,9 @@ fn names() {
         &["3:15: error: tensor `s` is read without its indices"],
     );
     refused("y[] = z[]\nz[] = 1", &["1:7: error: unknown tensor `z`"]);
-    refused("tensor z: i64[]\ny[] = z[]\nz[] = 1", &["2:7: error: `z` is read before the statement that defines it"]);
+    let p = accepted("tensor z: i64[]\ny[] = z[]\nz[] = 1");
+    let read: Vec<&str> = p.inputs().iter().map(|t| p.tensors[t.index()].name.as_str()).collect();
+    assert_eq!(read, ["z"], "what is declared and read before its statement, the caller brings");
     refused("tensor A: f64[I,J]\ny[i] = sum(i: A[i,i])", &["2:12: error: index variable `i` is bound already"]);
     refused("tensor A: f64[I,J] {dense, bland}", &["1:28: error: unknown level `bland`"]);
     refused("tensor A: f64[I,J] {dense, dense} order(0, 0)", &["1:20: error: the order is no permutation of 2 modes"]);

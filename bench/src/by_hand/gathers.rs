@@ -118,8 +118,28 @@ pub fn ttv(operands: &[&Arrays]) -> Arrays {
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }
 }
 
-/// M[i,r] = Σ X[i,k,l] Y[k,r] Z[l,r]; a fiber's rows of Z are added up before they meet the row of Y.
+/// M[i,r] = Σ X[i,k,l] Y[k,r] Z[l,r], an entry of X at a time.
 pub fn mttkrp<const COLUMNS: usize>(operands: &[&Arrays]) -> Arrays {
+    let (x, y, z) = (operands[0].csf(), &operands[1].values, &operands[2].values);
+    let mut m = vec![0.0; x.extents[0] * COLUMNS];
+    for p in fiber(x.pos[0], 0) {
+        let mut sums = [0.0; COLUMNS];
+        for q in fiber(x.pos[1], p) {
+            let y = lanes::<COLUMNS>(y, at(x.crd[1], q) as usize * COLUMNS);
+            for s in fiber(x.pos[2], q) {
+                let (value, z) = (at(x.values, s), lanes::<COLUMNS>(z, at(x.crd[2], s) as usize * COLUMNS));
+                for r in 0..COLUMNS {
+                    sums[r] = fma(value * y[r], z[r], sums[r]);
+                }
+            }
+        }
+        m[at(x.crd[0], p) as usize * COLUMNS..][..COLUMNS].copy_from_slice(&sums);
+    }
+    Arrays::dense(&[x.extents[0], COLUMNS], m)
+}
+
+/// The same; a fiber's rows of Z are added up before they meet the row of Y.
+pub fn mttkrp_factored<const COLUMNS: usize>(operands: &[&Arrays]) -> Arrays {
     let (x, y, z) = (operands[0].csf(), &operands[1].values, &operands[2].values);
     let mut m = vec![0.0; x.extents[0] * COLUMNS];
     for p in fiber(x.pos[0], 0) {
