@@ -228,6 +228,14 @@ impl Program {
         Index(self.vars.len() - 1)
     }
 
+    /// Whether every loop of `outer` moves the access's level over `v`: is over the variable of a level above it.
+    pub fn moved(&self, a: AccessId, outer: &[Index], v: Index) -> bool {
+        let access = &self.accesses[a.0];
+        let levels = self.tensor(a).format.order.iter().map(|&m| access.vars[m]);
+        let above: Vec<Index> = levels.take_while(|u| *u != v).collect();
+        outer.iter().all(|u| above.contains(u))
+    }
+
     /// The access `tensor[vars]`, as one with the same id wherever it is made.
     pub fn access(&mut self, tensor: Place, vars: Vec<Index>) -> AccessId {
         let access = Access { tensor, vars };

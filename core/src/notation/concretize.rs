@@ -279,7 +279,7 @@ impl Concretize<'_> {
         let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
         let body = self.hoist(body, &outer);
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
-        let order = order.or(copied).unwrap_or_else(|| {
+        let order = order.or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
         });
@@ -303,9 +303,7 @@ impl Concretize<'_> {
             Assembly::Workspace { prefix, vars } => {
                 let kind = match vars {
                     1 => WorkspaceKind::Dense,
-                    _ if fold.is_none() && self.counted(place, &target, &rhs) == Some(order.clone()) => {
-                        WorkspaceKind::Counts
-                    }
+                    _ if copied.as_ref() == Some(&order) => WorkspaceKind::Counts,
                     _ => WorkspaceKind::List,
                 };
                 Some(Workspace { prefix, kind })
@@ -613,11 +611,7 @@ impl Concretize<'_> {
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
         let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
-        let moved = |a: &AccessId| {
-            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
-            let above = |u: &Index| (0..level[a]).any(|l| access.vars[format.order[l]] == *u);
-            outer.iter().all(above)
-        };
+        let moved = |a: &AccessId| self.out.moved(*a, outer, v);
         let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
         let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
         let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a)).collect();

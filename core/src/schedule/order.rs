@@ -128,7 +128,7 @@ impl Search<'_, '_> {
         let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
         // What no outer loop moves, beside a list that they all move, is asked instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
-        let moved = |a: AccessId| self.moved(order, a, v);
+        let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
         let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(_, n)| n).sum();
         if !quiet || sequence == Sequence::Full {
@@ -159,14 +159,6 @@ impl Search<'_, '_> {
         let above = (0..level).all(bound);
         let first = level == 0;
         (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
-    }
-
-    /// Whether every loop of `order` moves the access's level over `v`.
-    fn moved(&self, order: &[Index], a: AccessId, v: Index) -> bool {
-        let access = &self.q.program.accesses[a.0];
-        let levels = self.q.program.tensor(a).format.order.iter().map(|&m| access.vars[m]);
-        let above: Vec<Index> = levels.take_while(|u| *u != v).collect();
-        order.iter().all(|u| above.contains(u))
     }
 
     /// Whether no variable of `order` has been bound before a level that must come first.

@@ -112,6 +112,9 @@ impl Context<'_> {
     pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut lists = self.lists(scope, body, v);
         let hashed = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Hashed;
+        if !lists.iter().any(|a| hashed(*a)) {
+            return lists;
+        }
         let fill = |a: AccessId| self.fill(a);
         let (sequence, _) = background(body, &lists, &fill, self.simplify);
         for part in sequence.intersections() {

@@ -204,13 +204,17 @@ impl Output {
     }
 
     fn pos(&self, l: usize) -> Option<BufferId> {
-        let buffers = self.levels[l].buffers();
-        buffers.into_iter().find(|(_, holds)| *holds == Holds::Positions).map(|(b, _)| b)
+        self.array(l, Holds::Positions)
     }
 
     fn crd(&self, l: usize) -> Option<BufferId> {
+        self.array(l, Holds::Coordinates)
+    }
+
+    /// The first array of level `l` that holds this.
+    fn array(&self, l: usize, what: Holds) -> Option<BufferId> {
         let buffers = self.levels[l].buffers();
-        buffers.into_iter().find(|(_, holds)| *holds == Holds::Coordinates).map(|(b, _)| b)
+        buffers.into_iter().find(|(_, holds)| *holds == what).map(|(b, _)| b)
     }
 
     /// The arrays of coordinates of the chain that ends at level `l`, each with its level.
