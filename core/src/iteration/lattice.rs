@@ -73,8 +73,7 @@ impl Lattice {
             return known;
         }
         let (mut sequence, rest) = background(&body, lists, fill, s);
-        // Only where the loop begins: a tail begins behind what was walked, not at 0. There the background is the same,
-        // but for one that is NaN and of which, with a list exhausted, less is left.
+        // Only where the loop begins: a tail has the same background, and begins behind what was walked, not at 0.
         if self.points.is_empty() && !nothing(&rest) {
             sequence = Sequence::Full;
         }
