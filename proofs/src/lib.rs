@@ -13,6 +13,9 @@
 
 pub mod choose;
 #[cfg(test)]
+mod emitted;
+pub mod merge;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod readings;

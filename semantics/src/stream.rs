@@ -1,10 +1,11 @@
 //! What streams mean: indexed streams as automata, and the K-relations that they evaluate to.
 //!
 //! ```text
-//!              Figure 9                        Figure 4c
-//!    Typed ◀──────────── Expr, a contraction ────────────▶ a value at every tuple
-//!      │    (operators)       expression      (expression)           ▲
-//!      └──────────── evaluate, Definition 5.11 ── Relation ── at ────┘      Theorem 6.1: this commutes
+//!       e : Expr ──────── stream, figure 9 ────────▶ Typed
+//!          │                                           │
+//!          │ at each tuple, figure 4c                  │ evaluate, definition 5.11
+//!          ▼                                           ▼
+//!      K-relation ═════════ theorem 6.1 ═════════ Relation
 //!
 //!   q : i →s j →s K       (0,ready) ──δ──▶ (1,—) ──δ──▶ (4,ready) ──δ──▶ END
 //!                             ╎ value                       ╎ value
@@ -20,7 +21,9 @@
 //! | 4.2 attribute, index set, shape | [`Attribute`], `0..n` by a [`Schema`], the attributes of a [`Type`] |
 //! | 4.5 semiring; 4.6 K-relation | [`Semiring`]; [`Relation`], of finite support |
 //! | 5.1 stream (σ, q₀, index, value, ready, skip); 5.3 δ | [`Stream`], in one of its states; [`Stream::next`] |
-//! | 5.1, 5.2 product, sum, Σ, ⇑, map; figure 9 | [`operators`](self::product); [`Typed`] |
+//! | 5.1, 5.2 product, sum, Σ, ⇑, map | [`product`], [`sum`], [`contract`], [`dense`], [`map`()] |
+//! | 5.8 the stream algebra; figure 9 | [`Typed`]; [`Expr::stream`] |
+//! | 4.1 the language ℒ; figure 4 | [`Expr`]; [`Expr::shape`], [`Expr::at`] |
 //! | 5.7 valid streams, the dummy attribute `*` | [`Type`], with `None` for `*` |
 //! | 5.11 ⟦·⟧ | [`evaluate`] |
 //! | 6.1 lawful, 6.2 strictly monotonic | [`Law`] |
@@ -30,10 +33,10 @@
 //! `valid` in its Lean text), so that a product's maximum ends it and a sum's minimum does not. `value` is asked of ready
 //! states only.
 //!
-//! Four things differ from the text of the paper, each with a test (`proofs/src/mistakes.rs`) of what it would break:
+//! Where this differs from the text of the paper (`proofs/src/mistakes.rs` shows what the first three would break):
 //! * ⇑ skips to max(i, i′ + r), as dense vectors do; the text's i′ + r goes back, and is not monotone.
-//! * A sum follows the smaller (index, ready), not the smaller index, or it would skip past a side that is not ready
-//!   yet at an index where the other is (so does the Lean text).
+//! * A sum follows the smaller (index, ready), as the paper's Lean text does. By the smaller index alone it would skip
+//!   past a side that is not ready yet at an index where the other is.
 //! * A contracted stream is lawful but not strictly monotonic, so the theorem does not speak of products of it:
 //!   (Σ x) · (Σ y) pairs terms by number. [`Typed::times`] stores such a factor first, and the theorem then holds of
 //!   every expression.
