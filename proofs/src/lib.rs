@@ -14,6 +14,8 @@
 pub mod choose;
 #[cfg(test)]
 mod emitted;
+#[cfg(test)]
+mod meaning;
 pub mod merge;
 #[cfg(test)]
 mod mistakes;

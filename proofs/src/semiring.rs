@@ -28,6 +28,11 @@ impl Sample for MinPlus {
     const SAMPLES: &[Self] = &[MinPlus(3), MinPlus(i64::MAX), MinPlus(i64::MAX - 1), MinPlus(0), MinPlus(7)];
 }
 
+/// A sample for each name.
+pub fn sample<K: Sample>(name: u32) -> K {
+    K::SAMPLES[name as usize % K::SAMPLES.len()].clone()
+}
+
 /// Bounds: none; every three truth values, and every three lengths of 0 or more.
 #[cfg(kani)]
 #[kani::proof]

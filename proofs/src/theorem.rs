@@ -11,7 +11,7 @@
 //! expressions are held to the laws, too. Bounds stand at each test.
 
 use crate::choose::{Choose, every};
-use crate::semiring::Sample;
+use crate::semiring::{Sample, sample};
 use fiberloom_semantics::stream::{
     Attribute, Context, Expr, LAWS, Law, MinPlus, Nested, Polynomial, Relation, Schema, Semiring, Shape, Type, Typed,
     Variable, dense, product, sparse,
@@ -96,26 +96,26 @@ impl Tree {
     }
 }
 
-/// A sample for each name.
-fn sample<K: Sample>(name: u32) -> K {
-    K::SAMPLES[name as usize % K::SAMPLES.len()].clone()
-}
-
 /// An expression with data.
 #[derive(Clone, Debug)]
-struct Case {
-    e: Expr,
-    schema: Schema,
-    variables: Vec<(Shape, Tree)>,
+pub struct Case {
+    /// The expression.
+    pub e: Expr,
+    /// Index sets.
+    pub schema: Schema,
+    /// By number.
+    pub variables: Vec<(Shape, Tree)>,
 }
 
 impl Case {
-    fn shape(&self) -> Shape {
+    /// The expression's shape, which it has.
+    pub fn shape(&self) -> Shape {
         let shapes: Vec<Shape> = self.variables.iter().map(|v| v.0.clone()).collect();
         self.e.shape(&shapes, &self.schema).unwrap_or_else(|e| panic!("{}: {e:?}", self.e))
     }
 
-    fn context<K: Semiring>(&self, value: impl Fn(u32) -> K) -> Context<K> {
+    /// Its variables, entries having these values.
+    pub fn context<K: Semiring>(&self, value: impl Fn(u32) -> K) -> Context<K> {
         let variables = self.variables.iter().map(|(shape, tree)| tree.variable(shape, &value)).collect();
         Context { schema: self.schema.clone(), variables }
     }
@@ -136,7 +136,8 @@ impl Case {
     }
 }
 
-fn tuples(shape: &Shape, schema: &Schema) -> Vec<BTreeMap<Attribute, i64>> {
+/// All tuples of a shape, in ascending order.
+pub fn tuples(shape: &Shape, schema: &Schema) -> Vec<BTreeMap<Attribute, i64>> {
     shape.iter().fold(vec![BTreeMap::new()], |tuples, a| {
         let with = |t: BTreeMap<_, _>| (0..schema[a]).map(move |i| t.clone().into_iter().chain([(*a, i)]).collect());
         tuples.into_iter().flat_map(with).collect()
