@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Data of a law: fibers as in `stream.rs`, repeating or not. *Termination* and *positions in bounds* are faults of the
-//! domain. The loops gather lists in vectors, so that no Kani harness is made of these laws: they are run exhaustively.
+//! domain. Loops over any number of lists gather them in vectors, so that only [`unites`], of `unite_two`, is a harness.
 
 use crate::stream::{Broken, Fiber};
 use fiberloom_core::loops::BufferId;
@@ -184,6 +184,51 @@ pub fn laws(merge: &Merge, fibers: &[Fiber]) -> Result<(), Broken> {
     finds(merge, fibers, &visits)
 }
 
+/// A loop over two lists, as `unite_two`.
+pub type Unite = fn(&mut Concrete, &List<i64>, &List<i64>, &mut dyn FnMut(&mut Concrete, Side, &i64));
+
+/// *A union of two*, turn by turn: each is at the least coordinate above the last one's, says which lists have it, and
+/// the loop goes on until one list has no more.
+///
+/// # Errors
+/// What is otherwise.
+pub fn unites(a: &Fiber, b: &Fiber, unite: Unite) -> Result<(), Broken> {
+    let arrays = [a.array(), b.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let x = List::open(&mut d, "x", a.from(1));
+    let y = List::open(&mut d, "y", ListFiber { crd: BufferId(1), ..b.from(1) });
+    let above = |fiber: &Fiber, last: i64| fiber.entries().map(|(i, _)| i).find(|i| *i > last).unwrap_or(i64::MAX);
+    let mut last = -1;
+    let mut held = Ok(());
+    unite(&mut d, &x, &y, &mut |_, side, at| {
+        let (i, j) = (above(a, last), above(b, last));
+        let wanted = if i == j {
+            Side::Both
+        } else if i < j {
+            Side::First
+        } else {
+            Side::Second
+        };
+        if (side, *at) != (wanted, i.min(j)) {
+            held = Err("a turn is not at the next coordinate, or names other lists");
+        }
+        last = *at;
+    });
+    if above(a, last).max(above(b, last)) != i64::MAX {
+        held = Err("it ends before either list");
+    }
+    d.fault().map_or(held, Err)
+}
+
+/// Bounds: two fibers of at most 3 positions below 4, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn unites_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 3, 4));
+    assert_eq!(unites(&a, &b, |d, x, y, body| unite_two(d, x, y, body)), Ok(()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,6 +257,23 @@ mod tests {
             }
         });
         assert_eq!(runs, 28 * 28 * 28);
+    }
+
+    /// Bounds: those of the harness; every choice is run.
+    #[test]
+    fn unites_two_lists() {
+        let said = |unite: Unite| {
+            let mut said = BTreeSet::new();
+            every(|c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, 3, 4));
+                said.extend(unites(&a, &b, unite).err());
+            });
+            said
+        };
+        assert_eq!(said(|d, x, y, body| unite_two(d, x, y, body)), [].into());
+        let turn = "a turn is not at the next coordinate, or names other lists";
+        assert!(said(|d, x, y, body| unite_two(d, y, x, body)).contains(turn));
+        assert_eq!(said(|_, _, _, _| {}), ["it ends before either list"].into());
     }
 
     /// What the laws say of a loop, on two lists of at most 2 positions below 3.
