@@ -23,7 +23,7 @@ enum Mistake {
     /// A sum that follows the smaller index, not the smaller (index, ready).
     SumByIndex,
     /// A sum that is ready only when its first term is.
-    SumForgetsAside,
+    SumForgetsASide,
     /// A sum that, where both terms are ready, gives the first.
     SumOfOne,
     /// A contraction that ends one state too early.
@@ -45,7 +45,7 @@ use Mistake::*;
 
 impl Mistake {
     fn is_of_two(self) -> bool {
-        [ProductAnywhere, ProductSkipsPast, ProductLeavesOneBehind, SumByIndex, SumForgetsAside, SumOfOne]
+        [ProductAnywhere, ProductSkipsPast, ProductLeavesOneBehind, SumByIndex, SumForgetsASide, SumOfOne]
             .contains(&self)
     }
 }
@@ -67,7 +67,7 @@ impl Wrong {
         let (x, y) = (Nested::Stream(self.x.clone()), Nested::Stream(self.y.clone()));
         level(match self.mistake {
             ProductAnywhere | ProductSkipsPast | ProductLeavesOneBehind => product(x, y),
-            SumByIndex | SumForgetsAside | SumOfOne => sum(x, y),
+            SumByIndex | SumForgetsASide | SumOfOne => sum(x, y),
             ContractDropsLast | ContractSkipsPast => contract(x),
             _ => x,
         })
@@ -97,7 +97,7 @@ impl Stream<Polynomial> for Wrong {
         match self.mistake {
             ProductAnywhere => x.ready() && y.ready(),
             SumByIndex => x.index() <= y.index() && x.ready() || y.index() <= x.index() && y.ready(),
-            SumForgetsAside => x.order() <= y.order() && x.ready(),
+            SumForgetsASide => x.order() <= y.order() && x.ready(),
             _ => self.right().ready(),
         }
     }
@@ -194,7 +194,7 @@ fn make(mistake: Mistake, x: &Tree, y: &Tree) -> (Typed<Polynomial>, Relation<Po
         ProductAnywhere | ProductSkipsPast | ProductLeavesOneBehind => {
             (vector(), (sx, sy), relation(|i| rx.at(&[i]).times(&ry.at(&[i])), &vector()))
         }
-        SumByIndex | SumForgetsAside | SumOfOne => {
+        SumByIndex | SumForgetsASide | SumOfOne => {
             (vector(), (sx, sy), relation(|i| rx.at(&[i]).plus(&ry.at(&[i])), &vector()))
         }
         ContractDropsLast | ContractSkipsPast => (star.clone(), (sx.clone(), sx), relation(|i| rx.at(&[i]), &star)),
@@ -219,7 +219,7 @@ fn every_mistake_is_caught() {
         (ProductSkipsPast, &[By(Lawful), Theorem]),
         (ProductLeavesOneBehind, &[By(Terminates)]),
         (SumByIndex, &[By(Lawful), Theorem]),
-        (SumForgetsAside, &[By(Terminates)]),
+        (SumForgetsASide, &[By(Terminates)]),
         (SumOfOne, &[Theorem]),
         (ContractDropsLast, &[Theorem]),
         (ContractSkipsPast, &[By(Lawful), Theorem]),
