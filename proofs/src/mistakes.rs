@@ -105,15 +105,8 @@ impl Stream<Polynomial> for Wrong {
         let (x, y) = (&self.x, &self.y);
         match self.mistake {
             ProductAnywhere => product(x.value(), y.value()),
-            SumByIndex if x.index() == y.index() && x.ready() != y.ready() => {
-                if x.ready() {
-                    x.value()
-                } else {
-                    y.value()
-                }
-            }
-            SumByIndex if x.index() < y.index() => x.value(),
-            SumByIndex if x.index() > y.index() => y.value(),
+            SumByIndex if x.index() == y.index() && !x.ready() => y.value(),
+            SumByIndex if x.index() == y.index() && !y.ready() => x.value(),
             SumOfOne if x.order() <= y.order() => x.value(),
             _ => self.right().value(),
         }
