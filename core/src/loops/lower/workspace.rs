@@ -14,7 +14,7 @@
 use super::nest::{Driven, yes};
 use super::output::{Output, Slot, alloc, reserve};
 use super::{Context, Expr, binary, checked_product, int, plus, store_index, times};
-use crate::algebra::{Op, Type, Value, identity};
+use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::loops::{BufferId, Entry, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
 use crate::stream::Symbolic;
@@ -170,6 +170,7 @@ impl Touched {
 
     fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
+        let value = fold.map_or(value.clone(), |op| begun(op, self.initial.ty(), value));
         if self.dense {
             return self.put_dense(d, fold, at(&self.vars[0]), value);
         }
@@ -285,5 +286,15 @@ impl Touched {
     /// The value whose key is at a place of the sorted keys.
     fn sorted(&self, at: Expr) -> Expr {
         Expr::Load(self.values, Box::new(Expr::Load(self.marks, Box::new(at))))
+    }
+}
+
+/// A value of which a fold may consist alone. What a fold begins with is neutral but for one function: a `gcd` begins
+/// with 0, which changes the sign of a negative number.
+fn begun(op: Op, ty: Type, value: Expr) -> Expr {
+    let known = properties(op, ty, Mode::Algebraic).identities;
+    match identity(op, ty) {
+        Some(begin) if known.iter().all(|(_, neutral)| *neutral != begin) => binary(op, Expr::Const(begin), value),
+        _ => value,
     }
 }
