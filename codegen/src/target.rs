@@ -20,7 +20,7 @@ pub(crate) struct Machine {
 /// beside wide turns would run one element at a time.
 const PASSES: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
     loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion),\
-    gvn,loop-mssa(licm),loop-vectorize<interleave-forced-only>,instcombine<no-verify-fixpoint>,simplifycfg,slp-vectorizer,loop-unroll,\
+    gvn,loop-mssa(licm),loop-vectorize<interleave-forced-only>,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll,sroa,\
     instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
 
 impl Machine {

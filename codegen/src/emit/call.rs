@@ -38,6 +38,9 @@ impl<'c> Emitter<'c, '_> {
     }
 
     fn alloc(&mut self, buffer: BufferId, len: &Expr, fill: Option<Value>) -> Result<(), Error> {
+        if self.is_framed(buffer) {
+            return Ok(());
+        }
         let len = self.index(len)?;
         let filled = self.context.i32_type().const_int(fill.is_some() as u64, false);
         let bits = self.context.i64_type().const_int(fill.map_or(0, Value::bits), false);

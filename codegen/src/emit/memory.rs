@@ -5,13 +5,16 @@
 //!   scope of each result   each access is in its buffer's scope and in none of the others: `!alias.scope`, `!noalias`
 //!   and workspace
 //! ```
+//!
+//! A workspace that is allocated once, of a constant length, and then only loaded and stored, is an array in the frame.
 
 use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, Role};
-use inkwell::types::BasicTypeEnum;
+use fiberloom_core::loops::{BufferId, Entry, Expr, Kernel, Role, Stmt};
+use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
+use std::collections::BTreeMap;
 
 /// What is known of a buffer while a kernel is emitted.
 pub(super) struct BufferState<'c> {
@@ -29,7 +32,12 @@ enum Storage<'c> {
     Fixed(PointerValue<'c>, IntValue<'c>),
     /// Slots that hold address and capacity of a result or workspace.
     Moving(PointerValue<'c>, PointerValue<'c>),
+    /// A short workspace in the kernel's frame: registers, once loops over it are unrolled.
+    Frame(PointerValue<'c>, u32),
 }
+
+/// Bytes of the longest workspace that stands in the frame.
+const MOST_FRAMED: u64 = 1 << 12;
 
 /// Fields of `fl_buffer`.
 const DATA: u64 = 0;
@@ -43,6 +51,7 @@ impl<'c> Emitter<'c, '_> {
         let address = self.context.ptr_type(Default::default());
         let table = self.function.get_nth_param(1).expect("a kernel has three arguments").into_pointer_value();
         let scopes = self.scopes();
+        let framed = framed(self.kernel);
         for (place, buffer) in self.kernel.buffers.iter().enumerate() {
             let description = self.element(word.into(), table, word.const_int(3 * place as u64, false))?;
             let storage = if buffer.role == Role::Operand {
@@ -52,6 +61,9 @@ impl<'c> Emitter<'c, '_> {
                     self.annotate(value, "invariant.load", self.context.metadata_node(&[]));
                 }
                 Storage::Fixed(data.into_pointer_value(), len.into_int_value())
+            } else if let Some(len) = framed.get(&BufferId(place as u32)) {
+                let array = self.in_memory(buffer.ty).array_type(*len);
+                Storage::Frame(self.builder.build_alloca(array, &buffer.name)?, *len)
             } else {
                 let slots = (
                     self.builder.build_alloca(address, &buffer.name)?,
@@ -105,7 +117,7 @@ impl<'c> Emitter<'c, '_> {
     pub(super) fn refresh(&self, b: BufferId) -> Result<(), Error> {
         let state = &self.buffers[b.0 as usize];
         let Storage::Moving(data, capacity) = state.place else {
-            return Err(Error::Kernel(format!("operand {} is allocated", self.kernel.buffers[b.0 as usize].name)));
+            return Err(Error::Kernel(format!("{} cannot grow", self.kernel.buffers[b.0 as usize].name)));
         };
         let address = self.field(state.description, DATA, self.context.ptr_type(Default::default()).into())?;
         let room = self.field(state.description, CAPACITY, self.context.i64_type().into())?;
@@ -130,7 +142,13 @@ impl<'c> Emitter<'c, '_> {
         match self.buffers[b.0 as usize].place {
             Storage::Fixed(_, len) => Ok(len.into()),
             Storage::Moving(_, capacity) => Ok(self.builder.build_load(self.context.i64_type(), capacity, "")?),
+            Storage::Frame(_, len) => Ok(self.i64(len as i64).into()),
         }
+    }
+
+    /// Whether a buffer is in the frame, where it need not be allocated.
+    pub(super) fn is_framed(&self, b: BufferId) -> bool {
+        matches!(self.buffers[b.0 as usize].place, Storage::Frame(..))
     }
 
     /// Element `index` of a buffer.
@@ -172,14 +190,19 @@ impl<'c> Emitter<'c, '_> {
         ty: Type,
     ) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>), Error> {
         let base = match self.buffers[b.0 as usize].place {
-            Storage::Fixed(data, _) => data,
+            Storage::Fixed(data, _) | Storage::Frame(data, _) => data,
             Storage::Moving(data, _) => {
                 let address = self.context.ptr_type(Default::default());
                 self.builder.build_load(address, data, &self.kernel.buffers[b.0 as usize].name)?.into_pointer_value()
             }
         };
-        let in_memory = if ty == Type::Bool { self.context.i8_type().into() } else { self.register(ty) };
+        let in_memory = self.in_memory(ty);
         Ok((self.element(in_memory, base, index)?, in_memory))
+    }
+
+    /// The type in which memory holds a value.
+    fn in_memory(&self, ty: Type) -> BasicTypeEnum<'c> {
+        if ty == Type::Bool { self.context.i8_type().into() } else { self.register(ty) }
     }
 
     /// The address of element `index` of an array of `ty` at `base`.
@@ -218,14 +241,43 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// The identity of a loop that carries `hint`: a node whose first part is itself.
+    /// The identity of a loop that carries `hints`: a node whose first part is itself.
     #[allow(unsafe_code)]
-    pub(super) fn loop_id(&self, hint: MetadataValue<'c>) -> MetadataValue<'c> {
+    pub(super) fn loop_id(&self, hints: &[MetadataValue<'c>]) -> MetadataValue<'c> {
         use inkwell::llvm_sys::core::{LLVMReplaceMDNodeOperandWith, LLVMValueAsMetadata};
         use inkwell::values::AsValueRef;
-        let id = self.context.metadata_node(&[self.context.metadata_node(&[]).into(), hint.into()]);
+        let parts = std::iter::once(self.context.metadata_node(&[])).chain(hints.iter().copied());
+        let id = self.context.metadata_node(&parts.map(BasicMetadataValueEnum::from).collect::<Vec<_>>());
         // SAFETY: the node lives as long as the context, and has a first part.
         unsafe { LLVMReplaceMDNodeOperandWith(id.as_value_ref(), 0, LLVMValueAsMetadata(id.as_value_ref())) };
         id
+    }
+}
+
+/// The lengths of the workspaces that may stand in the frame.
+fn framed(kernel: &Kernel) -> BTreeMap<BufferId, u32> {
+    let mut lengths = BTreeMap::new();
+    each_entry(&kernel.body, &mut |entry| {
+        let length = match entry {
+            Entry::Alloc { buffer, len: Expr::Const(n), fill: None } => {
+                let bytes = n.bits().saturating_mul(kernel.buffers[buffer.0 as usize].ty.bytes() as u64);
+                (1..=MOST_FRAMED).contains(&bytes).then_some(n.bits() as u32)
+            }
+            _ => None,
+        };
+        for buffer in entry.buffers() {
+            lengths.entry(buffer).and_modify(|known| *known = None).or_insert(length);
+        }
+    });
+    let workspace = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Workspace;
+    lengths.into_iter().filter(|(b, _)| workspace(b)).filter_map(|(b, n)| Some((b, n?))).collect()
+}
+
+fn each_entry(block: &[Stmt], f: &mut impl FnMut(&Entry)) {
+    for stmt in block {
+        match stmt {
+            Stmt::Call(entry) => f(entry),
+            _ => stmt.blocks().for_each(|block| each_entry(block, f)),
+        }
     }
 }

@@ -6,7 +6,7 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::loops::{Expr, How, Stmt, Var};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::IntValue;
+use inkwell::values::{IntValue, MetadataValue};
 
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
@@ -100,34 +100,65 @@ impl<'c> Emitter<'c, '_> {
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
-        let hint = match how {
-            How::Vector => Some("llvm.loop.vectorize.enable"),
-            // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
-            // number of turns would put them through memory.
-            _ if body.iter().any(constant_loop) => Some("llvm.loop.unroll.disable"),
-            _ => None,
-        };
-        self.end_iteration(next, hi, hint, (inside, after))?;
+        self.end_iteration(next, hi, self.hints(how, body), (inside, after))?;
         self.builder.position_at_end(after);
         Ok(())
+    }
+
+    /// What LLVM should do with a loop, where it would not see it for itself.
+    fn hints(&self, how: How, body: &[Stmt]) -> Vec<MetadataValue<'c>> {
+        let hint = |name: &str, value: IntValue<'c>| {
+            self.context.metadata_node(&[self.context.metadata_string(name).into(), value.into()])
+        };
+        let yes = self.context.bool_type().const_int(1, false);
+        let number = |n| self.context.i32_type().const_int(n, false);
+        if how == How::Vector {
+            vec![hint("llvm.loop.vectorize.enable", yes)]
+        } else if body.iter().any(constant_loop) {
+            // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
+            // number of turns would put them through memory.
+            vec![hint("llvm.loop.unroll.disable", yes)]
+        } else if body.iter().any(|stmt| stmt.exprs().any(gathers)) {
+            // Putting gathered values together in vectors costs more than it saves; several sums at a time save the
+            // wait for each addition.
+            let once = hint("llvm.loop.unroll.disable", yes);
+            vec![hint("llvm.loop.vectorize.width", number(1)), hint("llvm.loop.interleave.count", number(4)), once]
+        } else {
+            vec![]
+        }
     }
 
     fn end_iteration(
         &self,
         next: IntValue<'c>,
         hi: IntValue<'c>,
-        hint: Option<&str>,
+        hints: Vec<MetadataValue<'c>>,
         (inside, after): (BasicBlock<'c>, BasicBlock<'c>),
     ) -> Result<(), Error> {
         let more = self.builder.build_int_compare(IntPredicate::SLT, next, hi, "")?;
         let latch = self.builder.build_conditional_branch(more, inside, after)?;
-        if let Some(name) = hint {
-            let wanted = self.context.metadata_string(name).into();
-            let hint = self.context.metadata_node(&[wanted, self.context.bool_type().const_int(1, false).into()]);
+        if !hints.is_empty() {
             // Fails only for a node that is none.
-            let _ = latch.set_metadata(self.loop_id(hint), self.context.get_kind_id("llvm.loop"));
+            let _ = latch.set_metadata(self.loop_id(&hints), self.context.get_kind_id("llvm.loop"));
         }
         Ok(())
+    }
+}
+
+/// Whether a place that is loaded from is loaded itself.
+fn gathers(e: &Expr) -> bool {
+    match e {
+        Expr::Load(_, at) => loads(at),
+        Expr::Op(_, args) => args.iter().any(gathers),
+        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
+    }
+}
+
+fn loads(e: &Expr) -> bool {
+    match e {
+        Expr::Load(..) => true,
+        Expr::Op(_, args) => args.iter().any(loads),
+        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
     }
 }
 

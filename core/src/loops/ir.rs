@@ -351,6 +351,21 @@ pub enum Entry {
     Fail(Failure),
 }
 
+impl Entry {
+    /// The buffers that it works on.
+    pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
+        let (first, second) = match self {
+            Entry::Alloc { buffer, .. } | Entry::Reserve { buffer, .. } | Entry::Finish { buffer, .. } => {
+                (Some(*buffer), None)
+            }
+            Entry::Sort { keys, .. } => (Some(*keys), None),
+            Entry::SortOrder { keys, order, .. } => (Some(*keys), Some(*order)),
+            Entry::Fail(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
 /// Why a kernel stops before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Failure {

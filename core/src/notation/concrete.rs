@@ -141,15 +141,22 @@ pub enum WorkspaceKind {
     List,
     /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
     Counts,
+    /// Over one of few values, which the program says: an array that is all drained, so short that it stays in registers.
+    Row,
 }
 
 impl WorkspaceKind {
+    /// All kinds.
+    pub const ALL: [WorkspaceKind; 4] =
+        [WorkspaceKind::Dense, WorkspaceKind::List, WorkspaceKind::Counts, WorkspaceKind::Row];
+
     /// The word for it in prints.
     pub fn name(self) -> &'static str {
         match self {
             WorkspaceKind::Dense => "dense",
             WorkspaceKind::List => "list",
             WorkspaceKind::Counts => "counts",
+            WorkspaceKind::Row => "row",
         }
     }
 }

@@ -29,6 +29,9 @@ use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::shape::{ClassId, Classes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
+const LONGEST_ROW: u64 = 256;
+
 /// The concrete program of a typed one whose results among `initial` start from what the caller gives.
 ///
 /// # Errors
@@ -308,7 +311,8 @@ impl Concretize<'_> {
                 };
                 Some(Workspace { prefix, kind })
             }
-            _ => None,
+            Assembly::InPlace => self.row(place, &target, &order, &rhs),
+            Assembly::Append => None,
         };
         let target = concrete::Access { tensor: place, vars: target };
         self.emit(Nest { target, order, fold, rhs, workspace, places: None });
@@ -377,6 +381,24 @@ impl Concretize<'_> {
             && levels(&from.format, &self.out.accesses[a.0].vars) == columns
             && from.format.levels[1].is_list();
         copies.then_some(columns)
+    }
+
+    /// The workspace of sums that run around the innermost loop, over a row of the result that is short, dense, and
+    /// visited at once: added up in registers, it is written once.
+    fn row(&self, place: Place, target: &[Index], order: &[Index], rhs: &Expr) -> Option<Workspace> {
+        let tensor = &self.out.tensors[place.0];
+        let levels: Vec<Index> = tensor.format.order.iter().map(|&m| target[m]).collect();
+        let (row, rows) = levels.split_last()?;
+        let short = self.classes.value(self.out.vars[row.0].extent).is_some_and(|n| n <= LONGEST_ROW);
+        let dense = tensor.format.levels.iter().all(|k| *k == LevelKind::Dense);
+        let together = order.starts_with(rows) && order.last() == Some(row);
+        let located = |a: &AccessId| {
+            let access = &self.out.accesses[a.0];
+            let format = &self.out.tensor(*a).format;
+            (0..format.rank()).all(|l| self.out.level_var(access, l) != *row || format.levels[l].is_located())
+        };
+        let always = rhs.accesses().iter().all(located);
+        (short && dense && together && always).then_some(Workspace { prefix: rows.len(), kind: WorkspaceKind::Row })
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.

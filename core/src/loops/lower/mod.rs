@@ -264,7 +264,10 @@ fn checked_product(d: &mut Symbolic, factors: &[Expr]) -> Expr {
         }
         let most = binary(Op::Div, int(i64::MAX), n.clone());
         let over = binary(Op::Gt, product.clone(), most);
-        let guarded = binary(Op::AndAlso, binary(Op::Gt, n.clone(), int(0)), over);
+        let guarded = match &n {
+            Expr::Const(n) if n.bits() as i64 > 0 => over,
+            _ => binary(Op::AndAlso, binary(Op::Gt, n.clone(), int(0)), over),
+        };
         d.when(guarded, |d| d.call(Entry::Fail(Failure::Overflow)), |_| {});
         d.define("size", Type::I64, times(product, n))
     })

@@ -2,7 +2,7 @@
 
 use super::counting::Tally;
 use super::fiber::{Scope, placed};
-use super::output::{Output, Slot};
+use super::output::{Foreseen, Output, Slot};
 use super::workspace::Scratch;
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Value};
@@ -59,21 +59,22 @@ struct Forall<'a> {
 impl Context<'_> {
     /// A whole statement: storage for its result, its loops, the result's end.
     ///
-    /// A result that appends is lowered twice: the first time, which is thrown away, says whether the entries of
-    /// operands bound what is appended; if so, room for all of it is made once, and no loop asks for more.
+    /// A result that appends, or is dense, is lowered twice: the first time, which is thrown away, says whether the
+    /// entries of operands bound what is appended (if so, room for all of it is made once, and no loop asks for more), or
+    /// whether all is stored (if so, nothing need be there before).
     pub(super) fn statement(&self, d: &mut Symbolic, nest: &Nest) {
         if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
             return self.counted(d, nest);
         }
-        let mut room = None;
-        if Output::may_know_its_room(self, nest) {
+        let mut foreseen = Foreseen::default();
+        if Output::may_foresee(self, nest) {
             let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
-            let output = Output::begin(self, &mut trial, nest, None);
+            let output = Output::begin(self, &mut trial, nest, Foreseen::default());
             self.fill_output(&mut trial, nest, &output);
-            room = output.room(self);
+            foreseen = output.foresee(self);
             self.foralls.borrow_mut().truncate(seen);
         }
-        let output = Output::begin(self, d, nest, room);
+        let output = Output::begin(self, d, nest, foreseen);
         self.fill_output(d, nest, &output);
         output.finish(d);
     }
@@ -98,7 +99,7 @@ impl Context<'_> {
             Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
-            Sink::Scatter { scratch, .. } => self.simplify.same(scratch.initial, *v),
+            Sink::Scatter { scratch, .. } => self.simplify.same(scratch.initial(), *v),
             Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
         }
@@ -427,6 +428,9 @@ impl Context<'_> {
         if self.nothing(sink, body) {
             return sink.skip(v);
         }
+        if driven != Driven::Counted {
+            sink.passes(v);
+        }
         let flagged = !rest.is_empty() || has_loops(body) || sink.keeps_entries();
         let searched = self.locate(d, &mut scope, body, flagged);
         let guard = if searched.is_empty() {
@@ -487,7 +491,7 @@ impl Context<'_> {
                 scratch.put(d, nest.fold, &|v| scope.coordinate(v).cloned(), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
-                scratch.clear(d);
+                scratch.clear(self, d);
                 let prefix = nest.workspace.expect("a nest around a workspace").prefix;
                 let sink = Sink::Scatter { nest, scratch };
                 self.nest(d, &nest.order[prefix..], body, scope.clone(), &sink);
@@ -537,8 +541,16 @@ impl<'a> Sink<'a> {
         self.enters(v).filter(|(output, slot)| output.is_list(slot.level))
     }
 
+    /// A loop over `v` does not come to all of its coordinates.
+    fn passes(&self, v: Index) {
+        if let Some((output, _)) = self.slot() {
+            output.passes(v);
+        }
+    }
+
     /// A coordinate of `v` is passed over.
     fn skip(&self, v: Index) {
+        self.passes(v);
         if let Some((output, slot)) = self.enters(v) {
             output.skipped(slot);
         }

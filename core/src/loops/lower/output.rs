@@ -15,8 +15,9 @@
 use super::nest::{Driven, yes};
 use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value, identity};
+use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Role};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Role, WorkspaceKind};
 use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -43,6 +44,8 @@ pub(super) struct Output {
     uncovered: RefCell<BTreeSet<usize>>,
     /// Room for everything that is appended, if it was made at the beginning.
     roomy: bool,
+    /// Of dense levels: whether some value may never be stored.
+    gaps: Cell<bool>,
     /// Whether one entry may be written behind the last, and not kept.
     tentative: Cell<bool>,
     /// The accesses whose stored values bound what is appended; `None` once something is appended without such bound.
@@ -77,19 +80,29 @@ impl Slot {
     }
 }
 
+/// What lowering a nest says of its result as a whole.
+#[derive(Default)]
+pub(super) struct Foreseen {
+    /// Room for everything that is appended, if entries of operands bound it.
+    room: Option<Expr>,
+    /// Whether every value is certainly stored, by a loop over all of the extent.
+    filled: bool,
+}
+
 impl Output {
-    /// Whether a nest's result might need no more room than its operands have entries.
-    pub fn may_know_its_room(cx: &Context, nest: &Nest) -> bool {
+    /// Whether there is something to foresee: a last list's room, or that dense levels are filled.
+    pub fn may_foresee(cx: &Context, nest: &Nest) -> bool {
         let levels = &cx.program.tensors[nest.target.tensor.0].format.levels;
-        nest.workspace.is_none() && levels.last().is_some_and(|k| k.is_list())
+        let appends = nest.workspace.is_none() && levels.last().is_some_and(|k| k.is_list());
+        appends || levels.iter().all(|k| *k == LevelKind::Dense)
     }
 
-    /// Makes the nest's result, with nothing stored; with `room` for all that will be appended, if that is known.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, room: Option<Expr>) -> Output {
+    /// Makes the nest's result, with nothing stored.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, Foreseen { room, filled }: Foreseen) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], &cx.arrays[place.0]);
         let rank = tensor.format.rank();
-        let in_place = nest.fold.filter(|_| nest.workspace.is_none());
+        let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
         let initial =
             in_place.map_or(tensor.fill, |op| identity(op, tensor.ty).expect("folds in place have an identity"));
         let output = Output {
@@ -105,12 +118,26 @@ impl Output {
             initial,
             uncovered: RefCell::default(),
             roomy: room.is_some(),
+            gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
             leaders: RefCell::new(Some(BTreeSet::new())),
         };
         let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
-        output.allocate(d, guess);
+        output.allocate(d, guess, filled);
         output
+    }
+
+    /// What was seen of the result once its loops are lowered.
+    pub fn foresee(&self, cx: &Context) -> Foreseen {
+        let dense = !self.keeps_entries();
+        Foreseen { room: if dense { None } else { self.room(cx) }, filled: dense && !self.gaps.get() }
+    }
+
+    /// Notes that a loop over `v` does not come to all of its coordinates.
+    pub fn passes(&self, v: Index) {
+        if self.vars.contains(&v) {
+            self.gaps.set(true);
+        }
     }
 
     /// Notes what bounds the values that one loop appends.
@@ -124,15 +151,14 @@ impl Output {
         }
     }
 
-    /// Room for everything that was appended, if entries of operands bound it.
-    pub fn room(&self, cx: &Context) -> Option<Expr> {
+    fn room(&self, cx: &Context) -> Option<Expr> {
         let leaders = self.leaders.borrow();
         let capacities = leaders.as_ref()?.iter().map(|a| Expr::Capacity(cx.values(*a)));
         let all = capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
         Some(if self.tentative.get() { plus(all, int(1)) } else { all })
     }
 
-    fn allocate(&self, d: &mut Symbolic, guess: Expr) {
+    fn allocate(&self, d: &mut Symbolic, guess: Expr, filled: bool) {
         let first = self.next_list(0);
         let top = checked_product(d, &self.extents[..first.unwrap_or(self.levels.len())]);
         for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
@@ -140,7 +166,7 @@ impl Output {
             alloc(d, flags, len, Some(Value::bool(false)));
         }
         let Some(first) = first else {
-            return alloc(d, self.values, top, Some(self.initial));
+            return alloc(d, self.values, top, Some(self.initial).filter(|_| !filled));
         };
         let last = self.heads[self.levels.len() - 1];
         for l in first..self.levels.len() {

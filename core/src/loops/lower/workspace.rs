@@ -4,6 +4,8 @@
 //!   Dense, one variable     w[j]  values           List, several    keys   linearized coordinates, as they come
 //!                           set   the j's                           vals   values, as they come
 //!                                                                   order  places of the sorted keys
+//!
+//!   Row, one short variable row[j]  values, all of them drained
 //! ```
 //!
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
@@ -16,13 +18,106 @@ use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
 use super::set::Set;
 use super::{Context, Expr, binary, checked_product, int, plus, times};
-use crate::algebra::{Mode, Op, Type, Value, properties};
+use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::loops::{BufferId, Entry, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
 use crate::stream::Symbolic;
 
 /// A workspace of one nest.
-pub(super) struct Scratch {
+pub(super) enum Scratch {
+    /// All of it is drained.
+    Row(Row),
+    /// What was put is drained.
+    Touched(Touched),
+}
+
+impl Scratch {
+    /// Makes the nest's workspace.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
+        match w.kind {
+            WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
+            _ => Scratch::Touched(Touched::begin(cx, d, nest, w)),
+        }
+    }
+
+    /// What is not put is this.
+    pub fn initial(&self) -> Value {
+        match self {
+            Scratch::Row(row) => row.initial,
+            Scratch::Touched(touched) => touched.initial,
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
+        match self {
+            Scratch::Row(row) => row.clear(cx, d),
+            Scratch::Touched(touched) => touched.clear(d),
+        }
+    }
+
+    /// Puts a value at the bound coordinates.
+    pub fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+        match self {
+            Scratch::Row(row) => row.put(d, coordinate, value),
+            Scratch::Touched(touched) => touched.put(d, fold, coordinate, value),
+        }
+    }
+
+    /// Moves everything into the result's next levels, in ascending order.
+    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+        match self {
+            Scratch::Row(row) => row.drain(cx, d, output, slot),
+            Scratch::Touched(touched) => touched.drain(cx, d, output, slot),
+        }
+    }
+}
+
+/// A workspace of as many values as one variable has, each put any number of times.
+pub(super) struct Row {
+    var: Index,
+    extent: Expr,
+    values: BufferId,
+    fold: Op,
+    initial: Value,
+}
+
+impl Row {
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Row {
+        let tensor = &cx.program.tensors[nest.target.tensor.0];
+        let var = cx.program.level_var(&nest.target, tensor.format.rank() - 1);
+        let extent = cx.extent(cx.program.vars[var.0].extent);
+        let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
+        alloc(d, values, extent.clone(), None);
+        let fold = nest.fold.expect("rows are folded");
+        let initial = identity(fold, tensor.ty).expect("folds in place have an identity");
+        Row { var, extent, values, fold, initial }
+    }
+
+    fn each(&self, cx: &Context, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
+        d.each(&cx.program.vars[self.var.0].name, int(0), self.extent.clone(), inner);
+    }
+
+    fn clear(&self, cx: &Context, d: &mut Symbolic) {
+        self.each(cx, d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
+    }
+
+    fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+        let at = coordinate(self.var).expect("all loops are bound");
+        let before = Expr::Load(self.values, Box::new(at.clone()));
+        d.emit(Stmt::Store(self.values, at, binary(self.fold, before, value)));
+    }
+
+    fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+        self.each(cx, d, &mut |d, at| {
+            let value = Expr::Load(self.values, Box::new(at.clone()));
+            output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, None, value.clone()));
+        });
+    }
+}
+
+/// A workspace that knows what was put.
+pub(super) struct Touched {
     vars: Vec<Index>,
     extents: Vec<Expr>,
     values: BufferId,
@@ -30,7 +125,7 @@ pub(super) struct Scratch {
     places: Places,
     fold: Option<Op>,
     /// What is not put is this.
-    pub initial: Value,
+    initial: Value,
 }
 
 /// Where the values of a workspace belong.
@@ -52,9 +147,8 @@ struct Keys {
     strides: Vec<Expr>,
 }
 
-impl Scratch {
-    /// Makes the nest's workspace, empty.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
+impl Touched {
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Touched {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let outer = &nest.order[..w.prefix];
         let levels: Vec<Index> = (0..tensor.format.rank()).map(|l| cx.program.level_var(&nest.target, l)).collect();
@@ -71,19 +165,17 @@ impl Scratch {
             Places::List(Keys::begin(d, name, &extents))
         };
         let count = d.fresh(&name("count"), Type::I64);
-        Scratch { vars, extents, values, count, places, fold: nest.fold, initial: tensor.fill }
+        Touched { vars, extents, values, count, places, fold: nest.fold, initial: tensor.fill }
     }
 
-    /// Forgets everything.
-    pub fn clear(&self, d: &mut Symbolic) {
+    fn clear(&self, d: &mut Symbolic) {
         match self.places {
             Places::Dense { .. } => {}
             Places::List(_) => d.assign(self.count, int(0)),
         }
     }
 
-    /// Puts a value at the bound coordinates.
-    pub fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
         let keys = match &self.places {
             Places::Dense { set, clear } => return self.put_dense(d, (set, *clear), fold, at(&self.vars[0]), value),
@@ -123,8 +215,8 @@ impl Scratch {
         }
     }
 
-    /// Moves everything into the result's next levels, in ascending order, and leaves the workspace clean.
-    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+    /// Leaves the workspace clean.
+    fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         let n = Expr::Var(self.count);
         match &self.places {
             Places::Dense { set, clear } => self.drain_dense(cx, d, (set, *clear), (output, slot)),

@@ -234,9 +234,8 @@ impl<'t> Reader<'t> {
         self.sign(")")?;
         self.expect(Token::Word("where"))?;
         let kind = self.word()?;
-        let all = [WorkspaceKind::Dense, WorkspaceKind::List, WorkspaceKind::Counts];
-        let kind = all.into_iter().find(|k| k.name() == kind);
-        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `list` or `counts`")?;
+        let kind = WorkspaceKind::ALL.into_iter().find(|k| k.name() == kind);
+        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `list`, `counts` or `row`")?;
         self.sign("(")?;
         let inner = self.foralls()?;
         self.expect(Token::Word("w"))?;

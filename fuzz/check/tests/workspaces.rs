@@ -1,0 +1,25 @@
+//! Every kind of workspace is among what generated programs are lowered to.
+
+use arbitrary::Unstructured;
+use fiberloom_check::notation::case::case;
+use fiberloom_core::Options;
+use fiberloom_core::notation::check;
+use fiberloom_core::notation::concrete::WorkspaceKind;
+use std::collections::BTreeMap;
+
+#[test]
+fn every_kind_of_workspace_is_generated() {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for seed in 0..1500 {
+        let case = case(&mut Unstructured::new(&fiberloom_check::bytes(seed, 600)));
+        let syntax = fiberloom_front::parse(&case.to_string()).0.expect("generated programs can be read");
+        // Some programs say too little of an extent.
+        let Ok(typed) = check(&syntax) else { continue };
+        let lowered = fiberloom_core::lower(&typed, &Options::default()).expect("generated programs are lowered");
+        for workspace in lowered.concrete.nests.iter().filter_map(|nest| nest.workspace) {
+            *seen.entry(workspace.kind.name()).or_default() += 1;
+        }
+    }
+    let missing: Vec<&str> = WorkspaceKind::ALL.iter().map(|k| k.name()).filter(|k| !seen.contains_key(k)).collect();
+    assert!(missing.is_empty(), "never made: {missing:?}; made: {seen:?}");
+}
