@@ -46,6 +46,11 @@ impl Machine {
         Ok(Machine { machine, cpu, features, level: options.opt_level })
     }
 
+    /// Whether instructions are selected one by one: without optimization.
+    pub fn selects_fast(&self) -> bool {
+        self.level == OptLevel::None
+    }
+
     /// Runs the passes of this machine's level over the module.
     pub fn optimize(&self, module: &Module) -> Result<(), Error> {
         if self.level == OptLevel::None {

@@ -5,6 +5,7 @@ mod common;
 
 use common::*;
 use fiberloom_codegen::{Compiled, Error, Limits, OptLevel, Options, compile};
+use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::Failure;
 use std::collections::BTreeMap;
@@ -51,6 +52,26 @@ fn a_limit_or_an_impossible_size_is_a_failure() {
     assert_eq!(run(100, 799), Err(Failure::Memory));
     assert_eq!(run(i64::MAX, usize::MAX), Err(Failure::Memory));
     assert_eq!(run(1 << 60, usize::MAX), Err(Failure::Memory));
+}
+
+/// The last element is the last that may be read, also where a choice could load more of it at once.
+#[test]
+fn a_choice_reads_one_element() {
+    for ty in [Type::F32, Type::F64] {
+        let text = format!(
+            "kernel choice(n)\n  operand a_vals: {ty}\n  result r_vals: {ty}\n  in a@0: {ty}[n] {{dense}} at dense, a_vals\n  \
+             out r@1: {ty}[n] {{dense}} at dense, r_vals\n\n  alloc r_vals[n]\n  let least: {ty} = a_vals[0]\n  \
+             for i in 0..n {{\n    r_vals[i] = mask(least < a_vals[i], a_vals[i])\n  }}\n  finish r_vals[n]\n"
+        );
+        for level in LEVELS {
+            let compiled = compile(&kernel(&text), &options(level)).unwrap();
+            for n in 1..9 {
+                let a = Array::from_values(ty, (0..n).map(|x| Value::from_f64(ty, x as f64)));
+                let got = unsafe { compiled.run_fenced(&[n], &[Some(&a), None], &Limits::default()) }.unwrap();
+                assert_eq!(got[1], Some(a), "{level:?}, {ty}, {n} elements");
+            }
+        }
+    }
 }
 
 fn spadd_in_rust(a: &Csr, b: &Csr) -> Csr {

@@ -8,7 +8,7 @@
 use crate::choose::Choose;
 use fiberloom_core::format::hash;
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, Domain, List, ListFiber, Table, bounds};
+use fiberloom_core::stream::{Concrete, List, ListFiber, Table, bounds};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
@@ -34,11 +34,17 @@ struct Run {
 }
 
 impl Fiber {
-    /// Any fiber within the bounds: for each coordinate, whether it is there, and whether twice or more.
+    /// Any fiber within the bounds.
     pub fn choose(c: &mut impl Choose) -> Fiber {
+        Fiber::within(c, POSITIONS, EXTENT)
+    }
+
+    /// Any of so many positions at most, below an extent: for each coordinate, whether it is there, and whether twice or
+    /// more.
+    pub fn within(c: &mut impl Choose, positions: usize, extent: usize) -> Fiber {
         let mut fiber = Fiber { crd: [0; POSITIONS + 2], len: 0, repeats: c.flag() };
-        for i in 0..EXTENT {
-            while fiber.len < POSITIONS && c.flag() {
+        for i in 0..extent {
+            while fiber.len < positions && c.flag() {
                 fiber.len += 1;
                 fiber.crd[fiber.len] = i as i64;
                 if !fiber.repeats {
@@ -49,6 +55,23 @@ impl Fiber {
         fiber.crd[0] = fiber.crd[1];
         fiber.crd[fiber.len + 1] = fiber.crd[fiber.len];
         fiber
+    }
+
+    /// What is left of it from a position on, as a level describes it; its coordinates are in buffer 0.
+    pub fn from(&self, begin: i64) -> ListFiber<i64> {
+        ListFiber { crd: BufferId(0), begin, end: 1 + self.len as i64, repeats: self.repeats }
+    }
+
+    /// The array that it lies in.
+    pub fn array(&self) -> &[i64] {
+        &self.crd
+    }
+
+    /// The coordinate of each entry and its positions.
+    pub fn entries(&self) -> impl Iterator<Item = (i64, std::ops::Range<usize>)> {
+        let next = |run: &Run| self.run(run.end);
+        let runs = std::iter::successors(Some(self.run(1)), move |run| Some(next(run)));
+        runs.take_while(|run| run.begin <= self.len).map(|run| (self.crd[run.begin], run.begin..run.end))
     }
 
     /// The entry that begins at the first position at or after `target`, if there is one: the definition that `seek`
@@ -84,28 +107,38 @@ fn resting(list: &List<i64>, d: &mut Concrete) -> Run {
 pub struct Operations {
     /// To the next entry.
     pub next: fn(&List<i64>, &mut Concrete),
+    /// To the next entry where a condition holds.
+    pub next_if: fn(&List<i64>, &mut Concrete, bool),
     /// To the first entry at or after a coordinate.
     pub seek: fn(&List<i64>, &mut Concrete, i64),
+    /// Whether it rests on an entry at a coordinate.
+    pub found: fn(&List<i64>, &mut Concrete, i64) -> bool,
+    /// The entry's coordinate, or at the end another.
+    pub index_or: fn(&List<i64>, &mut Concrete, i64) -> i64,
 }
 
-/// What the compiler emits, by binary search.
-pub const LIST: Operations = Operations { next: |l, d| l.next(d), seek: |l, d, i| l.seek(d, &i) };
+/// What the compiler emits, with seeks by binary search.
+pub const LIST: Operations = Operations {
+    next: |l, d| l.next(d),
+    next_if: |l, d, c| l.next_if(d, &c),
+    seek: |l, d, i| l.seek(d, &i),
+    found: |l, d, i| l.found(d, &i),
+    index_or: |l, d, i| l.index_or(d, i),
+};
 /// What the compiler emits for targets that ascend.
-pub const LIST_CATCHING_UP: Operations = Operations { next: |l, d| l.next(d), seek: |l, d, i| l.catch_up(d, &i) };
+pub const LIST_CATCHING_UP: Operations = Operations { seek: |l, d, i| l.catch_up(d, &i), ..LIST };
 
 /// What a law says when it is broken.
 pub type Broken = &'static str;
 
+/// *Termination* and *positions in bounds* are part of every law: what breaks them is a fault of the domain, and comes
+/// before what else is wrong.
 fn with(fiber: &Fiber, law: impl FnOnce(&mut Concrete, &List<i64>) -> Result<(), Broken>) -> Result<(), Broken> {
     let arrays: [&[i64]; 1] = [&fiber.crd];
     let mut d = Concrete::new(&arrays, FUEL);
-    let list = List::open(
-        &mut d,
-        "p",
-        ListFiber { crd: BufferId(0), begin: 1, end: 1 + fiber.len as i64, repeats: fiber.repeats },
-    );
-    law(&mut d, &list)?;
-    d.fault().map_or(Ok(()), Err)
+    let list = List::open(&mut d, "p", fiber.from(1));
+    let held = law(&mut d, &list);
+    d.fault().map_or(held, Err)
 }
 
 /// *Denotation and strict monotonicity*: repeated `next` visits exactly the entries, in strictly ascending order, and
@@ -149,7 +182,7 @@ pub fn seek_is_repeated_next(fiber: &Fiber, start: usize, target: i64, ops: Oper
             return Err("seek does not land on the first entry at or after its target");
         }
         let there = wanted.begin <= fiber.len && fiber.crd[wanted.begin] == target;
-        if list.found(d, &target) != there {
+        if (ops.found)(list, d, target) != there {
             return Err("found says otherwise than the entry");
         }
         Ok(())
@@ -157,26 +190,25 @@ pub fn seek_is_repeated_next(fiber: &Fiber, start: usize, target: i64, ops: Oper
 }
 
 /// *Conditional advance*: `next_if(true)` is `next`, `next_if(false)` is nothing.
-pub fn next_if_is_next_or_nothing(fiber: &Fiber, condition: bool) -> Result<(), Broken> {
+pub fn next_if_is_next_or_nothing(fiber: &Fiber, condition: bool, ops: Operations) -> Result<(), Broken> {
     with(fiber, |d, list| {
         if !list.valid(d) {
             return Ok(());
         }
         let before = resting(list, d);
-        list.next_if(d, &condition);
+        (ops.next_if)(list, d, condition);
         let wanted = if condition { fiber.run(before.end) } else { before };
         if resting(list, d) == wanted { Ok(()) } else { Err("it moved otherwise") }
     })
 }
 
 /// *At the end*, an index is the one that was asked for instead, and nothing is loaded.
-pub fn exhausted_reads_as_asked(fiber: &Fiber) -> Result<(), Broken> {
+pub fn exhausted_reads_as_asked(fiber: &Fiber, ops: Operations) -> Result<(), Broken> {
     with(fiber, |d, list| {
         while list.valid(d) {
             list.next(d);
         }
-        let far = d.int(i64::MAX);
-        if list.index_or(d, far) == i64::MAX { Ok(()) } else { Err("it reads behind its end") }
+        if (ops.index_or)(list, d, i64::MAX) == i64::MAX { Ok(()) } else { Err("it reads behind its end") }
     })
 }
 
@@ -189,8 +221,8 @@ pub fn laws(c: &mut impl Choose) {
         assert_eq!(visits_every_entry_once(&fiber, ops), Ok(()));
         assert_eq!(seek_is_repeated_next(&fiber, start, target, ops), Ok(()));
     }
-    assert_eq!(next_if_is_next_or_nothing(&fiber, target & 1 == 1), Ok(()));
-    assert_eq!(exhausted_reads_as_asked(&fiber), Ok(()));
+    assert_eq!(next_if_is_next_or_nothing(&fiber, target & 1 == 1, LIST), Ok(()));
+    assert_eq!(exhausted_reads_as_asked(&fiber, LIST), Ok(()));
 }
 
 /// A hashed level of two parents, with its table.
@@ -231,14 +263,29 @@ impl Hashed {
     }
 }
 
-/// *Finding is scanning*: an entry is found exactly if the parent's fiber holds the coordinate, at its position.
-pub fn find_is_a_scan(level: &Hashed, parent: i64, at: i64) -> Result<(), Broken> {
-    let fiber = level.pos[parent as usize]..level.pos[parent as usize + 1];
-    let wanted = fiber.into_iter().find(|p| level.crd[*p as usize] == at);
-    let (found, position) = level.with(|d, table| {
+/// Finding and placing entries; the compiler's, or a wrong one. Arguments are the parent and the coordinate.
+#[derive(Clone, Copy)]
+pub struct Lookup {
+    /// Whether there is an entry, and its position.
+    pub find: fn(&Table<i64>, &mut Concrete, i64, i64) -> (bool, i64),
+    /// The place for a new one.
+    pub free: fn(&Table<i64>, &mut Concrete, i64, i64) -> i64,
+}
+
+/// What the compiler emits.
+pub const TABLE: Lookup = Lookup {
+    find: |table, d, parent, at| {
         let (begin, end) = bounds(d, BufferId(0), &parent);
         table.find(d, "p", &parent, &ListFiber::unique(BufferId(1), begin, end), &at)
-    })?;
+    },
+    free: |table, d, parent, at| table.free(d, &parent, &at),
+};
+
+/// *Finding is scanning*: an entry is found exactly if the parent's fiber holds the coordinate, at its position.
+pub fn find_is_a_scan(level: &Hashed, parent: i64, at: i64, lookup: Lookup) -> Result<(), Broken> {
+    let fiber = level.pos[parent as usize]..level.pos[parent as usize + 1];
+    let wanted = fiber.into_iter().find(|p| level.crd[*p as usize] == at);
+    let (found, position) = level.with(|d, table| (lookup.find)(table, d, parent, at))?;
     match wanted {
         Some(p) if !found || position != p => Err("an entry is not found where it is"),
         None if found => Err("an entry is found that is not there"),
@@ -247,12 +294,12 @@ pub fn find_is_a_scan(level: &Hashed, parent: i64, at: i64) -> Result<(), Broken
 }
 
 /// *A new entry's place* is free, and none before it from the entry's slot on is.
-pub fn free_is_the_first_free(level: &Hashed, parent: i64, at: i64) -> Result<(), Broken> {
+pub fn free_is_the_first_free(level: &Hashed, parent: i64, at: i64, lookup: Lookup) -> Result<(), Broken> {
     let mut wanted = hash::slot(parent, at, level.table.len() as i64) as usize;
     while level.table[wanted] >= 0 {
         wanted = (wanted + 1) % level.table.len();
     }
-    let place = level.with(|d, table| table.free(d, &parent, &at))?;
+    let place = level.with(|d, table| (lookup.free)(table, d, parent, at))?;
     if place == wanted as i64 { Ok(()) } else { Err("it is not the first free place") }
 }
 
@@ -260,8 +307,8 @@ pub fn free_is_the_first_free(level: &Hashed, parent: i64, at: i64) -> Result<()
 pub fn table_laws(c: &mut impl Choose) {
     let level = Hashed::choose(c);
     let (parent, at) = (c.flag() as i64, c.upto(EXTENT) as i64);
-    assert_eq!(find_is_a_scan(&level, parent, at), Ok(()));
-    assert_eq!(free_is_the_first_free(&level, parent, at), Ok(()));
+    assert_eq!(find_is_a_scan(&level, parent, at, TABLE), Ok(()));
+    assert_eq!(free_is_the_first_free(&level, parent, at, TABLE), Ok(()));
 }
 
 /// Bounds: two parents, at most 4 entries below 6 in all, 8 places, every parent and coordinate up to 6.
@@ -284,6 +331,8 @@ fn list_laws() {
 mod tests {
     use super::*;
     use crate::choose::every;
+    use fiberloom_core::stream::Domain;
+    use std::collections::BTreeSet;
 
     /// Bounds: as stated on the harness; every choice is run.
     #[test]
@@ -299,46 +348,107 @@ mod tests {
         assert!(runs > 1000, "only {runs} choices");
     }
 
-    fn some_fiber_breaks(law: impl Fn(&mut exhaustigen::Gen) -> Result<(), Broken>) -> bool {
-        let mut broken = false;
-        every(|c| broken |= law(c).is_err());
-        broken
+    /// All that a law says on some data.
+    fn said(law: impl Fn(&mut exhaustigen::Gen) -> Result<(), Broken>) -> BTreeSet<Broken> {
+        let mut said = BTreeSet::new();
+        every(|c| said.extend(law(c).err()));
+        said
     }
 
-    /// Each law catches a wrong iterator that it is there for.
+    fn visits(ops: Operations) -> BTreeSet<Broken> {
+        said(|c| visits_every_entry_once(&Fiber::choose(c), ops))
+    }
+
     #[test]
-    fn wrong_iterators_are_caught() {
-        let two_steps = Operations {
-            next: |l, d| {
-                l.next(d);
-                l.next(d);
-            },
-            ..LIST
+    fn wrong_advances_are_caught() {
+        let two_steps = |l: &List<i64>, d: &mut Concrete| {
+            l.next(d);
+            l.next(d);
         };
-        assert!(some_fiber_breaks(|c| visits_every_entry_once(&Fiber::choose(c), two_steps)));
-        let resting = Operations { next: |_, _| {}, ..LIST };
-        assert!(some_fiber_breaks(|c| {
+        let two_steps = visits(Operations { next: two_steps, ..LIST });
+        assert_eq!(two_steps, ["it ends before the last entry", "it is not at the next entry"].into());
+        // A list that does not move is at the wrong entry, or behind the last one, after the first turn.
+        let resting = visits(Operations { next: |_, _| {}, ..LIST });
+        assert_eq!(resting, ["it goes on behind the last entry", "it is not at the next entry"].into());
+        let always = Operations { next_if: |l, d, _| l.next(d), ..LIST };
+        let always = said(|c| next_if_is_next_or_nothing(&Fiber::choose(c), c.flag(), always));
+        assert_eq!(always, ["it moved otherwise"].into());
+    }
+
+    fn seeks(ops: Operations) -> BTreeSet<Broken> {
+        said(|c| {
             let fiber = Fiber::choose(c);
-            // A list that does not move is at the wrong entry, or behind the last one, after the first turn.
-            visits_every_entry_once(&fiber, resting)
-        }));
+            let start = c.upto(fiber.len);
+            seek_is_repeated_next(&fiber, start, c.upto(EXTENT) as i64, ops)
+        })
+    }
+
+    #[test]
+    fn wrong_seeks_are_caught() {
+        let lands = "seek does not land on the first entry at or after its target";
         let beyond = Operations { seek: |l, d, i| l.seek(d, &(i + 1)), ..LIST };
         let short = Operations { seek: |l, d, i| l.seek(d, &(i - 1)), ..LIST };
-        let once = Operations {
-            seek: |l, d, i| {
-                if l.valid(d) && l.index(d) < i {
-                    l.next(d);
-                }
-            },
-            ..LIST
+        let once = |l: &List<i64>, d: &mut Concrete, i| {
+            if l.valid(d) && l.index(d) < i {
+                l.next(d);
+            }
         };
-        for wrong in [beyond, short, once] {
-            assert!(some_fiber_breaks(|c| {
-                let fiber = Fiber::choose(c);
-                let start = c.upto(fiber.len);
-                let target = c.upto(EXTENT) as i64;
-                seek_is_repeated_next(&fiber, start, target, wrong)
-            }));
+        for wrong in [beyond, short, Operations { seek: once, ..LIST }] {
+            assert_eq!(seeks(wrong), [lands].into());
         }
+        let unchecked = |l: &List<i64>, d: &mut Concrete, i| {
+            d.repeat(&|d| l.index(d) < i, &mut |d| l.next(d));
+        };
+        let unchecked = seeks(Operations { seek: unchecked, ..LIST });
+        assert_eq!(unchecked, ["a load out of bounds", "a loop does not end"].into());
+        let waiting = |l: &List<i64>, d: &mut Concrete, i| {
+            d.repeat(&|d| l.valid(d) && l.index(d) < i, &mut |_| {});
+        };
+        assert_eq!(seeks(Operations { seek: waiting, ..LIST }), ["a loop does not end"].into());
+    }
+
+    #[test]
+    fn wrong_reads_are_caught() {
+        let unchecked = seeks(Operations { found: |l, d, i| l.index(d) == i, ..LIST });
+        assert_eq!(unchecked, ["found says otherwise than the entry"].into());
+        let behind = Operations { index_or: |l, d, _| l.index(d), ..LIST };
+        let behind = said(|c| exhausted_reads_as_asked(&Fiber::choose(c), behind));
+        assert_eq!(behind, ["it reads behind its end"].into());
+    }
+
+    fn looks(lookup: Lookup) -> BTreeSet<Broken> {
+        said(|c| {
+            let level = Hashed::choose(c);
+            let (parent, at) = (c.flag() as i64, c.upto(EXTENT) as i64);
+            find_is_a_scan(&level, parent, at, lookup)?;
+            free_is_the_first_free(&level, parent, at, lookup)
+        })
+    }
+
+    #[test]
+    fn wrong_lookups_are_caught() {
+        // Another parent's entry at the coordinate is taken for one's own.
+        let any_parent = Lookup {
+            find: |t, d, parent, at| t.find(d, "p", &parent, &ListFiber::unique(BufferId(1), 0, 9), &at),
+            ..TABLE
+        };
+        let other = ["an entry is found that is not there", "an entry is not found where it is"];
+        assert_eq!(looks(any_parent), other.into());
+        // What is not in its own slot is not looked for.
+        let slot = |t: &Table<i64>, d: &mut Concrete, parent, at| {
+            let slot = hash::slot(parent, at, t.size);
+            let position = d.load(t.table, &slot);
+            let (begin, end) = bounds(d, BufferId(0), &parent);
+            let here = begin <= position && position < end && d.load(t.crd, &position) == at;
+            (here, position)
+        };
+        assert_eq!(looks(Lookup { find: slot, ..TABLE }), ["an entry is not found where it is"].into());
+        let taken = Lookup { free: |t, _, parent, at| hash::slot(parent, at, t.size), ..TABLE };
+        assert_eq!(looks(taken), ["it is not the first free place"].into());
+        let larger = |t: &Table<i64>, d: &mut Concrete, parent, at| {
+            (TABLE.find)(&Table { size: 2 * t.size, ..t.clone() }, d, parent, at)
+        };
+        let larger = looks(Lookup { find: larger, ..TABLE });
+        assert!(larger.contains("a load out of bounds"), "{larger:?}");
     }
 }

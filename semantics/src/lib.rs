@@ -7,6 +7,7 @@ pub mod algebra;
 pub mod loops;
 pub mod notation;
 pub mod shape;
+pub mod stream;
 
 pub use algebra::{Difference, agree};
 /// The reference semantics of programs.

@@ -323,6 +323,10 @@ impl<'p> World<'p> {
     fn folded(&self, fun: Fun, body: &Expr, sum: Maybe, n: u64) -> Result<Maybe, Refusal> {
         match (fun, sum) {
             (Fun::User(_), Some(sum)) => Ok(Some(sum.reordered(n))),
+            // 0 is what a `gcd` begins with; of numbers with signs it is not neutral, and of one alone it shows.
+            (Fun::Op(Op::Gcd), Some(sum)) if n > 0 => {
+                self.apply(fun, &[sum, self.identity(fun, body.ty, body.span)?]).map(Some)
+            }
             (_, None) if n == 0 => self.identity(fun, body.ty, body.span).map(Some),
             _ => Ok(sum),
         }

@@ -4,6 +4,7 @@ use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
 use fiberloom_core::loops::Expr;
+use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, FloatValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 
@@ -119,13 +120,22 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// A choice without a branch.
+    /// A choice without a branch. LLVM 19's fast instruction selection makes one blend of 16 bytes of a choice between
+    /// floats under a comparison of floats, and lets that read memory where one float was to be loaded: behind the end
+    /// of an array, perhaps. There it chooses between their bits.
     pub(super) fn choose(
         &self,
         condition: IntValue<'c>,
         yes: BasicValueEnum<'c>,
         no: BasicValueEnum<'c>,
     ) -> Result<BasicValueEnum<'c>, Error> {
+        if let (true, BasicTypeEnum::FloatType(float)) = (self.is_fast, yes.get_type()) {
+            let wide = float == self.context.f64_type();
+            let bits = if wide { self.context.i64_type() } else { self.context.i32_type() };
+            let whole = |x| self.builder.build_bit_cast(x, bits, "");
+            let chosen = self.builder.build_select(condition, whole(yes)?, whole(no)?, "")?;
+            return Ok(self.builder.build_bit_cast(chosen, float, "")?);
+        }
         Ok(self.relaxed(self.builder.build_select(condition, yes, no, "")?))
     }
 

@@ -63,6 +63,8 @@ struct Emitter<'c, 'k> {
     buffers: Vec<BufferState<'c>>,
     /// The block that returns a failure's code, and the slot in which that is put.
     stop: (BasicBlock<'c>, PointerValue<'c>),
+    /// Whether LLVM selects instructions in its fast way.
+    is_fast: bool,
 }
 
 /// The module of `kernel`, verified, its function called `symbol`; not optimized.
@@ -96,7 +98,17 @@ impl<'c, 'k> Emitter<'c, 'k> {
         builder.position_at_end(entry);
         let vars = vec![Place::Nowhere; kernel.vars.len()];
         let stop = (stop, code);
-        let mut emitter = Emitter { context, module, builder, function, kernel, vars, buffers: Vec::new(), stop };
+        let mut emitter = Emitter {
+            context,
+            module,
+            builder,
+            function,
+            kernel,
+            vars,
+            buffers: Vec::new(),
+            stop,
+            is_fast: machine.selects_fast(),
+        };
         emitter.enter()?;
         Ok(emitter)
     }

@@ -73,7 +73,8 @@ impl Lattice {
             return known;
         }
         let (mut sequence, rest) = background(&body, lists, fill, s);
-        if !nothing(&rest) {
+        // Only where the loop begins: a tail has the same background, and begins behind what was walked, not at 0.
+        if self.points.is_empty() && !nothing(&rest) {
             sequence = Sequence::Full;
         }
         let leaders = sequence.lists();

@@ -145,13 +145,18 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
         Expr::Call(op, args, ty) => {
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let known = properties(*op, args.last().map_or(*ty, Expr::ty), s.mode).annihilators;
-            let annihilates = |k: usize| match &values[k] {
-                Expr::Literal(v) => known.iter().any(|(at, w, _)| *at == k && s.same(*w, *v)),
+            let whole = s.call(*op, values.clone(), *ty);
+            // An argument annihilates where it alone makes the call what the background is: of ∞ + −∞ each would make
+            // something else.
+            let annihilates = |k: usize| match (&values[k], &whole) {
+                (Expr::Literal(v), Expr::Literal(w)) => known
+                    .iter()
+                    .any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan())),
                 _ => false,
             };
             let killers: Vec<Sequence> = (0..args.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect();
             let set = if killers.is_empty() { Sequence::or(sets) } else { Sequence::and(killers) };
-            (set, s.call(*op, values, *ty))
+            (set, whole)
         }
     }
 }

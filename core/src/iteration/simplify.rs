@@ -38,11 +38,15 @@ impl Simplify {
         self.replace(e, &|_| None)
     }
 
-    /// A call of simplified arguments.
+    /// A call of simplified arguments. Constants that make NaN make nothing that is promised in algebraic mode: there
+    /// an annihilator among them decides, as it does while the others are unknown, so that no order in which accesses
+    /// become constants gives another value.
     pub fn call(self, op: Op, args: Vec<Expr>, ty: Type) -> Expr {
         let constants: Option<Vec<Value>> = args.iter().map(literal).collect();
         if let Some(v) = constants.and_then(|c| apply(op, &c)) {
-            return Expr::Literal(v);
+            let open = v.is_nan() && self.mode == Mode::Algebraic;
+            let decided = open.then(|| self.annihilated(op, &args, ty)).flatten();
+            return Expr::Literal(decided.unwrap_or(v));
         }
         if args.iter().any(|a| literal(a).is_some())
             && let Some(simpler) = self.with_constant(op, &args, ty)
@@ -56,13 +60,19 @@ impl Simplify {
         }
     }
 
-    fn with_constant(self, op: Op, args: &[Expr], ty: Type) -> Option<Expr> {
+    /// What one of the arguments makes of a call, whatever the others are.
+    fn annihilated(self, op: Op, args: &[Expr], ty: Type) -> Option<Value> {
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
-        let typed = args.last().map_or(ty, Expr::ty);
-        let known = properties(op, typed, self.mode);
-        if let Some((_, _, result)) = known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()) {
-            return Some(Expr::Literal(*result));
+        let known = properties(op, args.last().map_or(ty, Expr::ty), self.mode);
+        known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()).map(|(_, _, result)| *result)
+    }
+
+    fn with_constant(self, op: Op, args: &[Expr], ty: Type) -> Option<Expr> {
+        if let Some(result) = self.annihilated(op, args, ty) {
+            return Some(Expr::Literal(result));
         }
+        let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
+        let known = properties(op, args.last().map_or(ty, Expr::ty), self.mode);
         if args.len() == 2
             && let Some((k, _)) = known.identities.iter().find(|(k, v)| at(*k, *v).is_some())
         {

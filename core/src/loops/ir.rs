@@ -151,6 +151,11 @@ impl LevelBuffers {
         }
     }
 
+    /// The first of its buffers that holds this.
+    pub fn array(&self, what: Holds) -> Option<BufferId> {
+        self.buffers().into_iter().find(|(_, holds)| *holds == what).map(|(b, _)| b)
+    }
+
     /// The buffers of a level of this kind, each as `of` makes it from its name and what it holds; `None` of kinds that
     /// have no loops yet.
     pub fn of<E>(

@@ -2,19 +2,23 @@
 //!
 //! ```text
 //!  bytes ─┬ case ──────▶ programs of what is lowered, with operands ──engines──▶ meaning = loops = machine code
+//!         │   ╰ directed: of a combination that is wanted (legal ──▶ product), counted in the statistics
 //!         ├ language ──▶ programs of the whole language ──withstand──▶ checked, evaluated, lowered or refused
 //!         └ text ──────▶ programs with their text damaged ──reads_back──▶ read, or refused at places in the text
 //! ```
 //!
-//! Values of a case are chosen so that equality is exact: integers, and small integers as floats under functions that
-//! keep them so.
+//! Values of a case are chosen so that equality is exact wherever functions keep small numbers so: integers, and small
+//! integers as floats. Where they round, the meaning says by how much (`semantics/src/algebra/number.rs`).
 pub mod campaign;
 pub mod case;
 pub mod engines;
 pub mod language;
+pub mod legal;
+pub mod product;
 pub mod shrink;
 pub mod statistics;
 pub mod text;
+pub mod work;
 
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::Mode;

@@ -56,8 +56,11 @@ impl World<'_> {
                     (_, (false, _)) => Ok(None),
                     (start, _) if n == 0 => Ok(start.or(self.identity(*fun, e.ty, e.span).ok())),
                     (_, (_, None)) => Ok(None),
-                    (None, (_, Some(term))) => self.again(*fun, term, &term, n - 1).map(Some),
-                    (Some(start), (_, Some(term))) => self.again(*fun, start, &term, n).map(Some),
+                    (start, (_, Some(term))) => {
+                        let (begin, more) = start.map_or((term, n - 1), |start| (start, n));
+                        let sum = self.again(*fun, begin, &term, more)?;
+                        self.folded(*fun, body, Some(sum), n.min(u64::MAX.into()) as u64)
+                    }
                 }
             }
             Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.ground(body),

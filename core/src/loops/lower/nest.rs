@@ -4,7 +4,7 @@ use super::counting::Tally;
 use super::fiber::{Scope, placed};
 use super::output::{Foreseen, Output, Slot};
 use super::workspace::Scratch;
-use super::{Context, Expr, binary, int};
+use super::{BufferId, Context, Expr, Holds, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
@@ -71,7 +71,7 @@ impl Context<'_> {
             let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
             let output = Output::begin(self, &mut trial, nest, Foreseen::default());
             self.fill_output(&mut trial, nest, &output);
-            foreseen = output.foresee(self);
+            foreseen = output.foresee();
             self.foralls.borrow_mut().truncate(seen);
         }
         let output = Output::begin(self, d, nest, foreseen);
@@ -150,20 +150,23 @@ impl Context<'_> {
         }
     }
 
-    /// The accesses whose stored values bound what a point appends: each of its coordinates is led to by an entry of
-    /// the last level of one of them, and no entry is visited twice, because its access has every variable. `None` if
-    /// there is no such bound.
-    fn led_by(&self, scope: &Scope, point: &Point, v: Index) -> Option<Vec<AccessId>> {
+    /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
+    /// point is led to by an entry of one of them, and no access leads to an entry twice, because every loop is over the
+    /// variable of the entry's level or of one above. `None` if there is no such bound.
+    fn led_by(&self, scope: &Scope, point: &Point, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
         let once = |a: &AccessId| {
+            let depth = scope.fiber(*a).depth;
             let access = &self.program.accesses[a.0];
-            let last = scope.fiber(*a).depth + 1 == access.vars.len();
-            last && scope.order.iter().chain([&v]).all(|w| access.vars.contains(w))
+            let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
+            let crd = self.levels(*a)[depth].array(Holds::Coordinates);
+            let crd = crd.filter(|_| scope.order.iter().chain([&v]).all(|w| above.contains(w)));
+            crd.map(|crd| (*a, crd))
         };
         match point.shape {
             Shape::Dense => None,
             // Any one of the lists bounds an intersection.
-            Shape::Intersect => point.leaders.iter().find(|a| once(a)).map(|a| vec![*a]),
-            _ => point.leaders.iter().all(once).then(|| point.leaders.clone()),
+            Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
+            _ => point.leaders.iter().map(once).collect(),
         }
     }
 

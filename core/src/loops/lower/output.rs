@@ -48,8 +48,8 @@ pub(super) struct Output {
     gaps: Cell<bool>,
     /// Whether one entry may be written behind the last, and not kept.
     tentative: Cell<bool>,
-    /// The accesses whose stored values bound what is appended; `None` once something is appended without such bound.
-    leaders: RefCell<Option<BTreeSet<AccessId>>>,
+    /// The accesses, each with its coordinates, that bound what is appended; `None` once something is appended without such bound.
+    leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
 }
 
 /// A place that loops have reached in a result.
@@ -128,9 +128,9 @@ impl Output {
     }
 
     /// What was seen of the result once its loops are lowered.
-    pub fn foresee(&self, cx: &Context) -> Foreseen {
+    pub fn foresee(&self) -> Foreseen {
         let dense = !self.keeps_entries();
-        Foreseen { room: if dense { None } else { self.room(cx) }, filled: dense && !self.gaps.get() }
+        Foreseen { room: if dense { None } else { self.room() }, filled: dense && !self.gaps.get() }
     }
 
     /// Notes that a loop over `v` does not come to all of its coordinates.
@@ -141,7 +141,7 @@ impl Output {
     }
 
     /// Notes what bounds the values that one loop appends.
-    pub fn led_by(&self, slot: &Slot, by: Option<Vec<AccessId>>) {
+    pub fn led_by(&self, slot: &Slot, by: Option<Vec<(AccessId, BufferId)>>) {
         if slot.level + 1 == self.levels.len() {
             let mut leaders = self.leaders.borrow_mut();
             *leaders = match (leaders.take(), by) {
@@ -151,9 +151,9 @@ impl Output {
         }
     }
 
-    fn room(&self, cx: &Context) -> Option<Expr> {
+    fn room(&self) -> Option<Expr> {
         let leaders = self.leaders.borrow();
-        let capacities = leaders.as_ref()?.iter().map(|a| Expr::Capacity(cx.values(*a)));
+        let capacities = leaders.as_ref()?.iter().map(|(_, crd)| Expr::Capacity(*crd));
         let all = capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
         Some(if self.tentative.get() { plus(all, int(1)) } else { all })
     }
@@ -233,17 +233,11 @@ impl Output {
     }
 
     fn pos(&self, l: usize) -> Option<BufferId> {
-        self.array(l, Holds::Positions)
+        self.levels[l].array(Holds::Positions)
     }
 
     fn crd(&self, l: usize) -> Option<BufferId> {
-        self.array(l, Holds::Coordinates)
-    }
-
-    /// The first array of level `l` that holds this.
-    fn array(&self, l: usize, what: Holds) -> Option<BufferId> {
-        let buffers = self.levels[l].buffers();
-        buffers.into_iter().find(|(_, holds)| *holds == what).map(|(b, _)| b)
+        self.levels[l].array(Holds::Coordinates)
     }
 
     /// The arrays of coordinates of the chain that ends at level `l`, each with its level.

@@ -1,16 +1,22 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{Case, Expr, case};
+use super::case::{Case, Expr, case, directed};
 use super::engines::{Engine, Finding, run};
+use super::legal::named;
+use super::product;
 use super::shrink::shrink;
 use super::statistics::Statistics;
+use super::work::Work;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
 
-/// Bytes that a case is made of.
-const BYTES: usize = 600;
+/// Bytes that a case is made of: the largest operands take some hundred each.
+const BYTES: usize = 2000;
+
+/// Cases that are tried until the program of a seed is one that can run.
+const TRIES: u64 = 20;
 
 /// What is to be run.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +25,10 @@ pub struct Campaign {
     pub programs: u64,
     /// On which engine.
     pub engine: Engine,
+    /// On which engine those whose seed is a multiple of ten run instead.
+    pub each_tenth: Engine,
+    /// Whether the first statement of each takes the next combination of all there are (`product.rs`).
+    pub directed: bool,
     /// The first case's; each next one's is one more.
     pub seed: u64,
     /// How many run at once.
@@ -30,11 +40,11 @@ pub struct Campaign {
 pub struct Report {
     /// Cases run.
     pub programs: u64,
-    /// Those in which nothing says an extent.
+    /// Cases in which nothing says an extent, or a sum binds a variable again: of a directed walk another is tried.
     pub unknown: u64,
-    /// Operations of interpreted loops.
-    pub ops: u64,
-    /// What operators met.
+    /// What was done with them.
+    pub work: Work,
+    /// What operators met, in the programs that answered as their meaning.
     pub statistics: Statistics,
     /// In how many cases each construct stood.
     pub exercised: BTreeMap<String, u64>,
@@ -61,36 +71,53 @@ pub fn campaign(wanted: &Campaign) -> Report {
 
 fn part(wanted: &Campaign, n: u64) -> Report {
     let mut report = Report::default();
-    let mut seed = wanted.seed + n;
-    while seed < wanted.seed + wanted.programs {
-        let case = case(&mut Unstructured::new(&crate::bytes(seed, BYTES)));
+    for seed in (wanted.seed..wanted.seed + wanted.programs).skip(n as usize).step_by(wanted.threads as usize) {
+        let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
+        let tries = if wanted.directed { TRIES } else { 1 };
+        // Seeds of other programs are near: tries are far from them.
+        let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.program(wanted.directed, seed, bytes, engine));
         report.programs += 1;
-        report.statistics.count(&case);
-        for construct in constructs(&case) {
-            *report.exercised.entry(construct).or_default() += 1;
-        }
-        match run(&case, wanted.engine) {
-            Ok(Some(ops)) => report.ops += ops,
-            Ok(None) => report.unknown += 1,
-            Err(found) => match report.findings.get_mut(found.kind) {
-                Some((count, ..)) => *count += 1,
-                None => {
-                    let kind = found.kind;
-                    let (case, found) = shrink(case, found, wanted.engine);
-                    report.findings.insert(kind, (1, seed, case, found));
-                }
-            },
-        }
-        seed += wanted.threads;
     }
     report
 }
 
 impl Report {
+    /// Runs the program of a seed, made of the bytes of another; whether it is one that can run.
+    fn program(&mut self, is_directed: bool, seed: u64, bytes: u64, engine: Engine) -> bool {
+        let bytes = crate::bytes(bytes, BYTES);
+        let u = &mut Unstructured::new(&bytes);
+        let case = if is_directed { directed(u, &product::nth(seed)) } else { case(u) };
+        match run(&case, engine) {
+            Ok(None) => {
+                self.unknown += 1;
+                return false;
+            }
+            Ok(Some(work)) => {
+                self.work.join(&work);
+                self.statistics.count(&case);
+                for construct in constructs(&case) {
+                    *self.exercised.entry(construct).or_default() += 1;
+                }
+            }
+            Err(found) => self.found(seed, case, found, engine),
+        }
+        true
+    }
+
+    fn found(&mut self, seed: u64, case: Case, found: Finding, engine: Engine) {
+        if let Some((count, ..)) = self.findings.get_mut(found.kind) {
+            *count += 1;
+            return;
+        }
+        let kind = found.kind;
+        let (case, found) = shrink(case, found, engine);
+        self.findings.insert(kind, (1, seed, case, found));
+    }
+
     fn join(&mut self, other: Report) {
         self.programs += other.programs;
         self.unknown += other.unknown;
-        self.ops += other.ops;
+        self.work.join(&other.work);
         self.statistics.join(other.statistics);
         for (construct, n) in other.exercised {
             *self.exercised.entry(construct).or_default() += n;
@@ -116,15 +143,13 @@ fn constructs(case: &Case) -> Vec<String> {
             let word = match e {
                 Expr::Literal(_) => "literal".into(),
                 Expr::Var(..) => "index value".into(),
-                Expr::Access(t, to, vars) => {
-                    all.extend(to.map(|_| "convert".to_string()));
+                Expr::Access(t, vars) => {
                     let repeats = (1..vars.len()).any(|m| vars[..m].contains(&vars[m]));
                     all.extend(repeats.then(|| "repeated index".to_string()));
                     let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
                     format!("{of} rank {}", vars.len())
                 }
-                Expr::Neg(_) => "neg".into(),
-                Expr::Binary(op, ..) => format!("operator {op}"),
+                Expr::Apply(op, _) => format!("operator {}", named(*op)),
                 Expr::Reduce(op, ..) => format!("reduction {op}"),
             };
             all.insert(word);
@@ -156,8 +181,9 @@ fn constructs(case: &Case) -> Vec<String> {
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let per_second = self.programs as f64 / self.took.as_secs_f64().max(1e-9);
-        writeln!(f, "{} programs, {per_second:.0} a second, {} operations", self.programs, self.ops)?;
-        writeln!(f, "{} without an extent that anything says", self.unknown)?;
+        writeln!(f, "{} programs, {per_second:.0} a second, {} findings", self.programs, self.findings.len())?;
+        writeln!(f, "{}", self.work)?;
+        writeln!(f, "{} cases without an extent that anything says, or with a variable bound twice", self.unknown)?;
         writeln!(f, "\n{}\nprograms with", self.statistics)?;
         self.exercised.iter().try_for_each(|(what, n)| writeln!(f, "{n:10} {what}"))?;
         for (kind, (count, seed, case, found)) in &self.findings {
@@ -179,12 +205,16 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::{KINDS, operators};
-    use crate::notation::statistics::{folds, meetings};
+    use crate::notation::case::KINDS;
+    use crate::notation::engines::BOTH;
+    use crate::notation::legal::LEGAL;
+    use crate::notation::product::{Meeting, Wanted};
+    use fiberloom_codegen::OptLevel;
     use fiberloom_core::algebra::Type;
 
-    fn run(programs: u64, engine: Engine) -> Report {
-        let report = campaign(&Campaign { programs, engine, seed: 42, threads: 2 });
+    fn run(programs: u64, engine: Engine, directed: bool) -> Report {
+        let wanted = Campaign { programs, engine, each_tenth: engine, directed, seed: 0, threads: 2 };
+        let report = campaign(&wanted);
         assert!(report.findings.is_empty(), "{report}");
         report
     }
@@ -192,20 +222,18 @@ mod tests {
     /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
     #[test]
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
-        let report = run(4000, Engine::Loops);
+        let report = run(4000, Engine::Loops, false);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
         let formats = pairs.flat_map(|[a, b]| ["operand", "result"].map(|of| format!("{of} {{{a}, {b}}}")));
-        let operators = Type::ALL.iter().flat_map(|t| operators(*t)).map(|o| format!("operator {o}"));
-        let reductions = ["sum", "prod", "min", "max", "any", "all"].iter().map(|r| format!("reduction {r}"));
+        let operators = LEGAL.calls.iter().map(|c| format!("operator {}", named(c.op)));
+        let reductions = LEGAL.folds.iter().map(|(f, _)| format!("reduction {f}"));
         let others = [
             "+=",
             "where",
-            "neg",
             "literal",
             "index value",
-            "convert",
             "repeated index",
             "scatter",
             "given result",
@@ -224,29 +252,47 @@ mod tests {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
         }
-        // Their product is for longer runs.
-        let (all, met) = (meetings().collect::<Vec<_>>(), report.statistics.meetings.keys().collect::<Vec<_>>());
-        for m in all {
-            let reached = met.iter().any(|s| s.pair == m.pair)
-                && met.iter().any(|s| s.operator == m.operator)
-                && met.iter().any(|s| s.into == m.into)
-                && met.iter().any(|s| s.ty == m.ty);
-            assert!(reached, "{m:?} was never generated\n{report}");
-        }
-        for fold in folds().map(|f| (f.function, f.level)) {
-            assert!(report.statistics.folds.keys().any(|f| (f.function, f.level) == fold), "{fold:?}\n{report}");
+    }
+
+    /// A short part of the walk is spread over the product: each of these stood in a program that answered as its
+    /// meaning. All of the product is `campaign --programs all`.
+    #[test]
+    fn a_directed_walk_reaches_every_pair_of_columns() {
+        let report = run(4500, Engine::Loops, true);
+        let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
+        let columns = |m: &Meeting| {
+            [
+                format!("{} on {}", named(m.operator), m.ty),
+                format!("{} into {}", named(m.operator), m.into),
+                format!("{:?} into {}", m.levels, m.into),
+            ]
+        };
+        let reached: std::collections::BTreeSet<String> = met.into_iter().flat_map(columns).collect();
+        for wanted in product::all() {
+            match wanted {
+                Wanted::Meeting(m) => {
+                    for column in columns(m) {
+                        assert!(reached.contains(&column), "{column} was not reached\n{report}");
+                    }
+                }
+                Wanted::Fold(fold) => {
+                    let same = |seen: &product::Fold| seen.function == fold.function && seen.level == fold.level;
+                    assert!(report.statistics.folds.keys().any(same), "{wanted} was not reached\n{report}");
+                }
+            }
         }
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
     #[test]
     fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
-        run(4000, Engine::Meaning);
+        run(3000, Engine::Meaning, false);
+        run(1000, Engine::Meaning, true);
     }
 
     #[test]
-    fn machine_code_answers_as_the_meaning() {
-        run(150, Engine::Llvm(false));
-        run(20, Engine::Llvm(true));
+    fn machine_code_answers_as_the_meaning_at_every_level() {
+        run(150, Engine::Llvm(&[OptLevel::None]), false);
+        run(20, Engine::Llvm(BOTH), true);
     }
 }

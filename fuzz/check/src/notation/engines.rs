@@ -5,9 +5,10 @@
 //! whose extents nothing says.
 
 use super::case::Case;
+use super::work::{Stage, Work};
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::format::{Array, Tensor};
+use fiberloom_core::format::Tensor;
 use fiberloom_core::loops::{self, Bound, Kernel};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, Widths, shape};
@@ -24,9 +25,12 @@ pub enum Engine {
     Meaning,
     /// Loops, interpreted.
     Loops,
-    /// Machine code between fences, optimized or not.
-    Llvm(bool),
+    /// Machine code between fences, made at each of these levels; where there are several, their answers are compared.
+    Llvm(&'static [OptLevel]),
 }
+
+/// Both levels, that without optimization first.
+pub const BOTH: &[OptLevel] = &[OptLevel::None, OptLevel::Full];
 
 /// A case that went wrong.
 #[derive(Clone, Debug)]
@@ -45,11 +49,11 @@ impl Finding {
     }
 }
 
-/// Runs a case: the kernel's operations where interpreted loops ran, `None` where nothing says an extent.
+/// Runs a case: what was done, `None` where nothing says an extent.
 ///
 /// # Errors
 /// The finding.
-pub fn run(case: &Case, engine: Engine) -> Result<Option<u64>, Finding> {
+pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
     let mut kernel = None;
     let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, &mut kernel)));
     let ran = ran.unwrap_or_else(|panic| {
@@ -60,7 +64,43 @@ pub fn run(case: &Case, engine: Engine) -> Result<Option<u64>, Finding> {
     ran.map_err(|f| Finding { kernel, ..f })
 }
 
-fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<u64>, Finding> {
+fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<Work>, Finding> {
+    let mut work = Work::default();
+    let Some(typed) = work.time(Stage::Check, || checked(case))? else { return Ok(None) };
+    if engine != Engine::Meaning {
+        *made = Some(Box::new(work.time(Stage::Lower, || lowered(case, &typed))?));
+        work.kernels = 1;
+    }
+    let kernel = made.as_deref();
+    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, engine, &mut work))?;
+    // A kernel answers for whatever extents its operands have.
+    for extent in [u64::MAX, 1, 0] {
+        let case = &case.shortened(extent);
+        let operands = operands(case, &typed);
+        let extents = extents(&typed, &operands)?;
+        let evaluate = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
+        let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
+        let Some(kernel) = kernel else {
+            stored_agrees(&typed, &operands, &meant)?;
+            continue;
+        };
+        let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
+        let bound = bound.map_err(|e| Finding::new("bind", e))?;
+        let mut first = None;
+        for code in &codes {
+            let results = code.run(kernel, &bound, &mut work)?;
+            work.time(Stage::Compare, || {
+                results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
+                alike(first.get_or_insert(results.clone()), &results, &meant)
+            })?;
+        }
+    }
+    Ok(Some(work))
+}
+
+/// The program, whose print reads as itself; `None` where nothing says an extent.
+fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
     let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
@@ -68,90 +108,97 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     if again.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax));
     }
-    let typed = match notation::check(&syntax) {
-        Ok(typed) => typed,
+    match notation::check(&syntax) {
+        Ok(typed) => Ok(Some(typed)),
         // Nothing says an extent, or a sum rebinds a variable that is free beside it.
-        Err(wrong) if ["is unknown", "is bound already"].iter().any(|w| first(&wrong).contains(w)) => return Ok(None),
-        Err(wrong) => return Err(Finding::new("checker", first(&wrong))),
-    };
-    let kernel = match engine {
-        Engine::Meaning => None,
-        _ => {
-            let initial = typed.starts().into_iter().filter(|id| given(case, &typed, *id).is_some()).collect();
-            let options = Options { operands: widths(case, &typed), initial, ..Options::default() };
-            let lowered = fiberloom_core::lower(&typed, &options).map_err(|d| Finding::new("refusal", first(&d)))?;
-            let print = lowered.concrete.to_string();
-            if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
-                return Err(Finding::new("concrete round trip", print));
-            }
-            Some(&**made.insert(Box::new(lowered.kernel)))
-        }
-    };
-    let code = kernel.map(|k| Code::of(k, engine)).transpose()?;
-    let mut ops = 0;
-    // A kernel answers for whatever extents its operands have.
-    for extent in [u64::MAX, 1, 0] {
-        let case = &case.shortened(extent);
-        let operands = operands(case, &typed);
-        let extents = extents(&typed, &operands)?;
-        let meant = meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
-        let meant = meant.map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-        let (Some(kernel), Some(code)) = (kernel, &code) else {
-            stored_agrees(&typed, &operands, &meant)?;
-            continue;
-        };
-        let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
-        let bound = bound.map_err(|e| Finding::new("bind", e))?;
-        let (buffers, counted) = code.run(kernel, &bound)?;
-        ops += counted;
-        for (name, tensor) in loops::collect(kernel, &bound.params, buffers) {
-            answers(&name, &tensor, &meant)?;
-        }
+        Err(wrong) if ["is unknown", "is bound already"].iter().any(|w| first(&wrong).contains(w)) => Ok(None),
+        Err(wrong) => Err(Finding::new("checker", first(&wrong))),
     }
-    Ok(Some(ops))
+}
+
+/// The kernel, whose print reads as itself; so does that of the concrete notation before it.
+fn lowered(case: &Case, typed: &typed::Program) -> Result<Kernel, Finding> {
+    let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
+    let options = Options { operands: widths(case, typed), initial, ..Options::default() };
+    let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
+    let lowered = fiberloom_core::lower(typed, &options).map_err(|d| Finding::new("refusal", refused(d)))?;
+    let print = lowered.concrete.to_string();
+    if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
+        return Err(Finding::new("concrete round trip", print));
+    }
+    let text = lowered.kernel.to_string();
+    if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
+        return Err(Finding::new("loops read back", text));
+    }
+    Ok(lowered.kernel)
 }
 
 /// What runs a kernel.
 enum Code {
     Loops,
-    Machine(Compiled),
+    Machine(OptLevel, Compiled),
+}
+
+/// What an engine runs a kernel by.
+fn codes(kernel: &Kernel, engine: Engine, work: &mut Work) -> Result<Vec<Code>, Finding> {
+    let levels = match engine {
+        Engine::Meaning => return Ok(vec![]),
+        Engine::Loops => return Ok(vec![Code::Loops]),
+        Engine::Llvm(levels) => levels,
+    };
+    let mut made = |opt_level: &OptLevel| {
+        let options = fiberloom_codegen::Options { opt_level: *opt_level, ..Default::default() };
+        let code = work.time(Stage::Compile(*opt_level), || compile(kernel, &options));
+        work.code(*opt_level).kernels += 1;
+        Ok(Code::Machine(*opt_level, code.map_err(|e| Finding::new("codegen", e))?))
+    };
+    levels.iter().map(&mut made).collect()
 }
 
 impl Code {
-    fn of(kernel: &Kernel, engine: Engine) -> Result<Code, Finding> {
-        let Engine::Llvm(optimized) = engine else {
-            let text = kernel.to_string();
-            let again = loops::read(&text).map(|k| k.to_string());
-            return if again.as_ref() == Ok(&text) {
-                Ok(Code::Loops)
-            } else {
-                Err(Finding::new("loops read back", text))
-            };
-        };
-        let opt_level = if optimized { OptLevel::Full } else { OptLevel::None };
-        let code = compile(kernel, &fiberloom_codegen::Options { opt_level, ..Default::default() });
-        Ok(Code::Machine(code.map_err(|e| Finding::new("codegen", e))?))
-    }
-
-    /// Its buffers, and the operations of interpreted loops. Machine code has every operand between fences.
-    fn run(&self, kernel: &Kernel, bound: &Bound) -> Result<(Vec<Option<Array<'static>>>, u64), Finding> {
-        match self {
+    /// Its results. Machine code has every operand between fences.
+    fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Vec<(String, Tensor<'static>)>, Finding> {
+        let buffers = match self {
             Code::Loops => {
-                let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
-                let ran = ran.map_err(|e| Finding::new("fault", e))?;
-                Ok((ran.buffers, ran.ops.total()))
+                let run = || machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+                let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
+                work.interpreted += 1;
+                work.ops += ran.ops.total();
+                ran.buffers
             }
-            Code::Machine(code) => {
+            Code::Machine(level, code) => {
                 // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
                 // shall show.
                 #[allow(unsafe_code)]
-                let ran = unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
-                Ok((ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?, 0))
+                let run = || unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
+                let ran = work.time(Stage::Run, run);
+                work.code(*level).executions += 1;
+                ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?
             }
-        }
+        };
+        Ok(loops::collect(kernel, &bound.params, buffers))
     }
 }
+
+/// Two levels' answers are one: every array, but for the sign of zero and the bits of NaN. Where sums may be rounded they
+/// may be so in another order, and only the meaning bounds them.
+fn alike(one: &Results, other: &Results, meant: &BTreeMap<String, Function>) -> Result<(), Finding> {
+    let exact = |f: &Function| f.fill.error() == 0.0 && f.entries.values().all(|n| n.error() == 0.0);
+    if !meant.values().all(exact) {
+        return Ok(());
+    }
+    let zero = |x: Value| x.ty().is_float() && x.as_f64() == 0.0;
+    let equal = |(x, y): (Value, Value)| x == y || x.is_nan() && y.is_nan() || zero(x) && zero(y);
+    for ((name, a), (_, b)) in one.iter().zip(other) {
+        let values = a.values.len() == b.values.len() && a.values.iter().zip(b.values.iter()).all(equal);
+        if !values || a.levels != b.levels || !equal((a.fill, b.fill)) {
+            return Err(Finding::new("levels differ", format!("`{name}`: {a:?}\nand optimized {b:?}")));
+        }
+    }
+    Ok(())
+}
+
+type Results = Vec<(String, Tensor<'static>)>;
 
 /// A result is well-formed (sorted, unique, in bounds) and the function that is meant.
 fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, meaning::Function>) -> Result<(), Finding> {
@@ -228,7 +275,7 @@ fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fiberloom_core::format::{Format, Level};
+    use fiberloom_core::format::{Array, Format, Level};
     use std::borrow::Cow;
 
     /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.

@@ -53,7 +53,7 @@ fn steps(case: &Case) -> Vec<Case> {
         if case.statements[n].local {
             change(&|c| c.statements[n].local = false);
         }
-        for rhs in smaller(&case.statements[n].rhs) {
+        for rhs in smaller(case, &case.statements[n].rhs) {
             change(&|c| c.statements[n].rhs = rhs.clone());
         }
     }
@@ -115,25 +115,28 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// Expressions that are one step smaller.
-fn smaller(e: &Expr) -> Vec<Expr> {
-    let inside = |a: &Expr, make: &dyn Fn(Box<Expr>) -> Expr| -> Vec<Expr> {
-        smaller(a).into_iter().map(|a| make(Box::new(a))).collect()
-    };
+/// Expressions of the same type that are one step smaller.
+fn smaller(case: &Case, e: &Expr) -> Vec<Expr> {
     match e {
         Expr::Literal(v) if *v != Value::one(v.ty()) => vec![Expr::Literal(Value::one(v.ty()))],
-        Expr::Literal(_) | Expr::Access(_, None, _) => vec![],
+        Expr::Literal(_) | Expr::Access(..) => vec![],
         Expr::Var(_, ty) => vec![Expr::Literal(Value::one(*ty))],
-        Expr::Access(_, Some(ty), _) => vec![Expr::Literal(Value::one(*ty))],
-        Expr::Neg(a) => [vec![(**a).clone()], inside(a, &Expr::Neg)].concat(),
         Expr::Reduce(op, v, a) => {
-            let body = inside(a, &|a| Expr::Reduce(op, *v, a));
-            [vec![(**a).clone()], body].concat()
+            let body = smaller(case, a).into_iter().map(|a| Expr::Reduce(op, *v, Box::new(a)));
+            [(**a).clone()].into_iter().chain(body).collect()
         }
-        Expr::Binary(op, a, b) => {
-            let left = inside(a, &|a| Expr::Binary(op, a, b.clone()));
-            let right = inside(b, &|b| Expr::Binary(op, a.clone(), b));
-            [vec![(**a).clone(), (**b).clone()], left, right].concat()
+        Expr::Apply(op, args) => {
+            let ty = case.type_of(e);
+            let mut all: Vec<Expr> = args.iter().filter(|a| case.type_of(a) == ty).cloned().collect();
+            all.extend(ty.filter(|_| all.is_empty()).map(|ty| Expr::Literal(Value::one(ty))));
+            for (n, a) in args.iter().enumerate() {
+                all.extend(smaller(case, a).into_iter().map(|a| {
+                    let mut args = args.clone();
+                    args[n] = a;
+                    Expr::Apply(*op, args)
+                }));
+            }
+            all
         }
     }
 }

@@ -1,0 +1,296 @@
+//! Cases from bytes: every choice is a number below another, and where bytes end it is 0.
+
+use super::{Case, Expr, KINDS, Place, SIZES, Statement, Tensor, VARS};
+use crate::notation::legal::{Call, LEGAL};
+use arbitrary::Unstructured;
+use fiberloom_core::algebra::{Op, Type, Value};
+use fiberloom_core::format::{Format, LevelKind};
+
+/// The case of these bytes. Where they end, choices are the first ones.
+pub fn case(u: &mut Unstructured) -> Case {
+    let mut m = Maker::new(u);
+    m.ty = m.one(&[Type::I64, Type::I64, Type::F64, Type::Bool]);
+    if m.below(3) == 2 {
+        m.ty = m.one(&Type::ALL);
+    }
+    for n in 0..1 + m.below(4) {
+        m.operand(n);
+    }
+    m.operands = m.case.tensors.len();
+    let statements = m.one(&[1, 1, 2, 3]);
+    (0..statements).for_each(|n| m.statement(n, n + 1 == statements));
+    m.case
+}
+
+pub(super) struct Maker<'u, 'b> {
+    u: &'u mut Unstructured<'b>,
+    pub case: Case,
+    /// What is made next is of this type.
+    pub ty: Type,
+    /// Index variables that may be used.
+    pub scope: Vec<usize>,
+    /// How many tensors are operands.
+    pub operands: usize,
+    /// Tensors whose `where` block has ended.
+    hidden: Vec<usize>,
+}
+
+/// What a statement defines, where it is no earlier result.
+pub(super) struct Defined {
+    /// Its format, if it is declared.
+    pub format: Option<Format>,
+    /// It may stand in a `where` block if it is undeclared, and be scattered into if it is declared.
+    pub freely: bool,
+}
+
+impl<'u, 'b> Maker<'u, 'b> {
+    /// With the extents of a case.
+    pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
+        let case = Case { sizes: vec![], tensors: vec![], statements: vec![] };
+        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], operands: 0, hidden: vec![] };
+        for _ in 0..SIZES {
+            let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
+            m.case.sizes.push(size);
+        }
+        m
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        self.u.choose_index(n).unwrap_or(0)
+    }
+
+    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    pub fn format(&mut self, rank: usize) -> Format {
+        let mut order: Vec<usize> = (0..rank).collect();
+        for l in (1..rank).rev() {
+            let with = l - self.below(l + 1);
+            order.swap(l, with);
+        }
+        let mut levels = vec![];
+        while levels.len() < rank {
+            let kind = self.one(KINDS);
+            levels.push(kind);
+            let room = rank - levels.len();
+            if kind == LevelKind::Nonunique && room > 0 {
+                let singletons = self.below(room + 1);
+                levels.extend(vec![LevelKind::Singleton; singletons]);
+            }
+        }
+        Format { levels, order }
+    }
+
+    fn small(&mut self) -> i64 {
+        self.one(&[1, 2, 3, 0, -1, -2])
+    }
+
+    /// The `n`-th operand, of any rank.
+    pub fn operand(&mut self, n: usize) {
+        let rank = self.one(&[2, 1, 2, 3, 1, 2, 4, 0]);
+        let sizes: Vec<usize> = (0..rank).map(|_| self.below(SIZES)).collect();
+        let ty = if self.below(10) == 9 { self.one(&Type::ALL) } else { self.ty };
+        let format = self.format(rank);
+        self.stored(n, ty, sizes, format);
+    }
+
+    /// The `n`-th operand with its entries.
+    pub fn stored(&mut self, n: usize, ty: Type, sizes: Vec<usize>, format: Format) {
+        let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
+        let wide = (self.below(4) == 3, self.below(4) == 3);
+        let entries = self.entries(&sizes, &format);
+        let name = format!("A{n}");
+        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
+    }
+
+    fn entries(&mut self, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+        let rank = sizes.len();
+        let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
+        // One in so many cells is stored; 0: none; 99: the first alone.
+        let sparsity = if full { 1 } else { self.one(&[3, 3, 2, 1, 0, 99]) };
+        let extents: Vec<u64> = sizes.iter().map(|n| self.case.sizes[*n].0).collect();
+        let mut entries = vec![];
+        for cell in 0..extents.iter().product::<u64>() {
+            if sparsity == 1
+                || sparsity > 1 && (sparsity < 99 && self.below(sparsity) == 1 || sparsity == 99 && cell == 0)
+            {
+                let mut rest = cell;
+                let mut at: Vec<i64> = vec![0; rank];
+                for mode in (0..rank).rev() {
+                    at[mode] = (rest % extents[mode]) as i64;
+                    rest /= extents[mode];
+                }
+                entries.push((at, self.small()));
+            }
+        }
+        entries
+    }
+
+    /// The `n`-th statement, over variables of its own.
+    pub fn statement(&mut self, n: usize, last: bool) {
+        let rank = self.one(&[2, 1, 0, 3, 2, 4]);
+        let mut vars: Vec<usize> = vec![];
+        for _ in 0..rank {
+            let v = self.below(VARS.len() - 3);
+            if !vars.contains(&v) {
+                vars.push(v);
+            }
+        }
+        self.scope = vars.clone();
+        // Others are summed by the short form.
+        for _ in 0..self.below(3) {
+            let v = self.below(VARS.len());
+            if !self.scope.contains(&v) {
+                self.scope.push(v);
+            }
+        }
+        if self.scope.is_empty() {
+            self.scope.push(0);
+        }
+        let rhs = self.expr(3);
+        let sizes: Vec<usize> = vars.iter().map(|v| v % SIZES).collect();
+        // An earlier result may be added to.
+        let local = |m: &Self, t: usize| m.case.statements.iter().any(|s| s.local && s.tensor == t);
+        let same = |t: &usize| *t >= self.operands && self.case.tensors[*t].sizes == sizes;
+        let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
+        if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
+            return self.end(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
+        }
+        // The type of literals alone is not the case's, unless a declaration says so.
+        let mut typed = false;
+        rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
+        let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
+        let format = declared.then(|| self.format(sizes.len()));
+        self.define(n, last, vars, rhs, Defined { format, freely: true });
+    }
+
+    /// A statement that defines the `n`-th result.
+    pub fn define(&mut self, n: usize, last: bool, vars: Vec<usize>, rhs: Expr, what: Defined) {
+        let Defined { format, freely } = what;
+        let sizes: Vec<usize> = vars.iter().map(|v| v % SIZES).collect();
+        let declared = format.is_some();
+        let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
+        let (tensor, ty) = (self.case.tensors.len(), self.ty);
+        let local = freely && !last && !declared && self.below(2) == 0;
+        let mut adds = declared && self.below(6) == 5;
+        let mut places = vec![];
+        let room = vars.iter().all(|v| self.case.sizes[v % SIZES].0 > 0);
+        if freely && declared && room && !vars.is_empty() && self.below(5) == 4 {
+            places = vars.iter().map(|v| self.place(v % SIZES)).collect();
+            adds = true;
+        }
+        // Values that the caller gives: where it accumulates, or where it reads what it defines.
+        let given = format.clone().filter(|_| self.below(3) == 0);
+        let entries = given.map(|format| self.entries(&sizes, &format));
+        let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
+        let before = (entries.is_some() && !adds).then(|| Expr::Access(tensor, vars.clone()));
+        self.case.tensors.push(Tensor { name: format!("R{n}"), ty, sizes, fill, format, wide, entries });
+        let rhs = match before {
+            Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
+            None => rhs,
+        };
+        self.end(Statement { tensor, vars, adds, places, local, rhs });
+    }
+
+    /// Puts a statement behind the others. What was local ends with the first one that is not.
+    fn end(&mut self, statement: Statement) {
+        if !statement.local {
+            self.hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
+        }
+        self.case.statements.push(statement);
+    }
+
+    fn visible(&self) -> Vec<usize> {
+        (0..self.case.tensors.len()).filter(|t| !self.hidden.contains(t)).collect()
+    }
+
+    /// A place in a mode of a size; its variables are those in scope, or any of the right size.
+    fn place(&mut self, size: usize) -> Place {
+        let extent = self.case.sizes[size].0;
+        let n = self.one(&[1, 2, 3]);
+        let (any, other) = (self.one(&self.scope.clone()), self.one(&self.scope.clone()));
+        let fitting: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == size).collect();
+        match self.below(4) {
+            0 | 1 if !fitting.is_empty() => Place::Var(self.one(&fitting)),
+            2 if !fitting.is_empty() => Place::Quotient(self.one(&fitting), n),
+            3 => Place::Constant(self.below(extent as usize) as u64),
+            _ => Place::Mixed(any, n, other, extent),
+        }
+    }
+
+    /// An expression of the type wanted, over the variables in scope.
+    pub fn expr(&mut self, depth: usize) -> Expr {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.below(5) < 4) else { return self.leaf() };
+        let two = |m: &mut Self, op| Expr::Apply(op, vec![m.expr(depth), m.expr(depth)]);
+        match self.below(13) {
+            0..=4 => two(self, Op::Mul),
+            5 | 6 => two(self, Op::Add),
+            7 if self.ty != Type::Bool => two(self, Op::Sub),
+            8 if self.ty != Type::Bool => Expr::Apply(Op::Neg, vec![self.expr(depth)]),
+            9 | 10 => self.call(depth),
+            _ => self.reduce(depth),
+        }
+    }
+
+    /// Any function that gives the type wanted.
+    fn call(&mut self, depth: usize) -> Expr {
+        let fitting: Vec<&Call> = LEGAL.calls.iter().filter(|c| c.result == self.ty).collect();
+        let call = self.one(&fitting);
+        let args = call.args.iter().map(|ty| self.of_type(*ty, |m| m.expr(depth))).collect();
+        Expr::Apply(call.op, args)
+    }
+
+    /// What `make` makes of that type.
+    pub fn of_type(&mut self, ty: Type, make: impl FnOnce(&mut Self) -> Expr) -> Expr {
+        let outer = std::mem::replace(&mut self.ty, ty);
+        let made = make(self);
+        self.ty = outer;
+        made
+    }
+
+    fn reduce(&mut self, depth: usize) -> Expr {
+        let Some(v) = (0..VARS.len()).rev().find(|v| !self.scope.contains(v)) else { return self.leaf() };
+        self.scope.push(v);
+        let body = self.expr(depth);
+        self.scope.pop();
+        if !body.uses(v) {
+            return body;
+        }
+        let function = self.reduction();
+        Expr::Reduce(function, v, Box::new(body))
+    }
+
+    /// A reduction of the type wanted.
+    pub fn reduction(&mut self) -> &'static str {
+        let all: Vec<&str> = LEGAL.folds.iter().filter(|(_, ty)| *ty == self.ty).map(|(name, _)| *name).collect();
+        self.one(&all)
+    }
+
+    /// A literal, an index variable's value, or an element of any tensor there is.
+    pub fn leaf(&mut self) -> Expr {
+        if self.below(10) == 9 {
+            let x = self.small();
+            let x = if self.ty.is_signed() || self.ty.is_float() { x } else { x.abs() };
+            return Expr::Literal(Value::from_i128(self.ty, x as i128));
+        }
+        if self.below(24) == 23 && self.ty != Type::Bool {
+            return Expr::Var(self.one(&self.scope.clone()), self.ty);
+        }
+        let t = self.one(&self.visible());
+        let mut vars = vec![];
+        for n in self.case.tensors[t].sizes.clone() {
+            let fit: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == n).collect();
+            if fit.is_empty() {
+                return Expr::Literal(Value::one(self.ty));
+            }
+            vars.push(self.one(&fit));
+        }
+        self.converted(Expr::Access(t, vars))
+    }
+
+    /// An expression in the type wanted.
+    pub fn converted(&self, e: Expr) -> Expr {
+        if self.case.type_of(&e) == Some(self.ty) { e } else { Expr::Apply(Op::Convert(self.ty), vec![e]) }
+    }
+}

@@ -1,0 +1,357 @@
+//! Laws of the loops over several lists, `core::stream::merge`, on their `Concrete` reading.
+//!
+//! ```text
+//!   x   0   2 3        intersect   visits 2 3           with positions in both
+//!   y     1 2 3   5    unite_two   visits 0 1 2 3, then what is left of x and of y: 5
+//!                      wide        visits 0 1 2 3 5     present: x, y, xy, xy, y
+//! ```
+//!
+//! Data of a law: fibers as in `stream.rs`, repeating or not. *Termination* and *positions in bounds* are faults of the
+//! domain. Loops over any number of lists gather them in vectors, so that only [`unites`], of `unite_two`, is a harness.
+
+use crate::stream::{Broken, Fiber};
+use fiberloom_core::loops::BufferId;
+use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_two, wide};
+use fiberloom_semantics::stream::{Polynomial, Semiring};
+use std::ops::Range;
+
+/// Turns of loops in all: more is "does not end".
+const FUEL: u32 = 200;
+
+/// A turn: a coordinate, and the positions of each list's entry that the loop said to be there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Visit {
+    /// The coordinate.
+    pub at: i64,
+    /// By list.
+    pub entries: Vec<Option<Range<usize>>>,
+}
+
+/// What a loop is for: at which coordinates a body finds something, and what it would compute there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    /// x · y · …
+    All,
+    /// x + y + …
+    Any,
+    /// x · (y + …)
+    FirstAndAny,
+}
+
+impl Of {
+    /// From the values of the lists that are present.
+    pub fn value(self, of: &[Option<Polynomial>]) -> Option<Polynomial> {
+        let all = |of: &[Option<Polynomial>]| {
+            of.iter().cloned().collect::<Option<Vec<_>>>()?.into_iter().reduce(|x, y| x.times(&y))
+        };
+        let any = |of: &[Option<Polynomial>]| of.iter().flatten().cloned().reduce(|x, y| x.plus(&y));
+        match self {
+            Of::All => all(of),
+            Of::Any => any(of),
+            Of::FirstAndAny => all(&[of[0].clone(), any(&of[1..])]),
+        }
+    }
+
+    fn wants(self, present: &[bool]) -> bool {
+        let one = |present: &bool| present.then(Polynomial::one);
+        self.value(&present.iter().map(one).collect::<Vec<_>>()).is_some()
+    }
+}
+
+/// What a loop's body is told: a coordinate, and which lists rest on it.
+type Body<'b> = &'b mut dyn FnMut(&mut Concrete, i64, &[bool]);
+
+/// A loop over lists.
+#[derive(Clone, Copy)]
+pub struct Merge {
+    /// What people call it.
+    pub name: &'static str,
+    /// What it is for.
+    pub of: Of,
+    /// The loop.
+    run: fn(&mut Concrete, &[&List<i64>], Body),
+    /// Whether each turn is at a coordinate of its own, or only none falls.
+    once: bool,
+}
+
+/// Every coordinate that all lists have.
+pub const INTERSECT: Merge = Merge {
+    name: "intersect",
+    of: Of::All,
+    run: |d, lists, body| intersect(d, lists, &mut |d, at| body(d, *at, &vec![true; lists.len()])),
+    once: true,
+};
+/// The same, with the turns that find nothing: which lists are there is not known at those.
+pub const MEET: Merge = Merge {
+    name: "meet",
+    of: Of::All,
+    run: |d, lists, body| meet(d, lists, &mut |d, at, here| body(d, *at, &vec![*here; lists.len()])),
+    once: false,
+};
+/// Every coordinate that one of two lists has; the tails are this module's.
+pub const UNITE_TWO: Merge = Merge {
+    name: "unite_two",
+    of: Of::Any,
+    run: |d, lists, body| {
+        unite_two(d, lists[0], lists[1], &mut |d, side, at| {
+            body(d, *at, &[side != Side::Second, side != Side::First]);
+        });
+    },
+    once: true,
+};
+/// Every coordinate that any list has.
+pub const WIDE: Merge = Merge {
+    name: "wide",
+    of: Of::Any,
+    run: |d, lists, body| wide(d, lists, &|_, valid| valid.contains(&true), &mut |d, at, here| body(d, *at, here)),
+    once: true,
+};
+/// The same until the first list or all others are exhausted.
+pub const WIDE_WHILE_FIRST: Merge = Merge {
+    name: "wide, while it can still be wanted",
+    of: Of::FirstAndAny,
+    run: |d, lists, body| {
+        let live = |_: &mut Concrete, valid: &[bool]| valid[0] && valid[1..].contains(&true);
+        wide(d, lists, &live, &mut |d, at, here| body(d, *at, here));
+    },
+    once: true,
+};
+
+/// *Settled*, *in bounds*, *termination*: the turns of a loop, then what is left of each list if it is a union; at each
+/// turn the lists that are said to be present rest on its coordinate.
+///
+/// # Errors
+/// The law that is broken.
+pub fn visits(merge: &Merge, fibers: &[Fiber]) -> Result<Vec<Visit>, Broken> {
+    let arrays: Vec<&[i64]> = fibers.iter().map(Fiber::array).collect();
+    let mut d = Concrete::new(&arrays, FUEL);
+    let opened = |(n, fiber): (usize, &Fiber)| ListFiber { crd: BufferId(n as u32), ..fiber.from(1) };
+    let lists: Vec<List<i64>> =
+        fibers.iter().enumerate().map(opened).map(|fiber| List::open(&mut d, "p", fiber)).collect();
+    let mut visits = Vec::new();
+    let mut rested = Ok(());
+    let entry = |d: &mut Concrete, n: usize| {
+        let entry = lists[n].entry(d);
+        entry.position as usize..entry.end.unwrap_or(entry.position + 1) as usize
+    };
+    (merge.run)(&mut d, &lists.iter().collect::<Vec<_>>(), &mut |d, at, present| {
+        if (0..lists.len()).any(|n| present[n] && !lists[n].found(d, &at)) {
+            rested = Err("a list that is said to be present rests elsewhere");
+        }
+        visits.push(Visit { at, entries: (0..lists.len()).map(|n| present[n].then(|| entry(d, n))).collect() });
+    });
+    for n in (0..lists.len()).filter(|_| merge.of == Of::Any) {
+        while lists[n].valid(&mut d) && d.fault().is_none() {
+            let mut entries = vec![None; lists.len()];
+            entries[n] = Some(entry(&mut d, n));
+            visits.push(Visit { at: lists[n].index(&mut d), entries });
+            lists[n].next(&mut d);
+        }
+    }
+    d.fault().map_or(rested, Err)?;
+    Ok(visits)
+}
+
+/// *Strict monotonicity*: turns ascend, each coordinate having one; or, of a loop that may wait, none falls and each
+/// coordinate has one turn at which something is found.
+pub fn ascends(merge: &Merge, visits: &[Visit]) -> Result<(), Broken> {
+    let found = visits.iter().filter(|v| merge.once || v.entries.iter().any(Option::is_some));
+    if !visits.is_sorted_by_key(|v| v.at) {
+        return Err("coordinates fall");
+    }
+    if found.is_sorted_by(|v, w| v.at < w.at) { Ok(()) } else { Err("a coordinate has two turns") }
+}
+
+/// *Denotation*: what is found is what all lists have, or any, or the first with any other; with their positions.
+pub fn finds(merge: &Merge, fibers: &[Fiber], visits: &[Visit]) -> Result<(), Broken> {
+    let wanted = |entries: &[Option<_>]| merge.of.wants(&entries.iter().map(Option::is_some).collect::<Vec<_>>());
+    let mut all: Vec<i64> = fibers.iter().flat_map(|f| f.entries().map(|(i, _)| i)).collect();
+    all.sort();
+    all.dedup();
+    let entry = |f: &Fiber, at| f.entries().find(|(i, _)| *i == at).map(|(_, positions)| positions);
+    let there = all.iter().map(|at| Visit { at: *at, entries: fibers.iter().map(|f| entry(f, *at)).collect() });
+    let found = visits.iter().filter(|v| wanted(&v.entries)).cloned();
+    if found.eq(there.filter(|v| wanted(&v.entries))) { Ok(()) } else { Err("it finds other entries") }
+}
+
+/// Every law of a loop.
+///
+/// # Errors
+/// The first that is broken.
+pub fn laws(merge: &Merge, fibers: &[Fiber]) -> Result<(), Broken> {
+    let visits = visits(merge, fibers)?;
+    ascends(merge, &visits)?;
+    finds(merge, fibers, &visits)
+}
+
+/// A loop over two lists, as `unite_two`.
+pub type Unite = fn(&mut Concrete, &List<i64>, &List<i64>, &mut dyn FnMut(&mut Concrete, Side, &i64));
+
+/// *A union of two*, turn by turn: each is at the least coordinate above the last one's, says which lists have it, and
+/// the loop goes on until one list has no more.
+///
+/// # Errors
+/// What is otherwise.
+pub fn unites(a: &Fiber, b: &Fiber, unite: Unite) -> Result<(), Broken> {
+    let arrays = [a.array(), b.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let x = List::open(&mut d, "x", a.from(1));
+    let y = List::open(&mut d, "y", ListFiber { crd: BufferId(1), ..b.from(1) });
+    let above = |fiber: &Fiber, last: i64| fiber.entries().map(|(i, _)| i).find(|i| *i > last).unwrap_or(i64::MAX);
+    let mut last = -1;
+    let mut held = Ok(());
+    unite(&mut d, &x, &y, &mut |_, side, at| {
+        let (i, j) = (above(a, last), above(b, last));
+        let wanted = if i == j {
+            Side::Both
+        } else if i < j {
+            Side::First
+        } else {
+            Side::Second
+        };
+        if (side, *at) != (wanted, i.min(j)) {
+            held = Err("a turn is not at the next coordinate, or names other lists");
+        }
+        last = *at;
+    });
+    if above(a, last).max(above(b, last)) != i64::MAX {
+        held = Err("it ends before either list");
+    }
+    d.fault().map_or(held, Err)
+}
+
+/// Bounds: two fibers of at most 3 positions below 4, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn unites_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 3, 4));
+    assert_eq!(unites(&a, &b, |d, x, y, body| unite_two(d, x, y, body)), Ok(()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::every;
+    use std::collections::BTreeSet;
+
+    /// Bounds: all pairs of lists of at most 4 positions below 5, repeating or not.
+    #[test]
+    fn two_lists() {
+        let runs = every(|c| {
+            let fibers = [(); 2].map(|()| Fiber::within(c, 4, 5));
+            for merge in [INTERSECT, MEET, UNITE_TWO, WIDE, WIDE_WHILE_FIRST] {
+                assert_eq!(laws(&merge, &fibers), Ok(()), "{} of {fibers:?}", merge.name);
+            }
+        });
+        assert_eq!(runs, 157 * 157);
+    }
+
+    /// Bounds: all triples of lists of at most 3 positions below 3, repeating or not.
+    #[test]
+    fn three_lists() {
+        let runs = every(|c| {
+            let fibers = [(); 3].map(|()| Fiber::within(c, 3, 3));
+            for merge in [INTERSECT, MEET, WIDE, WIDE_WHILE_FIRST] {
+                assert_eq!(laws(&merge, &fibers), Ok(()), "{} of {fibers:?}", merge.name);
+            }
+        });
+        assert_eq!(runs, 28 * 28 * 28);
+    }
+
+    /// Bounds: those of the harness; every choice is run.
+    #[test]
+    fn unites_two_lists() {
+        let said = |unite: Unite| {
+            let mut said = BTreeSet::new();
+            every(|c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, 3, 4));
+                said.extend(unites(&a, &b, unite).err());
+            });
+            said
+        };
+        assert_eq!(said(|d, x, y, body| unite_two(d, x, y, body)), [].into());
+        let turn = "a turn is not at the next coordinate, or names other lists";
+        assert!(said(|d, x, y, body| unite_two(d, y, x, body)).contains(turn));
+        assert_eq!(said(|_, _, _, _| {}), ["it ends before either list"].into());
+    }
+
+    /// What the laws say of a loop, on two lists of at most 2 positions below 3.
+    fn said(of: Of, run: fn(&mut Concrete, &[&List<i64>], Body)) -> BTreeSet<Broken> {
+        let merge = Merge { name: "wrong", of, run, once: true };
+        let mut said = BTreeSet::new();
+        every(|c| {
+            let fibers = [(); 2].map(|()| Fiber::within(c, 2, 3));
+            said.extend(laws(&merge, &fibers).err());
+        });
+        said
+    }
+
+    fn both_valid(d: &mut Concrete, l: &[&List<i64>]) -> bool {
+        l[0].valid(d) && l[1].valid(d)
+    }
+
+    #[test]
+    fn wrong_loops_are_caught() {
+        use fiberloom_core::stream::Domain;
+        // Both lists move on at every turn.
+        let in_step = said(Of::All, |d, l, body| {
+            d.repeat(&|d| both_valid(d, l), &mut |d| {
+                let at = l[0].index(d);
+                if at == l[1].index(d) {
+                    body(d, at, &[true, true]);
+                }
+                l.iter().for_each(|l| l.next(d));
+            })
+        });
+        assert_eq!(in_step, ["it finds other entries"].into());
+        // Only lists that agree move on.
+        let stuck = said(Of::All, |d, l, body| {
+            d.repeat(&|d| both_valid(d, l), &mut |d| {
+                let at = l[0].index(d);
+                if at == l[1].index(d) {
+                    body(d, at, &[true, true]);
+                    l.iter().for_each(|l| l.next(d));
+                }
+            })
+        });
+        assert_eq!(stuck, ["a loop does not end"].into());
+        // The second list may be exhausted before the first.
+        let unchecked = said(Of::All, |d, l, body| {
+            d.repeat(&|d| l[0].valid(d), &mut |d| {
+                let at = l[0].index(d);
+                l[1].seek(d, &at);
+                if at == l[1].index(d) {
+                    body(d, at, &[true, true]);
+                }
+                l[0].next(d);
+            })
+        });
+        assert!(unchecked.contains("a list that is said to be present rests elsewhere"), "{unchecked:?}");
+        // The body comes after the advance.
+        let late = said(Of::All, |d, l, body| {
+            intersect(d, l, &mut |d, at| {
+                l[0].next(d);
+                body(d, *at, &[true, true]);
+            });
+        });
+        assert!(late.contains("a list that is said to be present rests elsewhere"), "{late:?}");
+        // Where both have an entry, the union leaves the second where it is; or takes the larger coordinate first.
+        let twice = said(Of::Any, |d, l, body| {
+            d.repeat(&|d| both_valid(d, l), &mut |d| {
+                let (x, y) = (l[0].index(d), l[1].index(d));
+                body(d, x.min(y), &[x <= y, y <= x]);
+                l[if x <= y { 0 } else { 1 }].next(d);
+            })
+        });
+        assert_eq!(twice, ["a coordinate has two turns"].into());
+        let larger = said(Of::Any, |d, l, body| {
+            d.repeat(&|d| both_valid(d, l), &mut |d| {
+                let (x, y) = (l[0].index(d), l[1].index(d));
+                body(d, x.max(y), &[x >= y, y >= x]);
+                l[if x >= y { 0 } else { 1 }].next(d);
+            })
+        });
+        assert!(larger.contains("coordinates fall"), "{larger:?}");
+    }
+}

@@ -1,0 +1,142 @@
+//! The language ℒ of contraction expressions, and its two meanings (Figures 4 and 9).
+//!
+//! ```text
+//!   e ::= v | e + e | e · e | Σ_a e | ⇑_a e | name_ρ(e)
+//! ```
+
+use super::{Attribute, Relation, Schema, Semiring, Typed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The attributes that an expression is a function of.
+pub type Shape = BTreeSet<Attribute>;
+
+/// A contraction expression.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// A variable, by number.
+    Var(usize),
+    /// The sum of two expressions of one shape.
+    Add(Box<Expr>, Box<Expr>),
+    /// Their product, at each tuple.
+    Mul(Box<Expr>, Box<Expr>),
+    /// The sum over an attribute.
+    Contract(Attribute, Box<Expr>),
+    /// The same value at every index of a further attribute.
+    Expand(Attribute, Box<Expr>),
+    /// Its attributes replaced by others.
+    Name(BTreeMap<Attribute, Attribute>, Box<Expr>),
+}
+
+/// What a variable stands for.
+#[derive(Clone)]
+pub struct Variable<K> {
+    /// In the stream algebra.
+    pub stream: Typed<K>,
+    /// In the algebra of K-relations.
+    pub relation: Relation<K>,
+}
+
+/// Index sets, and what variables stand for.
+#[derive(Clone)]
+pub struct Context<K> {
+    /// Index sets.
+    pub schema: Schema,
+    /// By number.
+    pub variables: Vec<Variable<K>>,
+}
+
+/// Why an expression has no shape.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IllTyped(pub String);
+
+fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), IllTyped> {
+    if holds { Ok(()) } else { Err(IllTyped(otherwise())) }
+}
+
+impl Expr {
+    /// Its shape (Figure 4b), from those of the variables.
+    ///
+    /// # Errors
+    /// If it has none; or if a renaming does not keep the order of attributes, as a stream of the new type could not be
+    /// walked in the order of the old one (Definition 5.7).
+    pub fn shape(&self, variables: &[Shape], schema: &Schema) -> Result<Shape, IllTyped> {
+        let shape = |e: &Expr| e.shape(variables, schema);
+        match self {
+            Expr::Var(v) => variables.get(*v).cloned().ok_or_else(|| IllTyped(format!("no variable {self}"))),
+            Expr::Add(x, y) | Expr::Mul(x, y) => {
+                let (s, t) = (shape(x)?, shape(y)?);
+                expect(s == t, || format!("{x} has the shape {s:?} and {y} has {t:?}"))?;
+                Ok(s)
+            }
+            Expr::Contract(a, e) => {
+                let mut s = shape(e)?;
+                expect(s.remove(a), || format!("{e} of shape {s:?} is contracted over {a}"))?;
+                Ok(s)
+            }
+            Expr::Expand(a, e) => {
+                let mut s = shape(e)?;
+                expect(schema.contains_key(a), || format!("no index set of {a}"))?;
+                expect(s.insert(*a), || format!("{e} is expanded over {a}, which it has"))?;
+                Ok(s)
+            }
+            Expr::Name(rho, e) => {
+                let s = shape(e)?;
+                expect(rho.keys().eq(&s), || format!("{rho:?} does not rename the shape {s:?} of {e}"))?;
+                expect(rho.values().is_sorted_by(|a, b| a < b), || format!("{rho:?} does not keep the order"))?;
+                let sets = rho.iter().all(|(a, b)| schema.get(a) == schema.get(b));
+                expect(sets, || format!("{rho:?} changes an index set"))?;
+                Ok(rho.values().copied().collect())
+            }
+        }
+    }
+
+    /// ⟦e⟧ in the stream algebra (Figure 9). The expression has a shape.
+    pub fn stream<K: Semiring>(&self, c: &Context<K>) -> Typed<K> {
+        match self {
+            Expr::Var(v) => c.variables[*v].stream.clone(),
+            Expr::Add(x, y) => x.stream(c).plus(y.stream(c)),
+            Expr::Mul(x, y) => x.stream(c).times(y.stream(c)),
+            Expr::Contract(a, e) => e.stream(c).contract(*a),
+            Expr::Expand(a, e) => e.stream(c).expand(*a, c.schema[a]),
+            Expr::Name(rho, e) => e.stream(c).rename(|a| rho[&a]),
+        }
+    }
+
+    /// ⟦e⟧ in the algebra of K-relations, at one tuple of its shape (Figure 4c). The expression has a shape.
+    pub fn at<K: Semiring>(&self, c: &Context<K>, t: &BTreeMap<Attribute, i64>) -> K {
+        let with = |a: Attribute, i: i64| {
+            let mut t = t.clone();
+            t.insert(a, i);
+            t
+        };
+        match self {
+            Expr::Var(v) => c.variables[*v].relation.at(&t.values().copied().collect::<Vec<_>>()),
+            Expr::Add(x, y) => x.at(c, t).plus(&y.at(c, t)),
+            Expr::Mul(x, y) => x.at(c, t).times(&y.at(c, t)),
+            Expr::Contract(a, e) => (0..c.schema[a]).fold(K::zero(), |sum, i| sum.plus(&e.at(c, &with(*a, i)))),
+            Expr::Expand(a, e) => {
+                let mut t = t.clone();
+                t.remove(a);
+                e.at(c, &t)
+            }
+            Expr::Name(rho, e) => e.at(c, &rho.iter().map(|(a, b)| (*a, t[b])).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Var(v) => write!(f, "v{v}"),
+            Expr::Add(x, y) => write!(f, "({x} + {y})"),
+            Expr::Mul(x, y) => write!(f, "{x} · {y}"),
+            Expr::Contract(a, e) => write!(f, "Σ{a}({e})"),
+            Expr::Expand(a, e) => write!(f, "⇑{a}({e})"),
+            Expr::Name(rho, e) => {
+                let names: Vec<_> = rho.iter().map(|(a, b)| format!("{a}↦{b}")).collect();
+                write!(f, "name[{}]({e})", names.join(" "))
+            }
+        }
+    }
+}

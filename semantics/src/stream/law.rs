@@ -1,0 +1,136 @@
+//! Laws of streams, as named predicates over all states that any skips come to.
+//!
+//! ```text
+//!   states  q, skip(q, b), skip(skip(q, b), b′), …   for all bounds b = (i, r), i within the index set or one past it
+//!   law     ∀ q ∀ b  …                               and the same of every value that is a stream
+//! ```
+
+use super::{END, Level, Nested, Relation, Schema, Semiring, Typed, evaluate};
+use std::collections::BTreeMap;
+
+/// A law. Of the first four, a contracted level need not be strictly monotonic; the last two are of the iterators that
+/// are emitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Law {
+    /// From every state δ comes to an end; so evaluation is a finite sum (Definition 5.10).
+    Terminates,
+    /// index(q) ≤ index(skip(q, b)), for every bound (section 5).
+    Monotone,
+    /// Skipped from a ready state by its own order or more, the index grows (section 6.2).
+    StrictlyMonotone,
+    /// Skipping to (i, r) leaves the evaluation at every j with (i, r) ≤ (j, 0) as it was (section 6.1).
+    Lawful,
+    /// Every state but the last is ready.
+    Settled,
+    /// A skip to b comes to the first of q, δ(q), δ²(q), … whose order is above b.
+    SkipIsRepeatedNext,
+}
+
+/// Those of the paper, weakest hypothesis first.
+pub const LAWS: [Law; 4] = [Law::Terminates, Law::Monotone, Law::StrictlyMonotone, Law::Lawful];
+
+/// States that a law looks at: a level with more is taken for one that does not end.
+const MOST: usize = 1_000;
+
+impl Law {
+    /// Those of some laws that a stream breaks, at any level. Of one that does not end nothing else is said.
+    pub fn broken<K: Semiring>(laws: &[Law], q: &Typed<K>, schema: &Schema) -> Vec<Law> {
+        let mut levels = Vec::new();
+        if !reach(&q.stream, &q.ty, schema, &mut levels) {
+            return vec![Law::Terminates];
+        }
+        laws.iter().copied().filter(|law| !levels.iter().all(|level| level.obeys(*law))).collect()
+    }
+}
+
+/// A level's states, and where each skip leads.
+struct Reached<K> {
+    /// The level's attribute, the dummy's under a name of its own, and those below.
+    ty: Vec<Option<char>>,
+    contracted: bool,
+    states: Vec<Level<K>>,
+    bounds: Vec<(i64, bool)>,
+    /// By state and bound.
+    skips: Vec<Vec<usize>>,
+    next: Vec<usize>,
+}
+
+/// Explores a stream and every stream that is its value; whether all have an end.
+fn reach<K: Semiring>(q: &Nested<K>, ty: &[Option<char>], schema: &Schema, into: &mut Vec<Reached<K>>) -> bool {
+    let Nested::Stream(q) = q else { return true };
+    let extent = ty[0].map_or(0, |a| schema[&a]);
+    let bounds: Vec<_> = (0..=extent).flat_map(|i| [(i, false), (i, true)]).collect();
+    let mut numbers = BTreeMap::from([(q.state(), 0)]);
+    let mut level = Reached {
+        ty: std::iter::once(Some(ty[0].unwrap_or('*'))).chain(ty[1..].iter().copied()).collect(),
+        contracted: ty[0].is_none(),
+        states: vec![q.clone()],
+        bounds,
+        skips: vec![],
+        next: vec![],
+    };
+    while level.skips.len() < level.states.len() {
+        let q = level.states[level.skips.len()].clone();
+        let mut number = |r: Level<K>| {
+            *numbers.entry(r.state()).or_insert_with(|| {
+                level.states.push(r);
+                level.states.len() - 1
+            })
+        };
+        let skips = level.bounds.iter().map(|b| number(q.skip(*b))).collect();
+        level.next.push(number(q.next()));
+        level.skips.push(skips);
+        if level.states.len() > MOST {
+            return false;
+        }
+    }
+    let ends = level.obeys(Law::Terminates);
+    let values: Vec<_> = level.states.iter().filter(|q| q.ready()).map(|q| q.value()).collect();
+    into.push(level);
+    ends && values.iter().all(|value| reach(value, &ty[1..], schema, into))
+}
+
+impl<K: Semiring> Reached<K> {
+    fn obeys(&self, law: Law) -> bool {
+        match law {
+            Law::Terminates => (0..self.states.len()).all(|q| self.walk(q).any(|r| self.index(r) == END)),
+            Law::Monotone => self.every(|q, _, to| self.index(q) <= self.index(to)),
+            Law::StrictlyMonotone => {
+                let moved = |q: usize, b| self.states[q].ready() && self.states[q].order() <= b;
+                self.contracted || self.every(|q, b, to| !moved(q, b) || self.index(q) < self.index(to))
+            }
+            Law::Lawful => {
+                let meaning = |q: &Level<K>| evaluate(&Nested::Stream(q.clone()), &self.ty);
+                let meanings: Vec<_> = self.states.iter().map(meaning).collect();
+                self.every(|q, (i, past), to| {
+                    let first = i + past as i64;
+                    from(&meanings[q], first).eq(from(&meanings[to], first))
+                })
+            }
+            Law::Settled => self.states.iter().all(|q| q.ready() || q.index() == END),
+            Law::SkipIsRepeatedNext => self.every(|q, b, to| {
+                let mut ahead = self.walk(q).filter(|r| self.index(*r) == END || self.states[*r].order() > b);
+                ahead.next() == Some(to)
+            }),
+        }
+    }
+
+    fn index(&self, q: usize) -> i64 {
+        self.states[q].index()
+    }
+
+    /// q, δ(q), δ²(q), …, as many as there are states.
+    fn walk(&self, q: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(q), |q| Some(self.next[*q])).take(self.states.len())
+    }
+
+    fn every(&self, law: impl Fn(usize, (i64, bool), usize) -> bool) -> bool {
+        let skips = |q: usize| self.bounds.iter().zip(&self.skips[q]);
+        (0..self.states.len()).all(|q| skips(q).all(|(b, to)| law(q, *b, *to)))
+    }
+}
+
+/// What a relation is at the tuples whose first index is `first` or later.
+fn from<K: Semiring>(relation: &Relation<K>, first: i64) -> impl Iterator<Item = (&[i64], &K)> {
+    relation.support().filter(move |(tuple, _)| tuple[0] >= first)
+}

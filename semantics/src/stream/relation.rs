@@ -1,0 +1,69 @@
+//! K-relations of finite support, and the evaluation of streams to them (Definitions 4.6 and 5.11).
+
+use super::{Attribute, Nested, Semiring, Type, walk};
+use std::collections::BTreeMap;
+
+/// A function from tuples of a shape to a semiring, kept where it is not zero. A tuple's indices stand in the order of
+/// attributes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Relation<K> {
+    support: BTreeMap<Vec<i64>, K>,
+}
+
+impl<K: Semiring> Relation<K> {
+    /// Zero everywhere.
+    pub fn zero() -> Relation<K> {
+        Relation { support: BTreeMap::new() }
+    }
+
+    /// Its value at a tuple.
+    pub fn at(&self, tuple: &[i64]) -> K {
+        self.support.get(tuple).cloned().unwrap_or_else(K::zero)
+    }
+
+    /// Adds the singleton `tuple ↦ value`.
+    pub fn add(&mut self, tuple: &[i64], value: &K) {
+        let sum = self.at(tuple).plus(value);
+        match sum == K::zero() {
+            true => self.support.remove(tuple),
+            false => self.support.insert(tuple.to_vec(), sum),
+        };
+    }
+
+    /// Where it is not zero, ascending.
+    pub fn support(&self) -> impl Iterator<Item = (&[i64], &K)> {
+        self.support.iter().map(|(tuple, value)| (&tuple[..], value))
+    }
+}
+
+/// ⟦q⟧: the sum of what its reachable states hold, each at its index; at a level of the dummy attribute, at no index.
+///
+/// # Panics
+/// If the stream does not end, or is not of the type.
+pub fn evaluate<K: Semiring>(q: &Nested<K>, ty: &[Option<Attribute>]) -> Relation<K> {
+    let mut sum = Relation::zero();
+    gather(q, ty, &mut Vec::new(), &mut sum);
+    sum
+}
+
+fn gather<K: Semiring>(q: &Nested<K>, ty: &[Option<Attribute>], at: &mut Vec<i64>, sum: &mut Relation<K>) {
+    let q = match q {
+        Nested::Value(value) => {
+            assert!(ty.is_empty(), "a value where the type has {ty:?}");
+            return sum.add(at, value);
+        }
+        Nested::Stream(q) => q,
+    };
+    let (level, inner) = ty.split_first().expect("a level of the type");
+    for r in walk(q).filter(|r| r.ready()) {
+        let above = at.len();
+        at.extend(level.map(|_| r.index()));
+        gather(&r.value(), inner, at, sum);
+        at.truncate(above);
+    }
+}
+
+/// The attributes of a type.
+pub(super) fn attributes(ty: &Type) -> impl Iterator<Item = Attribute> {
+    ty.iter().copied().flatten()
+}
