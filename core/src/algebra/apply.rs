@@ -107,7 +107,6 @@ fn integer(op: Op, a: Value, b: &Value) -> Option<Value> {
             let rest = x.checked_rem(y).unwrap_or(0);
             if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
         }
-        Op::CountOnes => a.bits().count_ones() as i128,
         Op::TrailingZeros => a.bits().trailing_zeros() as i128,
         _ => return None,
     };

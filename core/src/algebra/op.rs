@@ -88,14 +88,13 @@ pub enum Op {
     FloorDiv,
     /// i64, i64 → i64, the divisor positive: result in [0, divisor). Not nameable in programs.
     FloorRem,
-    /// i64 → i64: how many bits are set. Not nameable in programs: sets of coordinates are words of bits.
-    CountOnes,
-    /// i64 → i64: how many bits are clear below the lowest that is set; 64 of 0. Not nameable in programs.
+    /// i64 → i64: how many bits are clear below the lowest that is set; 64 of 0. Not nameable in programs:
+    /// sets of coordinates are words of bits.
     TrailingZeros,
 }
 
 /// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
-const NAMES: [(Op, &str); 42] = [
+const NAMES: [(Op, &str); 41] = [
     (Op::Add, "+"),
     (Op::Sub, "-"),
     (Op::Mul, "*"),
@@ -136,7 +135,6 @@ const NAMES: [(Op, &str); 42] = [
     (Op::Coalesce, "coalesce"),
     (Op::FloorDiv, "floordiv"),
     (Op::FloorRem, "floorrem"),
-    (Op::CountOnes, "popcount"),
     (Op::TrailingZeros, "ctz"),
 ];
 
@@ -175,7 +173,7 @@ impl Op {
         let word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
         let hidden = |op| {
             use Op::*;
-            matches!(op, Neg | Not | FloorDiv | FloorRem | CountOnes | TrailingZeros)
+            matches!(op, Neg | Not | FloorDiv | FloorRem | TrailingZeros)
         };
         NAMES.into_iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (name, op))
     }
@@ -198,7 +196,7 @@ impl Op {
         match self {
             Coalesce => None,
             Select => Some(3),
-            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_) | CountOnes
+            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_)
             | TrailingZeros => Some(1),
             _ => Some(2),
         }
@@ -215,7 +213,7 @@ impl Op {
             AndAlso | OrElse => ty == Type::Bool,
             Shl | Shr | Gcd => ty.is_integer(),
             Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Ldexp => ty.is_float(),
-            FloorDiv | FloorRem | CountOnes | TrailingZeros => ty == Type::I64,
+            FloorDiv | FloorRem | TrailingZeros => ty == Type::I64,
         }
     }
 

@@ -86,7 +86,6 @@ fn unary(op: Op, a: Value) -> Option<Value> {
             (Op::Neg, _) => Some(Value::from_i128(ty, -x)),
             (Op::Not, _) => Some(Value::from_i128(ty, -1 - x)),
             (Op::Abs, _) => Some(Value::from_i128(ty, if x < 0 { -x } else { x })),
-            (Op::CountOnes, Type::I64) => Some(Value::from_i128(ty, (0..64).map(|bit| x >> bit & 1).sum())),
             (Op::TrailingZeros, Type::I64) => {
                 let lowest = (0..64).find(|bit| x >> bit & 1 == 1);
                 Some(Value::from_i128(ty, lowest.unwrap_or(64)))

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! What an insertion costs does not depend on the extent; reading looks at a truth value for each block of the extent, at
-//! the 64 words of each block that has something, and at what is there. Three levels, so that a row of few entries among
-//! millions of columns costs no more than to sort it would.
+//! the 64 words of each block that has something, and at what is there: of a row of few entries among millions of columns
+//! that is little more than to sort it would be.
 //!
-//! Invariant: reading leaves the set empty.
+//! Invariant: reading leaves bits, words and blocks clear.
 
 use super::nest::yes;
 use super::output::alloc;
@@ -19,11 +19,7 @@ use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::stream::Symbolic;
 
-/// Coordinates that are written to the list at once, whether a word has so many or not: a turn for each would end at a
-/// place that no branch predictor foresees.
-const AT_ONCE: i64 = 4;
-
-/// How far the bit number of a coordinate is shifted to that of its word's bit, and so on.
+/// How far a coordinate is shifted to find its word, and a word's number to find that word's.
 const WORD: i64 = 6;
 
 /// A set of coordinates.
@@ -31,25 +27,24 @@ pub(super) struct Set {
     bits: BufferId,
     words: BufferId,
     blocks: BufferId,
-    /// Where the coordinates are listed.
-    list: BufferId,
+    /// How many there are.
+    count: Var,
+    /// The type that coordinates have in the arrays of what the kernel makes.
+    crd: Type,
 }
 
 impl Set {
-    /// An empty set of coordinates below `extent`; they will be listed as `crd`s.
-    pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, crd: Type) -> Set {
+    /// An empty set of coordinates below `extent`, each of which fits `crd`.
+    pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, (count, crd): (Var, Type)) -> Set {
         let mut buffer = |what: &str, ty: Type| d.buffer(&format!("{name}{what}"), ty, Role::Workspace);
-        let list = buffer("list", crd);
         let (bits, words) = (buffer("bits", Type::I64), buffer("words", Type::I64));
         let blocks = buffer("blocks", Type::Bool);
-        // Behind the last word's coordinates there is room for what is written and not kept.
-        alloc(d, list, plus(extent.clone(), int(AT_ONCE - 1)), None);
         for (level, buffer) in [(1, bits), (2, words), (3, blocks)] {
             let shift = WORD * level;
             let len = shifted(plus(extent.clone(), int((1 << shift) - 1)), shift);
             alloc(d, buffer, len, Some(Value::zero(d.element(buffer))));
         }
-        Set { bits, words, blocks, list }
+        Set { bits, words, blocks, count, crd }
     }
 
     /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
@@ -68,73 +63,65 @@ impl Set {
             let joined = binary(Op::Or, load(buffer, up(level)), bit(level - 1));
             d.emit(Stmt::Store(buffer, up(level), joined));
         };
-        d.when(
-            absent,
-            |d| {
-                set(d, self.bits, 1);
-                set(d, self.words, 2);
-                d.emit(Stmt::Store(self.blocks, up(3), yes()));
-                first(d);
-            },
-            again,
-        );
+        let insert = |d: &mut Symbolic| {
+            // A write each time would make the next one to the same word wait for it.
+            set(d, self.bits, 1);
+            set(d, self.words, 2);
+            d.emit(Stmt::Store(self.blocks, up(3), yes()));
+            d.assign(self.count, plus(Expr::Var(self.count), int(1)));
+            first(d);
+        };
+        d.when(absent, insert, again);
     }
 
-    /// Lists all coordinates in ascending order, and takes them out; `count` becomes how many there were.
-    pub fn list(&self, d: &mut Symbolic, count: Var) {
-        d.assign(count, int(0));
+    /// Takes out all coordinates, in ascending order; the count stays.
+    pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         d.each("block", int(0), Expr::Capacity(self.blocks), |d, block| {
             let some = |d: &mut Symbolic| {
                 d.emit(Stmt::Store(self.blocks, block.clone(), Expr::Const(Value::bool(false))));
                 let begin = times(block.clone(), int(64));
                 let end = binary(Op::Min, plus(begin.clone(), int(64)), Expr::Capacity(self.words));
-                d.each("group", begin, end, |d, group| self.list_group(d, group, count));
+                d.each("group", begin, end, |d, group| {
+                    let words = d.define("group_words", Type::I64, load(self.words, group.clone()));
+                    let clear = Stmt::Store(self.words, group.clone(), int(0));
+                    let each = |d: &mut Symbolic| {
+                        d.emit(clear);
+                        each_bit(d, "words", words.clone(), |d, bit| {
+                            let word = d.define("word", Type::I64, plus(times(group, int(64)), bit));
+                            self.drain_word(d, name, word, inner);
+                        });
+                    };
+                    d.when(binary(Op::Ne, words.clone(), int(0)), each, |_| {});
+                });
             };
             d.when(load(self.blocks, block.clone()), some, |_| {});
         });
     }
 
-    /// Lists the coordinates of the words of bits that an element of `words` stands for.
-    fn list_group(&self, d: &mut Symbolic, group: Expr, count: Var) {
-        let words = d.fresh("words", Type::I64);
-        d.assign(words, load(self.words, group.clone()));
-        let some = binary(Op::Ne, Expr::Var(words), int(0));
-        let each = |d: &mut Symbolic| {
-            d.emit(Stmt::Store(self.words, group.clone(), int(0)));
-            d.during(some.clone(), |d| {
-                let word = plus(times(group, int(64)), ctz(words));
-                let word = d.define("word", Type::I64, word);
-                without_lowest(d, words);
-                self.list_word(d, word, count);
-            });
-        };
-        d.when(some.clone(), each, |_| {});
-    }
-
-    /// Lists the coordinates of a word of bits that is not 0.
-    fn list_word(&self, d: &mut Symbolic, word: Expr, count: Var) {
-        let crd = d.element(self.list);
-        let narrow = |e: Expr| if crd == Type::I64 { e } else { Expr::Op(Op::Convert(crd), vec![e]) };
-        let first = d.define("first", crd, narrow(times(word.clone(), int(64))));
-        let (bits, at) = (d.fresh("bits", Type::I64), d.fresh("at", Type::I64));
-        d.assign(bits, load(self.bits, word.clone()));
+    fn drain_word(&self, d: &mut Symbolic, name: &str, word: Expr, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
+        // Added up in the type in which they will be stored, so that nothing is left to be clamped for each of them.
+        let to = |ty: Type, e: Expr| if self.crd == Type::I64 { e } else { Expr::Op(Op::Convert(ty), vec![e]) };
+        let first = d.define("first", self.crd, to(self.crd, times(word.clone(), int(64))));
+        let bits = d.define("word_bits", Type::I64, load(self.bits, word.clone()));
         d.emit(Stmt::Store(self.bits, word, int(0)));
-        d.assign(at, Expr::Var(count));
-        d.assign(count, plus(Expr::Var(count), Expr::Op(Op::CountOnes, vec![Expr::Var(bits)])));
-        d.during(binary(Op::Lt, Expr::Var(at), Expr::Var(count)), |d| {
-            for more in 0..AT_ONCE {
-                let j = binary(Op::Add, first.clone(), narrow(ctz(bits)));
-                d.emit(Stmt::Store(self.list, plus(Expr::Var(at), int(more)), j));
-                without_lowest(d, bits);
-            }
-            d.assign(at, plus(Expr::Var(at), int(AT_ONCE)));
+        each_bit(d, "bits", bits, |d, bit| {
+            let at = binary(Op::Add, first, to(self.crd, bit));
+            let at = d.define(name, Type::I64, to(Type::I64, at));
+            inner(d, at);
         });
     }
+}
 
-    /// Coordinate `at` of those that were listed.
-    pub fn listed(&self, d: &Symbolic, at: Expr) -> Expr {
-        d.index(self.list, at)
-    }
+/// The numbers of the bits that are set, ascending.
+fn each_bit(d: &mut Symbolic, name: &str, of: Expr, inner: impl FnOnce(&mut Symbolic, Expr)) {
+    let rest = d.fresh(name, Type::I64);
+    d.assign(rest, of);
+    d.during(binary(Op::Ne, Expr::Var(rest), int(0)), |d| {
+        let lowest = d.define("bit", Type::I64, Expr::Op(Op::TrailingZeros, vec![Expr::Var(rest)]));
+        let less = binary(Op::Sub, Expr::Var(rest), int(1));
+        d.assign(rest, binary(Op::And, Expr::Var(rest), less));
+        inner(d, lowest);
+    });
 }
 
 fn load(buffer: BufferId, at: Expr) -> Expr {
@@ -144,14 +131,4 @@ fn load(buffer: BufferId, at: Expr) -> Expr {
 /// `e` divided by a power of two, rounded down.
 fn shifted(e: Expr, by: i64) -> Expr {
     if by == 0 { e } else { binary(Op::Shr, e, int(by)) }
-}
-
-fn ctz(v: Var) -> Expr {
-    Expr::Op(Op::TrailingZeros, vec![Expr::Var(v)])
-}
-
-/// Clears the lowest bit that is set, if there is one.
-fn without_lowest(d: &mut Symbolic, bits: Var) {
-    let less = binary(Op::Sub, Expr::Var(bits), int(1));
-    d.assign(bits, binary(Op::And, Expr::Var(bits), less));
 }

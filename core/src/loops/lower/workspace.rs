@@ -156,23 +156,20 @@ impl Touched {
         let extents: Vec<Expr> = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
         let name = |what: &str| format!("{}_w{what}", tensor.name);
         let values = d.buffer(&name(""), tensor.ty, Role::Workspace);
+        let count = d.fresh(&name("count"), Type::I64);
         let places = if w.kind == WorkspaceKind::Dense {
             let clear = nest.fold.and_then(|op| zero_identity(op, tensor.ty, cx.simplify.mode));
             alloc(d, values, extents[0].clone(), clear);
-            Places::Dense { set: Set::begin(d, &name(""), &extents[0], cx.made.crd), clear }
+            Places::Dense { set: Set::begin(d, &name(""), &extents[0], (count, cx.made.crd)), clear }
         } else {
             alloc(d, values, int(16), None);
             Places::List(Keys::begin(d, name, &extents))
         };
-        let count = d.fresh(&name("count"), Type::I64);
         Touched { vars, extents, values, count, places, fold: nest.fold, initial: tensor.fill }
     }
 
     fn clear(&self, d: &mut Symbolic) {
-        match self.places {
-            Places::Dense { .. } => {}
-            Places::List(_) => d.assign(self.count, int(0)),
-        }
+        d.assign(self.count, int(0));
     }
 
     fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
@@ -236,11 +233,8 @@ impl Touched {
         (set, clear): (&Set, Option<Value>),
         (output, slot): (&Output, &Slot),
     ) {
-        set.list(d, self.count);
         output.open(d, slot, &|_| Expr::Var(self.count));
-        d.each("q", int(0), Expr::Var(self.count), |d, q| {
-            let at = set.listed(d, q);
-            let at = d.define(&cx.program.vars[self.vars[0].0].name, Type::I64, at);
+        set.drain(d, &cx.program.vars[self.vars[0].0].name, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
                 output.store(d, &slot, None, value.clone());
