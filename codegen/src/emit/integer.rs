@@ -40,6 +40,10 @@ impl<'c> Emitter<'c, '_> {
                 self.call_intrinsic("llvm.abs", a.get_type().into(), &[a.into(), wraps.into()])?.into_int_value()
             }
             Op::Abs => a,
+            Op::TrailingZeros => {
+                let poison = self.context.bool_type().const_zero();
+                self.call_intrinsic("llvm.cttz", a.get_type().into(), &[a.into(), poison.into()])?.into_int_value()
+            }
             _ => return Err(Error::Kernel(format!("{} of {ty}", op.name()))),
         })
     }

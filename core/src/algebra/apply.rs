@@ -107,6 +107,7 @@ fn integer(op: Op, a: Value, b: &Value) -> Option<Value> {
             let rest = x.checked_rem(y).unwrap_or(0);
             if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
         }
+        Op::TrailingZeros => a.bits().trailing_zeros() as i128,
         _ => return None,
     };
     Some(Value::from_i128(ty, wide))

@@ -88,10 +88,13 @@ pub enum Op {
     FloorDiv,
     /// i64, i64 → i64, the divisor positive: result in [0, divisor). Not nameable in programs.
     FloorRem,
+    /// i64 → i64: how many bits are clear below the lowest that is set; 64 of 0. Not nameable in programs:
+    /// sets of coordinates are words of bits.
+    TrailingZeros,
 }
 
 /// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
-const NAMES: [(Op, &str); 40] = [
+const NAMES: [(Op, &str); 41] = [
     (Op::Add, "+"),
     (Op::Sub, "-"),
     (Op::Mul, "*"),
@@ -132,6 +135,7 @@ const NAMES: [(Op, &str); 40] = [
     (Op::Coalesce, "coalesce"),
     (Op::FloorDiv, "floordiv"),
     (Op::FloorRem, "floorrem"),
+    (Op::TrailingZeros, "ctz"),
 ];
 
 /// The reductions that have names of their own.
@@ -167,7 +171,10 @@ impl Op {
     /// The words by which programs call built-ins, `convert` apart.
     pub fn callable() -> impl Iterator<Item = (&'static str, Op)> {
         let word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
-        let hidden = |op| matches!(op, Op::Neg | Op::Not | Op::FloorDiv | Op::FloorRem);
+        let hidden = |op| {
+            use Op::*;
+            matches!(op, Neg | Not | FloorDiv | FloorRem | TrailingZeros)
+        };
         NAMES.into_iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (name, op))
     }
 
@@ -189,7 +196,8 @@ impl Op {
         match self {
             Coalesce => None,
             Select => Some(3),
-            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_) => Some(1),
+            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_)
+            | TrailingZeros => Some(1),
             _ => Some(2),
         }
     }
@@ -205,7 +213,7 @@ impl Op {
             AndAlso | OrElse => ty == Type::Bool,
             Shl | Shr | Gcd => ty.is_integer(),
             Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Ldexp => ty.is_float(),
-            FloorDiv | FloorRem => ty == Type::I64,
+            FloorDiv | FloorRem | TrailingZeros => ty == Type::I64,
         }
     }
 

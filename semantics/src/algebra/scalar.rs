@@ -86,6 +86,10 @@ fn unary(op: Op, a: Value) -> Option<Value> {
             (Op::Neg, _) => Some(Value::from_i128(ty, -x)),
             (Op::Not, _) => Some(Value::from_i128(ty, -1 - x)),
             (Op::Abs, _) => Some(Value::from_i128(ty, if x < 0 { -x } else { x })),
+            (Op::TrailingZeros, Type::I64) => {
+                let lowest = (0..64).find(|bit| x >> bit & 1 == 1);
+                Some(Value::from_i128(ty, lowest.unwrap_or(64)))
+            }
             _ => None,
         };
     }

@@ -171,6 +171,9 @@ fn edges_of_64_bits() {
     for (x, d, quotient, rest) in divisions {
         assert_eq!((int(Op::FloorDiv, x, d), int(Op::FloorRem, x, d)), (quotient, rest), "{x} by {d}");
     }
+    for (x, zeros) in [(0, 64), (1, 0), (-1, 0), (i64::MIN, 63), (0b1011_0000, 4)] {
+        assert_eq!(apply(Op::TrailingZeros, &[Value::i64(x)]), Some(Value::i64(zeros)), "{x}");
+    }
     let max = Value::from_i128(U64, u64::MAX as i128);
     assert_eq!(apply(Op::Mul, &[max, max]), Some(Value::one(U64)));
     assert_eq!(apply(Op::Add, &[max, Value::one(U64)]), Some(Value::zero(U64)));

@@ -4,7 +4,8 @@
 //!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
-//!  workspace results whose coordinates arrive out of order: scatter, sort, drain              (workspace.rs)
+//!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
+//!  set       coordinates that were come to, in ascending order                                (set.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
 //!
@@ -13,6 +14,7 @@ mod counting;
 mod fiber;
 mod nest;
 mod output;
+mod set;
 mod workspace;
 
 use super::{

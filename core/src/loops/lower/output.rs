@@ -22,6 +22,9 @@ use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
+/// By how much room grows at most for what is only foreseen.
+const GROWTH: i64 = 16;
+
 /// A result that is being assembled.
 pub(super) struct Output {
     vars: Vec<Index>,
@@ -249,10 +252,25 @@ impl Output {
         }
         let needed = plus(self.count(slot.level), bound(d));
         let needed = d.define("room", Type::I64, needed);
-        for (_, crd) in self.chain(slot.level) {
-            reserve(d, crd, needed.clone());
+        let crds = self.chain(slot.level).map(|(_, crd)| crd);
+        for buffer in crds.chain([self.values]) {
+            let full = binary(Op::Gt, needed.clone(), Expr::Capacity(buffer));
+            let len = self.foreseen(slot, buffer, needed.clone());
+            d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});
         }
-        reserve(d, self.values, needed);
+    }
+
+    /// How much room to make where `needed` does not suffice: if all fibers are visited in order, a little more than all
+    /// of them need if the others are like those so far, which makes it once or twice instead of doubling it many times;
+    /// but at most [`GROWTH`] times what there was, since the first fibers may be the fullest.
+    fn foreseen(&self, slot: &Slot, buffer: BufferId, needed: Expr) -> Expr {
+        if slot.level == 0 || !slot.covered || self.next_list(0) != Some(slot.level) {
+            return needed;
+        }
+        let more = plus(needed.clone(), binary(Op::Shr, needed.clone(), int(4)));
+        let each = plus(binary(Op::Div, more, plus(slot.position.clone(), int(1))), int(1));
+        let all = times(each, product(&self.extents[..slot.level]));
+        binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
     /// After the loop over a list's coordinates: the fiber ends here.

@@ -1,19 +1,23 @@
 //! Workspaces: where values wait whose coordinates arrive out of order.
 //!
 //! ```text
-//!   Dense, one variable     w[j]    values         List, several    keys   linearized coordinates, as they come
-//!                           seen[j] stored yet?                     vals   values, as they come
-//!                           list    the j's, then sorted            order  places of the sorted keys
+//!   Dense, one variable     w[j]  values           List, several    keys   linearized coordinates, as they come
+//!                           set   the j's                           vals   values, as they come
+//!                                                                   order  places of the sorted keys
 //!
 //!   Row, one short variable row[j]  values, all of them drained
 //! ```
 //!
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
 //! inside the loop over rows.
+//!
+//! Invariant of a dense one whose fold has an identity that is 0: between its rows every value is 0, so that a value is
+//! folded in with no question.
 
-use super::nest::{Driven, yes};
+use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
-use super::{Context, Expr, binary, checked_product, int, plus, store_index, times};
+use super::set::Set;
+use super::{Context, Expr, binary, checked_product, int, plus, times};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::loops::{BufferId, Entry, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
@@ -116,18 +120,31 @@ impl Row {
 pub(super) struct Touched {
     vars: Vec<Index>,
     extents: Vec<Expr>,
-    /// Elements of key per step of each variable; the last is 1.
-    strides: Vec<Expr>,
     values: BufferId,
-    /// Coordinates (dense) or keys (list), in order of arrival.
-    keys: BufferId,
-    /// Dense: which coordinates are in the list. List: the sorted keys' places.
-    marks: BufferId,
     count: Var,
-    dense: bool,
+    places: Places,
     fold: Option<Op>,
     /// What is not put is this.
     initial: Value,
+}
+
+/// Where the values of a workspace belong.
+enum Places {
+    Dense {
+        set: Set,
+        /// What values are between rows, if they are anything: the fold's identity.
+        clear: Option<Value>,
+    },
+    List(Keys),
+}
+
+/// Keys in order of arrival.
+struct Keys {
+    keys: BufferId,
+    /// The sorted keys' places.
+    order: BufferId,
+    /// Elements of key per step of each variable; the last is 1.
+    strides: Vec<Expr>,
 }
 
 impl Touched {
@@ -137,31 +154,18 @@ impl Touched {
         let levels: Vec<Index> = (0..tensor.format.rank()).map(|l| cx.program.level_var(&nest.target, l)).collect();
         let vars: Vec<Index> = levels.into_iter().filter(|v| !outer.contains(v)).collect();
         let extents: Vec<Expr> = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
-        let dense = w.kind == WorkspaceKind::Dense;
         let name = |what: &str| format!("{}_w{what}", tensor.name);
         let values = d.buffer(&name(""), tensor.ty, Role::Workspace);
-        let keys = d.buffer(&name("list"), if dense { cx.made.crd } else { Type::I64 }, Role::Workspace);
-        let marks = d.buffer(
-            &name(if dense { "seen" } else { "order" }),
-            if dense { Type::Bool } else { Type::I64 },
-            Role::Workspace,
-        );
         let count = d.fresh(&name("count"), Type::I64);
-        let mut strides = vec![int(1); vars.len()];
-        if dense {
-            alloc(d, values, extents[0].clone(), None);
-            alloc(d, keys, extents[0].clone(), None);
-            alloc(d, marks, extents[0].clone(), Some(Value::bool(false)));
+        let places = if w.kind == WorkspaceKind::Dense {
+            let clear = nest.fold.and_then(|op| zero_identity(op, tensor.ty, cx.simplify.mode));
+            alloc(d, values, extents[0].clone(), clear);
+            Places::Dense { set: Set::begin(d, &name(""), &extents[0], (count, cx.made.crd)), clear }
         } else {
-            checked_product(d, &extents);
-            for t in (0..vars.len() - 1).rev() {
-                strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
-            }
-            for buffer in [values, keys, marks] {
-                alloc(d, buffer, int(16), None);
-            }
-        }
-        Touched { vars, extents, strides, values, keys, marks, count, dense, fold: nest.fold, initial: tensor.fill }
+            alloc(d, values, int(16), None);
+            Places::List(Keys::begin(d, name, &extents))
+        };
+        Touched { vars, extents, values, count, places, fold: nest.fold, initial: tensor.fill }
     }
 
     fn clear(&self, d: &mut Symbolic) {
@@ -171,60 +175,74 @@ impl Touched {
     fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
         let value = fold.map_or(value.clone(), |op| begun(op, self.initial.ty(), value));
-        if self.dense {
-            return self.put_dense(d, fold, at(&self.vars[0]), value);
-        }
-        let terms = self.vars.iter().zip(&self.strides).map(|(v, s)| times(at(v), s.clone()));
+        let keys = match &self.places {
+            Places::Dense { set, clear } => return self.put_dense(d, (set, *clear), fold, at(&self.vars[0]), value),
+            Places::List(keys) => keys,
+        };
+        let terms = self.vars.iter().zip(&keys.strides).map(|(v, s)| times(at(v), s.clone()));
         let key = terms.reduce(plus).expect("a variable or more");
         let n = Expr::Var(self.count);
         let next = plus(n.clone(), int(1));
-        reserve(d, self.keys, next.clone());
+        reserve(d, keys.keys, next.clone());
         reserve(d, self.values, next.clone());
-        d.emit(Stmt::Store(self.keys, n.clone(), key));
+        d.emit(Stmt::Store(keys.keys, n.clone(), key));
         d.emit(Stmt::Store(self.values, n, value));
         d.assign(self.count, next);
     }
 
-    fn put_dense(&self, d: &mut Symbolic, fold: Option<Op>, at: Expr, value: Expr) {
-        let value = d.define("value", self.initial.ty(), value);
-        let load = |b: BufferId| Expr::Load(b, Box::new(at.clone()));
-        let joined = fold.map_or(value.clone(), |op| binary(op, load(self.values), value.clone()));
-        d.when(
-            load(self.marks),
-            |d| d.emit(Stmt::Store(self.values, at.clone(), joined)),
-            |d| {
-                d.emit(Stmt::Store(self.marks, at.clone(), yes()));
-                d.emit(Stmt::Store(self.values, at.clone(), value));
-                store_index(d, self.keys, Expr::Var(self.count), at.clone());
-                d.assign(self.count, plus(Expr::Var(self.count), int(1)));
-            },
-        );
+    fn put_dense(
+        &self,
+        d: &mut Symbolic,
+        (set, clear): (&Set, Option<Value>),
+        fold: Option<Op>,
+        at: Expr,
+        value: Expr,
+    ) {
+        let before = Expr::Load(self.values, Box::new(at.clone()));
+        let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
+        match fold {
+            Some(op) if clear.is_none() => {
+                let value = d.define("value", self.initial.ty(), value);
+                let joined = store(binary(op, before, value.clone()));
+                set.insert(d, &at, |d| d.emit(store(value)), |d| d.emit(joined));
+            }
+            _ => {
+                d.emit(store(fold.map_or(value.clone(), |op| binary(op, before, value))));
+                set.insert(d, &at, |_| {}, |_| {});
+            }
+        }
     }
 
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         let n = Expr::Var(self.count);
-        if self.dense {
-            return self.drain_dense(cx, d, output, slot);
+        match &self.places {
+            Places::Dense { set, clear } => self.drain_dense(cx, d, (set, *clear), (output, slot)),
+            Places::List(keys) => {
+                // The order is as long as the keys: `reserve` leaves room, sorting sets it.
+                reserve(d, keys.order, n.clone());
+                d.call(Entry::SortOrder { keys: keys.keys, order: keys.order, len: n.clone() });
+                self.drain_list(cx, d, (keys, output), slot, (0, int(0), n));
+            }
         }
-        // The order is as long as the keys: `reserve` leaves room, sorting sets it.
-        reserve(d, self.marks, n.clone());
-        d.call(Entry::SortOrder { keys: self.keys, order: self.marks, len: n.clone() });
-        self.drain_list(cx, d, output, slot, (0, int(0), n));
     }
 
-    fn drain_dense(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
-        let n = Expr::Var(self.count);
-        d.call(Entry::Sort { keys: self.keys, lo: int(0), hi: n.clone() });
+    fn drain_dense(
+        &self,
+        cx: &Context,
+        d: &mut Symbolic,
+        (set, clear): (&Set, Option<Value>),
+        (output, slot): (&Output, &Slot),
+    ) {
         output.open(d, slot, &|_| Expr::Var(self.count));
-        d.each("q", int(0), n, |d, q| {
-            let at = d.index(self.keys, q);
-            let at = d.define(&cx.program.vars[self.vars[0].0].name, Type::I64, at);
+        set.drain(d, &cx.program.vars[self.vars[0].0].name, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
                 output.store(d, &slot, None, value.clone());
             });
-            d.emit(Stmt::Store(self.marks, at, Expr::Const(Value::bool(false))));
+            if let Some(clear) = clear {
+                d.emit(Stmt::Store(self.values, at, Expr::Const(clear)));
+            }
         });
         output.close(d, slot);
     }
@@ -234,7 +252,7 @@ impl Touched {
         &self,
         cx: &Context,
         d: &mut Symbolic,
-        output: &Output,
+        (keys, output): (&Keys, &Output),
         slot: &Slot,
         (t, begin, end): (usize, Expr, Expr),
     ) {
@@ -245,8 +263,8 @@ impl Touched {
         }
         let last = t + 1 == self.vars.len();
         let group = |at: Expr| {
-            let key = Expr::Load(self.keys, Box::new(at));
-            if last { key } else { binary(Op::FloorDiv, key, self.strides[t].clone()) }
+            let key = Expr::Load(keys.keys, Box::new(at));
+            if last { key } else { binary(Op::FloorDiv, key, keys.strides[t].clone()) }
         };
         let s = d.fresh("s", Type::I64);
         d.assign(s, begin);
@@ -254,7 +272,7 @@ impl Touched {
         d.during(binary(Op::Lt, here.clone(), end.clone()), |d| {
             let first = d.define("first", Type::I64, here.clone());
             let g = d.define("group", Type::I64, group(first.clone()));
-            let value = last.then(|| self.sorted(first.clone()));
+            let value = last.then(|| self.sorted(keys, first.clone()));
             let folded = value.map(|v| {
                 let t = d.fresh("t", self.initial.ty());
                 d.assign(t, v);
@@ -265,7 +283,7 @@ impl Touched {
             if !last || self.fold.is_some() {
                 d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
                     if let (Some(t), Some(op)) = (folded, self.fold) {
-                        let joined = binary(op, Expr::Var(t), self.sorted(here.clone()));
+                        let joined = binary(op, Expr::Var(t), self.sorted(keys, here.clone()));
                         d.assign(t, joined);
                     }
                     d.assign(s, plus(here.clone(), int(1)));
@@ -275,7 +293,7 @@ impl Touched {
             let at = d.define(&cx.program.vars[self.vars[t].0].name, Type::I64, at);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
                 Some(t) => output.store(d, &slot, None, Expr::Var(t)),
-                None => self.drain_list(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
+                None => self.drain_list(cx, d, (keys, output), &slot, (t + 1, first.clone(), here.clone())),
             });
         });
         if list {
@@ -284,9 +302,31 @@ impl Touched {
     }
 
     /// The value whose key is at a place of the sorted keys.
-    fn sorted(&self, at: Expr) -> Expr {
-        Expr::Load(self.values, Box::new(Expr::Load(self.marks, Box::new(at))))
+    fn sorted(&self, keys: &Keys, at: Expr) -> Expr {
+        Expr::Load(self.values, Box::new(Expr::Load(keys.order, Box::new(at))))
     }
+}
+
+impl Keys {
+    fn begin(d: &mut Symbolic, name: impl Fn(&str) -> String, extents: &[Expr]) -> Keys {
+        let [keys, order] = ["list", "order"].map(|what| d.buffer(&name(what), Type::I64, Role::Workspace));
+        checked_product(d, extents);
+        let mut strides = vec![int(1); extents.len()];
+        for t in (0..extents.len() - 1).rev() {
+            strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
+        }
+        for buffer in [keys, order] {
+            alloc(d, buffer, int(16), None);
+        }
+        Keys { keys, order, strides }
+    }
+}
+
+/// The identity of a fold if all of its bits are 0: memory holds it when it is fresh, and is not touched where nothing is
+/// put.
+fn zero_identity(op: Op, ty: Type, mode: Mode) -> Option<Value> {
+    let zero = Value::zero(ty);
+    properties(op, ty, mode).identities.contains(&(0, zero)).then_some(zero)
 }
 
 /// A value of which a fold may consist alone. What a fold begins with is neutral but for one function: a `gcd` begins
