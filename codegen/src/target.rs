@@ -2,6 +2,7 @@
 
 use crate::{Cpu, Error, OptLevel, Options};
 use inkwell::OptimizationLevel;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
@@ -13,6 +14,17 @@ pub(crate) struct Machine {
     pub cpu: String,
     pub features: String,
     level: OptLevel,
+}
+
+/// Sets what LLVM takes for its whole process only: no rewriting of how loops count for cheaper addresses. It gives each
+/// array of a loop a pointer of its own, set anew for each row, and the rows of sparse matrices are short.
+#[allow(unsafe_code)]
+fn set_options() {
+    let options = [c"fiberloom", c"-disable-lsr"].map(|option| option.as_ptr());
+    // SAFETY: as many strings as are said, each ended by a zero, which are read before the call returns.
+    unsafe {
+        LLVMParseCommandLineOptions(options.len() as i32, options.as_ptr(), std::ptr::null());
+    }
 }
 
 /// What is run over a kernel: the parts of LLVM's standard pipeline that loops without calls profit from, about once
@@ -27,7 +39,10 @@ impl Machine {
     /// The machine that the options ask for.
     pub fn new(options: &Options) -> Result<Machine, Error> {
         static TARGET: Once = Once::new();
-        TARGET.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+        TARGET.call_once(|| {
+            set_options();
+            Target::initialize_x86(&InitializationConfig::default());
+        });
         let (cpu, features) = match options.cpu {
             Cpu::Host => {
                 (TargetMachine::get_host_cpu_name().to_string(), TargetMachine::get_host_cpu_features().to_string())
