@@ -491,7 +491,7 @@ impl Context<'_> {
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
-                scratch.put(d, nest.fold, &|v| scope.coordinate(v).cloned(), value);
+                scratch.put(d, &|v| scope.coordinate(v).cloned(), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(self, d);

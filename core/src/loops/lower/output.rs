@@ -254,9 +254,7 @@ impl Output {
         let needed = d.define("room", Type::I64, needed);
         let crds = self.chain(slot.level).map(|(_, crd)| crd);
         for buffer in crds.chain([self.values]) {
-            let full = binary(Op::Gt, needed.clone(), Expr::Capacity(buffer));
-            let len = self.foreseen(slot, buffer, needed.clone());
-            d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});
+            reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed.clone()));
         }
     }
 
@@ -624,6 +622,11 @@ pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<
 
 /// Room for `len` elements, if there is not.
 pub(super) fn reserve(d: &mut Symbolic, buffer: BufferId, len: Expr) {
-    let full = binary(Op::Gt, len.clone(), Expr::Capacity(buffer));
+    reserve_more(d, buffer, len.clone(), len);
+}
+
+/// Room for `len` elements, if there is not for those that are `needed`.
+fn reserve_more(d: &mut Symbolic, buffer: BufferId, needed: Expr, len: Expr) {
+    let full = binary(Op::Gt, needed, Expr::Capacity(buffer));
     d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});
 }

@@ -57,10 +57,10 @@ impl Scratch {
     }
 
     /// Puts a value at the bound coordinates.
-    pub fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    pub fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         match self {
             Scratch::Row(row) => row.put(d, coordinate, value),
-            Scratch::Touched(touched) => touched.put(d, fold, coordinate, value),
+            Scratch::Touched(touched) => touched.put(d, coordinate, value),
         }
     }
 
@@ -172,11 +172,11 @@ impl Touched {
         d.assign(self.count, int(0));
     }
 
-    fn put(&self, d: &mut Symbolic, fold: Option<Op>, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         let at = |v: &Index| coordinate(*v).expect("all loops are bound");
-        let value = fold.map_or(value.clone(), |op| begun(op, self.initial.ty(), value));
+        let value = self.fold.map_or(value.clone(), |op| begun(op, self.initial.ty(), value));
         let keys = match &self.places {
-            Places::Dense { set, clear } => return self.put_dense(d, (set, *clear), fold, at(&self.vars[0]), value),
+            Places::Dense { set, clear } => return self.put_dense(d, (set, *clear), at(&self.vars[0]), value),
             Places::List(keys) => keys,
         };
         let terms = self.vars.iter().zip(&keys.strides).map(|(v, s)| times(at(v), s.clone()));
@@ -190,24 +190,17 @@ impl Touched {
         d.assign(self.count, next);
     }
 
-    fn put_dense(
-        &self,
-        d: &mut Symbolic,
-        (set, clear): (&Set, Option<Value>),
-        fold: Option<Op>,
-        at: Expr,
-        value: Expr,
-    ) {
+    fn put_dense(&self, d: &mut Symbolic, (set, clear): (&Set, Option<Value>), at: Expr, value: Expr) {
         let before = Expr::Load(self.values, Box::new(at.clone()));
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
-        match fold {
+        match self.fold {
             Some(op) if clear.is_none() => {
                 let value = d.define("value", self.initial.ty(), value);
                 let joined = store(binary(op, before, value.clone()));
                 set.insert(d, &at, |d| d.emit(store(value)), |d| d.emit(joined));
             }
             _ => {
-                d.emit(store(fold.map_or(value.clone(), |op| binary(op, before, value))));
+                d.emit(store(self.fold.map_or(value.clone(), |op| binary(op, before, value))));
                 set.insert(d, &at, |_| {}, |_| {});
             }
         }
