@@ -1,4 +1,10 @@
-//! Sorting with a permutation: least significant digit first, over the digits in which keys differ.
+//! Sorting with a permutation.
+//!
+//! ```text
+//!   few keys     inserted one by one
+//!   more         each with its place in the bits that keys leave free, as one number; sorted by comparing
+//!   many, wide   least significant digit first, over the digits in which keys differ
+//! ```
 
 use fiberloom_core::loops::Failure;
 
@@ -9,7 +15,10 @@ const BUCKETS: usize = 1 << DIGIT;
 /// Up to here, insertion is faster than counting.
 const SMALL: usize = 48;
 
-/// Bytes that [`with_order`] needs besides its arguments.
+/// Up to here, comparing is faster than counting.
+const MEDIUM: usize = 2048;
+
+/// Bytes that [`with_order`] needs besides its arguments, at most.
 pub(crate) fn scratch_bytes(len: usize) -> usize {
     if len <= SMALL { 0 } else { len.saturating_mul(16) + BUCKETS * 8 }
 }
@@ -27,7 +36,26 @@ pub(crate) fn with_order(keys: &mut [i64], order: &mut [i64]) -> Result<(), Fail
         insert_each(keys, order);
         return Ok(());
     }
-    by_digits(keys, order)
+    let least = keys.iter().copied().min().unwrap_or(0);
+    let span = keys.iter().map(|k| k.wrapping_sub(least) as u64).max().unwrap_or(0);
+    let (bits, place_bits) = (u64::BITS - span.leading_zeros(), usize::BITS - keys.len().leading_zeros());
+    if keys.len() <= MEDIUM && bits + place_bits < i64::BITS {
+        with_places(keys, order, (least, place_bits));
+        return Ok(());
+    }
+    by_digits(keys, order, (least, bits))
+}
+
+/// Keys that, less the least of them, leave so many bits of a positive number to a place.
+fn with_places(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) {
+    for (place, key) in keys.iter_mut().enumerate() {
+        *key = key.wrapping_sub(least) << bits | place as i64;
+    }
+    keys.sort_unstable();
+    for (key, place) in keys.iter_mut().zip(order) {
+        *place = *key & ((1 << bits) - 1);
+        *key = (*key >> bits).wrapping_add(least);
+    }
 }
 
 fn insert_each(keys: &mut [i64], order: &mut [i64]) {
@@ -44,15 +72,13 @@ fn insert_each(keys: &mut [i64], order: &mut [i64]) {
     }
 }
 
-fn by_digits(keys: &mut [i64], order: &mut [i64]) -> Result<(), Failure> {
+fn by_digits(keys: &mut [i64], order: &mut [i64], (least, bits): (i64, u32)) -> Result<(), Failure> {
     let len = keys.len();
     let mut other_keys = zeros(len)?;
     let mut other_order = zeros(len)?;
     let mut starts = [0usize; BUCKETS];
-    let least = keys.iter().copied().min().unwrap_or(0);
-    let span = keys.iter().map(|k| k.wrapping_sub(least) as u64).max().unwrap_or(0);
     let mut in_other = false;
-    for shift in (0..u64::BITS - span.leading_zeros()).step_by(DIGIT as usize) {
+    for shift in (0..bits).step_by(DIGIT as usize) {
         let (from, to) = if in_other {
             ((&*other_keys, &*other_order), (&mut *keys, &mut *order))
         } else {
@@ -110,7 +136,8 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 11) as i64
         };
-        for len in [0, 1, 2, 3, SMALL, SMALL + 1, 1000] {
+        for len in [0, 1, 2, 3, SMALL, SMALL + 1, 1000, MEDIUM, MEDIUM + 1] {
+            // With places, 53 bits are a positive number up to 511 keys.
             for bits in [1, 3, 11, 12, 33, 53] {
                 compare((0..len).map(|_| next() % (1 << bits)).collect());
             }
