@@ -242,8 +242,8 @@ impl<'p> World<'p> {
                         env[v.index()] = c;
                         self.walk(rest, e, wanted, env, visit)?;
                         env[v.index()] = ANY;
+                        from = c + 1;
                     }
-                    from = c + 1;
                 }
             }
             _ => {
