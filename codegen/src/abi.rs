@@ -3,9 +3,9 @@
 //! ```text
 //!  int32_t NAME(fl_runtime *rt, fl_buffer *buffers, const int64_t *params)      0, or the code of a failure
 //!
-//!  rt ──▶ ┌────────┬─────────┬────────┬──────┬────────────┬─────┬─────┬── ─ ─    buffers ──▶ ┌──────┬─────┬──────────┐
-//!         │ alloc  │ reserve │ finish │ sort │ sort_order │ gcd │ pow │ …        [BufferId]   │ data │ len │ capacity │
-//!         └────────┴─────────┴────────┴──────┴────────────┴─────┴─────┴── ─ ─                 └──────┴─────┴──────────┘
+//!  rt ──▶ ┌────────┬─────────┬────────┬──────┬─────┬─────┬── ─ ─    buffers ──▶ ┌──────┬─────┬──────────┐
+//!         │ alloc  │ reserve │ finish │ sort │ gcd │ pow │ …        [BufferId]   │ data │ len │ capacity │
+//!         └────────┴─────────┴────────┴──────┴─────┴─────┴── ─ ─                 └──────┴─────┴──────────┘
 //! ```
 //!
 //! Everything a kernel calls is reached through the table, so that its object needs no symbol of ours, whether it is
@@ -91,7 +91,6 @@ pub enum Slot {
     Reserve,
     Finish,
     Sort,
-    SortOrder,
     Gcd,
     PowInt,
     PowF64,
@@ -114,12 +113,11 @@ pub enum Slot {
 
 impl Slot {
     /// The whole table, in order.
-    pub const ALL: [Slot; 23] = [
+    pub const ALL: [Slot; 22] = [
         Slot::Alloc,
         Slot::Reserve,
         Slot::Finish,
         Slot::Sort,
-        Slot::SortOrder,
         Slot::Gcd,
         Slot::PowInt,
         Slot::PowF64,
@@ -143,29 +141,8 @@ impl Slot {
     /// Its name as a field of C's `struct fl_runtime`.
     pub fn name(self) -> &'static str {
         [
-            "alloc",
-            "reserve",
-            "finish",
-            "sort",
-            "sort_order",
-            "gcd",
-            "pow_int",
-            "pow",
-            "powf",
-            "fmod",
-            "fmodf",
-            "ldexp",
-            "ldexpf",
-            "exp",
-            "expf",
-            "log",
-            "logf",
-            "sin",
-            "sinf",
-            "cos",
-            "cosf",
-            "tanh",
-            "tanhf",
+            "alloc", "reserve", "finish", "sort", "gcd", "pow_int", "pow", "powf", "fmod", "fmodf", "ldexp", "ldexpf",
+            "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "tanh", "tanhf",
         ][self as usize]
     }
 
@@ -177,8 +154,7 @@ impl Slot {
                 (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes"), (I32, "filled"), (U64, "fill")], I32)
             }
             Slot::Reserve | Slot::Finish => (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes")], I32),
-            Slot::Sort => (&[(Runtime, "rt"), (Buffer, "keys"), (I64, "lo"), (I64, "hi"), (I32, "bytes")], I32),
-            Slot::SortOrder => (&[(Runtime, "rt"), (Buffer, "keys"), (Buffer, "order"), (I64, "len")], I32),
+            Slot::Sort => (&[(Runtime, "rt"), (Buffer, "keys"), (Buffer, "order"), (I64, "len")], I32),
             Slot::Gcd => (&[(U64, "a"), (U64, "b")], U64),
             Slot::PowInt => (&[(U64, "base"), (U64, "exponent")], U64),
             Slot::PowF64 | Slot::RemF64 => (&[(F64, "x"), (F64, "y")], F64),

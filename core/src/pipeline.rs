@@ -8,8 +8,11 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel};
 use crate::notation::concrete::{self, AccessId};
+use crate::notation::typed::SizeId;
 use crate::notation::{Diagnostic, Span, concretize, typed};
+use crate::schedule::storage::Sizes;
 use crate::shape::Classes;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A program at every stage below the typed one.
@@ -21,6 +24,8 @@ pub struct Lowered {
     pub foralls: Vec<Forall>,
     /// What engines run.
     pub kernel: Kernel,
+    /// The sizes by whose magnitudes storage was chosen, where the program does not say them: given or not.
+    pub asked: BTreeSet<SizeId>,
 }
 
 /// Lowers a checked program.
@@ -30,12 +35,13 @@ pub struct Lowered {
 /// error too: it says that the compiler has a defect, and which.
 pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
-    let concrete = concretize(program, &classes, options.mode, &options.initial)?;
+    let sizes = Sizes::new(&classes, &options.sizes);
+    let concrete = concretize(program, (&classes, &sizes), options.mode, &options.initial)?;
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     loops::inline(&mut kernel);
     loops::check(&kernel).map_err(defect)?;
-    Ok(Lowered { concrete, foralls, kernel })
+    Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
 }
 
 fn defect(what: String) -> Vec<Diagnostic> {

@@ -54,7 +54,7 @@ result b@6: bool[] fill true dense
 (forall j: n[j] = w[j]) where list (forall j: forall k in 4: w[j] += (j - 1) * -(2) - (j - (k - -2)))
 forall i in J: y[i] = sum(j: A[i, j] * w[j]) + prod(j in I, k: f64(B[k, j])) / -0.0
 forall i: y[i] = min(min(j: A[i, j]), -sum(j: A[i, j]) * (1.5 - inf)) + max(5.0, max(j: f64(i) * w[j]))
-(forall m1: forall m0: z[m0, m1] = w[m1, m0]) where list (forall j: w[m1 = floordiv(j, 2), m0 = (j + 1) % 4] += n[j])
+(forall m1: forall m0: z[m0, m1] = w[m1, m0]) where hashed apart (forall j: w[m1 = floordiv(j, 2), m0 = (j + 1) % 4] += n[j])
 forall j: forall k: n[m0 = j / 2] += i64(B[k, j] & 7i8)
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
 ";
@@ -100,6 +100,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("forall i: y[m0 = 1.0, m1] += 1.0", "1 modes, not 2"),
         ("forall j: forall i: y[i] = A[i, j]", "cannot be followed"),
         ("(forall i: y[i] = w[i]) where heap (forall i: w[i] = 1.0)", "kind of the workspace"),
+        ("(forall i: y[i] = w[i]) where hashed (forall i: w[i] = 1.0)", "does not fit"),
         ("(forall i: y[i] = w[j]) where list (forall i: w[i] = 1.0)", "another order"),
         ("(forall i: y[i] = w[i]) where list (forall i: forall j: w[j] += A[i, j])", "another order"),
         ("(forall i: y[j] = w[i]) where list (forall i: forall j: w[i] += A[i, j])", "another order"),

@@ -1,6 +1,6 @@
 //! Code that was made is kept, keyed by all that it was made from.
 //!
-//! One map for the process: from (the program as printed, engine, mode and index widths) to code. Looking up takes the
+//! One map for the process: from (the program as printed, engine, mode, index widths and magnitudes) to code. Looking up takes the
 //! hash of the program's text, a microsecond or so. When it holds [`CAPACITY`] kernels it is emptied: whoever holds one
 //! keeps it.
 

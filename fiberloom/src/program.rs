@@ -12,10 +12,11 @@ use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, LevelKind, Tensor};
-use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, TensorId};
+use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, SizeId, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -33,8 +34,8 @@ struct Inner {
     typed: typed::Program,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
-    /// The modes in which it was found to be lowered.
-    lowers: [OnceLock<()>; 2],
+    /// Of each mode in which it was found to be lowered: the sizes whose magnitudes matter.
+    lowers: [OnceLock<BTreeSet<SizeId>>; 2],
 }
 
 impl Program {
@@ -126,14 +127,16 @@ impl Program {
         self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
     }
 
-    /// Whether it can be lowered: found out once.
-    pub(crate) fn lowers(&self, mode: Mode) -> Result<(), Error> {
+    /// The sizes whose magnitudes say how it is lowered, if it can be: found out once.
+    pub(crate) fn lowers(&self, mode: Mode) -> Result<&BTreeSet<SizeId>, Error> {
         let known = &self.inner.lowers[mode as usize];
-        if known.get().is_none() {
-            self.lowered(mode)?;
-            let _ = known.set(());
+        match known.get() {
+            Some(sizes) => Ok(sizes),
+            None => {
+                let asked = self.lowered(mode)?.asked;
+                Ok(known.get_or_init(|| asked))
+            }
         }
-        Ok(())
     }
 
     pub(crate) fn lowered_for(&self, options: &fiberloom_core::Options) -> Result<Lowered, Error> {

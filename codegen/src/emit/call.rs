@@ -25,13 +25,9 @@ impl<'c> Emitter<'c, '_> {
                 let len = self.index(len)?;
                 self.call_on(Slot::Finish, &[*buffer], &[len, self.bytes(*buffer)])
             }
-            Entry::Sort { keys, lo, hi } => {
-                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
-                self.call_on(Slot::Sort, &[*keys], &[lo, hi, self.bytes(*keys)])
-            }
-            Entry::SortOrder { keys, order, len } => {
+            Entry::Sort { keys, order, len } => {
                 let len = self.index(len)?;
-                self.call_on(Slot::SortOrder, &[*keys, *order], &[len])
+                self.call_on(Slot::Sort, &[*keys, *order], &[len])
             }
             Entry::Fail(failure) => self.fail(*failure),
         }

@@ -50,26 +50,6 @@ static inline int32_t fl_default_finish(fl_runtime *rt, fl_buffer *b, int64_t le
     return 0;
 }
 
-static inline int fl_compare_i32(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static inline int fl_compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static inline int32_t fl_default_sort(fl_runtime *rt, fl_buffer *keys, int64_t lo, int64_t hi, int32_t bytes)
-{
-    (void)rt;
-    if (lo >= hi) return 0;
-    qsort((char *)keys->data + lo * bytes, (size_t)(hi - lo), (size_t)bytes, bytes == 4 ? fl_compare_i32 : fl_compare_i64);
-    return 0;
-}
-
 typedef struct fl_keyed {
     int64_t key, place;
 } fl_keyed;
@@ -81,7 +61,7 @@ static inline int fl_compare_keyed(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-static inline int32_t fl_default_sort_order(fl_runtime *rt, fl_buffer *keys, fl_buffer *order, int64_t len)
+static inline int32_t fl_default_sort(fl_runtime *rt, fl_buffer *keys, fl_buffer *order, int64_t len)
 {
     (void)rt;
     if (len <= 0) return 0;

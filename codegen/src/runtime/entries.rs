@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // The other side of these calls is machine code.
 
 use super::Session;
-use super::sort;
+use super::sort::{scratch_bytes, with_order};
 use crate::abi::{Buffer, Slot, code};
 use fiberloom_core::loops::Failure;
 
@@ -12,8 +12,7 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
         Slot::Alloc => alloc as *const (),
         Slot::Reserve => reserve as *const (),
         Slot::Finish => finish as *const (),
-        Slot::Sort => sort_keys as *const (),
-        Slot::SortOrder => sort_order as *const (),
+        Slot::Sort => sort as *const (),
         _ => return None,
     })
 }
@@ -48,41 +47,28 @@ unsafe extern "C" fn finish(_rt: *mut Session, b: *mut Buffer, len: i64, _bytes:
     0
 }
 
-unsafe extern "C" fn sort_keys(_rt: *mut Session, keys: *mut Buffer, lo: i64, hi: i64, bytes: i32) -> i32 {
-    if lo < hi {
-        // SAFETY: see above; the elements `lo..hi` are set.
-        unsafe {
-            match bytes {
-                4 => elements::<i32>(keys, lo, hi).sort_unstable(),
-                _ => elements::<i64>(keys, lo, hi).sort_unstable(),
-            }
-        }
-    }
-    0
-}
-
-unsafe extern "C" fn sort_order(rt: *mut Session, keys: *mut Buffer, order: *mut Buffer, len: i64) -> i32 {
+unsafe extern "C" fn sort(rt: *mut Session, keys: *mut Buffer, order: *mut Buffer, len: i64) -> i32 {
     if len <= 0 {
         return 0;
     }
     // SAFETY: see above.
     let session = unsafe { &mut *rt };
-    if !session.has_left(sort::scratch_bytes(len as usize)) {
+    if !session.has_left(scratch_bytes(len as usize)) {
         return code(Failure::Memory);
     }
     // SAFETY: see above; they are distinct buffers. `order` may be unset: it is zeroed before it becomes a slice.
     let (keys, order) = unsafe {
         (*order).data.write_bytes(0, len as usize * size_of::<i64>());
-        (elements::<i64>(keys, 0, len), elements::<i64>(order, 0, len))
+        (elements(keys, len), elements(order, len))
     };
-    returned(sort::with_order(keys, order))
+    returned(with_order(keys, order))
 }
 
-/// Elements `lo..hi` of a buffer.
+/// The first elements of a buffer.
 ///
 /// # Safety
-/// They are set, of type `T`, and nobody else's for as long as the slice is used.
-unsafe fn elements<'a, T>(b: *mut Buffer, lo: i64, hi: i64) -> &'a mut [T] {
+/// They are set, and nobody else's for as long as the slice is used.
+unsafe fn elements<'a>(b: *mut Buffer, len: i64) -> &'a mut [i64] {
     // SAFETY: by this function's contract.
-    unsafe { std::slice::from_raw_parts_mut((*b).data.cast::<T>().add(lo as usize), (hi - lo) as usize) }
+    unsafe { std::slice::from_raw_parts_mut((*b).data.cast(), len as usize) }
 }

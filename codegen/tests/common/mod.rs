@@ -139,7 +139,6 @@ kernel sorted(n)
     o_vals[j] = order[j]
     e_vals[j] = pow(2.0, e_vals[j])
   }
-  sort keys[0..n]
   finish s_vals[n]
   finish o_vals[n]
   finish e_vals[n]

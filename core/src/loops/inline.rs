@@ -76,8 +76,7 @@ fn count(stmt: &Stmt, uses: &mut [usize]) {
         }
         Stmt::Call(entry) => match entry {
             Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => see(len),
-            Entry::Sort { lo, hi, .. } => [lo, hi].into_iter().for_each(see),
-            Entry::SortOrder { len, .. } => see(len),
+            Entry::Sort { len, .. } => see(len),
             Entry::Fail(_) => {}
         },
         Stmt::Comment(_) => {}

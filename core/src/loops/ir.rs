@@ -275,8 +275,7 @@ impl Stmt {
             Stmt::For { lo, hi, .. } => (Some(lo), Some(hi)),
             Stmt::Call(entry) => match entry {
                 Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => (Some(len), None),
-                Entry::Sort { lo, hi, .. } => (Some(lo), Some(hi)),
-                Entry::SortOrder { len, .. } => (Some(len), None),
+                Entry::Sort { len, .. } => (Some(len), None),
                 Entry::Fail(_) => (None, None),
             },
             Stmt::Comment(_) => (None, None),
@@ -333,18 +332,9 @@ pub enum Entry {
         /// Elements.
         len: Expr,
     },
-    /// Sorts elements `lo..hi` of an integer buffer, ascending.
-    Sort {
-        /// A workspace of `i32` or `i64`.
-        keys: BufferId,
-        /// First.
-        lo: Expr,
-        /// One past the last.
-        hi: Expr,
-    },
     /// Sorts elements `0..len` of `keys` ascending, and `order` with them: stable. `order` is overwritten with the
     /// places at which the keys stood before.
-    SortOrder {
+    Sort {
         /// A workspace of `i64`.
         keys: BufferId,
         /// A workspace of `i64`.
@@ -363,8 +353,7 @@ impl Entry {
             Entry::Alloc { buffer, .. } | Entry::Reserve { buffer, .. } | Entry::Finish { buffer, .. } => {
                 (Some(*buffer), None)
             }
-            Entry::Sort { keys, .. } => (Some(*keys), None),
-            Entry::SortOrder { keys, order, .. } => (Some(*keys), Some(*order)),
+            Entry::Sort { keys, order, .. } => (Some(*keys), Some(*order)),
             Entry::Fail(_) => (None, None),
         };
         first.into_iter().chain(second)

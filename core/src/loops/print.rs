@@ -248,12 +248,7 @@ impl<W: Write> Printer<'_, W> {
                 write!(self.out, "finish ")?;
                 self.place(*buffer, len)
             }
-            Entry::Sort { keys, lo, hi } => {
-                write!(self.out, "sort {}[", buffer_name(self.kernel, *keys))?;
-                self.extent(lo, hi)?;
-                write!(self.out, "]")
-            }
-            Entry::SortOrder { keys, order, len } => {
+            Entry::Sort { keys, order, len } => {
                 write!(self.out, "sort {}[0..", buffer_name(self.kernel, *keys))?;
                 self.index(len)?;
                 write!(self.out, "] with {}", buffer_name(self.kernel, *order))

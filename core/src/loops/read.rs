@@ -306,13 +306,11 @@ impl<'t> Reader<'t> {
         self.sign("[")?;
         let (lo, hi) = self.extent()?;
         self.sign("]")?;
-        if !self.eat(Token::Word("with")) {
-            return Ok(Entry::Sort { keys, lo, hi });
-        }
+        self.expect(Token::Word("with"))?;
         let order = self.buffer()?;
         match lo == Expr::Const(Value::i64(0)) {
-            true => Ok(Entry::SortOrder { keys, order, len: hi }),
-            false => Err("sorting with an order begins at 0".into()),
+            true => Ok(Entry::Sort { keys, order, len: hi }),
+            false => Err("sorting begins at 0".into()),
         }
     }
 

@@ -78,8 +78,6 @@ kernel all(n)
   parallel for p_2 in a[0]..b[1] {
     f[p_2] = e[p_2]
   }
-  sort w[0..n]
-  sort w[a[0]..b[1]]
   sort w[0..a[1]] with k
   fail positions
 ";
@@ -430,12 +428,11 @@ impl Random {
             4 | 5 => Stmt::Store(b, self.index(), self.expr(ty, 3)),
             6 => Stmt::Comment(["", "x", " two  blanks ", "# more"][self.below(4)].into()),
             7 => Stmt::Call(Entry::Alloc { buffer: b, len: self.index(), fill: Some(self.value(ty)) }),
-            8 => Stmt::Call(match self.below(5) {
+            8 => Stmt::Call(match self.below(4) {
                 0 => Entry::Alloc { buffer: b, len: self.index(), fill: None },
                 1 => Entry::Reserve { buffer: b, len: self.index() },
                 2 => Entry::Finish { buffer: b, len: self.index() },
-                3 => Entry::Sort { keys: b, lo: self.index(), hi: self.index() },
-                _ => Entry::SortOrder { keys: b, order: BufferId(0), len: self.index() },
+                _ => Entry::Sort { keys: b, order: BufferId(0), len: self.index() },
             }),
             9 => Stmt::If(self.expr(Type::Bool, 3), self.stmts(depth - 1), self.stmts(depth - 1)),
             10 => Stmt::While(self.expr(Type::Bool, 3), self.stmts(depth - 1)),

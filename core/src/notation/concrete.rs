@@ -130,14 +130,37 @@ pub struct Workspace {
     pub prefix: usize,
     /// How it is stored.
     pub kind: WorkspaceKind,
+    /// Of a list or a hashed one: whether a key has a word for each variable, because one number for all coordinates does
+    /// not fit 63 bits.
+    pub apart: bool,
+}
+
+impl Workspace {
+    /// Around none of the loops, counting.
+    pub const COUNTS: Workspace = Workspace { prefix: 0, kind: WorkspaceKind::Counts, apart: false };
+
+    /// Whether it may range over so many variables, with or without a fold.
+    fn fits(self, vars: usize, folds: bool) -> bool {
+        let apart = !self.apart || vars > 1;
+        apart
+            && match self.kind {
+                WorkspaceKind::Dense => vars == 1 && !self.apart,
+                WorkspaceKind::Hashed => vars > 0 && folds,
+                WorkspaceKind::List => vars > 0,
+                WorkspaceKind::Counts => vars == 2 && !folds && !self.apart,
+                WorkspaceKind::Row => vars == 1 && folds && !self.apart,
+            }
+    }
 }
 
 /// How a workspace is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceKind {
-    /// Over one variable: a dense array, an occupancy array, and the list of what was touched.
+    /// Over one variable: a place for each coordinate, and a set of those that were touched.
     Dense,
-    /// Over several: a list of linearized coordinates with values, sorted before it is drained.
+    /// Over any: a value for each coordinate that is touched, found by hashing, sorted before they are drained.
+    Hashed,
+    /// Over any, each coordinate once: values in order of arrival, sorted before they are drained.
     List,
     /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
     Counts,
@@ -147,13 +170,14 @@ pub enum WorkspaceKind {
 
 impl WorkspaceKind {
     /// All kinds.
-    pub const ALL: [WorkspaceKind; 4] =
-        [WorkspaceKind::Dense, WorkspaceKind::List, WorkspaceKind::Counts, WorkspaceKind::Row];
+    pub const ALL: [WorkspaceKind; 5] =
+        [WorkspaceKind::Dense, WorkspaceKind::Hashed, WorkspaceKind::List, WorkspaceKind::Counts, WorkspaceKind::Row];
 
     /// The word for it in prints.
     pub fn name(self) -> &'static str {
         match self {
             WorkspaceKind::Dense => "dense",
+            WorkspaceKind::Hashed => "hashed",
             WorkspaceKind::List => "list",
             WorkspaceKind::Counts => "counts",
             WorkspaceKind::Row => "row",
@@ -303,6 +327,9 @@ impl Program {
         }
         if nest.workspace.is_some_and(|w| w.prefix > nest.order.len()) {
             return wrong("there are fewer loops than around the workspace");
+        }
+        if nest.workspace.is_some_and(|w| !w.fits(self.drained(nest).len(), nest.fold.is_some())) {
+            return wrong("the kind of the workspace does not fit");
         }
         if let Some(places) = &nest.places {
             if places.len() != rank || rank == 0 || nest.fold.is_none() {

@@ -30,6 +30,7 @@ use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
+use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -43,7 +44,7 @@ const LONGEST_ROW: u64 = 256;
 /// What is not lowered yet, each with the construct's name and place.
 pub fn concretize(
     program: &typed::Program,
-    classes: &Classes,
+    (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
     initial: &BTreeSet<TensorId>,
 ) -> Result<Program, Vec<Diagnostic>> {
@@ -55,6 +56,7 @@ pub fn concretize(
     let mut c = Concretize {
         typed: program,
         classes,
+        sizes,
         simplify: Simplify { mode },
         initial,
         out: Program::default(),
@@ -71,6 +73,7 @@ pub fn concretize(
 struct Concretize<'a> {
     typed: &'a typed::Program,
     classes: &'a Classes,
+    sizes: &'a Sizes<'a>,
     simplify: Simplify,
     /// Results that the caller gives initial values of.
     initial: &'a BTreeSet<TensorId>,
@@ -308,13 +311,12 @@ impl Concretize<'_> {
         }
         let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
         let workspace = match how {
+            Assembly::Workspace { .. } if copied.as_ref() == Some(&order) => Some(Workspace::COUNTS),
             Assembly::Workspace { prefix, vars } => {
-                let kind = match vars {
-                    1 => WorkspaceKind::Dense,
-                    _ if copied.as_ref() == Some(&order) => WorkspaceKind::Counts,
-                    _ => WorkspaceKind::List,
-                };
-                Some(Workspace { prefix, kind })
+                let levels = &tensor.format.order[tensor.format.rank() - vars..];
+                let extents: Vec<ClassId> = levels.iter().map(|&m| tensor.extents[m]).collect();
+                let (kind, apart) = self.sizes.workspace(&extents, fold.is_some());
+                Some(Workspace { prefix, kind, apart })
             }
             Assembly::InPlace => self.row(place, &target, &order, &rhs),
             Assembly::Append => None,
@@ -351,8 +353,10 @@ impl Concretize<'_> {
         let nowhere = Target { format: &Format::dense(0), fill: tensor.fill, vars: &[] };
         let order = self.order(nowhere, loops, &body);
         let located = tensor.format.levels.iter().all(|k| k.is_located());
-        let kind = if places.len() == 1 { WorkspaceKind::Dense } else { WorkspaceKind::List };
-        let workspace = (!located).then_some(Workspace { prefix: 0, kind });
+        let workspace = (!located).then(|| {
+            let (kind, apart) = self.sizes.workspace(&tensor.extents, true);
+            Workspace { prefix: 0, kind, apart }
+        });
         let vars = tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
         let target = concrete::Access { tensor: place, vars };
         self.emit(Nest { target, order, fold: Some(op), rhs: body, workspace, places: Some(places) });
@@ -403,7 +407,11 @@ impl Concretize<'_> {
             (0..format.rank()).all(|l| self.out.level_var(access, l) != *row || format.levels[l].is_located())
         };
         let always = rhs.accesses().iter().all(located);
-        (short && dense && together && always).then_some(Workspace { prefix: rows.len(), kind: WorkspaceKind::Row })
+        (short && dense && together && always).then_some(Workspace {
+            prefix: rows.len(),
+            kind: WorkspaceKind::Row,
+            apart: false,
+        })
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.

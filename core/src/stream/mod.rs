@@ -24,4 +24,4 @@ pub use domain::{Arith, Compare, Domain, State};
 pub use list::{Entry, List, ListFiber, bounds, each};
 pub use merge::{Side, intersect, meet, unite_two, wide};
 pub use symbolic::{Symbolic, Term};
-pub use table::Table;
+pub use table::{Table, slot};

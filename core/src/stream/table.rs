@@ -24,20 +24,20 @@ pub struct Table<I> {
     pub size: I,
 }
 
-impl<I: Clone> Table<I> {
-    /// Where the search for an entry begins: `format::hash::slot`.
-    fn slot<D: Domain<I = I>>(&self, d: &mut D, parent: &I, at: &I) -> I {
-        let (p, c, half, one) = (d.int(PARENT), d.int(COORDINATE), d.int(32), d.int(1));
-        let parent = d.arith(Arith::Mul, parent, &p);
-        let mixed = d.arith(Arith::Xor, &parent, at);
-        let h = d.arith(Arith::Mul, &mixed, &c);
-        let h = d.snapshot("h", h);
-        let high = d.arith(Arith::Shr, &h, &half);
-        let h = d.arith(Arith::Xor, &h, &high);
-        let mask = d.arith(Arith::Sub, &self.size, &one);
-        d.arith(Arith::And, &h, &mask)
-    }
+/// Where the search for a coordinate below a parent begins in a table of `size` places: `format::hash::slot`.
+pub fn slot<D: Domain>(d: &mut D, (parent, at): (&D::I, &D::I), size: &D::I) -> D::I {
+    let (p, c, half, one) = (d.int(PARENT), d.int(COORDINATE), d.int(32), d.int(1));
+    let parent = d.arith(Arith::Mul, parent, &p);
+    let mixed = d.arith(Arith::Xor, &parent, at);
+    let h = d.arith(Arith::Mul, &mixed, &c);
+    let h = d.snapshot("h", h);
+    let high = d.arith(Arith::Shr, &h, &half);
+    let h = d.arith(Arith::Xor, &h, &high);
+    let mask = d.arith(Arith::Sub, size, &one);
+    d.arith(Arith::And, &h, &mask)
+}
 
+impl<I: Clone> Table<I> {
     /// The first place from an entry's slot on for which `stop(place)` holds; the table wraps around.
     fn probe<D: Domain<I = I>>(
         &self,
@@ -45,7 +45,7 @@ impl<I: Clone> Table<I> {
         (parent, at): (&I, &I),
         stop: &dyn Fn(&mut D, &I) -> D::B,
     ) -> crate::stream::State {
-        let first = self.slot(d, parent, at);
+        let first = slot(d, (parent, at), &self.size);
         let s = d.state("slot", first);
         d.repeat(
             &|d| {

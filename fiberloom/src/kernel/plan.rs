@@ -15,6 +15,7 @@ use crate::program::Program;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{Level, Tensor};
 use fiberloom_core::notation::typed::TensorId;
+use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::shape::Extents;
 use fiberloom_core::{Options as Lowering, Widths};
 use std::collections::BTreeMap;
@@ -84,7 +85,7 @@ impl Last {
 }
 
 impl Plan {
-    /// The code for the operands' index widths and these of what is made.
+    /// The code for the operands' index widths, these of what is made, and sizes as large as the operands'.
     pub(super) fn code(&self, program: &Program, engine: Engine, mode: Mode, made: Widths) -> Result<Arc<Code>, Error> {
         let remembered = made == Widths::NARROW;
         if let Some(code) = self.code.get().filter(|_| remembered) {
@@ -93,7 +94,9 @@ impl Plan {
         let operands = self.shapes.iter().map(|shape| (shape.tensor, shape.widths.clone())).collect();
         let given = |id: &TensorId| self.shapes.iter().any(|shape| shape.tensor == *id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
-        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made })?;
+        let asked = program.lowers(mode)?.iter();
+        let sizes = asked.map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
+        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made, sizes })?;
         if remembered {
             // Another thread may have been faster, with the same code.
             let _ = self.code.set(code.clone());

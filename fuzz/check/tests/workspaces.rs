@@ -9,17 +9,20 @@ use std::collections::BTreeMap;
 
 #[test]
 fn every_kind_of_workspace_is_generated() {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, bool), usize> = BTreeMap::new();
     for seed in 0..1500 {
         let case = case(&mut Unstructured::new(&fiberloom_check::bytes(seed, 600)));
         let syntax = fiberloom_front::parse(&case.to_string()).0.expect("generated programs can be read");
         // Some programs say too little of an extent.
         let Ok(typed) = check(&syntax) else { continue };
-        let lowered = fiberloom_core::lower(&typed, &Options::default()).expect("generated programs are lowered");
+        let options = Options { sizes: case.magnitudes(&typed), ..Options::default() };
+        let lowered = fiberloom_core::lower(&typed, &options).expect("generated programs are lowered");
         for workspace in lowered.concrete.nests.iter().filter_map(|nest| nest.workspace) {
-            *seen.entry(workspace.kind.name()).or_default() += 1;
+            *seen.entry((workspace.kind.name(), workspace.apart)).or_default() += 1;
         }
     }
-    let missing: Vec<&str> = WorkspaceKind::ALL.iter().map(|k| k.name()).filter(|k| !seen.contains_key(k)).collect();
+    let apart = [WorkspaceKind::Hashed, WorkspaceKind::List].map(|k| (k.name(), true));
+    let all = WorkspaceKind::ALL.map(|k| (k.name(), false)).into_iter().chain(apart);
+    let missing: Vec<(&str, bool)> = all.filter(|k| !seen.contains_key(k)).collect();
     assert!(missing.is_empty(), "never made: {missing:?}; made: {seen:?}");
 }

@@ -123,8 +123,7 @@ pub(super) enum Kind<'k> {
     Alloc(usize, Code, Option<Value>),
     Reserve(usize, Code),
     Finish(usize, Code),
-    Sort(usize, Code, Code),
-    SortOrder(usize, usize, Code),
+    Sort(usize, usize, Code),
     Fail(fiberloom_core::loops::Failure),
 }
 
@@ -180,10 +179,7 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
         Stmt::Call(Entry::Alloc { buffer, len, fill }) => Kind::Alloc(buffer.0 as usize, code(len)?, *fill),
         Stmt::Call(Entry::Reserve { buffer, len }) => Kind::Reserve(buffer.0 as usize, code(len)?),
         Stmt::Call(Entry::Finish { buffer, len }) => Kind::Finish(buffer.0 as usize, code(len)?),
-        Stmt::Call(Entry::Sort { keys, lo, hi }) => Kind::Sort(keys.0 as usize, code(lo)?, code(hi)?),
-        Stmt::Call(Entry::SortOrder { keys, order, len }) => {
-            Kind::SortOrder(keys.0 as usize, order.0 as usize, code(len)?)
-        }
+        Stmt::Call(Entry::Sort { keys, order, len }) => Kind::Sort(keys.0 as usize, order.0 as usize, code(len)?),
         Stmt::Call(Entry::Fail(failure)) => Kind::Fail(*failure),
         Stmt::Comment(_) => return Ok(None),
     }))

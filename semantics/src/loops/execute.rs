@@ -223,20 +223,14 @@ impl Machine<'_> {
                 });
                 finished.map_err(|refused| self.breach(*b, refused))
             }
-            Kind::Sort(keys, lo, hi) => {
-                let (lo, hi) = (self.value(lo)? as i64, self.value(hi)? as i64);
-                let mut integers = self.sorted(*keys, lo, hi)?;
-                integers.sort_unstable();
-                self.write_all(*keys, lo, &integers)
-            }
-            Kind::SortOrder(keys, order, len) => {
+            Kind::Sort(keys, order, len) => {
                 let len = self.value(len)? as i64;
-                let integers = self.sorted(*keys, 0, len)?;
+                let integers = self.sorted(*keys, len)?;
                 let mut places: Vec<i64> = (0..integers.len() as i64).collect();
                 places.sort_by_key(|i| integers[*i as usize]);
                 let integers: Vec<i64> = places.iter().map(|i| integers[*i as usize]).collect();
-                self.write_all(*keys, 0, &integers)?;
-                self.write_all(*order, 0, &places)
+                self.write_all(*keys, &integers)?;
+                self.write_all(*order, &places)
             }
             Kind::Fail(failure) => Err(Halt::Stopped(*failure)),
             _ => Ok(()),
@@ -250,17 +244,17 @@ impl Machine<'_> {
     }
 
     /// The elements that are about to be sorted.
-    fn sorted(&mut self, b: usize, lo: i64, hi: i64) -> Result<Vec<i64>, Halt> {
-        let integers = self.buffers[b].integers(lo, hi).map_err(|refused| self.breach(b, refused))?;
+    fn sorted(&mut self, b: usize, len: i64) -> Result<Vec<i64>, Halt> {
+        let integers = self.buffers[b].integers(len).map_err(|refused| self.breach(b, refused))?;
         self.step(integers.len() as u64)?;
         Ok(integers)
     }
 
-    fn write_all(&mut self, b: usize, lo: i64, integers: &[i64]) -> Result<(), Halt> {
-        for at in (lo..).take(integers.len()) {
+    fn write_all(&mut self, b: usize, integers: &[i64]) -> Result<(), Halt> {
+        for at in (0..).take(integers.len()) {
             self.writes(b, at)?;
         }
-        self.buffers[b].set_integers(lo, integers).map_err(|refused| self.breach(b, refused))
+        self.buffers[b].set_integers(integers).map_err(|refused| self.breach(b, refused))
     }
 
     fn writes(&mut self, b: usize, at: i64) -> Result<(), Halt> {

@@ -99,25 +99,24 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Elements `lo..hi` as integers, all of them set; none if `lo >= hi`.
-    pub fn integers(&self, lo: i64, hi: i64) -> Result<Vec<i64>, Refused> {
+    /// The first `len` elements as integers, all of them set; none if `len <= 0`.
+    pub fn integers(&self, len: i64) -> Result<Vec<i64>, Refused> {
         self.allocated()?;
-        if lo >= hi {
+        if len <= 0 {
             return Ok(vec![]);
         }
-        self.place(lo)?;
-        self.place(hi - 1)?;
+        self.place(len - 1)?;
         let ty = match self {
             Buffer::Operand(array) => array.ty(),
             Buffer::Made(made) => made.ty,
         };
-        (lo..hi).map(|at| self.load(at).map(|bits| Value::from_bits(ty, bits).as_i64().unwrap_or(0))).collect()
+        (0..len).map(|at| self.load(at).map(|bits| Value::from_bits(ty, bits).as_i64().unwrap_or(0))).collect()
     }
 
-    /// Sets the elements from `lo` on.
-    pub fn set_integers(&mut self, lo: i64, integers: &[i64]) -> Result<(), Refused> {
+    /// Sets the first elements.
+    pub fn set_integers(&mut self, integers: &[i64]) -> Result<(), Refused> {
         let ty = self.made()?.ty;
-        integers.iter().zip(lo..).try_for_each(|(x, at)| self.store(at, Value::from_i128(ty, *x as i128).bits()))
+        integers.iter().zip(0..).try_for_each(|(x, at)| self.store(at, Value::from_i128(ty, *x as i128).bits()))
     }
 }
 

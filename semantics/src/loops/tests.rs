@@ -166,8 +166,8 @@ fn entry_points() {
     let keeps = "alloc r[1] = 8\n for i in 0..70 {\n reserve r[i + 2]\n r[i + 1] = i\n }\n finish r[71]";
     assert_eq!(made(keeps, 0), std::iter::once(8).chain(0..70).collect::<Vec<_>>());
     let fill = "alloc r[4]\n for i in 0..4 {\n r[i] = i * i * 7 % 10 - 2\n }\n"; // -2 5 6 1
-    assert_eq!(made(&format!("{fill}sort r[0..4]\n finish r[4]"), 0), [-2, 1, 5, 6]);
-    assert_eq!(made(&format!("{fill}sort r[1..4]\n sort r[3..1]\n finish r[4]"), 0), [-2, 1, 5, 6]);
+    assert_eq!(made(&format!("{fill}alloc w[4]\n sort r[0..4] with w\n finish r[4]"), 0), [-2, 1, 5, 6]);
+    assert_eq!(made(&format!("{fill}alloc w[0]\n sort r[0..0 - 1] with w\n finish r[4]"), 0), [-2, 5, 6, 1]);
     let stable = "alloc w[5]\n for i in 0..5 {\n w[i] = i % 2\n }\n alloc r[5]\n sort w[0..5] with r\n finish r[5]";
     assert_eq!(made(stable, 0), [0, 2, 4, 1, 3]);
     assert!(matches!(small("alloc r[1]\n fail overflow", 0), Err(Fault::Stopped(Failure::Overflow))));
@@ -197,8 +197,8 @@ fn bounds() {
         "`a[7]` is out of bounds, there is room for 3, in `while a[n] > 1i32`"
     );
     assert_eq!(
-        fault("alloc w[2] = 0\n sort w[1..n]", 3),
-        "`w[2]` is out of bounds, there is room for 2, in `sort w[1..n]`"
+        fault("alloc w[2] = 0\n alloc r[n]\n sort w[0..n] with r", 3),
+        "`w[2]` is out of bounds, there is room for 2, in `sort w[0..n] with r`"
     );
     assert_eq!(fault("x = floordiv(4, n)", 0), "`floordiv` divides by 0, in `x = floordiv(4, n)`");
     assert_eq!(
@@ -211,7 +211,7 @@ fn bounds() {
 fn what_was_never_set() {
     let never = |statement: &str| format!("`w[1]` is read and was never set, in `{statement}`");
     assert_eq!(fault("alloc w[n]\n w[0] = 1\n x = w[0] + w[1]", 2), never("x = w[0] + w[1]"));
-    assert_eq!(fault("alloc w[n]\n w[0] = 1\n sort w[0..n]", 2), never("sort w[0..n]"));
+    assert_eq!(fault("alloc w[n]\n w[0] = 1\n alloc r[n]\n sort w[0..n] with r", 2), never("sort w[0..n] with r"));
     assert_eq!(fault("alloc w[n] = 5\n alloc w[n]\n w[0] = 3\n x = w[0]\n x = w[1]", 2), never("x = w[1]"));
     assert_eq!(fault("alloc w[1] = 5\n reserve w[2]\n x = w[0]\n x = w[1]", 2), never("x = w[1]"));
     let finish = "alloc r[2]\n r[1] = 1\n finish r[n]";
@@ -246,8 +246,8 @@ fn turns_that_conflict() {
             "turns 0 and 1 conflict at `w[1]`, in `w[i + j] = j`"
         );
     }
-    let sorts = "parallel for i in 0..2 {\n sort w[i..i + 2]\n }";
-    assert_eq!(race(sorts), "turns 0 and 1 conflict at `w[1]`, in `sort w[i..i + 2]`");
+    let sorts = "parallel for i in 0..2 {\n sort w[0..i + 1] with v\n }";
+    assert_eq!(race(sorts), "turns 0 and 1 conflict at `w[0]`, in `sort w[0..i + 1] with v`");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn unchecked_kernels_break_rules() {
     };
     assert_eq!(broken("a[0] = 2i32"), "`a` is an operand and is changed, in `a[0] = 2i32`");
     assert_eq!(broken("alloc a[2]"), "`a` is an operand and is changed, in `alloc a[2]`");
-    assert_eq!(broken("sort a[0..1]"), "`a` is an operand and is changed, in `sort a[0..1]`");
+    assert_eq!(broken("sort a[0..1] with w"), "`a` is an operand and is changed, in `sort a[0..1] with w`");
     assert_eq!(broken("w[0] = 2"), "`w` is used and not allocated, in `w[0] = 2`");
     assert_eq!(broken("reserve w[0]"), "`w` is used and not allocated, in `reserve w[0]`");
     assert_eq!(broken("x = capacity(w)"), "`w` is used and not allocated, in `x = capacity(w)`");

@@ -170,7 +170,7 @@ impl Flow<'_> {
 
     fn entry(&self, entry: &Entry, state: &mut Reached) -> Result<(), String> {
         match (self.how, entry) {
-            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortOrder { .. }) => {}
+            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. }) => {}
             (how, _) => return Err(format!("not in a {} loop", format!("{how:?}").to_lowercase())),
         }
         match entry {
@@ -199,27 +199,22 @@ impl Flow<'_> {
                 self.mark(*b, state, true, true);
                 Ok(())
             }
-            Entry::Sort { keys, lo, hi } => {
-                self.needs(lo, Type::I64, state)?;
-                self.needs(hi, Type::I64, state)?;
-                self.sorts(*keys, &[Type::I32, Type::I64], state)
-            }
-            Entry::SortOrder { keys, order, len } => {
+            Entry::Sort { keys, order, len } => {
                 self.needs(len, Type::I64, state)?;
-                self.sorts(*keys, &[Type::I64], state)?;
-                self.sorts(*order, &[Type::I64], state)?;
+                self.sorts(*keys, state)?;
+                self.sorts(*order, state)?;
                 if keys == order { Err("the keys and their order are one buffer".into()) } else { Ok(()) }
             }
             Entry::Fail(_) => Ok(()),
         }
     }
 
-    fn sorts(&self, b: BufferId, types: &[Type], state: &Reached) -> Result<(), String> {
+    fn sorts(&self, b: BufferId, state: &Reached) -> Result<(), String> {
         self.changes(b)?;
         self.allocated(b, state)?;
         match self.element(b) {
-            ty if types.contains(&ty) => Ok(()),
-            ty => Err(format!("elements of type {ty} are not sorted, only {types:?}")),
+            Type::I64 => Ok(()),
+            ty => Err(format!("elements of type {ty} are not sorted, only i64")),
         }
     }
 

@@ -5,6 +5,7 @@
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
+//!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
 //!  set       coordinates that were come to, in ascending order                                (set.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
@@ -12,6 +13,7 @@
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
 mod counting;
 mod fiber;
+mod keyed;
 mod nest;
 mod output;
 mod set;
@@ -24,7 +26,8 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Index, Place, Program, Role};
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{SizeId, TensorId};
+use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes};
 use crate::stream::Symbolic;
 use std::cell::RefCell;
@@ -60,11 +63,20 @@ pub struct Options {
     pub initial: BTreeSet<TensorId>,
     /// Index widths of everything that the kernel makes.
     pub made: Widths,
+    /// How large sizes are, as far as it is known: what temporaries are stored in is chosen by it. Kernels are right for
+    /// all sizes.
+    pub sizes: BTreeMap<SizeId, Magnitude>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { mode: Mode::Algebraic, operands: BTreeMap::new(), initial: BTreeSet::new(), made: Widths::NARROW }
+        Options {
+            mode: Mode::Algebraic,
+            operands: BTreeMap::new(),
+            initial: BTreeSet::new(),
+            made: Widths::NARROW,
+            sizes: BTreeMap::new(),
+        }
     }
 }
 

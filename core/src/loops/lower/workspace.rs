@@ -1,11 +1,9 @@
 //! Workspaces: where values wait whose coordinates arrive out of order.
 //!
 //! ```text
-//!   Dense, one variable     w[j]  values           List, several    keys   linearized coordinates, as they come
-//!                           set   the j's                           vals   values, as they come
-//!                                                                   order  places of the sorted keys
-//!
-//!   Row, one short variable row[j]  values, all of them drained
+//!   Row, one short variable   row[j]  values, all of them drained
+//!   Dense, one variable       w[j]    values; a set of the j's that were come to
+//!   Keyed, any variables      what was put, under its coordinates: a list, or hashed (keyed.rs)
 //! ```
 //!
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
@@ -14,21 +12,21 @@
 //! Invariant of a dense one whose fold has an identity that is 0: between its rows every value is 0, so that a value is
 //! folded in with no question.
 
+use super::keyed::Keyed;
 use super::nest::Driven;
-use super::output::{Output, Slot, alloc, reserve};
+use super::output::{Output, Slot, alloc};
 use super::set::Set;
-use super::{Context, Expr, binary, checked_product, int, plus, times};
+use super::{Context, Expr, binary, int};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
-use crate::loops::{BufferId, Entry, Role, Stmt, Var};
+use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
 use crate::stream::Symbolic;
 
 /// A workspace of one nest.
 pub(super) enum Scratch {
-    /// All of it is drained.
     Row(Row),
-    /// What was put is drained.
-    Touched(Touched),
+    Dense(Dense),
+    Keyed(Keyed),
 }
 
 impl Scratch {
@@ -36,7 +34,9 @@ impl Scratch {
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
         match w.kind {
             WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
-            _ => Scratch::Touched(Touched::begin(cx, d, nest, w)),
+            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w)),
+            WorkspaceKind::List | WorkspaceKind::Hashed => Scratch::Keyed(Keyed::begin(cx, d, nest, w)),
+            WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
         }
     }
 
@@ -44,7 +44,8 @@ impl Scratch {
     pub fn initial(&self) -> Value {
         match self {
             Scratch::Row(row) => row.initial,
-            Scratch::Touched(touched) => touched.initial,
+            Scratch::Dense(dense) => dense.front.initial,
+            Scratch::Keyed(keyed) => keyed.initial(),
         }
     }
 
@@ -52,7 +53,8 @@ impl Scratch {
     pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
         match self {
             Scratch::Row(row) => row.clear(cx, d),
-            Scratch::Touched(touched) => touched.clear(d),
+            Scratch::Dense(dense) => d.assign(dense.count, int(0)),
+            Scratch::Keyed(keyed) => keyed.clear(d),
         }
     }
 
@@ -60,7 +62,8 @@ impl Scratch {
     pub fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
         match self {
             Scratch::Row(row) => row.put(d, coordinate, value),
-            Scratch::Touched(touched) => touched.put(d, coordinate, value),
+            Scratch::Dense(dense) => dense.put(d, coordinate, value),
+            Scratch::Keyed(keyed) => keyed.put(d, coordinate, value),
         }
     }
 
@@ -68,7 +71,8 @@ impl Scratch {
     pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         match self {
             Scratch::Row(row) => row.drain(cx, d, output, slot),
-            Scratch::Touched(touched) => touched.drain(cx, d, output, slot),
+            Scratch::Dense(dense) => dense.drain(cx, d, output, slot),
+            Scratch::Keyed(keyed) => keyed.drain(cx, d, output, slot),
         }
     }
 }
@@ -116,202 +120,84 @@ impl Row {
     }
 }
 
-/// A workspace that knows what was put.
-pub(super) struct Touched {
-    vars: Vec<Index>,
-    extents: Vec<Expr>,
-    values: BufferId,
-    count: Var,
-    places: Places,
-    fold: Option<Op>,
+/// What a workspace ranges over.
+pub(super) struct Front {
+    /// Of its tensor.
+    pub name: String,
+    /// Its variables, in the order of the tensor's levels.
+    pub vars: Vec<Index>,
+    pub extents: Vec<Expr>,
     /// What is not put is this.
-    initial: Value,
+    pub initial: Value,
 }
 
-/// Where the values of a workspace belong.
-enum Places {
-    Dense {
-        set: Set,
-        /// What values are between rows, if they are anything: the fold's identity.
-        clear: Option<Value>,
-    },
-    List(Keys),
-}
-
-/// Keys in order of arrival.
-struct Keys {
-    keys: BufferId,
-    /// The sorted keys' places.
-    order: BufferId,
-    /// Elements of key per step of each variable; the last is 1.
-    strides: Vec<Expr>,
-}
-
-impl Touched {
-    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Touched {
+impl Front {
+    pub fn of(cx: &Context, nest: &Nest, w: Workspace) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
         let outer = &nest.order[..w.prefix];
         let levels: Vec<Index> = (0..tensor.format.rank()).map(|l| cx.program.level_var(&nest.target, l)).collect();
         let vars: Vec<Index> = levels.into_iter().filter(|v| !outer.contains(v)).collect();
-        let extents: Vec<Expr> = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
-        let name = |what: &str| format!("{}_w{what}", tensor.name);
-        let values = d.buffer(&name(""), tensor.ty, Role::Workspace);
-        let count = d.fresh(&name("count"), Type::I64);
-        let places = if w.kind == WorkspaceKind::Dense {
-            let clear = nest.fold.and_then(|op| zero_identity(op, tensor.ty, cx.simplify.mode));
-            alloc(d, values, extents[0].clone(), clear);
-            Places::Dense { set: Set::begin(d, &name(""), &extents[0], (count, cx.made.crd)), clear }
-        } else {
-            alloc(d, values, int(16), None);
-            Places::List(Keys::begin(d, name, &extents))
-        };
-        Touched { vars, extents, values, count, places, fold: nest.fold, initial: tensor.fill }
+        let extents = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
+        Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
+}
 
-    fn clear(&self, d: &mut Symbolic) {
-        d.assign(self.count, int(0));
+/// A workspace of one variable that has a place for each of its coordinates, and knows what was put.
+pub(super) struct Dense {
+    front: Front,
+    values: BufferId,
+    count: Var,
+    set: Set,
+    /// What values are between rows, if they are anything: the fold's identity.
+    clear: Option<Value>,
+    fold: Option<Op>,
+}
+
+impl Dense {
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Dense {
+        let front = Front::of(cx, nest, w);
+        let ty = front.initial.ty();
+        let name = format!("{}_w", front.name);
+        let values = d.buffer(&name, ty, Role::Workspace);
+        let count = d.fresh(&format!("{name}count"), Type::I64);
+        let clear = nest.fold.and_then(|op| zero_identity(op, ty, cx.simplify.mode));
+        alloc(d, values, front.extents[0].clone(), clear);
+        let set = Set::begin(d, &name, &front.extents[0], (count, cx.made.crd));
+        Dense { front, values, count, set, clear, fold: nest.fold }
     }
 
     fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
-        let at = |v: &Index| coordinate(*v).expect("all loops are bound");
-        let value = self.fold.map_or(value.clone(), |op| begun(op, self.initial.ty(), value));
-        let keys = match &self.places {
-            Places::Dense { set, clear } => return self.put_dense(d, (set, *clear), at(&self.vars[0]), value),
-            Places::List(keys) => keys,
-        };
-        let terms = self.vars.iter().zip(&keys.strides).map(|(v, s)| times(at(v), s.clone()));
-        let key = terms.reduce(plus).expect("a variable or more");
-        let n = Expr::Var(self.count);
-        let next = plus(n.clone(), int(1));
-        reserve(d, keys.keys, next.clone());
-        reserve(d, self.values, next.clone());
-        d.emit(Stmt::Store(keys.keys, n.clone(), key));
-        d.emit(Stmt::Store(self.values, n, value));
-        d.assign(self.count, next);
-    }
-
-    fn put_dense(&self, d: &mut Symbolic, (set, clear): (&Set, Option<Value>), at: Expr, value: Expr) {
+        let ty = self.front.initial.ty();
+        let at = coordinate(self.front.vars[0]).expect("all loops are bound");
+        let value = self.fold.map_or(value.clone(), |op| begun(op, ty, value));
         let before = Expr::Load(self.values, Box::new(at.clone()));
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
         match self.fold {
-            Some(op) if clear.is_none() => {
-                let value = d.define("value", self.initial.ty(), value);
+            Some(op) if self.clear.is_none() => {
+                let value = d.define("value", ty, value);
                 let joined = store(binary(op, before, value.clone()));
-                set.insert(d, &at, |d| d.emit(store(value)), |d| d.emit(joined));
+                self.set.insert(d, &at, |d| d.emit(store(value)), |d| d.emit(joined));
             }
             _ => {
                 d.emit(store(self.fold.map_or(value.clone(), |op| binary(op, before, value))));
-                set.insert(d, &at, |_| {}, |_| {});
+                self.set.insert(d, &at, |_| {}, |_| {});
             }
         }
     }
 
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
-        let n = Expr::Var(self.count);
-        match &self.places {
-            Places::Dense { set, clear } => self.drain_dense(cx, d, (set, *clear), (output, slot)),
-            Places::List(keys) => {
-                // The order is as long as the keys: `reserve` leaves room, sorting sets it.
-                reserve(d, keys.order, n.clone());
-                d.call(Entry::SortOrder { keys: keys.keys, order: keys.order, len: n.clone() });
-                self.drain_list(cx, d, (keys, output), slot, (0, int(0), n));
-            }
-        }
-    }
-
-    fn drain_dense(
-        &self,
-        cx: &Context,
-        d: &mut Symbolic,
-        (set, clear): (&Set, Option<Value>),
-        (output, slot): (&Output, &Slot),
-    ) {
         output.open(d, slot, &|_| Expr::Var(self.count));
-        set.drain(d, &cx.program.vars[self.vars[0].0].name, &mut |d, at| {
+        self.set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
                 output.store(d, &slot, None, value.clone());
             });
-            if let Some(clear) = clear {
+            if let Some(clear) = self.clear {
                 d.emit(Stmt::Store(self.values, at, Expr::Const(clear)));
             }
         });
         output.close(d, slot);
-    }
-
-    /// Sorted keys `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
-    fn drain_list(
-        &self,
-        cx: &Context,
-        d: &mut Symbolic,
-        (keys, output): (&Keys, &Output),
-        slot: &Slot,
-        (t, begin, end): (usize, Expr, Expr),
-    ) {
-        let list = output.is_list(slot.level);
-        if list {
-            let length = binary(Op::Sub, end.clone(), begin.clone());
-            output.open(d, slot, &|_| length.clone());
-        }
-        let last = t + 1 == self.vars.len();
-        let group = |at: Expr| {
-            let key = Expr::Load(keys.keys, Box::new(at));
-            if last { key } else { binary(Op::FloorDiv, key, keys.strides[t].clone()) }
-        };
-        let s = d.fresh("s", Type::I64);
-        d.assign(s, begin);
-        let here = Expr::Var(s);
-        d.during(binary(Op::Lt, here.clone(), end.clone()), |d| {
-            let first = d.define("first", Type::I64, here.clone());
-            let g = d.define("group", Type::I64, group(first.clone()));
-            let value = last.then(|| self.sorted(keys, first.clone()));
-            let folded = value.map(|v| {
-                let t = d.fresh("t", self.initial.ty());
-                d.assign(t, v);
-                t
-            });
-            d.assign(s, plus(here.clone(), int(1)));
-            let same = binary(Op::Eq, group(here.clone()), g.clone());
-            if !last || self.fold.is_some() {
-                d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
-                    if let (Some(t), Some(op)) = (folded, self.fold) {
-                        let joined = binary(op, Expr::Var(t), self.sorted(keys, here.clone()));
-                        d.assign(t, joined);
-                    }
-                    d.assign(s, plus(here.clone(), int(1)));
-                });
-            }
-            let at = if t == 0 { g } else { binary(Op::FloorRem, g, self.extents[t].clone()) };
-            let at = d.define(&cx.program.vars[self.vars[t].0].name, Type::I64, at);
-            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
-                Some(t) => output.store(d, &slot, None, Expr::Var(t)),
-                None => self.drain_list(cx, d, (keys, output), &slot, (t + 1, first.clone(), here.clone())),
-            });
-        });
-        if list {
-            output.close(d, slot);
-        }
-    }
-
-    /// The value whose key is at a place of the sorted keys.
-    fn sorted(&self, keys: &Keys, at: Expr) -> Expr {
-        Expr::Load(self.values, Box::new(Expr::Load(keys.order, Box::new(at))))
-    }
-}
-
-impl Keys {
-    fn begin(d: &mut Symbolic, name: impl Fn(&str) -> String, extents: &[Expr]) -> Keys {
-        let [keys, order] = ["list", "order"].map(|what| d.buffer(&name(what), Type::I64, Role::Workspace));
-        checked_product(d, extents);
-        let mut strides = vec![int(1); extents.len()];
-        for t in (0..extents.len() - 1).rev() {
-            strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
-        }
-        for buffer in [keys, order] {
-            alloc(d, buffer, int(16), None);
-        }
-        Keys { keys, order, strides }
     }
 }
 
@@ -324,7 +210,7 @@ fn zero_identity(op: Op, ty: Type, mode: Mode) -> Option<Value> {
 
 /// A value of which a fold may consist alone. What a fold begins with is neutral but for one function: a `gcd` begins
 /// with 0, which changes the sign of a negative number.
-fn begun(op: Op, ty: Type, value: Expr) -> Expr {
+pub(super) fn begun(op: Op, ty: Type, value: Expr) -> Expr {
     let known = properties(op, ty, Mode::Algebraic).identities;
     match identity(op, ty) {
         Some(begin) if known.iter().all(|(_, neutral)| *neutral != begin) => binary(op, Expr::Const(begin), value),

@@ -114,7 +114,7 @@ impl Printer<'_, '_, '_> {
     fn nest(&mut self) -> fmt::Result {
         let nest = self.nest;
         let name = self.program.tensors[nest.target.tensor.0].name.as_str();
-        let Some(Workspace { prefix, kind }) = nest.workspace else {
+        let Some(Workspace { prefix, kind, apart }) = nest.workspace else {
             self.foralls(&nest.order)?;
             return self.assign(name);
         };
@@ -126,7 +126,8 @@ impl Printer<'_, '_, '_> {
             write!(self.out, "forall {}: ", self.program.vars[v.0].name)?;
         }
         let (vars, own) = (self.names(&nest.target.vars), self.names(&drained));
-        write!(self.out, "{name}[{vars}] = w[{own}]) where {} (", kind.name())?;
+        let apart = if apart { " apart" } else { "" };
+        write!(self.out, "{name}[{vars}] = w[{own}]) where {}{apart} (", kind.name())?;
         self.foralls(inner)?;
         self.assign("w")?;
         write!(self.out, ")")

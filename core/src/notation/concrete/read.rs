@@ -235,7 +235,11 @@ impl<'t> Reader<'t> {
         self.expect(Token::Word("where"))?;
         let kind = self.word()?;
         let kind = WorkspaceKind::ALL.into_iter().find(|k| k.name() == kind);
-        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `list`, `counts` or `row`")?;
+        let kind = kind.ok_or("expected the kind of the workspace: `dense`, `hashed`, `list`, `counts` or `row`")?;
+        let apart = self.peek() == Token::Word("apart");
+        if apart {
+            self.skip();
+        }
         self.sign("(")?;
         let inner = self.foralls()?;
         self.expect(Token::Word("w"))?;
@@ -245,7 +249,7 @@ impl<'t> Reader<'t> {
         }
         let prefix = outer.len();
         let order = [outer, inner].concat();
-        let nest = self.assign(order, tensor, names, coordinates, Some(Workspace { prefix, kind }))?;
+        let nest = self.assign(order, tensor, names, coordinates, Some(Workspace { prefix, kind, apart }))?;
         self.sign(")")?;
         let drained = self.program.drained(&nest);
         match drained.iter().map(|v| self.program.vars[v.0].name.as_str()).eq(loops) {

@@ -101,8 +101,10 @@ impl Concretize<'_> {
         for kind in &mut levels {
             *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
         }
-        // An outermost level has a flag a coordinate; below, that would be one for each entry and coordinate.
-        levels[l] = if l == 0 { LevelKind::Bytemap } else { LevelKind::Hashed };
+        // An outermost level has a flag a coordinate, if those are not too many; below, that would be one for each entry
+        // and coordinate.
+        let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
+        levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels, order: tensor.format.order.clone() };
         self.copied(place, format, "w")
     }
@@ -113,7 +115,8 @@ impl Concretize<'_> {
         let mut order: Vec<usize> = (0..times.len()).collect();
         order.sort_by_key(|&m| times[m]);
         let mut levels = vec![LevelKind::Compressed; times.len()];
-        if tensor.format.levels.iter().any(|k| k.is_located()) {
+        let wide = self.sizes.wide(tensor.extents[order[0]]);
+        if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {
             levels[0] = LevelKind::Dense;
         }
         self.copied(place, Format { levels, order }, "t")

@@ -282,17 +282,12 @@ impl Maker<'_, '_> {
     fn entry(&mut self) -> Entry {
         let ty = self.ty();
         let buffer = self.buffer(&[Role::Result, Role::Workspace], ty);
-        match self.below(4) {
+        match self.below(3) {
             0 => Entry::Alloc { buffer, len: int(ROOM + self.below(3) as i64), fill: Some(self.value(ty)) },
             1 => Entry::Reserve { buffer, len: int(self.below(40) as i64) },
-            2 => {
-                let ty = self.one(&[Type::I32, Type::I64]);
-                let (lo, hi) = (self.index(1), self.index(1));
-                Entry::Sort { keys: self.buffer(&[Role::Workspace], ty), lo, hi }
-            }
             _ => {
                 let keys = self.buffer(&[Role::Workspace], Type::I64);
-                Entry::SortOrder { keys, order: self.buffer(&[Role::Result], Type::I64), len: self.index(1) }
+                Entry::Sort { keys, order: self.buffer(&[Role::Result], Type::I64), len: self.index(1) }
             }
         }
     }

@@ -19,6 +19,9 @@ pub use make::case;
 use super::legal::applied;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
 use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::notation::typed::{self, SizeId};
+use fiberloom_core::schedule::storage::Magnitude;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 /// Sizes of a case.
@@ -43,6 +46,8 @@ pub const KINDS: &[LevelKind] = &[
 pub struct Case {
     /// The extent of each size, and whether the program says it.
     pub sizes: Vec<(u64, bool)>,
+    /// How large each size is taken for when the program is lowered: rightly or not, it changes no answer.
+    pub taken_for: Vec<Option<Magnitude>>,
     /// Operands, then a result a statement or fewer.
     pub tensors: Vec<Tensor>,
     /// What runs.
@@ -202,6 +207,16 @@ impl Case {
                 result_type(*op, &types?)
             }
         }
+    }
+
+    /// How large the sizes of its program are taken for.
+    pub fn magnitudes(&self, typed: &typed::Program) -> BTreeMap<SizeId, Magnitude> {
+        let named = |name: &str| name.strip_prefix('S').and_then(|n| n.parse::<usize>().ok());
+        let of = |(id, size): (usize, &typed::Size)| {
+            let n = size.name.as_deref().and_then(named)?;
+            Some((SizeId(id as u32), self.taken_for[n]?))
+        };
+        typed.sizes.iter().enumerate().filter_map(of).collect()
     }
 
     /// Whether tensor `t` stands in the program.

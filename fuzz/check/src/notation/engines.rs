@@ -119,7 +119,8 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
 /// The kernel, whose print reads as itself; so does that of the concrete notation before it.
 fn lowered(case: &Case, typed: &typed::Program) -> Result<Kernel, Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
-    let options = Options { operands: widths(case, typed), initial, ..Options::default() };
+    let sizes = case.magnitudes(typed);
+    let options = Options { operands: widths(case, typed), initial, sizes, ..Options::default() };
     let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
     let lowered = fiberloom_core::lower(typed, &options).map_err(|d| Finding::new("refusal", refused(d)))?;
     let print = lowered.concrete.to_string();

@@ -58,6 +58,9 @@ fn steps(case: &Case) -> Vec<Case> {
         }
     }
     for n in 0..case.sizes.len() {
+        if case.taken_for[n].is_some() {
+            change(&|c| c.taken_for[n] = None);
+        }
         if case.sizes[n].0 > 0 {
             change(&|c| lower(c, n));
         }

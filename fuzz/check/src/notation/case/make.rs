@@ -5,6 +5,7 @@ use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::schedule::storage::Magnitude;
 
 /// The case of these bytes. Where they end, choices are the first ones.
 pub fn case(u: &mut Unstructured) -> Case {
@@ -46,11 +47,14 @@ pub(super) struct Defined {
 impl<'u, 'b> Maker<'u, 'b> {
     /// With the extents of a case.
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
-        let case = Case { sizes: vec![], tensors: vec![], statements: vec![] };
+        let case = Case { sizes: vec![], taken_for: vec![], tensors: vec![], statements: vec![] };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], operands: 0, hidden: vec![] };
         for _ in 0..SIZES {
             let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
             m.case.sizes.push(size);
+            let [small, _, large, huge] = Magnitude::ALL.map(Some);
+            let taken_for = m.one(&[None, huge, large, small]);
+            m.case.taken_for.push(taken_for);
         }
         m
     }

@@ -1,0 +1,350 @@
+//! Workspaces that hold what was put, whatever the extents: values under keys.
+//!
+//! ```text
+//!   keys     of each entry, as they come: its coordinates as one number, or a word each where one number is too small
+//!   values   of each entry
+//!   table    hashed: an entry, or −1, from where its key belongs on        places   where in the table an entry stands
+//!   order    when it is drained: the entries by ascending keys
+//! ```
+//!
+//! A *list* takes every value as a new entry: right where each coordinate comes once. A *hashed* one looks for the key
+//! first, and folds into the entry that has it.
+//!
+//! Guaranteed of a hashed one, whatever the keys: a value looks at no more than [`PROBES`] places. Where those are taken by
+//! others, it is a new entry without a place, as in a list, and draining joins what has the same key: keys that are chosen to
+//! collide cost the memory of a list, and no more time than so many steps a value.
+//!
+//! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
+//! taken, and halves where a use has left seven eighths of it free, so that what short rows touch stays small.
+
+use super::nest::Driven;
+use super::output::{Output, Slot, alloc, reserve};
+use super::workspace::{Front, begun};
+use super::{Context, Expr, binary, checked_product, int, plus, times};
+use crate::algebra::{Op, Type, Value};
+use crate::format::hash;
+use crate::loops::{BufferId, Entry, Role, Stmt, Var};
+use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
+use crate::stream::{Symbolic, Term, slot};
+
+/// How many places a value looks at, at most: in a table that is half full, unless keys are chosen to collide, one entry in
+/// some hundred thousand needs more.
+const PROBES: i64 = 64;
+
+/// Room at first, and of a table at least.
+const LEAST: i64 = 16;
+
+/// A workspace of values under keys.
+pub(super) struct Keyed {
+    front: Front,
+    keys: Keys,
+    values: BufferId,
+    /// How many entries there are.
+    count: Var,
+    table: Option<Table>,
+    fold: Option<Op>,
+}
+
+impl Keyed {
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Keyed {
+        let front = Front::of(cx, nest, w);
+        let mut buffer = |what: &str, ty| d.buffer(&format!("{}_w{what}", front.name), ty, Role::Workspace);
+        let values = buffer("", front.initial.ty());
+        let words: Vec<BufferId> = match w.apart {
+            true => front.vars.iter().map(|_| buffer("keys", Type::I64)).collect(),
+            false => vec![buffer("keys", Type::I64)],
+        };
+        let order = buffer("order", Type::I64);
+        let apart = w.apart.then(|| [buffer("word", Type::I64), buffer("turn", Type::I64)]);
+        let hashed =
+            (w.kind == WorkspaceKind::Hashed).then(|| [buffer("table", Type::I64), buffer("places", Type::I64)]);
+        for b in words.iter().chain(apart.iter().flatten()).chain([&values, &order]) {
+            alloc(d, *b, int(LEAST), None);
+        }
+        let strides = if w.apart { None } else { Some(strides(d, &front.extents)) };
+        let count = d.fresh(&format!("{}_wcount", front.name), Type::I64);
+        d.assign(count, int(0));
+        let table = hashed.map(|[table, places]| Table::begin(d, table, places));
+        Keyed { front, keys: Keys { words, strides, order, apart }, values, count, table, fold: nest.fold }
+    }
+
+    /// What is not put is this.
+    pub fn initial(&self) -> Value {
+        self.front.initial
+    }
+
+    /// Forgets everything; what was drained has left the table clear.
+    pub fn clear(&self, d: &mut Symbolic) {
+        if let Some(table) = &self.table {
+            table.shrink(d, self.count);
+        }
+        d.assign(self.count, int(0));
+    }
+
+    pub fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+        let ty = self.front.initial.ty();
+        let at: Vec<Expr> = self.front.vars.iter().map(|v| coordinate(*v).expect("all loops are bound")).collect();
+        let key: Vec<Expr> = self.keys.of(&at).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
+        let value = self.fold.map_or(value.clone(), |op| begun(op, ty, value));
+        let Some((table, op)) = self.table.as_ref().zip(self.fold) else { return self.append(d, &key, value) };
+        let value = d.define("value", ty, value);
+        let place = table.find(d, &key, &self.keys);
+        let entry = d.define("entry", Type::I64, Expr::Load(table.entries, Box::new(place.clone())));
+        let free = binary(Op::Lt, entry.clone(), int(0));
+        let known = binary(Op::AndAlso, binary(Op::Ge, entry.clone(), int(0)), self.keys.are(&entry, &key));
+        let joined = binary(op, Expr::Load(self.values, Box::new(entry.clone())), value.clone());
+        let join = |d: &mut Symbolic| d.emit(Stmt::Store(self.values, entry, joined));
+        let enter = |d: &mut Symbolic| {
+            let n = Expr::Var(self.count);
+            d.when(free, |d| d.emit(Stmt::Store(table.entries, place.clone(), n.clone())), |_| {});
+            reserve(d, table.places, plus(n.clone(), int(1)));
+            d.emit(Stmt::Store(table.places, n, place));
+            self.append(d, &key, value);
+            table.grow_if_half_full(d, self.count, &self.keys);
+        };
+        d.when(known, join, enter);
+    }
+
+    /// A new entry.
+    fn append(&self, d: &mut Symbolic, key: &[Expr], value: Expr) {
+        let n = Expr::Var(self.count);
+        let next = plus(n.clone(), int(1));
+        for b in self.keys.words.iter().chain([&self.values]) {
+            reserve(d, *b, next.clone());
+        }
+        for (word, k) in self.keys.words.iter().zip(key) {
+            d.emit(Stmt::Store(*word, n.clone(), k.clone()));
+        }
+        d.emit(Stmt::Store(self.values, n, value));
+        d.assign(self.count, next);
+    }
+
+    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+        let n = d.define("entries", Type::I64, Expr::Var(self.count));
+        if let Some(table) = &self.table {
+            table.empty(d, &n);
+        }
+        self.keys.sort(d, &n);
+        self.drain_sorted(cx, d, output, slot, (0, int(0), n));
+    }
+
+    /// Sorted entries `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
+    fn drain_sorted(
+        &self,
+        cx: &Context,
+        d: &mut Symbolic,
+        output: &Output,
+        slot: &Slot,
+        (t, begin, end): (usize, Expr, Expr),
+    ) {
+        let list = output.is_list(slot.level);
+        if list {
+            let length = binary(Op::Sub, end.clone(), begin.clone());
+            output.open(d, slot, &|_| length.clone());
+        }
+        let last = t + 1 == self.front.vars.len();
+        let s = d.fresh("s", Type::I64);
+        d.assign(s, begin);
+        let here = Expr::Var(s);
+        d.during(binary(Op::Lt, here.clone(), end.clone()), |d| {
+            let first = d.define("first", Type::I64, here.clone());
+            let g = d.define("group", Type::I64, self.keys.group(t, first.clone()));
+            let folded = last.then(|| {
+                let folded = d.fresh("t", self.front.initial.ty());
+                d.assign(folded, self.sorted(first.clone()));
+                folded
+            });
+            d.assign(s, plus(here.clone(), int(1)));
+            let same = binary(Op::Eq, self.keys.group(t, here.clone()), g.clone());
+            if !last || self.fold.is_some() {
+                d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
+                    if let (Some(folded), Some(op)) = (folded, self.fold) {
+                        let joined = binary(op, Expr::Var(folded), self.sorted(here.clone()));
+                        d.assign(folded, joined);
+                    }
+                    d.assign(s, plus(here.clone(), int(1)));
+                });
+            }
+            let at = self.keys.coordinate(t, g, &self.front.extents[t]);
+            let at = d.define(&cx.program.vars[self.front.vars[t].0].name, Type::I64, at);
+            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
+                Some(folded) => output.store(d, &slot, None, Expr::Var(folded)),
+                None => self.drain_sorted(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
+            });
+        });
+        if list {
+            output.close(d, slot);
+        }
+    }
+
+    /// The value of the entry at a place of the order.
+    fn sorted(&self, at: Expr) -> Expr {
+        Expr::Load(self.values, Box::new(Expr::Load(self.keys.order, Box::new(at))))
+    }
+}
+
+/// The coordinates of entries, in order of arrival.
+struct Keys {
+    /// One word a key, or a word a variable.
+    words: Vec<BufferId>,
+    /// Of one word: what a step of each variable adds to it; the last is 1.
+    strides: Option<Vec<Expr>>,
+    /// Entries by ascending keys, once they are sorted.
+    order: BufferId,
+    /// Of a word a variable: one word in order, and where that stood.
+    apart: Option<[BufferId; 2]>,
+}
+
+impl Keys {
+    /// The key of coordinates, word by word.
+    fn of(&self, at: &[Expr]) -> Vec<Expr> {
+        match &self.strides {
+            None => at.to_vec(),
+            Some(strides) => {
+                let terms = at.iter().zip(strides).map(|(x, s)| times(x.clone(), s.clone()));
+                vec![terms.reduce(plus).expect("a variable or more")]
+            }
+        }
+    }
+
+    /// The key of an entry.
+    fn at(&self, entry: &Expr) -> Vec<Expr> {
+        self.words.iter().map(|word| Expr::Load(*word, Box::new(entry.clone()))).collect()
+    }
+
+    /// Whether the key of an entry is this.
+    fn are(&self, entry: &Expr, key: &[Expr]) -> Expr {
+        let equal = self.at(entry).into_iter().zip(key).map(|(k, x)| binary(Op::Eq, k, x.clone()));
+        equal.reduce(|a, b| binary(Op::AndAlso, a, b)).expect("a word or more")
+    }
+
+    /// Sorts `n` entries: by each word, the last one first, stably. One word is put in order itself.
+    fn sort(&self, d: &mut Symbolic, n: &Expr) {
+        reserve(d, self.order, n.clone());
+        let sort = |d: &mut Symbolic, keys, order| d.call(Entry::Sort { keys, order, len: n.clone() });
+        let Some([word, turn]) = self.apart else { return sort(d, self.words[0], self.order) };
+        reserve(d, word, n.clone());
+        reserve(d, turn, n.clone());
+        let load = |b: BufferId, at: Expr| Expr::Load(b, Box::new(at));
+        for (k, keys) in self.words.iter().enumerate().rev() {
+            let first = k + 1 == self.words.len();
+            d.each("e", int(0), n.clone(), |d, e| {
+                let entry = if first { e.clone() } else { load(self.order, e.clone()) };
+                d.emit(Stmt::Store(word, e, load(*keys, entry)));
+            });
+            if first {
+                sort(d, word, self.order);
+                continue;
+            }
+            sort(d, word, turn);
+            d.each("e", int(0), n.clone(), |d, e| {
+                d.emit(Stmt::Store(turn, e.clone(), load(self.order, load(turn, e))));
+            });
+            d.each("e", int(0), n.clone(), |d, e| d.emit(Stmt::Store(self.order, e.clone(), load(turn, e))));
+        }
+    }
+
+    /// What sorted entries have in common that agree in the variables up to `t`, given that they do in those before it.
+    fn group(&self, t: usize, at: Expr) -> Expr {
+        let load = |b: BufferId, at: Expr| Expr::Load(b, Box::new(at));
+        match &self.strides {
+            None => load(self.words[t], load(self.order, at)),
+            Some(strides) if strides[t] == int(1) => load(self.words[0], at),
+            Some(strides) => binary(Op::FloorDiv, load(self.words[0], at), strides[t].clone()),
+        }
+    }
+
+    /// The coordinate of variable `t` in a group.
+    fn coordinate(&self, t: usize, group: Expr, extent: &Expr) -> Expr {
+        if t == 0 || self.strides.is_none() { group } else { binary(Op::FloorRem, group, extent.clone()) }
+    }
+}
+
+/// What a step of each variable adds to the number of a coordinate; all numbers fit.
+fn strides(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
+    checked_product(d, extents);
+    let mut strides = vec![int(1); extents.len()];
+    for t in (0..extents.len() - 1).rev() {
+        strides[t] = d.define("stride", Type::I64, times(strides[t + 1].clone(), extents[t + 1].clone()));
+    }
+    strides
+}
+
+/// Where entries are found by their keys: open addressing.
+struct Table {
+    /// An entry, or −1.
+    entries: BufferId,
+    /// Of each entry, where the search for it ended.
+    places: BufferId,
+    /// How much of it is used.
+    size: Var,
+}
+
+impl Table {
+    fn begin(d: &mut Symbolic, entries: BufferId, places: BufferId) -> Table {
+        alloc(d, places, int(LEAST), None);
+        alloc(d, entries, int(LEAST), Some(Value::i64(-1)));
+        let size = d.fresh("size", Type::I64);
+        d.assign(size, int(LEAST));
+        Table { entries, places, size }
+    }
+
+    fn shrink(&self, d: &mut Symbolic, count: Var) {
+        let size = Expr::Var(self.size);
+        let idle = binary(Op::Lt, times(Expr::Var(count), int(8)), size.clone());
+        let large = binary(Op::Gt, size.clone(), int(LEAST));
+        d.when(binary(Op::AndAlso, idle, large), |d| d.assign(self.size, binary(Op::Shr, size, int(1))), |_| {});
+    }
+
+    /// The place that has the key, or is free, or where the search is given up.
+    fn find(&self, d: &mut Symbolic, key: &[Expr], keys: &Keys) -> Expr {
+        self.search(d, key, &|entry| keys.are(&entry, key))
+    }
+
+    /// The first place from where a key belongs that is free, or whose entry is `wanted`, of as many as are looked at.
+    fn search(&self, d: &mut Symbolic, key: &[Expr], wanted: &dyn Fn(Expr) -> Expr) -> Expr {
+        let (last, outer) = key.split_last().expect("a word or more");
+        let parent = outer.iter().cloned().reduce(|a, b| binary(Op::Xor, times(a, int(hash::PARENT)), b));
+        let (parent, size) = (Term::fixed(parent.unwrap_or_else(|| int(0))), d.read(self.size));
+        let first = slot(d, (&parent, &Term::fixed(last.clone())), &size);
+        let first = d.place(&first);
+        let (place, left) = (d.fresh("place", Type::I64), d.fresh("left", Type::I64));
+        d.assign(place, first);
+        d.assign(left, int(PROBES));
+        let here = Expr::Load(self.entries, Box::new(Expr::Var(place)));
+        let other = Expr::Op(Op::Not, vec![wanted(here.clone())]);
+        let taken = binary(Op::AndAlso, binary(Op::Ge, here, int(0)), other);
+        let more = binary(Op::Gt, Expr::Var(left), int(0));
+        d.during(binary(Op::AndAlso, more, taken), |d| {
+            let mask = binary(Op::Sub, Expr::Var(self.size), int(1));
+            d.assign(place, binary(Op::And, plus(Expr::Var(place), int(1)), mask));
+            d.assign(left, binary(Op::Sub, Expr::Var(left), int(1)));
+        });
+        d.define("found", Type::I64, Expr::Var(place))
+    }
+
+    fn grow_if_half_full(&self, d: &mut Symbolic, count: Var, keys: &Keys) {
+        let size = Expr::Var(self.size);
+        let full = binary(Op::Ge, times(Expr::Var(count), int(2)), size.clone());
+        let grow = |d: &mut Symbolic| {
+            d.assign(self.size, times(size.clone(), int(2)));
+            reserve(d, self.entries, size.clone());
+            d.each("s", int(0), size, |d, s| d.emit(Stmt::Store(self.entries, s, int(-1))));
+            d.each("e", int(0), Expr::Var(count), |d, e| {
+                let key: Vec<Expr> = keys.at(&e).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
+                let place = self.search(d, &key, &|_| Expr::Const(Value::bool(false)));
+                d.emit(Stmt::Store(self.places, e.clone(), place.clone()));
+                let here = Expr::Load(self.entries, Box::new(place.clone()));
+                d.when(binary(Op::Lt, here, int(0)), |d| d.emit(Stmt::Store(self.entries, place, e)), |_| {});
+            });
+        };
+        d.when(full, grow, |_| {});
+    }
+
+    /// Takes out the first `n` entries, which are all.
+    fn empty(&self, d: &mut Symbolic, n: &Expr) {
+        d.each("e", int(0), n.clone(), |d, e| {
+            d.emit(Stmt::Store(self.entries, Expr::Load(self.places, Box::new(e)), int(-1)));
+        });
+    }
+}

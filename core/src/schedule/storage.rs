@@ -1,0 +1,107 @@
+//! What temporaries are stored in, chosen by how large they would be.
+//!
+//! ```text
+//!   coordinates come     of one variable, its extent ...        of several
+//!     again and again    narrow: dense        wide: hashed      hashed
+//!     once               narrow: dense        wide: list        list
+//! ```
+//!
+//! A dense workspace costs its extent once, and a miss of the cache for each value if it does not fit there; a hashed one costs
+//! some steps and a sort, of what is there alone. Keys are one number if all extents together fit 63 bits, else a word for
+//! each variable.
+//!
+//! Extents are known when a kernel is planned, as a [`Magnitude`] each, so that not every extent has a kernel of its own. An
+//! extent that is not known is taken for a narrow one. The choice changes what a kernel costs and whether its memory suffices,
+//! never an answer.
+
+use crate::notation::concrete::WorkspaceKind;
+use crate::notation::typed::{Program, SizeId};
+use crate::shape::{ClassId, Classes};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bits of the largest coordinate, rounded up to one of a few widths.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Magnitude(u32);
+
+impl Magnitude {
+    /// All of them. Three of the second, two of the third, and one with two of the first are 63 bits together.
+    pub const ALL: [Magnitude; 4] = [Magnitude(16), Magnitude(21), Magnitude(31), Magnitude(63)];
+
+    /// That of an extent.
+    pub fn of(extent: u64) -> Magnitude {
+        let bits = u64::BITS - extent.saturating_sub(1).leading_zeros();
+        Self::ALL.into_iter().find(|m| bits <= m.0).unwrap_or(Self::ALL[3])
+    }
+
+    /// Whether an array of this extent is too long to be kept for a few values.
+    fn is_wide(self) -> bool {
+        self > Self::ALL[1]
+    }
+}
+
+/// What is known of extents when a program is lowered, and what was asked.
+pub struct Sizes<'a> {
+    classes: &'a Classes,
+    given: BTreeMap<ClassId, Magnitude>,
+    asked: RefCell<BTreeSet<ClassId>>,
+}
+
+impl<'a> Sizes<'a> {
+    /// What the program says, and what is given besides.
+    pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>) -> Sizes<'a> {
+        let given = given.iter().map(|(size, m)| (classes.class_of_size(*size), *m)).collect();
+        Sizes { classes, given, asked: RefCell::default() }
+    }
+
+    /// The sizes whose magnitude was wanted, whether or not it was given.
+    pub fn asked(&self, program: &Program) -> BTreeSet<SizeId> {
+        let asked = self.asked.borrow();
+        let sizes = (0..program.sizes.len() as u32).map(SizeId);
+        sizes.filter(|s| asked.contains(&self.classes.class_of_size(*s))).collect()
+    }
+
+    fn magnitude(&self, extent: ClassId) -> Option<Magnitude> {
+        if let Some(n) = self.classes.value(extent) {
+            return Some(Magnitude::of(n));
+        }
+        self.asked.borrow_mut().insert(extent);
+        self.given.get(&extent).copied()
+    }
+
+    /// Whether an array of this extent is too long to be kept for a few values.
+    pub fn wide(&self, extent: ClassId) -> bool {
+        self.magnitude(extent).is_some_and(Magnitude::is_wide)
+    }
+
+    /// The kind of a workspace over these extents, and whether its keys need a word for each.
+    pub fn workspace(&self, extents: &[ClassId], folds: bool) -> (WorkspaceKind, bool) {
+        match extents {
+            [extent] if !self.wide(*extent) => return (WorkspaceKind::Dense, false),
+            _ => {}
+        }
+        let kind = if folds { WorkspaceKind::Hashed } else { WorkspaceKind::List };
+        (kind, !self.together(extents))
+    }
+
+    /// Whether one number can hold a coordinate of each.
+    fn together(&self, extents: &[ClassId]) -> bool {
+        // All are asked; what is not known adds little.
+        extents.len() == 1 || extents.iter().map(|e| self.magnitude(*e).map_or(1, |m| m.0)).sum::<u32>() <= 63
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_magnitude_holds_its_extents_and_little_more() {
+        for (extent, bits) in [(0, 16), (1, 16), (1 << 16, 16), ((1 << 16) + 1, 21), (1 << 21, 21), (1 << 31, 31)] {
+            assert_eq!(Magnitude::of(extent), Magnitude(bits), "{extent}");
+        }
+        for extent in [(1 << 31) + 1, i64::MAX as u64, u64::MAX] {
+            assert_eq!(Magnitude::of(extent), Magnitude(63), "{extent}");
+        }
+    }
+}
