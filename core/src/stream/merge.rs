@@ -95,7 +95,7 @@ pub fn unite_flat<D: Domain>(
     a: &List<D::I>,
     b: &List<D::I>,
     patience: i64,
-    body: &mut dyn FnMut(&mut D, &D::I, Option<[&D::B; 2]>),
+    body: &mut impl FnMut(&mut D, &D::I, Option<[&D::B; 2]>),
 ) {
     let agree = |d: &mut D| {
         let valid = all_valid(d, &[a, b]);

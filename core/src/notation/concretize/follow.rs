@@ -1,0 +1,142 @@
+//! Accesses as loops can follow them: copies in another order of levels, or in a level that is asked.
+//!
+//! ```text
+//!  forall i: forall k: forall j: … D[k,j]          D by columns   ─▶  D_t, by rows    (transposed)
+//!  forall i: sum(j: A[i,j] * x[j])                 x a list       ─▶  x_w, asked      (spread)
+//! ```
+//!
+//! A copy is a nest of its own before the one that reads it, made once.
+
+use super::super::concrete::{self, AccessId, Expr, Index, Place, Role, Tensor};
+use super::Concretize;
+use crate::format::{Format, LevelKind};
+use crate::iteration::background;
+use std::collections::HashMap;
+
+impl Concretize<'_> {
+    /// The expression with every access that cannot be followed replaced by one of a transposed copy.
+    pub(super) fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+        match e {
+            Expr::Access(a, ty) => {
+                let access = self.out.accesses[a.0].clone();
+                let time = |v: &Index| bound.iter().position(|b| b == v).expect("every variable is bound");
+                let times: Vec<usize> = access.vars.iter().map(time).collect();
+                let tensor = &self.out.tensors[access.tensor.0];
+                if self.out.concordant(&tensor.format, &times) {
+                    return Expr::Access(a, ty);
+                }
+                let copy = self.transposed(access.tensor, &times);
+                Expr::Access(self.out.access(copy, access.vars), ty)
+            }
+            Expr::Call(op, args, ty) => {
+                let args = args.into_iter().map(|x| self.follow(x, bound)).collect();
+                Expr::Call(op, args, ty)
+            }
+            Expr::Reduce(op, vars, body, ty) => {
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = self.follow(*body, bound);
+                bound.truncate(outer);
+                Expr::Reduce(op, vars, Box::new(body), ty)
+            }
+            other => other,
+        }
+    }
+
+    /// The expression with every list that would be intersected anew in each turn of an outer loop that does not move
+    /// it replaced by one that is asked: of a copy, made once, whose level is located or hashed.
+    ///
+    /// `y[i] = sum(j: A[i,j] * x[j])` with A by rows and x sparse costs |A| instead of rows · |x| + |A|.
+    pub(super) fn spread(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
+        let mut e = e;
+        for n in 1..bound.len() {
+            for (a, level) in self.unmoved(&e, &bound[..n], bound[n]) {
+                let access = self.out.accesses[a.0].clone();
+                let ty = self.out.tensors[access.tensor.0].ty;
+                let copy = self.asked(access.tensor, level);
+                let copied = Expr::Access(self.out.access(copy, access.vars), ty);
+                e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
+            }
+        }
+        match e {
+            Expr::Call(op, args, ty) => {
+                let args = args.into_iter().map(|x| self.spread(x, bound)).collect();
+                Expr::Call(op, args, ty)
+            }
+            Expr::Reduce(op, vars, body, ty) => {
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = self.spread(*body, bound);
+                bound.truncate(outer);
+                Expr::Reduce(op, vars, Box::new(body), ty)
+            }
+            other => other,
+        }
+    }
+
+    /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
+    /// moves, and are not moved themselves.
+    fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
+        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        for a in e.accesses() {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+            let first = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v);
+            level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
+        }
+        let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let moved = |a: &AccessId| self.out.moved(*a, outer, v);
+        let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
+        let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
+        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a)).collect();
+        unmoved.sort();
+        unmoved.dedup();
+        unmoved.into_iter().map(|a| (a, level[&a])).collect()
+    }
+
+    /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.
+    fn asked(&mut self, place: Place, l: usize) -> Place {
+        let tensor = &self.out.tensors[place.0];
+        let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
+        for kind in &mut levels {
+            *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
+        }
+        // An outermost level has a flag a coordinate; below, that would be one for each entry and coordinate.
+        levels[l] = if l == 0 { LevelKind::Bytemap } else { LevelKind::Hashed };
+        let format = Format { levels, order: tensor.format.order.clone() };
+        self.copied(place, format, "w")
+    }
+
+    /// A copy of a tensor whose levels are in the order of these times, made once.
+    fn transposed(&mut self, place: Place, times: &[usize]) -> Place {
+        let tensor = &self.out.tensors[place.0];
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|&m| times[m]);
+        let mut levels = vec![LevelKind::Compressed; times.len()];
+        if tensor.format.levels.iter().any(|k| k.is_located()) {
+            levels[0] = LevelKind::Dense;
+        }
+        self.copied(place, Format { levels, order }, "t")
+    }
+
+    /// A copy of a tensor in another format, made once.
+    fn copied(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+        let tensor = self.out.tensors[place.0].clone();
+        let name = format!("{}_{suffix}", tensor.name);
+        let made = self.out.nests.iter().find(|n| {
+            let t = &self.out.tensors[n.target.tensor.0];
+            let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access { tensor: place, vars: n.target.vars.clone() });
+            t.role == Role::Temporary && t.format == format && copies
+        });
+        if let Some(nest) = made {
+            return nest.target.tensor;
+        }
+        let copy = self.place(Tensor { name, format, role: Role::Temporary, ..tensor.clone() });
+        let vars: Vec<Index> =
+            tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let rhs = Expr::Access(self.out.access(place, vars.clone()), tensor.ty);
+        let order = tensor.format.order.iter().map(|&m| vars[m]).collect();
+        self.define(copy, vars, rhs, Some(order));
+        copy
+    }
+}

@@ -1,0 +1,160 @@
+//! Sums inside bodies: left where they are, or made temporaries before their statement.
+//!
+//! ```text
+//!  C[i,j] = A[i,j] + sum(k: B[i,k] * D[k,j])       the sum's k must run outside of j
+//!    ─▶  sum[i,j] += B[i,k] * D[k,j];  C[i,j] = A[i,j] + sum[i,j]
+//! ```
+//!
+//! A sum that stays runs anew at each turn of the loops around it: only where it and all its lists depend on every one
+//! of them, so that nothing is added up twice, and where its lists can be followed there.
+
+use super::super::concrete::{self, AccessId, Expr, Index, Program, Role, Tensor};
+use super::Concretize;
+use crate::algebra::{Op, Type, identity};
+use crate::format::{Format, LevelKind};
+use crate::iteration::background;
+use std::collections::HashMap;
+
+impl Concretize<'_> {
+    /// Sums inside a body that cannot run where the loops around it are bound become temporaries.
+    pub(super) fn hoist(&mut self, e: Expr, outer: &[Index]) -> Expr {
+        match e {
+            Expr::Call(op, args, ty) => {
+                let args = args.into_iter().map(|a| self.hoist(a, outer)).collect();
+                Expr::Call(op, args, ty)
+            }
+            Expr::Reduce(op, vars, body, ty) => {
+                let body = self.hoist(*body, &[outer, &vars].concat());
+                let free = self.free(&body, &vars);
+                let inner = self.inner_order(&vars, &body, outer);
+                if self.stays(&body, outer, &free) && self.follows(&body, outer, &inner) {
+                    return Expr::Reduce(op, inner, Box::new(body), ty);
+                }
+                self.temporary(op, vars, body, ty, free)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
+    /// their variables, and so does each of its sparse operands.
+    fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
+        let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
+        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
+        outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
+    }
+
+    /// The variables of a body that are not bound inside it, in order of appearance.
+    fn free(&self, body: &Expr, bound: &[Index]) -> Vec<Index> {
+        fn visit(program: &Program, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
+            let mut seen = |v: Index| {
+                if !bound.contains(&v) && !free.contains(&v) {
+                    free.push(v);
+                }
+            };
+            match e {
+                Expr::Literal(_) => {}
+                Expr::Index(v) => seen(*v),
+                Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(*v)),
+                Expr::Call(_, args, _) => args.iter().for_each(|a| visit(program, a, bound, free)),
+                Expr::Reduce(_, vars, body, _) => {
+                    let outer = bound.len();
+                    bound.extend(vars);
+                    visit(program, body, bound, free);
+                    bound.truncate(outer);
+                }
+            }
+        }
+        let mut free = Vec::new();
+        visit(&self.out, body, &mut bound.to_vec(), &mut free);
+        free
+    }
+
+    /// Whether every list of a body can be followed when `outer` is bound first, in whatever order, then `inner`.
+    fn follows(&self, body: &Expr, outer: &[Index], inner: &[Index]) -> bool {
+        body.accesses().into_iter().all(|a| {
+            let access = &self.out.accesses[a.0];
+            let time = |v: &Index| match inner.iter().position(|w| w == v) {
+                Some(n) => n + 1,
+                None if outer.contains(v) => 0,
+                None => inner.len() + 1,
+            };
+            let times: Vec<usize> = access.vars.iter().map(time).collect();
+            self.out.concordant(&self.out.tensor(a).format, &times)
+        })
+    }
+
+    /// The order of a sum's own loops: as the lists below ask for, if they agree.
+    fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
+        if vars.len() < 2 || self.ordered(body.ty()) {
+            return vars.to_vec();
+        }
+        let mut best = vars.to_vec();
+        for a in body.accesses() {
+            let access = &self.out.accesses[a.0];
+            let format = &self.out.tensor(a).format;
+            let mut wanted: Vec<Index> =
+                format.order.iter().map(|&m| access.vars[m]).filter(|v| vars.contains(v)).collect();
+            wanted.dedup();
+            wanted.extend(vars.iter().filter(|v| !wanted.contains(v)).copied().collect::<Vec<_>>());
+            if wanted.len() == vars.len() && self.follows(body, outer, &wanted) {
+                best = wanted;
+                break;
+            }
+        }
+        best
+    }
+
+    fn temporary(&mut self, op: Op, vars: Vec<Index>, body: Expr, ty: Type, free: Vec<Index>) -> Expr {
+        let fill = identity(op, ty).expect("folds have an identity: checked before lowering");
+        let lists = body.accesses();
+        let (_, rest) = background(&body, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+        let quiet = matches!(rest, Expr::Literal(v) if self.simplify.neutral(op, v));
+        let format = if quiet { self.sparse_format(&free, &lists) } else { Format::dense(free.len()) };
+        let extents = free.iter().map(|v| self.out.vars[v.0].extent).collect();
+        let name = concrete::reduction_name(op).to_string();
+        let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+        // The temporary's loops have variables of their own.
+        let fresh: HashMap<Index, Index> = free
+            .iter()
+            .map(|&v| {
+                let var = self.out.vars[v.0].clone();
+                (v, self.fresh(var.name, var.extent))
+            })
+            .collect();
+        let body = self.rename(&body, &fresh);
+        let target = free.iter().map(|v| fresh[v]).collect();
+        self.define(place, target, Expr::Reduce(op, vars, Box::new(body), ty), None);
+        Expr::Access(self.out.access(place, free), ty)
+    }
+
+    /// Levels for a temporary that is not everywhere: the outermost is dense if all
+    /// operands store it so.
+    fn sparse_format(&self, vars: &[Index], accesses: &[AccessId]) -> Format {
+        let densely = |v: &Index| {
+            accesses.iter().all(|&a| {
+                let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l].is_located())
+            })
+        };
+        let outermost = vars.first().is_some_and(densely);
+        let kind = |m: usize| if m == 0 && outermost { LevelKind::Dense } else { LevelKind::Compressed };
+        Format::of((0..vars.len()).map(kind).collect())
+    }
+
+    fn rename(&mut self, e: &Expr, fresh: &HashMap<Index, Index>) -> Expr {
+        let of = |v: &Index| fresh.get(v).copied().unwrap_or(*v);
+        match e {
+            Expr::Literal(_) => e.clone(),
+            Expr::Index(v) => Expr::Index(of(v)),
+            Expr::Access(a, ty) => {
+                let access = self.out.accesses[a.0].clone();
+                Expr::Access(self.out.access(access.tensor, access.vars.iter().map(of).collect()), *ty)
+            }
+            Expr::Call(op, args, ty) => Expr::Call(*op, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
+            Expr::Reduce(op, vars, body, ty) => {
+                Expr::Reduce(*op, vars.clone(), Box::new(self.rename(body, fresh)), *ty)
+            }
+        }
+    }
+}
