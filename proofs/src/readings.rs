@@ -15,7 +15,7 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
 use fiberloom_core::stream::{
-    Concrete, Domain, List, ListFiber, Side, Symbolic, Term, bounds, intersect, unite_two, wide,
+    Concrete, Domain, List, ListFiber, Shift, Side, Symbolic, Term, View, bounds, intersect, unite_two, wide,
 };
 use fiberloom_semantics::machine;
 
@@ -58,6 +58,8 @@ struct Data {
     entries: usize,
     extent: i64,
     repeats: bool,
+    /// How the first list is seen: shift, stride, start and stop.
+    view: Option<[i64; 4]>,
 }
 
 /// Takes down a number.
@@ -130,7 +132,7 @@ fn wide_while<D: Domain>(d: &mut D, lists: &[&List<D::I>], live: &impl Fn(&mut D
 
 /// Fibers in arrays of their own, with a strange entry before and behind each: `pos = [1, 1 + length]`.
 fn choose(c: &mut impl Choose, data: Data) -> Vec<(Vec<i64>, Vec<i64>)> {
-    let Data { lists, entries, extent, repeats } = data;
+    let Data { lists, entries, extent, repeats, .. } = data;
     let fiber = |_| {
         let mut crd = vec![extent - 1];
         (0..extent).for_each(|i| {
@@ -154,7 +156,11 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
         let root = d.int(0);
         let (begin, end) = bounds(d, pos, &root);
         let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
-        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats })
+        let view = data.view.filter(|_| n == 0).map_or_else(View::default, |view| {
+            let [shift, stride, start, stop] = view.map(|x| Some(d.int(x)));
+            View { shift: shift.map(Shift::Up), stride, start, stop }
+        });
+        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats, view })
     };
     (0..data.lists).map(open).collect()
 }
@@ -227,17 +233,24 @@ fn agree(data: Data, programs: &[Program]) {
 
 #[test]
 fn two_lists() {
-    agree(Data { lists: 2, entries: 3, extent: 4, repeats: false }, &PROGRAMS);
+    agree(Data { lists: 2, entries: 3, extent: 4, repeats: false, view: None }, &PROGRAMS);
 }
 
 #[test]
 fn two_repeating_lists() {
-    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true }, &PROGRAMS);
+    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true, view: None }, &PROGRAMS);
+}
+
+#[test]
+fn a_list_under_a_view() {
+    for (repeats, extent, view) in [(false, 4, [1, 1, 1, 3]), (false, 4, [0, 2, 0, 4]), (true, 3, [1, 2, 1, 3])] {
+        agree(Data { lists: 2, entries: 3, extent, repeats, view: Some(view) }, &PROGRAMS);
+    }
 }
 
 #[test]
 fn three_lists() {
-    let three = Data { lists: 3, entries: 2, extent: 3, repeats: false };
+    let three = Data { lists: 3, entries: 2, extent: 3, repeats: false, view: None };
     agree(three, &[Program::Intersect, Program::Wide, Program::WideWhileFirst]);
 }
 
@@ -245,7 +258,7 @@ fn three_lists() {
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn a_wrong_emission_is_noticed() {
-    let data = Data { lists: 2, entries: 3, extent: 4, repeats: false };
+    let data = Data { lists: 2, entries: 3, extent: 4, repeats: false, view: None };
     let mut kernel = emit(Program::Intersect, data, Type::I64);
     let turns = kernel.body.iter_mut().find_map(|s| if let Stmt::While(_, body) = s { Some(body) } else { None });
     let body = turns.unwrap();
