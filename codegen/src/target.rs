@@ -16,11 +16,14 @@ pub(crate) struct Machine {
     level: OptLevel,
 }
 
-/// Sets what LLVM takes for its whole process only: no rewriting of how loops count for cheaper addresses. It gives each
-/// array of a loop a pointer of its own, set anew for each row, and the rows of sparse matrices are short.
+/// Sets what LLVM takes for its whole process only.
+///
+/// * No rewriting of how loops count for cheaper addresses. It gives each array of a loop a pointer of its own, set anew
+///   for each row, and the rows of sparse matrices are short.
+/// * No branches in the place of conditional moves. What a merge chooses by a move nobody can predict.
 #[allow(unsafe_code)]
 fn set_options() {
-    let options = [c"fiberloom", c"-disable-lsr"].map(|option| option.as_ptr());
+    let options = [c"fiberloom", c"-disable-lsr", c"-x86-cmov-converter=false"].map(|option| option.as_ptr());
     // SAFETY: as many strings as are said, each ended by a zero, which are read before the call returns.
     unsafe {
         LLVMParseCommandLineOptions(options.len() as i32, options.as_ptr(), std::ptr::null());

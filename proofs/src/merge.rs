@@ -2,16 +2,17 @@
 //!
 //! ```text
 //!   x   0   2 3        intersect   visits 2 3           with positions in both
-//!   y     1 2 3   5    unite_two   visits 0 1 2 3, then what is left of x and of y: 5
+//!   y     1 2 3   5    unite_two   visits 0 1 2 3, then what is left of x and of y: 5; so does unite_flat
 //!                      wide        visits 0 1 2 3 5     present: x, y, xy, xy, y
 //! ```
 //!
 //! Data of a law: fibers as in `stream.rs`, repeating or not. *Termination* and *positions in bounds* are faults of the
-//! domain. Loops over any number of lists gather them in vectors, so that only [`unites`], of `unite_two`, is a harness.
+//! domain. Loops over any number of lists gather them in vectors, so that only
+//! [`unites`], of `unite_two` and `unite_flat`, is a harness.
 
 use crate::stream::{Broken, Fiber};
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_two, wide};
+use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_flat, unite_two, wide};
 use fiberloom_semantics::stream::{Polynomial, Semiring};
 use std::ops::Range;
 
@@ -96,6 +97,17 @@ pub const UNITE_TWO: Merge = Merge {
         unite_two(d, lists[0], lists[1], &mut |d, side, at| {
             body(d, *at, &[side != Side::Second, side != Side::First]);
         });
+    },
+    once: true,
+};
+/// The same by few branches, of lists in which none repeats.
+pub const UNITE_FLAT: Merge = Merge {
+    name: "unite_flat",
+    of: Of::Any,
+    run: |d, lists, body| {
+        flat::<2>(d, lists[0], lists[1], &mut |d, side, at| {
+            body(d, *at, &[side != Side::Second, side != Side::First]);
+        })
     },
     once: true,
 };
@@ -184,6 +196,23 @@ pub fn laws(merge: &Merge, fibers: &[Fiber]) -> Result<(), Broken> {
     finds(merge, fibers, &visits)
 }
 
+/// `unite_flat` with a patience so short that it tries again within small lists.
+pub fn flat<const PATIENCE: i64>(
+    d: &mut Concrete,
+    a: &List<i64>,
+    b: &List<i64>,
+    body: &mut dyn FnMut(&mut Concrete, Side, &i64),
+) {
+    unite_flat(d, a, b, PATIENCE, &mut |d, at, present| {
+        let side = match present {
+            None | Some([true, true]) => Side::Both,
+            Some([true, false]) => Side::First,
+            Some(_) => Side::Second,
+        };
+        body(d, side, at);
+    });
+}
+
 /// A loop over two lists, as `unite_two`.
 pub type Unite = fn(&mut Concrete, &List<i64>, &List<i64>, &mut dyn FnMut(&mut Concrete, Side, &i64));
 
@@ -220,13 +249,16 @@ pub fn unites(a: &Fiber, b: &Fiber, unite: Unite) -> Result<(), Broken> {
     d.fault().map_or(held, Err)
 }
 
-/// Bounds: two fibers of at most 3 positions below 4, repeating or not.
+/// Bounds: two fibers of at most 3 positions below 4, repeating or not; `unite_flat` of those in which none repeats.
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(10)]
 fn unites_two_lists() {
     let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 3, 4));
     assert_eq!(unites(&a, &b, |d, x, y, body| unite_two(d, x, y, body)), Ok(()));
+    if !a.repeats() && !b.repeats() {
+        assert_eq!(unites(&a, &b, flat::<2>), Ok(()));
+    }
 }
 
 #[cfg(test)]
@@ -242,6 +274,9 @@ mod tests {
             let fibers = [(); 2].map(|()| Fiber::within(c, 4, 5));
             for merge in [INTERSECT, MEET, UNITE_TWO, WIDE, WIDE_WHILE_FIRST] {
                 assert_eq!(laws(&merge, &fibers), Ok(()), "{} of {fibers:?}", merge.name);
+            }
+            if !fibers.iter().any(Fiber::repeats) {
+                assert_eq!(laws(&UNITE_FLAT, &fibers), Ok(()), "{fibers:?}");
             }
         });
         assert_eq!(runs, 157 * 157);
@@ -262,15 +297,18 @@ mod tests {
     /// Bounds: those of the harness; every choice is run.
     #[test]
     fn unites_two_lists() {
-        let said = |unite: Unite| {
+        let of = |unite: Unite, repeating: bool| {
             let mut said = BTreeSet::new();
             every(|c| {
                 let [a, b] = [(); 2].map(|()| Fiber::within(c, 3, 4));
-                said.extend(unites(&a, &b, unite).err());
+                let told = repeating || !a.repeats() && !b.repeats();
+                said.extend(told.then(|| unites(&a, &b, unite).err()).flatten());
             });
             said
         };
+        let said = |unite: Unite| of(unite, true);
         assert_eq!(said(|d, x, y, body| unite_two(d, x, y, body)), [].into());
+        assert_eq!([flat::<1>, flat::<2>, flat::<9>].map(|unite| of(unite, false)), [const { BTreeSet::new() }; 3]);
         let turn = "a turn is not at the next coordinate, or names other lists";
         assert!(said(|d, x, y, body| unite_two(d, y, x, body)).contains(turn));
         assert_eq!(said(|_, _, _, _| {}), ["it ends before either list"].into());

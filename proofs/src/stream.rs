@@ -34,6 +34,11 @@ struct Run {
 }
 
 impl Fiber {
+    /// Whether an entry may be several positions.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
     /// Any fiber within the bounds.
     pub fn choose(c: &mut impl Choose) -> Fiber {
         Fiber::within(c, POSITIONS, EXTENT)

@@ -3,6 +3,7 @@
 use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::Type;
+use fiberloom_core::loops::Expr;
 use inkwell::values::{BasicValueEnum, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};
 
@@ -29,6 +30,15 @@ impl<'c> Emitter<'c, '_> {
             (false, true) => builder.build_unsigned_int_to_float(a.value.into_int_value(), self.float(to), "")?.into(),
             (false, false) => self.convert_integer(a.value.into_int_value(), a.ty, to)?.into(),
         })
+    }
+
+    /// An integer that is in the range of a type that is not wider.
+    pub(super) fn narrowed(&self, e: &Expr, to: Type) -> Result<BasicValueEnum<'c>, Error> {
+        let value = self.expr(e)?;
+        match value.ty.range().is_some() && value.ty.bits() > to.bits() {
+            true => Ok(self.builder.build_int_truncate(value.value.into_int_value(), self.integer(to), "")?.into()),
+            false => self.convert(value, to),
+        }
     }
 
     /// Clamps in the source's type to what both types hold, then changes the width.

@@ -64,6 +64,11 @@ impl<'c> Emitter<'c, '_> {
         match (op, args) {
             (Op::AndAlso, [a, b]) if !is_cheap(b) => return self.lazily(a, b, &Expr::Const(Value::bool(false))),
             (Op::OrElse, [a, b]) if !is_cheap(b) => return self.lazily(a, &Expr::Const(Value::bool(true)), b),
+            (Op::Select, [c, Expr::Load(buffer, at), Expr::Const(other)])
+                if self.is_merge && !is_bound(c) && is_cheap(at) =>
+            {
+                return self.load_or(self.condition(c)?, *buffer, self.index(at)?, *other);
+            }
             (Op::Select, [c, a, b]) if !is_cheap(a) || !is_cheap(b) => return self.lazily(c, a, b),
             _ => {}
         }
@@ -170,6 +175,11 @@ fn order(op: Op, signed: bool) -> IntPredicate {
         (Op::Eq, _) => IntPredicate::EQ,
         _ => IntPredicate::NE,
     }
+}
+
+/// Whether a condition says that a list goes on: it does, nearly always, and a branch on it is well predicted.
+fn is_bound(e: &Expr) -> bool {
+    matches!(e, Expr::Op(Op::Lt, args) if matches!(args[..], [Expr::Var(_), Expr::Var(_)]))
 }
 
 /// Whether an expression may be evaluated where its value is not needed: no load, which may be out of bounds there, and

@@ -10,11 +10,12 @@
 
 use super::{Emitter, Typed};
 use crate::Error;
-use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, Entry, Expr, Kernel, Role, Stmt};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
+use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a buffer while a kernel is emitted.
 pub(super) struct BufferState<'c> {
@@ -24,6 +25,9 @@ pub(super) struct BufferState<'c> {
     /// Lists of scopes: its own, and all others.
     own: MetadataValue<'c>,
     pub others: MetadataValue<'c>,
+    /// Whether it is an array of a result's coordinates: each is below its mode's extent, which the kernel has compared
+    /// with what the array can hold.
+    pub coordinates: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -52,6 +56,7 @@ impl<'c> Emitter<'c, '_> {
         let table = self.function.get_nth_param(1).expect("a kernel has three arguments").into_pointer_value();
         let scopes = self.scopes();
         let framed = framed(self.kernel);
+        let coordinates: BTreeSet<BufferId> = self.kernel.arguments.iter().flat_map(coordinates).collect();
         for (place, buffer) in self.kernel.buffers.iter().enumerate() {
             let description = self.element(word.into(), table, word.const_int(3 * place as u64, false))?;
             let storage = if buffer.role == Role::Operand {
@@ -74,7 +79,8 @@ impl<'c> Emitter<'c, '_> {
                 Storage::Moving(slots.0, slots.1)
             };
             let (own, others) = scopes[place];
-            self.buffers.push(BufferState { place: storage, description, own, others });
+            let coordinates = coordinates.contains(&BufferId(place as u32));
+            self.buffers.push(BufferState { place: storage, description, own, others, coordinates });
         }
         Ok(())
     }
@@ -154,8 +160,46 @@ impl<'c> Emitter<'c, '_> {
     /// Element `index` of a buffer.
     pub(super) fn load(&self, b: BufferId, index: IntValue<'c>) -> Result<Typed<'c>, Error> {
         let ty = self.kernel.buffers[b.0 as usize].ty;
+        let (at, _) = self.address(b, index, ty)?;
+        self.load_at(b, at)
+    }
+
+    /// Element `index` of a buffer, or a constant: what is chosen is the address, since a choice between floats is a
+    /// branch on x86, and merges of lists choose in a way that no machine predicts.
+    pub(super) fn load_or(
+        &self,
+        condition: IntValue<'c>,
+        b: BufferId,
+        index: IntValue<'c>,
+        otherwise: Value,
+    ) -> Result<Typed<'c>, Error> {
+        let ty = self.kernel.buffers[b.0 as usize].ty;
         let (at, in_memory) = self.address(b, index, ty)?;
-        let loaded = self.builder.build_load(in_memory, at, "")?;
+        let constant = self.in_constants(otherwise, in_memory);
+        let chosen = self.builder.build_select(condition, at, constant, "")?;
+        self.load_at(b, chosen.into_pointer_value())
+    }
+
+    /// Where a constant stands in memory.
+    fn in_constants(&self, value: Value, in_memory: BasicTypeEnum<'c>) -> PointerValue<'c> {
+        let name = format!("{}_{:x}", value.ty(), value.bits());
+        let constant = self.module.get_global(&name).unwrap_or_else(|| {
+            let constant = self.module.add_global(in_memory, None, &name);
+            match value.ty() {
+                Type::Bool => constant.set_initializer(&self.context.i8_type().const_int(value.bits(), false)),
+                _ => constant.set_initializer(&self.constant(value).value),
+            }
+            constant.set_constant(true);
+            constant.set_linkage(Linkage::Private);
+            constant
+        });
+        constant.as_pointer_value()
+    }
+
+    /// What stands at an address in a buffer.
+    fn load_at(&self, b: BufferId, at: PointerValue<'c>) -> Result<Typed<'c>, Error> {
+        let ty = self.kernel.buffers[b.0 as usize].ty;
+        let loaded = self.builder.build_load(self.in_memory(ty), at, "")?;
         self.describe_access(b, loaded, ty);
         if self.kernel.buffers[b.0 as usize].role == Role::Operand {
             self.annotate(loaded, "invariant.load", self.context.metadata_node(&[]));
@@ -252,6 +296,12 @@ impl<'c> Emitter<'c, '_> {
         unsafe { LLVMReplaceMDNodeOperandWith(id.as_value_ref(), 0, LLVMValueAsMetadata(id.as_value_ref())) };
         id
     }
+}
+
+/// The arrays of a result's coordinates.
+fn coordinates(argument: &Argument) -> Vec<BufferId> {
+    let levels = argument.levels.iter().filter(|_| !argument.operand);
+    levels.filter_map(|level| level.array(Holds::Coordinates)).collect()
 }
 
 /// The lengths of the workspaces that may stand in the frame.

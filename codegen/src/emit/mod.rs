@@ -65,6 +65,8 @@ struct Emitter<'c, 'k> {
     stop: (BasicBlock<'c>, PointerValue<'c>),
     /// Whether LLVM selects instructions in its fast way.
     is_fast: bool,
+    /// Whether the innermost loop does not count: data say how it goes on.
+    is_merge: bool,
 }
 
 /// The module of `kernel`, verified, its function called `symbol`; not optimized.
@@ -108,6 +110,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             buffers: Vec::new(),
             stop,
             is_fast: machine.selects_fast(),
+            is_merge: false,
         };
         emitter.enter()?;
         Ok(emitter)

@@ -2,7 +2,7 @@
 
 use super::{Emitter, Place, Typed};
 use crate::Error;
-use fiberloom_core::algebra::Type;
+use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::loops::{Expr, How, Stmt, Var};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -18,8 +18,14 @@ impl<'c> Emitter<'c, '_> {
             Stmt::Let(var, e) | Stmt::Set(var, e) => self.define(*var, e),
             Stmt::Store(buffer, index, e) => {
                 let index = self.index(index)?;
-                let value = self.typed(e, self.kernel.buffers[buffer.0 as usize].ty)?;
-                self.store(*buffer, index, value.value)
+                let ty = self.kernel.buffers[buffer.0 as usize].ty;
+                let value = match e {
+                    Expr::Op(Op::Convert(to), args) if *to == ty && self.buffers[buffer.0 as usize].coordinates => {
+                        self.narrowed(&args[0], ty)?
+                    }
+                    _ => self.typed(e, ty)?.value,
+                };
+                self.store(*buffer, index, value)
             }
             Stmt::If(condition, yes, no) => self.branch(condition, yes, no),
             Stmt::While(condition, body) => self.repeat(condition, body),
@@ -80,9 +86,17 @@ impl<'c> Emitter<'c, '_> {
         let condition = self.condition(condition)?;
         self.builder.build_conditional_branch(condition, inside, after)?;
         self.builder.position_at_end(inside);
-        self.block(body)?;
+        self.within(true, body)?;
         self.builder.build_unconditional_branch(test)?;
         self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// A loop's body.
+    fn within(&mut self, is_merge: bool, body: &[Stmt]) -> Result<(), Error> {
+        let outside = std::mem::replace(&mut self.is_merge, is_merge);
+        self.block(body)?;
+        self.is_merge = outside;
         Ok(())
     }
 
@@ -96,7 +110,7 @@ impl<'c> Emitter<'c, '_> {
         self.builder.position_at_end(inside);
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
         self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
-        self.block(body)?;
+        self.within(false, body)?;
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);

@@ -118,6 +118,21 @@ impl<I: Clone> List<I> {
         d.repeat(&passed, &mut |d| self.step(d));
     }
 
+    /// Whether an entry may be a run of positions.
+    pub fn repeats(&self) -> bool {
+        self.q.is_some()
+    }
+
+    /// The same list, ended after `entries` more entries at most. Only for one in which none repeats.
+    pub fn upto<D: Domain<I = I>>(&self, d: &mut D, entries: i64) -> List<I> {
+        debug_assert!(!self.repeats(), "a run's end is not known by its number");
+        let (p, n) = (d.get(self.p), d.int(entries));
+        let far = d.arith(Arith::Add, &p, &n);
+        let stop = d.arith(Arith::Min, &far, &self.fiber.end);
+        let end = d.snapshot("stop", stop);
+        List { fiber: ListFiber { end, ..self.fiber.clone() }, ..self.clone() }
+    }
+
     /// Whether it rests on an entry.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let p = d.get(self.p);

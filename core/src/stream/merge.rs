@@ -2,12 +2,16 @@
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
+//! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
+//!   as absent.
 //! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
 //!
-//! Measured on the loops they emit: branch-free advances win for intersections and lose for unions of two; from three
-//! lists on the wide loop wins and its code is linear in the lists.
+//! Measured on the loops they emit, on lists of which nobody can predict the next: without branches 6.1 ns a coordinate of
+//! a union of two, with them 10.0; but on equal lists 3.0 and 1.2, whence the loop while they agree. What a coordinate
+//! costs must be little: flat, it is computed for whoever is there. From three lists on the wide loop wins, and its code
+//! is linear in the lists.
 
-use super::domain::{Arith, Compare, Domain};
+use super::domain::{Arith, Compare, Domain, State};
 use super::list::List;
 
 /// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
@@ -79,6 +83,49 @@ pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mu
     });
 }
 
+/// A good patience of [`unite_flat`]: long enough for what finds nothing to cost little, short enough to find what agrees.
+pub const PATIENCE: i64 = 32;
+
+/// Every coordinate of two lists until one is exhausted, by few branches: `body(coordinate, present)`, where `present` says
+/// of each list whether it rests there, and is `None` where both do. What is left of the other list is the caller's. No
+/// entry of a list repeats. So many entries of a list are passed before it is tried again whether the lists agree:
+/// `patience`, 1 or more.
+pub fn unite_flat<D: Domain>(
+    d: &mut D,
+    a: &List<D::I>,
+    b: &List<D::I>,
+    patience: i64,
+    body: &mut impl FnMut(&mut D, &D::I, Option<[&D::B; 2]>),
+) {
+    let agree = |d: &mut D| {
+        let valid = all_valid(d, &[a, b]);
+        d.and(valid, &|d| {
+            let (ia, ib) = (a.index(d), b.index(d));
+            d.compare(Compare::Eq, &ia, &ib)
+        })
+    };
+    d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
+        d.repeat(&agree, &mut |d| {
+            let at = snapshot_index(d, a);
+            body(d, &at, None);
+            a.next(d);
+            b.next(d);
+        });
+        let stretch = (a.upto(d, patience), b.upto(d, patience));
+        d.repeat(&|d| all_valid(d, &[&stretch.0, &stretch.1]), &mut |d| {
+            let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
+            let least = d.arith(Arith::Min, &ia, &ib);
+            let first = d.compare(Compare::Le, &ia, &ib);
+            let first = d.snapshot_bool("here", first);
+            let second = d.compare(Compare::Le, &ib, &ia);
+            let second = d.snapshot_bool("here", second);
+            body(d, &least, Some([&first, &second]));
+            a.next_if(d, &first);
+            b.next_if(d, &second);
+        });
+    });
+}
+
 /// One loop over any number of lists, while `live(valid of each list)` holds: `body(coordinate, present of each list)`
 /// at every coordinate at which one of them has an entry.
 pub fn wide<D: Domain>(
@@ -87,22 +134,30 @@ pub fn wide<D: Domain>(
     live: &impl Fn(&mut D, &[D::B]) -> D::B,
     body: &mut impl FnMut(&mut D, &D::I, &[D::B]),
 ) {
+    let far = |d: &mut D| d.int(i64::MAX);
+    let at: Vec<State> = lists
+        .iter()
+        .map(|l| {
+            let beyond = far(d);
+            let first = l.index_or(d, beyond);
+            d.state("at", first)
+        })
+        .collect();
     let valid = |d: &mut D| {
-        let valid: Vec<D::B> = lists.iter().map(|l| l.valid(d)).collect();
+        let valid: Vec<D::B> = at
+            .iter()
+            .map(|s| {
+                let (x, beyond) = (d.get(*s), far(d));
+                d.compare(Compare::Lt, &x, &beyond)
+            })
+            .collect();
         live(d, &valid)
     };
     d.repeat(&valid, &mut |d| {
-        let at: Vec<D::I> = lists
-            .iter()
-            .map(|l| {
-                let far = d.int(i64::MAX);
-                let i = l.index_or(d, far);
-                d.snapshot("at", i)
-            })
-            .collect();
-        let least = at.iter().cloned().reduce(|a, b| d.arith(Arith::Min, &a, &b)).expect("a list or more");
+        let coordinates: Vec<D::I> = at.iter().map(|s| d.get(*s)).collect();
+        let least = coordinates.iter().cloned().reduce(|a, b| d.arith(Arith::Min, &a, &b)).expect("a list or more");
         let least = d.snapshot("least", least);
-        let present: Vec<D::B> = at
+        let present: Vec<D::B> = coordinates
             .iter()
             .map(|x| {
                 let here = d.compare(Compare::Eq, x, &least);
@@ -110,8 +165,11 @@ pub fn wide<D: Domain>(
             })
             .collect();
         body(d, &least, &present);
-        for (list, here) in lists.iter().zip(&present) {
+        for ((list, here), at) in lists.iter().zip(&present).zip(&at) {
             list.next_if(d, here);
+            let beyond = far(d);
+            let next = list.index_or(d, beyond);
+            d.set(*at, next);
         }
     });
 }

@@ -10,7 +10,8 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
-use crate::stream::{Arith, Domain, List, ListFiber, Side, Symbolic, Term, each, intersect, meet, unite_two, wide};
+use crate::stream::{Arith, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
+use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
@@ -273,6 +274,13 @@ impl Context<'_> {
             Shape::Intersect if self.tentative(f.scope, f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+                if matches!(f.sink, Sink::Scalar { .. }) && self.is_flat(f.scope, point, f.rest) {
+                    // Where the lists do not meet, operands read as absent, and that changes nothing.
+                    return meet(d, &lists, &mut |d, at, met| {
+                        let here = self.flagged(d, f, &point.leaders, &vec![met; lists.len()]);
+                        self.arrive(d, f, point, at, &here, Driven::Stored);
+                    });
+                }
                 intersect(d, &lists, &mut |d, at| {
                     let here = self.resting(d, f, &point.leaders);
                     self.arrive(d, f, point, at, &here, Driven::Stored);
@@ -288,12 +296,16 @@ impl Context<'_> {
     fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+        last && point.shape == Shape::Intersect && self.is_flat(scope, point, rest)
+    }
+
+    /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
+    fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         let open = |a: AccessId| {
             let depth = scope.fiber(a).depth + point.leaders.contains(&a) as usize;
             self.program.tensor(a).format.levels[depth..].iter().all(|kind| kind.is_located())
         };
-        let known = point.body.accesses().into_iter().all(open);
-        last && rest.is_empty() && point.shape == Shape::Intersect && known && cheap(&point.body)
+        rest.is_empty() && cheap(&point.body) && point.body.accesses().into_iter().all(open)
     }
 
     /// An intersection whose values are written at every step, and kept where the lists meet.
@@ -325,19 +337,42 @@ impl Context<'_> {
         lists.iter().map(here).collect()
     }
 
+    /// Where lists rest, each if its flag says so.
+    fn flagged(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) -> Vec<Here> {
+        let mut here = self.resting(d, f, lists);
+        for (here, flag) in here.iter_mut().zip(flags) {
+            here.present = Some(d.place(flag));
+        }
+        here
+    }
+
     fn tree(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let (a, b) = (point.leaders[0], point.leaders[1]);
-        unite_two(d, &f.lists[&a], &f.lists[&b], &mut |d, side, at| {
-            let (present, absent): (&[AccessId], Option<AccessId>) = match side {
-                Side::Both => (&[a, b], None),
-                Side::First => (&[a], Some(b)),
-                Side::Second => (&[b], Some(a)),
-            };
+        let (first, second) = (&f.lists[&a], &f.lists[&b]);
+        let part = |absent: Option<AccessId>| {
             let body = self.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| self.fill(x)));
-            let here = self.resting(d, f, present);
-            let part = Point { body, ..point.clone() };
-            self.arrive(d, f, &part, at, &here, Driven::Stored);
-        });
+            Point { body, ..point.clone() }
+        };
+        let alone = [Some(a), Some(b)].map(|absent| !self.nothing(f.sink, &part(absent).body));
+        if alone == [true; 2] && self.is_flat(f.scope, point, f.rest) && !first.repeats() && !second.repeats() {
+            unite_flat(d, first, second, PATIENCE, &mut |d, at, present| {
+                let here = match present {
+                    None => self.resting(d, f, &point.leaders),
+                    Some(flags) => self.flagged(d, f, &point.leaders, &flags),
+                };
+                self.arrive(d, f, point, at, &here, Driven::Stored);
+            });
+        } else {
+            unite_two(d, first, second, &mut |d, side, at| {
+                let (present, absent): (&[AccessId], Option<AccessId>) = match side {
+                    Side::Both => (&[a, b], None),
+                    Side::First => (&[a], Some(b)),
+                    Side::Second => (&[b], Some(a)),
+                };
+                let here = self.resting(d, f, present);
+                self.arrive(d, f, &part(absent), at, &here, Driven::Stored);
+            });
+        }
         for (_, next) in &point.edges {
             self.point(d, f, &f.lattice.points[*next]);
         }
@@ -353,14 +388,11 @@ impl Context<'_> {
         };
         let somewhere = matches!(sequence, Sequence::Or(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))));
         wide(d, &lists, &live, &mut |d, at, present| {
-            let flags: Vec<Expr> = present.iter().map(|t| d.place(t)).collect();
-            let mut here = self.resting(d, f, &point.leaders);
-            for (entry, flag) in here.iter_mut().zip(&flags) {
-                entry.present = Some(flag.clone());
-            }
+            let here = self.flagged(d, f, &point.leaders, &present.iter().collect::<Vec<_>>());
             if somewhere {
                 return self.arrive(d, f, point, at, &here, Driven::Stored);
             }
+            let flags: Vec<Expr> = present.iter().map(|t| d.place(t)).collect();
             let needed = self.holds(sequence, &|a| flags[place(a)].clone());
             d.when(needed, |d| self.arrive(d, f, point, at, &here, Driven::Stored), |_| {});
         });
