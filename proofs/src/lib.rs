@@ -25,3 +25,4 @@ pub mod semiring;
 pub mod stream;
 #[cfg(test)]
 mod theorem;
+pub mod view;

@@ -15,7 +15,8 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
 use fiberloom_core::stream::{
-    Concrete, Domain, List, ListFiber, Side, Symbolic, Term, bounds, intersect, unite_flat, unite_two, wide,
+    Concrete, Domain, List, ListFiber, Shift, Side, Symbolic, Term, View, bounds, intersect, unite_flat, unite_two,
+    wide,
 };
 use fiberloom_semantics::machine;
 
@@ -61,6 +62,8 @@ struct Data {
     entries: usize,
     extent: i64,
     repeats: bool,
+    /// How the first list is seen: shift, stride, start and stop.
+    view: Option<[i64; 4]>,
 }
 
 /// Takes down a number.
@@ -141,7 +144,7 @@ fn wide_while<D: Domain>(d: &mut D, lists: &[&List<D::I>], live: &impl Fn(&mut D
 
 /// Fibers in arrays of their own, with a strange entry before and behind each: `pos = [1, 1 + length]`.
 fn choose(c: &mut impl Choose, data: Data) -> Vec<(Vec<i64>, Vec<i64>)> {
-    let Data { lists, entries, extent, repeats } = data;
+    let Data { lists, entries, extent, repeats, .. } = data;
     let fiber = |_| {
         let mut crd = vec![extent - 1];
         (0..extent).for_each(|i| {
@@ -165,7 +168,11 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
         let root = d.int(0);
         let (begin, end) = bounds(d, pos, &root);
         let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
-        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats })
+        let view = data.view.filter(|_| n == 0).map_or_else(View::default, |view| {
+            let [shift, stride, start, stop] = view.map(|x| Some(d.int(x)));
+            View { shift: shift.map(Shift::Up), stride, start, stop }
+        });
+        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats, view })
     };
     (0..data.lists).map(open).collect()
 }
@@ -238,18 +245,30 @@ fn agree(data: Data, programs: &[Program]) {
 
 #[test]
 fn two_lists() {
-    agree(Data { lists: 2, entries: 3, extent: 4, repeats: false }, &PROGRAMS);
+    agree(Data { lists: 2, entries: 3, extent: 4, repeats: false, view: None }, &PROGRAMS);
 }
 
 #[test]
 fn two_repeating_lists() {
-    let programs = PROGRAMS.into_iter().filter(|p| !matches!(p, Program::UniteFlat)).collect::<Vec<_>>();
-    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true }, &programs);
+    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true, view: None }, &not_flat());
+}
+
+/// Flat unions take no list that repeats.
+fn not_flat() -> Vec<Program> {
+    PROGRAMS.into_iter().filter(|p| !matches!(p, Program::UniteFlat)).collect()
+}
+
+#[test]
+fn a_list_under_a_view() {
+    for view in [[1, 1, 1, 3], [0, 2, 0, 4]] {
+        agree(Data { lists: 2, entries: 3, extent: 4, repeats: false, view: Some(view) }, &PROGRAMS);
+    }
+    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true, view: Some([1, 2, 1, 3]) }, &not_flat());
 }
 
 #[test]
 fn three_lists() {
-    let three = Data { lists: 3, entries: 2, extent: 3, repeats: false };
+    let three = Data { lists: 3, entries: 2, extent: 3, repeats: false, view: None };
     agree(three, &[Program::Intersect, Program::Wide, Program::WideWhileFirst]);
 }
 
@@ -257,7 +276,7 @@ fn three_lists() {
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn a_wrong_emission_is_noticed() {
-    let data = Data { lists: 2, entries: 3, extent: 4, repeats: false };
+    let data = Data { lists: 2, entries: 3, extent: 4, repeats: false, view: None };
     let mut kernel = emit(Program::Intersect, data, Type::I64);
     let turns = kernel.body.iter_mut().find_map(|s| if let Stmt::While(_, body) = s { Some(body) } else { None });
     let body = turns.unwrap();

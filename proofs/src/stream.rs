@@ -8,7 +8,7 @@
 use crate::choose::Choose;
 use fiberloom_core::format::hash;
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, List, ListFiber, Table, bounds};
+use fiberloom_core::stream::{Concrete, List, ListFiber, Table, View, bounds};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
@@ -64,7 +64,7 @@ impl Fiber {
 
     /// What is left of it from a position on, as a level describes it; its coordinates are in buffer 0.
     pub fn from(&self, begin: i64) -> ListFiber<i64> {
-        ListFiber { crd: BufferId(0), begin, end: 1 + self.len as i64, repeats: self.repeats }
+        ListFiber { crd: BufferId(0), begin, end: 1 + self.len as i64, repeats: self.repeats, view: View::default() }
     }
 
     /// The array that it lies in.

@@ -19,18 +19,10 @@ const UNLOWERED: &[&str] = &[
     "collapse_times_vector",
     "convolution",
     "gcd_function",
-    "hstack",
     "lower_spmv",
     "runs_blend",
     "runs_dot",
-    "slice_rows_mul",
-    "slice_stride",
-    "split_rows",
-    "split_times_csr",
-    "stacked_spmv",
     "symmetric_spmv",
-    "vstack",
-    "window_sugar",
 ];
 
 /// Runs one case on one engine.

@@ -142,6 +142,15 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sequence, inner) = background(inner, lists, fill, s);
             (sequence, s.simplify(&Expr::Reduce(*op, vars.clone(), Box::new(inner), *ty)))
         }
+        Expr::Concat(c, ty) => {
+            let mut sets = Vec::new();
+            let rest = (**c).clone().map(|part| {
+                let (set, rest) = background(&part, lists, fill, s);
+                sets.push(set);
+                rest
+            });
+            (Sequence::or(sets), s.concat(rest, *ty))
+        }
         Expr::Call(op, args, ty) => {
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let known = properties(*op, args.last().map_or(*ty, Expr::ty), s.mode).annihilators;

@@ -3,7 +3,7 @@
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
 use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
-use crate::notation::concrete::{AccessId, Expr};
+use crate::notation::concrete::{AccessId, Concat, Expr};
 
 /// Simplifies under a mode.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,15 @@ impl Simplify {
             Expr::Literal(_) | Expr::Index(_) => e.clone(),
             Expr::Call(op, args, ty) => self.call(*op, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),
+            Expr::Concat(c, ty) => self.concat((**c).clone().map(|part| self.replace(&part, value)), *ty),
+        }
+    }
+
+    /// Parts that are one constant are that constant.
+    pub(super) fn concat(self, c: Concat, ty: Type) -> Expr {
+        match literal(&c.parts[0].1) {
+            Some(v) if c.parts.iter().all(|(_, part)| literal(part) == Some(v)) => Expr::Literal(v),
+            _ => Expr::Concat(Box::new(c), ty),
         }
     }
 

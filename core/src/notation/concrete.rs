@@ -13,6 +13,10 @@
 //! every list of an access is *concordant*: its variable is bound no earlier than those of the levels above it. A `sum`
 //! that is left in an expression is a loop nest of its own, run where all the loops around its statement are bound.
 //!
+//! Under shape operators a variable is not a loop's but *mapped*: a function of those that are, its *roots*, and bound
+//! when the last of them is. A `concat` has its variable of each part by itself, so that what is inside can be moved to
+//! loops over that part alone.
+//!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
 //! (section 2); a nested `sum` stands for `where` with a scalar.
 
@@ -23,7 +27,7 @@ mod read;
 use super::typed::TensorId;
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::Format;
-use crate::shape::ClassId;
+use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
 use print::Shown;
 pub use read::read;
@@ -65,6 +69,19 @@ pub struct Var {
     pub name: String,
     /// The extent that it runs over.
     pub extent: ClassId,
+    /// What binds it.
+    pub origin: Origin,
+}
+
+/// What binds an index variable. Maps are of loops' and parts' variables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// A loop.
+    Loop,
+    /// Whatever binds the variables of this map.
+    Mapped(Map<Index>),
+    /// A part of a concatenation, inside of which it is this.
+    Part(Map<Index>),
 }
 
 /// Where a tensor's arrays come from and go to.
@@ -174,6 +191,17 @@ pub enum Expr {
     Call(Op, Vec<Expr>, Type),
     /// A fold with a function that has an identity; loops in this order.
     Reduce(Op, Vec<Index>, Box<Expr>, Type),
+    /// Expressions one behind the other.
+    Concat(Box<Concat>, Type),
+}
+
+/// A choice among expressions by the range in which a coordinate lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Concat {
+    /// The coordinate.
+    pub of: Map<Index>,
+    /// Two or more, each with the variable that is the coordinate inside of it: its extent is the part's.
+    pub parts: Vec<(Index, Expr)>,
 }
 
 impl Expr {
@@ -182,7 +210,7 @@ impl Expr {
         match self {
             Expr::Literal(v) => v.ty(),
             Expr::Index(_) => Type::I64,
-            Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) => *ty,
+            Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) | Expr::Concat(_, ty) => *ty,
         }
     }
 
@@ -192,6 +220,7 @@ impl Expr {
             Expr::Access(a, _) => f(*a),
             Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_access(f)),
             Expr::Reduce(_, _, body, _) => body.each_access(f),
+            Expr::Concat(c, _) => c.parts.iter().for_each(|(_, e)| e.each_access(f)),
             Expr::Literal(_) | Expr::Index(_) => {}
         }
     }
@@ -213,8 +242,16 @@ impl Expr {
             Expr::Access(a, ty) => f(a, ty),
             Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| e.map_accesses(f)).collect(), ty),
             Expr::Reduce(op, vars, body, ty) => Expr::Reduce(op, vars, Box::new(body.map_accesses(f)), ty),
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| e.map_accesses(f))), ty),
             other => other,
         }
+    }
+}
+
+impl Concat {
+    /// The same with other parts.
+    pub fn map(self, mut f: impl FnMut(Expr) -> Expr) -> Concat {
+        Concat { of: self.of, parts: self.parts.into_iter().map(|(v, e)| (v, f(e))).collect() }
     }
 }
 
@@ -230,17 +267,69 @@ impl Program {
     }
 
     /// A new index variable.
-    pub fn var(&mut self, name: String, extent: ClassId) -> Index {
-        self.vars.push(Var { name, extent });
+    pub fn var(&mut self, name: String, extent: ClassId, origin: Origin) -> Index {
+        self.vars.push(Var { name, extent, origin });
         Index(self.vars.len() - 1)
     }
 
-    /// Whether every loop of `outer` moves the access's level over `v`: is over the variable of a level above it.
+    /// A variable as a map of loops' and parts' variables.
+    pub fn map(&self, v: Index) -> Map<Index> {
+        match &self.vars[v.0].origin {
+            Origin::Mapped(map) => map.clone(),
+            Origin::Loop | Origin::Part(_) => Map::var(v),
+        }
+    }
+
+    /// A variable as a map of loops' variables.
+    pub fn root_map(&self, v: Index) -> Map<Index> {
+        match &self.vars[v.0].origin {
+            Origin::Loop => Map::var(v),
+            Origin::Mapped(map) | Origin::Part(map) => map.within(|u| self.root_map(u)),
+        }
+    }
+
+    /// The loops' variables of which a variable is a function.
+    pub fn roots(&self, v: Index) -> Vec<Index> {
+        match &self.vars[v.0].origin {
+            Origin::Loop => vec![v],
+            Origin::Mapped(map) | Origin::Part(map) => self.roots_of(map),
+        }
+    }
+
+    /// The loops' variables of which a map is a function.
+    pub fn roots_of(&self, map: &Map<Index>) -> Vec<Index> {
+        let mut all: Vec<Index> = map.factors.keys().flat_map(|u| self.roots(*u)).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Whether a variable moves with a loop over `v`.
+    pub fn follows(&self, w: Index, v: Index) -> bool {
+        w == v || self.vars[w.0].origin != Origin::Loop && self.roots(w).contains(&v)
+    }
+
+    /// Whether a loop over `v`, in loops over the variables that are `bound`, is what binds a variable at last.
+    pub fn binds(&self, v: Index, w: Index, bound: impl Fn(Index) -> bool) -> bool {
+        w == v || self.follows(w, v) && self.roots(w).iter().all(|u| *u == v || bound(*u))
+    }
+
+    /// When loops over these variables bind a variable; `None` if they do not.
+    pub fn time(&self, v: Index, order: &[Index]) -> Option<usize> {
+        let time = |u: &Index| order.iter().position(|b| b == u);
+        match &self.vars[v.0].origin {
+            Origin::Loop => time(&v),
+            _ => self.roots(v).iter().map(time).try_fold(0, |latest, t| Some(latest.max(t?))),
+        }
+    }
+
+    /// Whether every loop of `outer` moves the access's level over `v`: the variable of this level or one above it
+    /// follows it.
     pub fn moved(&self, a: AccessId, outer: &[Index], v: Index) -> bool {
         let access = &self.accesses[a.0];
-        let levels = self.tensor(a).format.order.iter().map(|&m| access.vars[m]);
-        let above: Vec<Index> = levels.take_while(|u| *u != v).collect();
-        outer.iter().all(|u| above.contains(u))
+        let levels: Vec<Index> = self.tensor(a).format.order.iter().map(|&m| access.vars[m]).collect();
+        let last = levels.iter().position(|w| self.follows(*w, v)).map_or(levels.len(), |l| l + 1);
+        outer.iter().all(|u| levels[..last].iter().any(|w| self.follows(*w, *u)))
     }
 
     /// The access `tensor[vars]`, as one with the same id wherever it is made.
@@ -333,7 +422,7 @@ impl Program {
     fn check_expr(&self, e: &Expr, bound: &mut Vec<Index>) -> Result<(), String> {
         match e {
             Expr::Literal(_) => Ok(()),
-            Expr::Index(v) if bound.contains(v) => Ok(()),
+            Expr::Index(v) if self.time(*v, bound).is_some() => Ok(()),
             Expr::Index(v) => Err(format!("index variable {} is not bound", self.vars[v.0].name)),
             Expr::Call(_, args, _) => args.iter().try_for_each(|a| self.check_expr(a, bound)),
             Expr::Reduce(_, vars, body, _) => {
@@ -345,9 +434,10 @@ impl Program {
                 bound.truncate(outer);
                 Ok(())
             }
+            Expr::Concat(c, _) => self.check_concat(c, bound),
             Expr::Access(a, _) => {
                 let access = &self.accesses[a.0];
-                let times: Option<Vec<usize>> = access.vars.iter().map(|v| bound.iter().position(|b| b == v)).collect();
+                let times: Option<Vec<usize>> = access.vars.iter().map(|v| self.time(*v, bound)).collect();
                 let name = &self.tensor(*a).name;
                 let times = times.ok_or_else(|| format!("an index variable of {name} is not bound"))?;
                 if times.len() != self.tensor(*a).extents.len() {
@@ -359,6 +449,25 @@ impl Program {
                 }
             }
         }
+    }
+
+    /// Its coordinate is bound, and each part's variable is that coordinate behind the parts before.
+    fn check_concat(&self, c: &Concat, bound: &mut Vec<Index>) -> Result<(), String> {
+        if self.roots_of(&c.of).iter().any(|v| !bound.contains(v)) {
+            return Err("the coordinate of a concatenation is not bound".to_string());
+        }
+        let mut before = Size::default();
+        c.parts.iter().try_for_each(|(v, part)| {
+            let Var { name, extent, origin } = &self.vars[v.0];
+            if part.ty() != c.parts[0].1.ty() {
+                return Err(format!("the part of {name} is of another type"));
+            }
+            if *origin != Origin::Part(Map::part(&c.of, &before)) {
+                return Err(format!("{name} is another coordinate than that of its part"));
+            }
+            before = before.plus(&Size::unknown(*extent));
+            self.check_expr(part, bound)
+        })
     }
 
     /// Whether a tensor can be followed when mode m's variable is bound at time `times[m]`.

@@ -22,9 +22,12 @@
 mod follow;
 mod hoist;
 mod refuse;
+mod shape;
 
 use super::Diagnostic;
-use super::concrete::{self, AccessId, Expr, Index, Nest, Place, Program, Role, Tensor, Workspace, WorkspaceKind};
+use super::concrete::{
+    self, AccessId, Expr, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
+};
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
@@ -222,7 +225,7 @@ impl Concretize<'_> {
     }
 
     fn fresh(&mut self, name: String, extent: ClassId) -> Index {
-        self.out.var(name, extent)
+        self.out.var(name, extent, Origin::Loop)
     }
 
     /// The place that reading a tensor reads: its current version, or the operand.
@@ -267,9 +270,10 @@ impl Concretize<'_> {
                     (op, body) => Expr::Reduce(op, vars, Box::new(body), e.ty),
                 }
             }
-            Kind::Local(_) | Kind::Collapse { .. } | Kind::Split { .. } | Kind::Concat { .. } | Kind::Slice { .. } => {
-                unreachable!("refused otherwise")
-            }
+            Kind::Slice { body, from, to, start, step, .. } => self.slice((*from, *to), (*start, *step), body),
+            Kind::Split { body, from, to } => self.split(*from, *to, body),
+            Kind::Concat { parts, from, to } => self.concat(parts, from, *to, e.ty),
+            Kind::Local(_) | Kind::Collapse { .. } => unreachable!("refused otherwise"),
         }
     }
 
@@ -400,7 +404,8 @@ impl Concretize<'_> {
         let located = |a: &AccessId| {
             let access = &self.out.accesses[a.0];
             let format = &self.out.tensor(*a).format;
-            (0..format.rank()).all(|l| self.out.level_var(access, l) != *row || format.levels[l].is_located())
+            let along = |l: usize| self.out.follows(self.out.level_var(access, l), *row);
+            (0..format.rank()).all(|l| !along(l) || format.levels[l].is_located())
         };
         let always = rhs.accesses().iter().all(located);
         (short && dense && together && always).then_some(Workspace { prefix: rows.len(), kind: WorkspaceKind::Row })

@@ -146,16 +146,19 @@ impl Search<'_, '_> {
     fn list(&self, order: &[Index], a: AccessId, v: Index) -> Option<(AccessId, f64)> {
         let access = &self.q.program.accesses[a.0];
         let format = &self.q.program.tensor(a).format;
-        if !access.vars.contains(&v) {
+        let program = self.q.program;
+        if !access.vars.iter().any(|w| program.follows(*w, v)) {
             return None;
         }
-        let bound = |l: usize| order.contains(&access.vars[format.order[l]]);
+        let time = |w: Index| program.time(w, order);
+        let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
         if !self.followed(order, a) {
             // It will be transposed: a dense level first, lists below.
-            let open = access.vars.iter().any(|w| order.contains(w));
+            let open = access.vars.iter().any(|w| time(*w).is_some());
             return open.then_some((a, ENTRIES));
         }
-        let level = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v)?;
+        let level =
+            (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
         let above = (0..level).all(bound);
         let first = level == 0;
         (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
@@ -166,7 +169,7 @@ impl Search<'_, '_> {
         let access = &self.q.program.accesses[a.0];
         let format = &self.q.program.tensor(a).format;
         let late = order.len();
-        let times: Vec<usize> = access.vars.iter().map(|v| order.iter().position(|w| w == v).unwrap_or(late)).collect();
+        let times: Vec<usize> = access.vars.iter().map(|v| self.q.program.time(*v, order).unwrap_or(late)).collect();
         self.q.program.concordant(format, &times)
     }
 

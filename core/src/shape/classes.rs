@@ -1,10 +1,12 @@
 //! Classes of equal extents.
 
 use super::bounds;
-use super::equation::{Equation, equations};
+use super::equation::{Equation, Formula, equations};
+use super::map::Size;
 use crate::format::LevelKind;
 use crate::notation::typed::{Index, Program, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes and index variables that have one extent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -220,6 +222,43 @@ impl Classes {
     /// The extent, if the program says it.
     pub fn value(&self, class: ClassId) -> Option<u64> {
         self.extent(class.0 as usize)
+    }
+
+    /// The extents that follow from these, each with how, in an order in which each follows from those before.
+    pub fn formulas(&self, mut known: BTreeSet<ClassId>) -> Vec<(ClassId, Formula)> {
+        let mut all = Vec::new();
+        let says = |known: &BTreeSet<ClassId>, c: ClassId| known.contains(&c) || self.value(c).is_some();
+        loop {
+            let before = all.len();
+            for equation in &self.equations {
+                if let Some((class, formula)) = equation.formula(self, |c| says(&known, c)) {
+                    known.insert(class);
+                    all.push((class, formula));
+                }
+            }
+            if all.len() == before {
+                return all;
+            }
+        }
+    }
+
+    /// The extents that are polynomials in others whatever those are, none of which is one itself.
+    pub fn sizes(&self) -> BTreeMap<ClassId, Size> {
+        let mut all: BTreeMap<ClassId, Size> = BTreeMap::new();
+        for (class, size) in self.equations.iter().filter_map(|e| e.whole(self)) {
+            let size = size.within(&|c| all.get(&c).cloned());
+            if self.value(class).is_some() || all.contains_key(&class) || size.mentions(class) {
+                continue;
+            }
+            let put = |c: ClassId| (c == class).then(|| size.clone());
+            all.values_mut().for_each(|s| *s = s.within(&put));
+            all.insert(class, size);
+        }
+        all
+    }
+
+    pub(super) fn class_of(&self, node: usize) -> ClassId {
+        ClassId(self.find(node) as u32)
     }
 
     /// For people, and for the names of parameters: a size's name, else an index variable's, else the value.

@@ -6,7 +6,8 @@
 //!  slice             to = ⌈(end − start) / step⌉,   end ≤ from,   end = from if it is not written
 //! ```
 
-use super::classes::Classes;
+use super::classes::{ClassId, Classes};
+use super::map::Size;
 use crate::notation::typed::{Expr, Kind, Program, VarId};
 use crate::notation::{Diagnostic, Span};
 
@@ -23,6 +24,23 @@ enum Form {
     Product { parts: Vec<usize>, whole: usize },
     Sum { parts: Vec<usize>, whole: usize },
     Slice { from: usize, to: usize, start: u64, end: Option<u64>, step: u64 },
+}
+
+/// An extent as a function of others.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// a · b · …
+    Product(Vec<ClassId>),
+    /// a + b + …
+    Sum(Vec<ClassId>),
+    /// The whole divided by the product of the other parts.
+    Quotient(ClassId, Vec<ClassId>),
+    /// The whole without the other parts.
+    Difference(ClassId, Vec<ClassId>),
+    /// ⌈(extent − start) / step⌉
+    Steps(ClassId, u64, u64),
+    /// extent + start
+    Behind(ClassId, u64),
 }
 
 /// The equations of all shape operators; index variable v is node `sizes + v`.
@@ -153,6 +171,51 @@ impl Equation {
             },
             _ => false,
         }
+    }
+
+    /// The extent that follows when others are known, and how.
+    pub(super) fn formula(&self, classes: &Classes, known: impl Fn(ClassId) -> bool) -> Option<(ClassId, Formula)> {
+        let class = |n: &usize| classes.class_of(*n);
+        let open = |n: &&usize| !known(class(n));
+        let (parts, whole, product) = match &self.form {
+            Form::Product { parts, whole } => (parts, whole, true),
+            Form::Sum { parts, whole } => (parts, whole, false),
+            Form::Slice { from, to, start, step, .. } => {
+                return match (open(&from), open(&to), step) {
+                    (false, true, _) => Some((class(to), Formula::Steps(class(from), *start, *step))),
+                    (true, false, 1) => Some((class(from), Formula::Behind(class(to), *start))),
+                    _ => None,
+                };
+            }
+        };
+        let unknown: Vec<usize> = (0..parts.len()).filter(|n| open(&&parts[*n])).collect();
+        match (&unknown[..], open(&whole)) {
+            ([], true) => {
+                let parts = parts.iter().map(class).collect();
+                Some((class(whole), if product { Formula::Product(parts) } else { Formula::Sum(parts) }))
+            }
+            ([one], false) => {
+                let others = parts.iter().enumerate().filter(|(n, _)| n != one).map(|(_, p)| class(p)).collect();
+                let whole = class(whole);
+                let rest = if product { Formula::Quotient(whole, others) } else { Formula::Difference(whole, others) };
+                Some((class(&parts[*one]), rest))
+            }
+            _ => None,
+        }
+    }
+
+    /// An extent that is a polynomial in others whatever they are: a whole in its parts, what is sliced in the slice.
+    pub(super) fn whole(&self, classes: &Classes) -> Option<(ClassId, Size)> {
+        let size = |n: &usize| Size::extent(classes, classes.class_of(*n));
+        let (whole, size) = match &self.form {
+            Form::Product { parts, whole } => (whole, parts.iter().fold(Size::number(1), |p, n| p.times(&size(n)))),
+            Form::Sum { parts, whole } => (whole, parts.iter().fold(Size::default(), |s, n| s.plus(&size(n)))),
+            Form::Slice { from, to, start, end: None, step: 1 } => {
+                (from, size(to).plus(&Size::number(i64::try_from(*start).ok()?)))
+            }
+            Form::Slice { .. } => return None,
+        };
+        Some((classes.class_of(*whole), size))
     }
 
     /// Marks what is known once what is marked is known. Returns whether something was new.

@@ -1,4 +1,4 @@
-//! Shapes: extents, how they are solved for, and index maps (the maps themselves are `notation::typed::Map`).
+//! Shapes: extents, how they are solved for, and the index maps of shape operators.
 //!
 //! ```text
 //!  declarations, bare indices ──▶ Classes: which extents are equal
@@ -11,7 +11,10 @@
 mod bounds;
 mod classes;
 mod equation;
+mod map;
 mod solve;
 
 pub use classes::{ClassId, Classes};
+pub use equation::Formula;
+pub use map::{Map, Size};
 pub use solve::{Extents, Unsolved, check, known, solve};

@@ -72,6 +72,7 @@ impl Domain for Concrete<'_> {
             Arith::Sub => a.wrapping_sub(b),
             Arith::Mul => a.wrapping_mul(b),
             Arith::Div => a.div_euclid(b.max(1)),
+            Arith::Rem => a.rem_euclid(b.max(1)),
             Arith::Min => a.min(b),
             Arith::And => a & b,
             Arith::Xor => a ^ b,

@@ -14,6 +14,7 @@ pub enum Arith {
     Sub,
     Mul,
     Div,
+    Rem,
     Min,
     /// Bit by bit.
     And,

@@ -8,9 +8,13 @@
 //!                            p     q       p..q, which are the fiber of the level below
 //! ```
 //!
-//! Invariant between calls of a repeating list: `p..q` is a whole run, or both are at the end.
+//! A list is walked under a [`View`]: coordinates that it gives and takes are those that are seen.
+//!
+//! Invariant between calls: of a repeating list `p..q` is a whole run, or both are at the end; under a stride `p` rests
+//! on an entry that is seen.
 
 use super::domain::{Arith, Compare, Domain, State};
+use super::view::View;
 use crate::loops::BufferId;
 
 /// A fiber of a list level, not opened yet.
@@ -24,17 +28,25 @@ pub struct ListFiber<I> {
     pub end: I,
     /// Whether a coordinate may stand at several positions in a row, which are one entry.
     pub repeats: bool,
+    /// Which entries are seen, and where.
+    pub view: View<I>,
 }
 
-impl<I> ListFiber<I> {
+impl<I: Clone> ListFiber<I> {
     /// One in which every coordinate stands once.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
-        ListFiber { crd, begin, end, repeats: false }
+        ListFiber { crd, begin, end, repeats: false, view: View::default() }
     }
 
-    /// The coordinate of an entry.
+    /// The coordinate at which an entry is seen.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
-        d.load(self.crd, &entry.position)
+        let stored = d.load(self.crd, &entry.position);
+        self.view.seen(d, stored)
+    }
+
+    /// Whether its entries are all those of a counted loop over its positions.
+    pub fn is_counted(&self) -> bool {
+        !self.repeats && self.view.is_whole()
     }
 }
 
@@ -62,7 +74,13 @@ impl<I: Clone> List<I> {
         let p = d.state(name, fiber.begin.clone());
         let q = fiber.repeats.then(|| d.state(&format!("{name}_end"), fiber.begin.clone()));
         let list = List { fiber, p, q };
+        if let Some(start) = list.fiber.view.start.clone() {
+            list.search(d, p, &start);
+            let here = d.get(p);
+            q.into_iter().for_each(|q| d.set(q, here.clone()));
+        }
         list.close_run(d);
+        list.settle(d);
         list
     }
 
@@ -84,6 +102,22 @@ impl<I: Clone> List<I> {
         });
     }
 
+    /// Brings `p` from any entry to the first from there on that the stride does not pass over.
+    fn settle<D: Domain<I = I>>(&self, d: &mut D) {
+        if self.fiber.view.stride.is_none() {
+            return;
+        }
+        let passed = |d: &mut D| {
+            let valid = self.valid(d);
+            d.and(valid, &|d| {
+                let stored = self.stored(d);
+                let on = self.fiber.view.on(d, &stored).expect("under a stride");
+                d.not(on)
+            })
+        };
+        d.repeat(&passed, &mut |d| self.step(d));
+    }
+
     /// Whether an entry may be a run of positions.
     pub fn repeats(&self) -> bool {
         self.q.is_some()
@@ -102,13 +136,24 @@ impl<I: Clone> List<I> {
     /// Whether it rests on an entry.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let p = d.get(self.p);
-        d.compare(Compare::Lt, &p, &self.fiber.end)
+        let inside = d.compare(Compare::Lt, &p, &self.fiber.end);
+        let Some(stop) = &self.fiber.view.stop else { return inside };
+        d.and(inside, &|d| {
+            let stored = self.stored(d);
+            d.compare(Compare::Lt, &stored, stop)
+        })
     }
 
-    /// The entry's coordinate; only when valid.
-    pub fn index<D: Domain<I = I>>(&self, d: &mut D) -> I {
+    /// The entry's coordinate as it is stored; only inside of the fiber.
+    fn stored<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let p = d.get(self.p);
         d.load(self.fiber.crd, &p)
+    }
+
+    /// The coordinate at which the entry is seen; only when valid.
+    pub fn index<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let stored = self.stored(d);
+        self.fiber.view.seen(d, stored)
     }
 
     /// The entry's coordinate, or `otherwise` at the end.
@@ -124,6 +169,12 @@ impl<I: Clone> List<I> {
 
     /// To the next entry.
     pub fn next<D: Domain<I = I>>(&self, d: &mut D) {
+        self.step(d);
+        self.settle(d);
+    }
+
+    /// To the next entry of the fiber, seen or not.
+    fn step<D: Domain<I = I>>(&self, d: &mut D) {
         let Some(q) = self.q else {
             let one = d.int(1);
             return d.advance(self.p, one);
@@ -133,33 +184,39 @@ impl<I: Clone> List<I> {
         self.close_run(d);
     }
 
-    /// To the next entry where `c` holds, without a branch but those of finding a run's end.
+    /// To the next entry where `c` holds, without a branch but those of finding the end of a run or of a stride.
     pub fn next_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
         let Some(q) = self.q else {
             let x = d.to_int(c);
-            return d.advance(self.p, x);
+            d.advance(self.p, x);
+            return self.settle(d);
         };
         let here = d.get(self.p);
         let moved = d.select(c, &|d| d.get(q), here);
         d.set(self.p, moved);
         self.close_run(d);
+        self.settle(d);
     }
 
     /// To the first entry at or after `target`, by binary search over what is left.
     pub fn seek<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        self.search(d, self.p, target);
-        let Some(q) = self.q else { return };
-        let here = d.get(self.p);
-        d.set(q, here);
-        let zero = d.int(0);
-        let at = self.index_or(d, zero);
-        let one = d.int(1);
-        let next = d.arith(Arith::Add, &at, &one);
-        let next = d.snapshot("next", next);
-        self.search(d, q, &next);
+        let stored = self.fiber.view.stored(d, target);
+        self.search(d, self.p, &stored);
+        if let Some(q) = self.q {
+            let here = d.get(self.p);
+            d.set(q, here);
+            let valid = self.valid(d);
+            let zero = d.int(0);
+            let at = d.select(&valid, &|d| self.stored(d), zero);
+            let one = d.int(1);
+            let next = d.arith(Arith::Add, &at, &one);
+            let next = d.snapshot("next", next);
+            self.search(d, q, &next);
+        }
+        self.settle(d);
     }
 
-    /// Brings `s` to the first position at or after it whose coordinate is `target` or greater, or to the end.
+    /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.
     fn search<D: Domain<I = I>>(&self, d: &mut D, s: State, target: &I) {
         let hi = d.state("hi", self.fiber.end.clone());
         d.repeat(
@@ -212,27 +269,32 @@ impl<I: Clone> List<I> {
 
     /// Every entry that is left: `body(entry)`. The list is used up.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
-        if self.q.is_none() {
+        let view = &self.fiber.view;
+        if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
             let from = d.get(self.p);
             let end = self.fiber.end.clone();
             return d.count(name, from, end, &mut |d, position| body(d, Entry { position, end: None }));
         }
         d.repeat(&|d| self.valid(d), &mut |d| {
+            let stored = self.stored(d);
             let entry = self.entry(d);
-            body(d, entry);
-            self.next(d);
+            match view.on(d, &stored) {
+                None => body(d, entry),
+                Some(on) => d.branch(on, &mut |d| body(d, entry.clone()), &mut |_| {}),
+            }
+            self.step(d);
         });
     }
 
-    /// The coordinate of an entry.
+    /// The coordinate at which an entry is seen.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         self.fiber.coordinate(d, entry)
     }
 }
 
-/// Every entry of a fiber: `body(entry)`; a counted loop over its positions if none repeats.
+/// Every entry of a fiber: `body(entry)`; a counted loop over its positions if none repeats and all are seen.
 pub fn each<D: Domain>(d: &mut D, name: &str, fiber: &ListFiber<D::I>, body: &mut dyn FnMut(&mut D, Entry<D::I>)) {
-    if fiber.repeats {
+    if !fiber.is_counted() {
         return List::open(d, name, fiber.clone()).each(d, name, body);
     }
     let (begin, end) = (fiber.begin.clone(), fiber.end.clone());

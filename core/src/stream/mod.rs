@@ -18,6 +18,7 @@ mod list;
 mod merge;
 mod symbolic;
 mod table;
+mod view;
 
 pub use concrete::Concrete;
 pub use domain::{Arith, Compare, Domain, State};
@@ -25,3 +26,4 @@ pub use list::{Entry, List, ListFiber, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, meet, unite_flat, unite_two, wide};
 pub use symbolic::{Symbolic, Term};
 pub use table::Table;
+pub use view::{Shift, View};

@@ -231,6 +231,7 @@ impl Domain for Symbolic {
             Arith::Sub => Op::Sub,
             Arith::Mul => Op::Mul,
             Arith::Div => Op::FloorDiv,
+            Arith::Rem => Op::FloorRem,
             Arith::Min => Op::Min,
             Arith::And => Op::And,
             Arith::Xor => Op::Xor,

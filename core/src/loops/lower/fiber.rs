@@ -6,7 +6,7 @@ use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, bounds};
+use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -102,7 +102,7 @@ impl Context<'_> {
     pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => w == v && self.program.tensor(*a).format.levels[l].is_list(),
+            Some((l, w)) => self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l].is_list(),
             None => false,
         });
         all
@@ -133,11 +133,12 @@ impl Context<'_> {
             let mut along = false;
             for l in scope.fiber(a).depth..access.vars.len() {
                 let w = self.program.level_var(access, l);
-                if w != v && scope.coordinate(w).is_none() {
+                let here = self.binds(scope, v, w);
+                if !here && self.coordinate(scope, w).is_none() {
                     break;
                 }
                 let kind = self.program.tensor(a).format.levels[l];
-                all.extend(unfurl(kind, along || w != v).map(|looplet| (a, l, looplet)));
+                all.extend(unfurl(kind, along || !here).map(|looplet| (a, l, looplet)));
                 along = true;
             }
         }
@@ -148,7 +149,7 @@ impl Context<'_> {
         &self.arrays[self.program.accesses[a.0].tensor.0].levels
     }
 
-    /// The fiber of a list level that an access opens next; an absent one is empty.
+    /// The fiber of a list level that an access opens next, all of it; an absent one is empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
@@ -163,12 +164,13 @@ impl Context<'_> {
             _ => unreachable!("only lists have entries"),
         };
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let Some(present) = fiber.present else { return ListFiber { crd, begin, end, repeats } };
+        let view = View::default();
+        let Some(present) = fiber.present else { return ListFiber { crd, begin, end, repeats, view } };
         let present = Term::fixed(present);
         let zero = d.int(0);
         let begin = d.select(&present, &|_| begin.clone(), zero.clone());
         let end = d.select(&present, &|_| end.clone(), zero);
-        ListFiber { crd, begin, end, repeats }
+        ListFiber { crd, begin, end, repeats, view }
     }
 
     /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
@@ -183,7 +185,7 @@ impl Context<'_> {
         let mut searched = Vec::new();
         for a in body.accesses() {
             while let Some((level, v)) = self.next_var(scope, a)
-                && let Some(at) = scope.coordinate(v).cloned()
+                && let Some(at) = self.coordinate(scope, v)
             {
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
@@ -201,6 +203,8 @@ impl Context<'_> {
                     };
                     scope.descend(a, (position, None), present);
                 } else {
+                    let simple = matches!(at, Expr::Var(_) | Expr::Const(_));
+                    let at = if simple { at } else { d.define(&self.program.vars[v.0].name, Type::I64, at) };
                     self.search(d, scope, a, at);
                     searched.push(a);
                 }
@@ -290,13 +294,14 @@ impl Context<'_> {
     pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
         match body {
             concrete::Expr::Literal(v) => Expr::Const(*v),
-            concrete::Expr::Index(v) => scope.coordinate(*v).cloned().expect("bound: checked concrete notation"),
+            concrete::Expr::Index(v) => self.coordinate(scope, *v).expect("bound: checked concrete notation"),
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
             concrete::Expr::Call(op, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();
                 Expr::Op(*op, args)
             }
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
+            concrete::Expr::Concat(..) => unreachable!("the loop that binds its coordinate is split"),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Lowering: concrete notation to loops.
 //!
 //! ```text
+//!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
 //!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
+//!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
@@ -11,9 +13,11 @@
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
 mod counting;
+mod extent;
 mod fiber;
 mod nest;
 mod output;
+mod range;
 mod set;
 mod workspace;
 
@@ -25,7 +29,7 @@ use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Index, Place, Program, Role};
 use crate::notation::typed::TensorId;
-use crate::shape::{ClassId, Classes};
+use crate::shape::{ClassId, Classes, Size};
 use crate::stream::Symbolic;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,6 +85,10 @@ struct Context<'a> {
     simplify: Simplify,
     made: Widths,
     params: BTreeMap<ClassId, Var>,
+    /// Extents that follow from the parameters.
+    derived: BTreeMap<ClassId, Expr>,
+    /// Extents that are made of others, whatever those are.
+    sizes: BTreeMap<ClassId, Size>,
     /// Extents that the program itself says: loops over them are compiled for just these.
     constants: BTreeMap<ClassId, i64>,
     arrays: Vec<Arrays>,
@@ -102,12 +110,14 @@ pub struct Forall {
 /// The kernel of a concrete program, and the loops of its notation with their lattices.
 pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Vec<Forall>) {
     let mut d = Symbolic::default();
-    let params = extents(&mut d, program, classes);
+    let params = extent::parameters(&mut d, program, classes);
     let arrays: Vec<Arrays> = program.tensors.iter().map(|t| arrays(&mut d, t, options)).collect();
     let simplify = Simplify { mode: options.mode };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
-    let cx = Context { program, simplify, made, params, constants, arrays, foralls: RefCell::default() };
+    let (derived, sizes, foralls) = (BTreeMap::new(), classes.sizes(), RefCell::default());
+    let mut cx = Context { program, simplify, made, params, derived, sizes, constants, arrays, foralls };
+    cx.derive(&mut d, classes);
     cx.guards(&mut d);
     for nest in &program.nests {
         cx.statement(&mut d, nest);
@@ -118,13 +128,6 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let reassociate = options.mode == Mode::Algebraic;
     let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, reassociate };
     (kernel, cx.foralls.into_inner())
-}
-
-/// A parameter for every extent.
-fn extents(d: &mut Symbolic, program: &Program, classes: &Classes) -> BTreeMap<ClassId, Var> {
-    let tensors = program.tensors.iter().flat_map(|t| t.extents.iter());
-    let all: BTreeSet<ClassId> = program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
-    all.into_iter().map(|c| (c, d.fresh(&format!("n_{}", classes.name(c)), Type::I64))).collect()
 }
 
 /// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1.
@@ -151,11 +154,6 @@ fn arrays(d: &mut Symbolic, t: &crate::notation::concrete::Tensor, options: &Opt
 }
 
 impl Context<'_> {
-    /// An extent.
-    fn extent(&self, class: ClassId) -> Expr {
-        self.constants.get(&class).map_or(Expr::Var(self.params[&class]), |n| int(*n))
-    }
-
     fn fill(&self, a: AccessId) -> Value {
         self.program.tensor(a).fill
     }

@@ -3,6 +3,7 @@
 use super::counting::Tally;
 use super::fiber::{Scope, placed};
 use super::output::{Foreseen, Output, Slot};
+use super::range::Range;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, int};
 use crate::algebra::{Op, Value};
@@ -47,10 +48,25 @@ struct Here {
     present: Option<Expr>,
 }
 
-/// One index variable's loop, while its points are emitted.
+/// A range of a loop: its points, and the fibers that they walk.
+struct Part {
+    range: Range,
+    lattice: Lattice,
+    fibers: BTreeMap<AccessId, ListFiber<Term>>,
+}
+
+impl Part {
+    /// The point where it begins.
+    fn top(&self) -> &Point {
+        &self.lattice.points[0]
+    }
+}
+
+/// One range of an index variable's loop, while its points are emitted.
 struct Forall<'a> {
     v: Index,
     rest: &'a [Index],
+    range: &'a Range,
     lattice: &'a Lattice,
     lists: &'a BTreeMap<AccessId, List<Term>>,
     scope: &'a Scope,
@@ -111,44 +127,71 @@ impl Context<'_> {
         let searched = self.locate(d, &mut scope, body, false);
         debug_assert!(searched.is_empty(), "lists are searched for where their variable is bound");
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
-        let names = self.walked(&scope, body, v);
-        let fill = |a: AccessId| self.fill(a);
-        let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
-        self.foralls.borrow_mut().push(super::Forall {
-            vars: scope.order.iter().copied().chain([v]).collect(),
-            looplets: self.looplets(&scope, body, v),
-            lattice: lattice.clone(),
-        });
-        let top = &lattice.points[0];
-        let alone = top.shape == Shape::Each && top.followers.is_empty();
-        let fibers: BTreeMap<AccessId, _> = names
-            .iter()
-            .map(|&a| {
-                let mut fiber = self.unopened(d, &scope, a);
-                if !alone || fiber.repeats {
-                    fiber.end = d.snapshot("end", fiber.end);
-                }
-                (a, fiber)
-            })
-            .collect();
+        let parts = self.ranges(d, &scope, v, body).into_iter();
+        let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();
         if let Some((output, slot)) = sink.appends(v) {
-            output.led_by(slot, self.led_by(&scope, top, v));
-            let spare = self.tentative(&scope, sink, top, (v, rest)) as i64;
-            output.open(d, slot, &|d| super::plus(self.at_most(d, top, v, &fibers), int(spare)));
+            for part in &parts {
+                output.led_by(slot, self.led_by(&scope, part.top(), v));
+            }
+            let tentative = |part: &Part| self.tentative(&scope, sink, part.top(), (v, rest));
+            let spare = parts.iter().any(tentative) as i64;
+            output.open(d, slot, &|d| {
+                let bounds = parts.iter().map(|part| self.at_most(d, part));
+                super::plus(bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0)), int(spare))
+            });
         }
-        if alone {
-            self.each(d, top, (v, rest), &fibers[&top.leaders[0]], &scope, sink);
-        } else {
-            let lists = fibers
-                .into_iter()
-                .map(|(a, fiber)| (a, List::open(d, &format!("p_{}", self.program.tensor(a).name), fiber)))
-                .collect();
-            let forall = Forall { v, rest, lattice: &lattice, lists: &lists, scope: &scope, sink };
-            self.point(d, &forall, top);
+        for part in parts {
+            self.run(d, part, (v, rest), &scope, sink);
         }
         if let Some((output, slot)) = sink.appends(v) {
             output.close(d, slot);
         }
+    }
+
+    /// What there is to walk over a range of `v`.
+    fn part(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        (v, range): (Index, Range),
+        body: &concrete::Expr,
+        sink: &Sink,
+    ) -> Part {
+        let names = self.walked(scope, body, v);
+        let fill = |a: AccessId| self.fill(a);
+        let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
+        self.foralls.borrow_mut().push(super::Forall {
+            vars: scope.order.iter().copied().chain([v]).collect(),
+            looplets: self.looplets(scope, body, v),
+            lattice: lattice.clone(),
+        });
+        let top = &lattice.points[0];
+        let alone = top.shape == Shape::Each && top.followers.is_empty();
+        let fiber = |&a: &AccessId| {
+            let mut fiber = self.unopened(d, scope, a);
+            fiber.view = self.view(d, scope, (a, scope.fiber(a).depth), v, &range);
+            if !alone || !fiber.is_counted() {
+                fiber.end = d.snapshot("end", fiber.end);
+            }
+            (a, fiber)
+        };
+        let fibers = names.iter().map(fiber).collect();
+        Part { range, lattice, fibers }
+    }
+
+    /// The loops of a range.
+    fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), scope: &Scope, sink: &Sink) {
+        let Part { range, lattice, fibers } = &part;
+        let top = part.top();
+        if top.shape == Shape::Each && top.followers.is_empty() {
+            return self.each(d, top, (v, rest), &fibers[&top.leaders[0]], scope, sink);
+        }
+        let list = |(a, fiber): (&AccessId, &ListFiber<Term>)| {
+            (*a, List::open(d, &format!("p_{}", self.program.tensor(*a).name), fiber.clone()))
+        };
+        let lists = fibers.iter().map(list).collect();
+        let forall = Forall { v, rest, range, lattice, lists: &lists, scope, sink };
+        self.point(d, &forall, top);
     }
 
     /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
@@ -160,7 +203,8 @@ impl Context<'_> {
             let access = &self.program.accesses[a.0];
             let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
             let crd = self.levels(*a)[depth].array(Holds::Coordinates);
-            let crd = crd.filter(|_| scope.order.iter().chain([&v]).all(|w| above.contains(w)));
+            let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
+            let crd = crd.filter(|_| scope.order.iter().chain([&v]).all(moves));
             crd.map(|crd| (*a, crd))
         };
         match point.shape {
@@ -171,27 +215,27 @@ impl Context<'_> {
         }
     }
 
-    /// A bound on the coordinates that a point comes to.
-    fn at_most(&self, d: &mut Symbolic, point: &Point, v: Index, fibers: &BTreeMap<AccessId, ListFiber<Term>>) -> Expr {
+    /// A bound on the coordinates that a range's loops come to.
+    fn at_most(&self, d: &mut Symbolic, part: &Part) -> Expr {
+        let point = part.top();
         let lengths: Vec<Expr> = point
             .leaders
             .iter()
             .map(|a| {
-                let fiber = &fibers[a];
+                let fiber = &part.fibers[a];
                 binary(Op::Sub, d.place(&fiber.end), d.place(&fiber.begin))
             })
             .collect();
-        let extent = self.extent(self.program.vars[v.0].extent);
         let joined = match point.shape {
             Shape::Nothing => None,
-            Shape::Dense => return extent,
+            Shape::Dense => return part.range.len(),
             Shape::Intersect => lengths.into_iter().reduce(|a, b| binary(Op::Min, a, b)),
             Shape::Each | Shape::Tree | Shape::Wide => lengths.into_iter().reduce(|a, b| binary(Op::Add, a, b)),
         };
         joined.unwrap_or_else(|| int(0))
     }
 
-    /// A single list over its whole fiber: a counted loop with no comparison of coordinates, if none repeats.
+    /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
     fn each(
         &self,
         d: &mut Symbolic,
@@ -359,10 +403,9 @@ impl Context<'_> {
         if let ([a], []) = (&point.followers[..], f.rest) {
             return self.gaps(d, f, point, *a);
         }
-        let extent = Term::fixed(self.extent(self.program.vars[f.v.0].extent));
         let name = self.program.vars[f.v.0].name.clone();
-        let zero = d.int(0);
-        d.count(&name, zero, extent, &mut |d, at| match point.followers[..] {
+        let (lo, hi) = (Term::fixed(f.range.lo.at.clone()), Term::fixed(f.range.hi.at.clone()));
+        d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
             [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
             [a] => self.cursor(d, f, point, a, &at),
             _ => {
@@ -382,8 +425,7 @@ impl Context<'_> {
         let list = &f.lists[&a];
         let name = &self.program.vars[f.v.0].name;
         let (present, absent) = self.with_and_without(point, a);
-        let zero = d.int(0);
-        let from = d.state("from", zero);
+        let from = d.state("from", Term::fixed(f.range.lo.at.clone()));
         list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
             let at = list.coordinate(d, &entry);
             let at = d.snapshot(name, at);
@@ -395,7 +437,7 @@ impl Context<'_> {
             let next = d.arith(Arith::Add, &at, &one);
             d.set(from, next);
         });
-        let (begin, end) = (d.get(from), Term::fixed(self.extent(self.program.vars[f.v.0].extent)));
+        let (begin, end) = (d.get(from), Term::fixed(f.range.hi.at.clone()));
         d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
     }
 
@@ -607,6 +649,7 @@ fn has_loops(e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Reduce(..) => true,
         concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
+        concrete::Expr::Concat(c, _) => c.parts.iter().any(|(_, part)| has_loops(part)),
         _ => false,
     }
 }
@@ -620,7 +663,7 @@ fn cheap(e: &concrete::Expr) -> bool {
                 && args.len() <= 3
                 && args.iter().all(cheap)
         }
-        concrete::Expr::Reduce(..) => false,
+        concrete::Expr::Reduce(..) | concrete::Expr::Concat(..) => false,
     }
 }
 

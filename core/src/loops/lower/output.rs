@@ -547,6 +547,10 @@ impl Context<'_> {
                 known.reduce(|a, b| binary(join, a, b))
             }
             concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
+            concrete::Expr::Concat(c, _) => {
+                let known = c.parts.iter().filter_map(|(_, part)| self.stored_guess(part));
+                known.reduce(|a, b| binary(Op::Add, a, b))
+            }
             concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Expr, Index, Nest, Program, Var};
+use super::{Access, Concat, Expr, Index, Nest, Origin, Program, Var};
+use crate::shape::Map;
 
 impl Program {
     /// The same with its variables and accesses numbered in order of appearance, those of each loop its own: a nest's
@@ -25,15 +26,29 @@ struct Number<'a> {
 
 impl Number<'_> {
     fn bind(&mut self, v: Index) -> Index {
-        let Var { name, extent } = self.old.vars[v.0].clone();
-        let new = self.out.var(name, extent);
+        let Var { name, extent, origin } = self.old.vars[v.0].clone();
+        let origin = match origin {
+            Origin::Loop => Origin::Loop,
+            Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
+            Origin::Part(map) => Origin::Part(self.map(&map)),
+        };
+        let new = self.out.var(name, extent, origin);
         self.scope.push((v, new));
         new
     }
 
-    fn of(&self, v: Index) -> Index {
-        let known = self.scope.iter().rev().find(|(old, _)| *old == v);
-        known.expect("every variable is bound: checked").1
+    /// A variable's number; a mapped one is bound where it first stands.
+    fn of(&mut self, v: Index) -> Index {
+        let known = self.scope.iter().rev().find(|(old, _)| *old == v).map(|(_, new)| *new);
+        known.unwrap_or_else(|| match self.old.vars[v.0].origin {
+            Origin::Mapped(_) => self.bind(v),
+            Origin::Loop | Origin::Part(_) => unreachable!("every variable is bound: checked"),
+        })
+    }
+
+    fn map(&mut self, map: &Map<Index>) -> Map<Index> {
+        let bound: Vec<(Index, Index)> = map.factors.keys().map(|v| (*v, self.of(*v))).collect();
+        map.within(|v| Map::var(bound.iter().find(|(old, _)| *old == v).expect("one of them").1))
     }
 
     fn nest(&mut self, nest: &Nest) -> Nest {
@@ -71,6 +86,17 @@ impl Number<'_> {
                 let body = Box::new(self.expr(body));
                 self.scope.truncate(outer);
                 Expr::Reduce(*op, vars, body, *ty)
+            }
+            Expr::Concat(c, ty) => {
+                let of = self.map(&c.of);
+                let outer = self.scope.len();
+                let part = |n: &mut Self, (v, part): &(Index, Expr)| {
+                    let made = (n.bind(*v), n.expr(part));
+                    n.scope.truncate(outer);
+                    made
+                };
+                let parts = c.parts.iter().map(|p| part(self, p)).collect();
+                Expr::Concat(Box::new(Concat { of, parts }), *ty)
             }
         }
     }

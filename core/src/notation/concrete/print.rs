@@ -9,7 +9,12 @@
 //!  (forall j: s[j] = w[j]) where dense (forall i: forall j: w[j] += A[i, j])
 //!  forall i: y[i] = sum(j: A[i, j] * s[j])
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
+//!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
+//!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
+//!
+//! A mapped variable is written with its map wherever it stands, as a value in `index(i = …)`. A map is a sum of products
+//! of one number at most, extents, and one variable at most: `|J|*i + j`.
 //!
 //! One line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
 //! nest, the target's first; where it does not, the loop says so: `forall i in J:`. A workspace is called `w`, whatever
@@ -19,9 +24,9 @@
 //! Literals and operators are those of loops. What is read from a print is the program, provided that its variables and
 //! accesses are numbered in order of appearance, as [`Program::numbered`] does.
 
-use super::{Access, Expr, Index, Nest, Program, Role, Tensor, Workspace, reduction_name};
+use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
 use crate::algebra::{Op, Value};
-use crate::shape::ClassId;
+use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 
@@ -91,8 +96,47 @@ struct Printer<'a, 'f, 'g> {
 
 impl Printer<'_, '_, '_> {
     fn names(&self, vars: &[Index]) -> String {
-        let names: Vec<&str> = vars.iter().map(|v| self.program.vars[v.0].name.as_str()).collect();
+        let names: Vec<String> = vars.iter().map(|v| self.named(*v)).collect();
         names.join(", ")
+    }
+
+    /// A variable, with its map if it is mapped.
+    fn named(&self, v: Index) -> String {
+        let var = &self.program.vars[v.0];
+        match &var.origin {
+            Origin::Mapped(map) => format!("{} = {}", self.binding(v), self.map(map)),
+            Origin::Loop | Origin::Part(_) => var.name.clone(),
+        }
+    }
+
+    fn map(&self, map: &Map<Index>) -> String {
+        let variables = map.factors.iter().flat_map(|(v, f)| self.terms(f, Some(&self.program.vars[v.0].name)));
+        let terms: Vec<(i64, String)> = variables.chain(self.terms(&map.constant, None)).collect();
+        let mut text = String::new();
+        for (n, (factor, product)) in terms.iter().enumerate() {
+            text += match (n, *factor < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            };
+            text += &match (factor.unsigned_abs(), product.as_str()) {
+                (n, "") => n.to_string(),
+                (1, product) => product.to_string(),
+                (n, product) => format!("{n}*{product}"),
+            };
+        }
+        if terms.is_empty() { "0".to_string() } else { text }
+    }
+
+    /// The terms of a size, each its number and the rest of the product.
+    fn terms(&self, size: &Size, variable: Option<&str>) -> Vec<(i64, String)> {
+        let term = |(n, extents): (i64, &[ClassId])| {
+            let extents = extents.iter().map(|e| format!("|{}|", self.program.extent_name(*e)));
+            let product: Vec<String> = extents.chain(variable.map(str::to_string)).collect();
+            (n, product.join("*"))
+        };
+        size.terms().map(term).collect()
     }
 
     /// A variable where it is bound.
@@ -170,6 +214,9 @@ impl Printing for Printer<'_, '_, '_> {
         let depth = std::mem::replace(&mut self.depth, depth);
         match e {
             Expr::Literal(v) => write!(self.out, "{}", literal(*v))?,
+            Expr::Index(v) if matches!(self.program.vars[v.0].origin, Origin::Mapped(_)) => {
+                write!(self.out, "index({})", self.named(*v))?;
+            }
             Expr::Index(v) => write!(self.out, "{}", self.program.vars[v.0].name)?,
             Expr::Access(a, _) => {
                 let vars = self.names(&self.program.accesses[a.0].vars);
@@ -180,6 +227,14 @@ impl Printing for Printer<'_, '_, '_> {
                 let vars: Vec<String> = vars.iter().map(|v| self.binding(*v)).collect();
                 write!(self.out, "{}({}: ", reduction_name(*op), vars.join(", "))?;
                 self.expr(body, 0)?;
+                write!(self.out, ")")?;
+            }
+            Expr::Concat(c, _) => {
+                write!(self.out, "concat({}", self.map(&c.of))?;
+                for (n, (v, part)) in c.parts.iter().enumerate() {
+                    write!(self.out, "{} {}: ", if n == 0 { ";" } else { "," }, self.binding(*v))?;
+                    self.expr(part, 0)?;
+                }
                 write!(self.out, ")")?;
             }
         }

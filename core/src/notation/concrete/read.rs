@@ -6,10 +6,13 @@
 //!
 //! Names are those of the lines before; index variables those of their nest. Numbers are in order of appearance.
 
-use super::{Access, Expr, Index, Nest, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind, reduction_name};
+use super::{
+    Access, Concat, Expr, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind,
+    reduction_name,
+};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::typed::TensorId;
-use crate::shape::ClassId;
+use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
 use std::collections::HashMap;
 
@@ -142,16 +145,20 @@ impl<'t> Reader<'t> {
     /// The variable that is bound here: `i`, or `i in N`.
     fn binding(&mut self) -> Read<Index> {
         let name = self.word()?;
-        let extent = if self.eat(Token::Word("in")) { Some(self.extent()?) } else { None };
-        self.bind(name, extent)
+        let extent = self.said_extent()?;
+        self.bind(name, extent, Origin::Loop)
     }
 
-    fn bind(&mut self, name: &'t str, extent: Option<ClassId>) -> Read<Index> {
+    fn said_extent(&mut self) -> Read<Option<ClassId>> {
+        if self.eat(Token::Word("in")) { self.extent().map(Some) } else { Ok(None) }
+    }
+
+    fn bind(&mut self, name: &'t str, extent: Option<ClassId>, origin: Origin) -> Read<Index> {
         if !is_name(name) {
             return Err(format!("`{name}` is no name of an index variable"));
         }
         // The extent is put right at the end of the line.
-        let v = self.program.var(name.to_string(), ClassId(0));
+        let v = self.program.var(name.to_string(), ClassId(0), origin);
         self.extents.push(extent);
         self.scope.push((name, v));
         Ok(v)
@@ -163,6 +170,101 @@ impl<'t> Reader<'t> {
 
     fn bound(&self, name: &str) -> Read<Index> {
         self.find(name).ok_or_else(|| format!("index variable {name} is not bound"))
+    }
+
+    /// A variable in its place: one that is bound, or a mapped one with its map.
+    fn index(&mut self) -> Read<Index> {
+        let name = self.word()?;
+        let extent = self.said_extent()?;
+        if !self.eat(Token::Sign("=")) {
+            return match extent {
+                None => self.bound(name),
+                Some(_) => Err(format!("nothing says what {name} is")),
+            };
+        }
+        let map = self.map()?;
+        let Some(known) = self.find(name) else { return self.bind(name, extent, Origin::Mapped(map)) };
+        match self.program.vars[known.0].origin == Origin::Mapped(map) {
+            true => Ok(known),
+            false => Err(format!("index variable {name} is bound twice")),
+        }
+    }
+
+    /// `2*|J|*i + j - 3`
+    fn map(&mut self) -> Read<Map<Index>> {
+        let mut sum = Map::constant(Size::default());
+        let mut sign = if self.eat(Token::Sign("-")) { -1 } else { 1 };
+        loop {
+            let term = self.product()?;
+            sum = sum.plus(&term.times(&Size::number(sign)));
+            sign = match self.peek() {
+                Token::Sign("+") => 1,
+                Token::Sign("-") => -1,
+                _ => return Ok(sum),
+            };
+            self.skip();
+        }
+    }
+
+    fn product(&mut self) -> Read<Map<Index>> {
+        let mut product = Map::constant(Size::number(1));
+        loop {
+            product = match self.peek() {
+                Token::Number(_) => product.times(&Size::number(self.number()?)),
+                Token::Sign("|") => {
+                    self.skip();
+                    let extent = self.extent()?;
+                    self.sign("|")?;
+                    product.times(&Size::unknown(extent))
+                }
+                _ => {
+                    let name = self.word()?;
+                    let v = self.bound(name)?;
+                    if let Origin::Mapped(_) = self.program.vars[v.0].origin {
+                        return Err(format!("{name} is mapped itself"));
+                    }
+                    if !product.factors.is_empty() {
+                        return Err("a product of index variables is no map".to_string());
+                    }
+                    Map::var(v).times(&product.constant)
+                }
+            };
+            if !self.eat(Token::Sign("*")) {
+                return Ok(product);
+            }
+        }
+    }
+
+    /// `concat(map; i: e, k in K: e)`
+    fn concat(&mut self) -> Read<Term> {
+        self.skip();
+        self.sign("(")?;
+        let of = self.map()?;
+        self.sign(";")?;
+        let outer = self.scope.len();
+        let first = self.program.vars.len() - self.extents.len();
+        let (mut before, mut deepest, mut parts) = (Size::default(), 0, vec![]);
+        loop {
+            let name = self.word()?;
+            let said = self.said_extent()?;
+            if let Some(known) = self.find(name) {
+                return Err(format!("index variable {} is bound twice", self.program.vars[known.0].name));
+            }
+            let v = self.bind(name, said, Origin::Part(Map::part(&of, &before)))?;
+            self.sign(":")?;
+            let Term { expr, depth } = self.expr()?;
+            self.scope.truncate(outer);
+            parts.push((v, expr));
+            deepest = depth.max(deepest);
+            if !self.eat(Token::Sign(",")) {
+                break;
+            }
+            let extent = self.extents[v.0 - first].ok_or_else(|| format!("nothing says what {name} runs over"))?;
+            before = before.plus(&Size::unknown(extent));
+        }
+        self.sign(")")?;
+        let ty = parts[0].1.ty();
+        deeper(Expr::Concat(Box::new(Concat { of, parts }), ty), deepest)
     }
 
     fn foralls(&mut self) -> Read<Vec<Index>> {
@@ -278,7 +380,7 @@ impl<'t> Reader<'t> {
             false => (self.access(tensor, &names)?, None),
             true => {
                 let loops = self.scope.len();
-                names.iter().try_for_each(|name| self.bind(name, None).map(|_| ()))?;
+                names.iter().try_for_each(|name| self.bind(name, None, Origin::Loop).map(|_| ()))?;
                 let vars: Vec<Index> = self.scope.drain(loops..).map(|(_, v)| v).collect();
                 self.settle(tensor, &vars)?;
                 let mut place = |name: &&str| {
@@ -372,12 +474,20 @@ impl<'t> Operators<'t> for Reader<'t> {
         match self.ahead(1) {
             Token::Sign("[") => {
                 let tensor = self.place()?;
-                let names = self.enclosed("[", "]", Self::word)?;
-                let Access { tensor, vars } = self.access(tensor, &names)?;
+                let vars = self.enclosed("[", "]", Self::index)?;
+                self.settle(tensor, &vars)?;
                 let ty = self.program.tensors[tensor.0].ty;
                 Ok(Term { expr: Expr::Access(self.program.access(tensor, vars), ty), depth: 1 })
             }
             Token::Sign("(") if self.folds() => self.reduce(),
+            Token::Sign("(") if word == "concat" => self.concat(),
+            Token::Sign("(") if word == "index" => {
+                self.skip();
+                self.sign("(")?;
+                let v = self.index()?;
+                self.sign(")")?;
+                Ok(Term { expr: Expr::Index(v), depth: 1 })
+            }
             Token::Sign("(") => self.call(word),
             _ => match self.find(word) {
                 Some(v) => {

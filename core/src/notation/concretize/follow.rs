@@ -19,7 +19,7 @@ impl Concretize<'_> {
         match e {
             Expr::Access(a, ty) => {
                 let access = self.out.accesses[a.0].clone();
-                let time = |v: &Index| bound.iter().position(|b| b == v).expect("every variable is bound");
+                let time = |v: &Index| self.out.time(*v, bound).expect("every variable is bound");
                 let times: Vec<usize> = access.vars.iter().map(time).collect();
                 let tensor = &self.out.tensors[access.tensor.0];
                 if self.out.concordant(&tensor.format, &times) {
@@ -39,6 +39,7 @@ impl Concretize<'_> {
                 bound.truncate(outer);
                 Expr::Reduce(op, vars, Box::new(body), ty)
             }
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.follow(part, bound))), ty),
             other => other,
         }
     }
@@ -70,6 +71,7 @@ impl Concretize<'_> {
                 bound.truncate(outer);
                 Expr::Reduce(op, vars, Box::new(body), ty)
             }
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.spread(part, bound))), ty),
             other => other,
         }
     }
@@ -80,7 +82,8 @@ impl Concretize<'_> {
         let mut level: HashMap<AccessId, usize> = HashMap::new();
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-            let first = (0..format.rank()).find(|&l| access.vars[format.order[l]] == v);
+            let along = |l: &usize| self.out.binds(v, access.vars[format.order[*l]], |u| outer.contains(&u));
+            let first = (0..format.rank()).find(along);
             level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();

@@ -8,11 +8,12 @@
 //! A sum that stays runs anew at each turn of the loops around it: only where it and all its lists depend on every one
 //! of them, so that nothing is added up twice, and where its lists can be followed there.
 
-use super::super::concrete::{self, AccessId, Expr, Index, Program, Role, Tensor};
+use super::super::concrete::{self, AccessId, Concat, Expr, Index, Origin, Program, Role, Tensor};
 use super::Concretize;
 use crate::algebra::{Op, Type, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
+use crate::shape::Map;
 use std::collections::HashMap;
 
 impl Concretize<'_> {
@@ -32,6 +33,7 @@ impl Concretize<'_> {
                 }
                 self.temporary(op, vars, body, ty, free)
             }
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist(part, outer))), ty),
             other => other,
         }
     }
@@ -39,23 +41,35 @@ impl Concretize<'_> {
     /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
     /// their variables, and so does each of its sparse operands.
     fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
-        let moved = |a: AccessId| outer.iter().all(|v| self.out.accesses[a.0].vars.contains(v));
+        let of = |vars: &[Index], v: &Index| vars.iter().any(|w| self.out.follows(*w, *v));
+        let moved = |a: AccessId| outer.iter().all(|v| of(&self.out.accesses[a.0].vars, v));
         let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
-        outer.iter().all(|v| free.contains(v)) && body.accesses().into_iter().filter(sparse).all(moved)
+        outer.iter().all(|v| of(free, v)) && body.accesses().into_iter().filter(sparse).all(moved)
     }
 
-    /// The variables of a body that are not bound inside it, in order of appearance.
+    /// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped
+    /// ones are functions.
     fn free(&self, body: &Expr, bound: &[Index]) -> Vec<Index> {
         fn visit(program: &Program, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
-            let mut seen = |v: Index| {
-                if !bound.contains(&v) && !free.contains(&v) {
-                    free.push(v);
+            let mut seen = |map: Map<Index>| {
+                for v in map.factors.into_keys() {
+                    if !bound.contains(&v) && !free.contains(&v) {
+                        free.push(v);
+                    }
                 }
             };
             match e {
                 Expr::Literal(_) => {}
-                Expr::Index(v) => seen(*v),
-                Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(*v)),
+                Expr::Index(v) => seen(program.map(*v)),
+                Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(program.map(*v))),
+                Expr::Concat(c, _) => {
+                    seen(c.of.clone());
+                    for (v, part) in &c.parts {
+                        bound.push(*v);
+                        visit(program, part, bound, free);
+                        bound.pop();
+                    }
+                }
                 Expr::Call(_, args, _) => args.iter().for_each(|a| visit(program, a, bound, free)),
                 Expr::Reduce(_, vars, body, _) => {
                     let outer = bound.len();
@@ -79,6 +93,7 @@ impl Concretize<'_> {
                 None if outer.contains(v) => 0,
                 None => inner.len() + 1,
             };
+            let time = |v: &Index| self.out.roots(*v).iter().map(time).max().unwrap_or(0);
             let times: Vec<usize> = access.vars.iter().map(time).collect();
             self.out.concordant(&self.out.tensor(a).format, &times)
         })
@@ -93,9 +108,13 @@ impl Concretize<'_> {
         for a in body.accesses() {
             let access = &self.out.accesses[a.0];
             let format = &self.out.tensor(a).format;
-            let mut wanted: Vec<Index> =
-                format.order.iter().map(|&m| access.vars[m]).filter(|v| vars.contains(v)).collect();
-            wanted.dedup();
+            let levels = format.order.iter().flat_map(|&m| self.out.roots(access.vars[m]));
+            let mut wanted: Vec<Index> = Vec::new();
+            for v in levels.filter(|v| vars.contains(v)) {
+                if !wanted.contains(&v) {
+                    wanted.push(v);
+                }
+            }
             wanted.extend(vars.iter().filter(|v| !wanted.contains(v)).copied().collect::<Vec<_>>());
             if wanted.len() == vars.len() && self.follows(body, outer, &wanted) {
                 best = wanted;
@@ -115,14 +134,14 @@ impl Concretize<'_> {
         let name = concrete::reduction_name(op).to_string();
         let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
         // The temporary's loops have variables of their own.
-        let fresh: HashMap<Index, Index> = free
+        let mut fresh: HashMap<Index, Index> = free
             .iter()
             .map(|&v| {
                 let var = self.out.vars[v.0].clone();
                 (v, self.fresh(var.name, var.extent))
             })
             .collect();
-        let body = self.rename(&body, &fresh);
+        let body = self.rename(&body, &mut fresh);
         let target = free.iter().map(|v| fresh[v]).collect();
         self.define(place, target, Expr::Reduce(op, vars, Box::new(body), ty), None);
         Expr::Access(self.out.access(place, free), ty)
@@ -134,7 +153,8 @@ impl Concretize<'_> {
         let densely = |v: &Index| {
             accesses.iter().all(|&a| {
                 let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
-                (0..format.rank()).all(|l| access.vars[format.order[l]] != *v || format.levels[l].is_located())
+                let along = |l: usize| self.out.follows(access.vars[format.order[l]], *v);
+                (0..format.rank()).all(|l| !along(l) || format.levels[l].is_located())
             })
         };
         let outermost = vars.first().is_some_and(densely);
@@ -142,19 +162,46 @@ impl Concretize<'_> {
         Format::of((0..vars.len()).map(kind).collect())
     }
 
-    fn rename(&mut self, e: &Expr, fresh: &HashMap<Index, Index>) -> Expr {
-        let of = |v: &Index| fresh.get(v).copied().unwrap_or(*v);
+    fn rename(&mut self, e: &Expr, fresh: &mut HashMap<Index, Index>) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
-            Expr::Index(v) => Expr::Index(of(v)),
+            Expr::Index(v) => Expr::Index(self.renamed(*v, fresh)),
             Expr::Access(a, ty) => {
                 let access = self.out.accesses[a.0].clone();
-                Expr::Access(self.out.access(access.tensor, access.vars.iter().map(of).collect()), *ty)
+                let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
+                Expr::Access(self.out.access(access.tensor, vars), *ty)
             }
             Expr::Call(op, args, ty) => Expr::Call(*op, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 Expr::Reduce(*op, vars.clone(), Box::new(self.rename(body, fresh)), *ty)
             }
+            Expr::Concat(c, ty) => {
+                let of = self.renamed_map(&c.of, fresh);
+                let part = |(v, part): &(Index, Expr)| (self.renamed(*v, fresh), self.rename(part, fresh));
+                let parts = c.parts.iter().map(part).collect();
+                Expr::Concat(Box::new(Concat { of, parts }), *ty)
+            }
         }
+    }
+
+    /// A variable for one that is, or is a function of, a renamed one.
+    fn renamed(&mut self, v: Index, fresh: &mut HashMap<Index, Index>) -> Index {
+        if let Some(known) = fresh.get(&v) {
+            return *known;
+        }
+        let concrete::Var { name, extent, origin } = self.out.vars[v.0].clone();
+        let made = match &origin {
+            Origin::Loop => origin.clone(),
+            Origin::Mapped(map) => Origin::Mapped(self.renamed_map(map, fresh)),
+            Origin::Part(map) => Origin::Part(self.renamed_map(map, fresh)),
+        };
+        let made = if made == origin { v } else { self.out.var(name, extent, made) };
+        fresh.insert(v, made);
+        made
+    }
+
+    fn renamed_map(&mut self, map: &Map<Index>, fresh: &mut HashMap<Index, Index>) -> Map<Index> {
+        let made: HashMap<Index, Index> = map.factors.keys().map(|v| (*v, self.renamed(*v, fresh))).collect();
+        map.within(|v| Map::var(made[&v]))
     }
 }

@@ -94,9 +94,8 @@ impl Refuse<'_> {
                 self.expr(body);
             }
             Kind::Collapse { .. } => self.say(e.span, "the shape operator `collapse`".to_string()),
-            Kind::Split { .. } => self.say(e.span, "the shape operator `split`".to_string()),
-            Kind::Concat { .. } => self.say(e.span, "the shape operator `concat`".to_string()),
-            Kind::Slice { .. } => self.say(e.span, "the shape operator `slice`".to_string()),
+            Kind::Concat { parts, .. } => parts.iter().for_each(|part| self.expr(part)),
+            Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
         }
     }
 }

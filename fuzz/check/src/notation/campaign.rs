@@ -151,6 +151,7 @@ fn constructs(case: &Case) -> Vec<String> {
                 }
                 Expr::Apply(op, _) => format!("operator {}", named(*op)),
                 Expr::Reduce(op, ..) => format!("reduction {op}"),
+                Expr::Shape(shape, ..) => format!("shape {}", shape.name()),
             };
             all.insert(word);
         });
@@ -205,7 +206,7 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::KINDS;
+    use crate::notation::case::{KINDS, Shape};
     use crate::notation::engines::BOTH;
     use crate::notation::legal::LEGAL;
     use crate::notation::product::{Meeting, Wanted};
@@ -247,7 +248,9 @@ mod tests {
             "earlier result rank 0",
             "earlier result rank 2",
         ];
-        let others = others.iter().map(|s| s.to_string());
+        // What is not lowered yet is not generated.
+        let shapes = Shape::NAMES.iter().filter(|name| **name != "collapse").map(|name| format!("shape {name}"));
+        let others = others.iter().map(|s| s.to_string()).chain(shapes);
         for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");

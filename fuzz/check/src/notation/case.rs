@@ -12,9 +12,11 @@
 
 mod directed;
 mod make;
+mod shape;
 
 pub use directed::directed;
 pub use make::case;
+pub use shape::Shape;
 
 use super::legal::applied;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
@@ -129,6 +131,8 @@ pub enum Expr {
     Apply(Op, Vec<Expr>),
     /// `sum(v: e)`
     Reduce(&'static str, usize, Box<Expr>),
+    /// `slice(e, v -> w, 1:5:2)`, `concat((e, f), (v, w) -> x)`: from which variables, and to which.
+    Shape(Shape, Vec<usize>, Vec<usize>, Vec<Expr>),
 }
 
 impl Expr {
@@ -137,7 +141,7 @@ impl Expr {
         seen(self);
         match self {
             Expr::Reduce(_, _, a) => a.walk(seen),
-            Expr::Apply(_, args) => args.iter().for_each(|a| a.walk(seen)),
+            Expr::Apply(_, args) | Expr::Shape(.., args) => args.iter().for_each(|a| a.walk(seen)),
             Expr::Literal(_) | Expr::Var(..) | Expr::Access(..) => {}
         }
     }
@@ -149,17 +153,25 @@ impl Expr {
         found
     }
 
-    /// Whether a reduction binds variable `v`.
+    /// Whether a reduction or a shape operator binds variable `v`.
     fn binds(&self, v: usize) -> bool {
         let mut found = false;
-        self.walk(&mut |e| found |= matches!(e, Expr::Reduce(_, of, _) if *of == v));
+        self.walk(&mut |e| {
+            found |= match e {
+                Expr::Reduce(_, of, _) => *of == v,
+                Expr::Shape(_, from, ..) => from.contains(&v),
+                _ => false,
+            }
+        });
         found
     }
 
-    /// Whether variable `v` is an index of an access.
+    /// Whether variable `v` is an index of an access, or what a shape operator makes.
     fn uses(&self, v: usize) -> bool {
         let mut found = false;
-        self.walk(&mut |e| found |= matches!(e, Expr::Access(_, vars) if vars.contains(&v)));
+        self.walk(&mut |e| {
+            found |= matches!(e, Expr::Access(_, vars) | Expr::Shape(_, _, vars, _) if vars.contains(&v));
+        });
         found
     }
 }
@@ -180,6 +192,10 @@ impl Case {
                 f.write_str(&applied(*op, &args))
             }
             Expr::Reduce(op, v, a) => write!(f, "{op}({}: {})", VARS[*v], Shown(self, a)),
+            Expr::Shape(shape, from, to, parts) => {
+                let parts: Vec<String> = parts.iter().map(|e| Shown(self, e).to_string()).collect();
+                self.write_shape(f, (*shape, from, to), &parts)
+            }
         }
     }
 
@@ -197,6 +213,7 @@ impl Case {
             Expr::Var(_, ty) => Some(*ty),
             Expr::Access(t, _) => Some(self.tensors[*t].ty),
             Expr::Reduce(_, _, a) => self.type_of(a),
+            Expr::Shape(.., parts) => self.type_of(parts.first()?),
             Expr::Apply(op, args) => {
                 let types: Option<Vec<Type>> = args.iter().map(|a| self.type_of(a)).collect();
                 result_type(*op, &types?)
@@ -218,6 +235,14 @@ impl Case {
     /// The same program on other data: each extent that operands say is `extent` at most.
     pub fn shortened(&self, extent: u64) -> Case {
         let mut case = self.clone();
+        let mut shaped = false;
+        for s in &self.statements {
+            s.rhs.walk(&mut |e| shaped |= matches!(e, Expr::Shape(..)));
+        }
+        if shaped {
+            // Its extents fit one another as they are.
+            return case;
+        }
         // What a scatter does to its variables depends on the extent that it scatters to.
         let scattered = self.statements.iter().filter(|s| !s.places.is_empty());
         let fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();

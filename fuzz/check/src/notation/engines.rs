@@ -77,7 +77,7 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     for extent in [u64::MAX, 1, 0] {
         let case = &case.shortened(extent);
         let operands = operands(case, &typed);
-        let extents = extents(&typed, &operands)?;
+        let Some(extents) = extents(&typed, &operands)? else { continue };
         let evaluate = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
         let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
         let Some(kernel) = kernel else {
@@ -232,12 +232,15 @@ pub(super) fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: ty
     typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect()
 }
 
-fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<shape::Extents, Finding> {
+/// The extents on these operands; `None` where they say one no more, as of a split of nothing.
+fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<Option<shape::Extents>, Finding> {
     let named = typed.tensors.iter().enumerate();
     let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
-    shape::solve(typed, &given.collect::<Vec<_>>()).map_err(|e| match e {
-        shape::Unsolved::Unknown(d) | shape::Unsolved::Contradiction(d) => Finding::new("extents", d.message),
-    })
+    match shape::solve(typed, &given.collect::<Vec<_>>()) {
+        Ok(extents) => Ok(Some(extents)),
+        Err(shape::Unsolved::Unknown(_)) => Ok(None),
+        Err(shape::Unsolved::Contradiction(d)) => Err(Finding::new("extents", d.message)),
+    }
 }
 
 /// The case's tensor of that name, if the caller gives it.

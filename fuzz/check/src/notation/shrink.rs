@@ -6,7 +6,7 @@
 
 use super::case::{Case, Expr};
 use super::engines::{Engine, Finding, run};
-use fiberloom_core::algebra::Value;
+use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 
 /// Runs that shrinking may take.
@@ -124,6 +124,17 @@ fn smaller(case: &Case, e: &Expr) -> Vec<Expr> {
         Expr::Reduce(op, v, a) => {
             let body = smaller(case, a).into_iter().map(|a| Expr::Reduce(op, *v, Box::new(a)));
             [(**a).clone()].into_iter().chain(body).collect()
+        }
+        Expr::Shape(shape, from, to, parts) => {
+            let mut all = vec![Expr::Literal(Value::one(case.type_of(e).unwrap_or(Type::I64)))];
+            for (n, part) in parts.iter().enumerate() {
+                all.extend(smaller(case, part).into_iter().map(|part| {
+                    let mut parts = parts.clone();
+                    parts[n] = part;
+                    Expr::Shape(*shape, from.clone(), to.clone(), parts)
+                }));
+            }
+            all
         }
         Expr::Apply(op, args) => {
             let ty = case.type_of(e);

@@ -36,7 +36,7 @@ impl Statistics {
                     let along = levels(case, body).into_iter().filter(|(w, _)| w == v);
                     folds.extend(along.map(|(_, level)| Fold { function, level, ty }));
                 }
-                Expr::Literal(_) | Expr::Var(..) | Expr::Access(..) => {}
+                Expr::Literal(_) | Expr::Var(..) | Expr::Access(..) | Expr::Shape(..) => {}
             });
         }
         meetings.into_iter().for_each(|m| *self.meetings.entry(m).or_default() += 1);

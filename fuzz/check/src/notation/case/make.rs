@@ -52,6 +52,13 @@ impl<'u, 'b> Maker<'u, 'b> {
             let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
             m.case.sizes.push(size);
         }
+        // Sizes that shape operators fit.
+        let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
+        match m.below(4) {
+            2 => m.case.sizes[2].0 = a + b,
+            3 if a * b <= 12 => m.case.sizes[2].0 = a * b,
+            _ => {}
+        }
         m
     }
 
@@ -223,7 +230,8 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn expr(&mut self, depth: usize) -> Expr {
         let Some(depth) = depth.checked_sub(1).filter(|_| self.below(5) < 4) else { return self.leaf() };
         let two = |m: &mut Self, op| Expr::Apply(op, vec![m.expr(depth), m.expr(depth)]);
-        match self.below(13) {
+        match self.below(15) {
+            13 | 14 => self.shape(depth),
             0..=4 => two(self, Op::Mul),
             5 | 6 => two(self, Op::Add),
             7 if self.ty != Type::Bool => two(self, Op::Sub),

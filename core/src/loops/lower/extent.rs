@@ -1,0 +1,90 @@
+//! Extents in a kernel: parameters, numbers that the program says, and what follows from them.
+//!
+//! ```text
+//!  kernel f(n_A, n_B)            extents of the caller's tensors
+//!    n_l = n_A + n_B             a concatenation that is no tensor
+//! ```
+
+use super::{Context, Expr, binary, int, plus, times};
+use crate::algebra::{Op, Type};
+use crate::loops::Var;
+use crate::notation::concrete::{Program, Role};
+use crate::shape::{ClassId, Classes, Formula};
+use crate::stream::Symbolic;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A parameter for every extent of the caller's tensors.
+pub(super) fn parameters(d: &mut Symbolic, program: &Program, classes: &Classes) -> BTreeMap<ClassId, Var> {
+    let tensors = program.tensors.iter().filter(|t| t.role != Role::Temporary);
+    let all: BTreeSet<ClassId> = tensors.flat_map(|t| t.extents.iter().copied()).collect();
+    all.into_iter().map(|c| (c, d.fresh(&format!("n_{}", classes.name(c)), Type::I64))).collect()
+}
+
+impl Context<'_> {
+    /// Extents that no tensor of the caller's has are computed from those that one has.
+    pub(super) fn derive(&mut self, d: &mut Symbolic, classes: &Classes) {
+        let tensors = self.program.tensors.iter().flat_map(|t| t.extents.iter());
+        let mut needed: BTreeSet<ClassId> =
+            self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+        needed.retain(|c| !self.params.contains_key(c));
+        for class in needed.iter().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))) {
+            self.constants.insert(class.0, class.1);
+        }
+        let formulas = classes.formulas(self.params.keys().copied().collect());
+        let wanted = wanted(needed, &formulas);
+        for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
+            let value = self.formula(&formula);
+            let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
+            self.derived.insert(class, value);
+        }
+    }
+
+    fn formula(&self, formula: &Formula) -> Expr {
+        let fold = |of: &[ClassId], op: fn(Expr, Expr) -> Expr, unit: i64| {
+            of.iter().map(|c| self.extent(*c)).reduce(op).unwrap_or(int(unit))
+        };
+        match formula {
+            Formula::Product(of) => fold(of, times, 1),
+            Formula::Sum(of) => fold(of, plus, 0),
+            // What is nothing in other directions is nothing in this.
+            Formula::Quotient(whole, of) => {
+                let by = binary(Op::Max, fold(of, times, 1), int(1));
+                binary(Op::FloorDiv, self.extent(*whole), by)
+            }
+            Formula::Difference(whole, of) => binary(Op::Sub, self.extent(*whole), fold(of, plus, 0)),
+            Formula::Steps(from, start, step) => {
+                let step = i64::try_from(*step).unwrap_or(i64::MAX);
+                let length = binary(Op::Sub, self.extent(*from), int(*start as i64));
+                if step == 1 {
+                    return length;
+                }
+                let rest = binary(Op::FloorRem, length.clone(), int(step));
+                binary(Op::Add, binary(Op::FloorDiv, length, int(step)), binary(Op::Min, rest, int(1)))
+            }
+            Formula::Behind(to, start) => plus(self.extent(*to), int(*start as i64)),
+        }
+    }
+
+    /// An extent.
+    pub(super) fn extent(&self, class: ClassId) -> Expr {
+        let constant = self.constants.get(&class).map(|n| int(*n));
+        let parameter = || self.params.get(&class).map(|v| Expr::Var(*v));
+        constant.or_else(parameter).unwrap_or_else(|| self.derived[&class].clone())
+    }
+}
+
+/// Extents with those that they follow from.
+fn wanted(mut needed: BTreeSet<ClassId>, formulas: &[(ClassId, Formula)]) -> BTreeSet<ClassId> {
+    for (class, formula) in formulas.iter().rev() {
+        if needed.contains(class) {
+            match formula {
+                Formula::Product(of) | Formula::Sum(of) => needed.extend(of),
+                Formula::Quotient(whole, of) | Formula::Difference(whole, of) => {
+                    needed.extend(of.iter().chain([whole]))
+                }
+                Formula::Steps(of, ..) | Formula::Behind(of, _) => needed.extend([of]),
+            }
+        }
+    }
+    needed
+}

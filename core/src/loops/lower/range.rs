@@ -1,0 +1,274 @@
+//! Ranges of a loop: the parts of a concatenation, each with a loop of its own, and what of a fiber such a loop sees.
+//!
+//! ```text
+//!  forall l: concat(l; i: B[i], k: F[k]) * x[l]
+//!    ─▶  for l in 0..I    B[l] * x[l]           B all of it; x stops at I
+//!        for l in I..N    F[l - I] * x[l]       F all of it, at other coordinates; x is sought at I
+//! ```
+//!
+//! Ranges are split before there is a lattice: they ascend, no two overlap, and inside of one the body is one
+//! expression. A fiber is sought, or stopped, only where its entries are not known to end with the range.
+
+use super::fiber::Scope;
+use super::{Context, Expr, binary, int, plus, times};
+use crate::algebra::{Op, Type};
+use crate::notation::concrete::{self, AccessId, Concat, Index};
+use crate::shape::{ClassId, Map, Size};
+use crate::stream::{Shift, Symbolic, Term, View};
+
+/// Where a range begins or ends.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    /// Its value.
+    pub at: Expr,
+    /// The same in extents, if it is the same in every turn of the loops around.
+    size: Option<Size>,
+}
+
+/// Coordinates of one loop.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    /// The first.
+    pub lo: Bound,
+    /// One past the last.
+    pub hi: Bound,
+}
+
+impl Range {
+    /// How many coordinates there are.
+    pub fn len(&self) -> Expr {
+        if self.lo.at == int(0) { self.hi.at.clone() } else { binary(Op::Sub, self.hi.at.clone(), self.lo.at.clone()) }
+    }
+}
+
+/// A variable along a loop: `c + r·v`, where `c` is what is bound outside.
+struct Line {
+    c: Map<Index>,
+    r: Size,
+}
+
+impl Context<'_> {
+    /// A size as it is compared: numbers for the extents that are known, parts for those that are made of parts.
+    fn known(&self, size: &Size) -> Size {
+        let number = |c: ClassId| self.constants.get(&c).map(|n| Size::number(*n));
+        size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
+    }
+
+    /// The terms of a size as they are computed, each with whether it is subtracted; a number comes last.
+    fn terms(&self, size: &Size) -> Vec<(bool, Expr)> {
+        let size = size.within(&|c| self.constants.get(&c).map(|n| Size::number(*n)));
+        let term = |(n, extents): (i64, &[ClassId])| {
+            let factor = int(n.saturating_abs());
+            (n < 0, extents.iter().fold(factor, |product, e| times(product, self.extent(*e))))
+        };
+        let mut terms: Vec<(bool, Expr)> = size.terms().map(term).collect();
+        // What is added comes first.
+        terms.sort_by_key(|(minus, e)| (*minus, matches!(e, Expr::Const(_))));
+        terms
+    }
+
+    fn size(&self, size: &Size) -> Expr {
+        sum(self.terms(size))
+    }
+
+    /// A map, if loops have bound its variables.
+    fn mapped(&self, scope: &Scope, map: &Map<Index>) -> Option<Expr> {
+        let mut terms = vec![];
+        for (v, f) in &map.factors {
+            let at = scope.coordinate(*v)?;
+            terms.extend(self.terms(f).into_iter().map(|(minus, f)| (minus, times(at.clone(), f))));
+        }
+        terms.extend(self.terms(&map.constant));
+        Some(sum(terms))
+    }
+
+    /// An index variable's value, if loops have bound it.
+    pub(super) fn coordinate(&self, scope: &Scope, v: Index) -> Option<Expr> {
+        let bound = scope.coordinate(v).cloned();
+        bound.or_else(|| self.mapped(scope, &self.program.root_map(v)))
+    }
+
+    /// Whether a loop over `v` binds `w`, all that is bound outside given.
+    pub(super) fn binds(&self, scope: &Scope, v: Index, w: Index) -> bool {
+        self.program.binds(v, w, |u| scope.coordinate(u).is_some())
+    }
+
+    fn line(&self, map: Map<Index>, v: Index) -> Line {
+        let mut c = map;
+        let r = c.factors.remove(&v).unwrap_or_default();
+        // A factor that is an extent of 0 stands in loops that have no turn.
+        let r = Some(self.known(&r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
+        Line { c, r }
+    }
+
+    /// What a line reaches at a bound, in extents.
+    fn reach(&self, line: &Line, at: &Bound) -> Option<Size> {
+        let at = at.size.as_ref().filter(|_| line.c.factors.is_empty())?;
+        Some(self.known(&line.c.constant.plus(&line.r.times(at))))
+    }
+
+    /// All coordinates of a loop.
+    fn whole(&self, v: Index) -> Range {
+        let extent = self.program.vars[v.0].extent;
+        let size = self.known(&Size::unknown(extent));
+        let lo = Bound { at: int(0), size: Some(Size::default()) };
+        Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
+    }
+
+    /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone.
+    pub(super) fn ranges(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        v: Index,
+        body: &concrete::Expr,
+    ) -> Vec<(Range, concrete::Expr)> {
+        let mut ranges = vec![];
+        self.split(d, scope, v, (self.whole(v), body.clone()), &mut ranges);
+        ranges
+    }
+
+    fn split(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        v: Index,
+        (range, body): (Range, concrete::Expr),
+        ranges: &mut Vec<(Range, concrete::Expr)>,
+    ) {
+        let along = |c: &Concat| {
+            let roots = self.program.roots_of(&c.of);
+            roots.contains(&v) && roots.iter().all(|u| *u == v || scope.coordinate(*u).is_some())
+        };
+        let Some(c) = find(&body, &along).cloned() else { return ranges.push((range, body)) };
+        let cuts = self.cuts(d, scope, v, &range, &c);
+        for (n, pair) in cuts.windows(2).enumerate() {
+            let part = Range { lo: pair[0].clone(), hi: pair[1].clone() };
+            if part.lo.size.is_none() || part.lo.size != part.hi.size {
+                let body = self.simplify.simplify(&self.chosen(&body, &c, n));
+                self.split(d, scope, v, (part, body), ranges);
+            }
+        }
+    }
+
+    /// Where the parts of a concatenation begin along `v`, inside of a range, and where the last ends.
+    fn cuts(&self, d: &mut Symbolic, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
+        let of = c.of.within(|u| self.program.root_map(u));
+        let line = self.line(of, v);
+        let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(self.program.vars[u.0].extent)).collect();
+        let total = extents.iter().fold(Size::default(), |sum, e| sum.plus(e));
+        let all = self.reach(&line, &range.lo) == Some(Size::default())
+            && self.reach(&line, &range.hi) == Some(self.known(&total));
+        let mut cuts = vec![range.lo.clone()];
+        let mut before = Size::default();
+        for extent in &extents[..extents.len() - 1] {
+            before = before.plus(extent);
+            // The first coordinate at which c + r·v is not below what is before.
+            let steps = line.r.value() != Some(1);
+            let beyond = Map::constant(before.clone()).plus(&line.c.times(&Size::number(-1)));
+            let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond.constant));
+            let mut at = self.mapped(scope, &beyond).expect("bound outside");
+            if steps {
+                let r = self.size(&line.r);
+                at = binary(Op::FloorDiv, binary(Op::Add, at, binary(Op::Sub, r.clone(), int(1))), r);
+            }
+            let size = if all {
+                size
+            } else {
+                let last = cuts.last().expect("it begins somewhere").at.clone();
+                at = binary(Op::Min, binary(Op::Max, at, last), range.hi.at.clone());
+                // Inside of the range it is what it is if it is one of its ends.
+                size.filter(|s| Some(s) == range.hi.size.as_ref() || Some(s) == range.lo.size.as_ref())
+            };
+            if !matches!(at, Expr::Const(_) | Expr::Var(_)) {
+                at = d.define("cut", Type::I64, at);
+            }
+            cuts.push(Bound { at, size });
+        }
+        cuts.push(range.hi.clone());
+        cuts
+    }
+
+    /// The body with a part of a concatenation in its place, and of those that are split at the same coordinates.
+    fn chosen(&self, body: &concrete::Expr, of: &Concat, n: usize) -> concrete::Expr {
+        let extents = |c: &Concat| -> Vec<Size> {
+            let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
+            c.parts.iter().map(extent).collect()
+        };
+        let same = |c: &Concat| c.of == of.of && extents(c) == extents(of);
+        let again = |e: &concrete::Expr| self.chosen(e, of, n);
+        match body {
+            concrete::Expr::Concat(c, _) if same(c) => again(&c.parts[n].1),
+            concrete::Expr::Concat(c, ty) => concrete::Expr::Concat(Box::new((**c).clone().map(|e| again(&e))), *ty),
+            concrete::Expr::Call(op, args, ty) => concrete::Expr::Call(*op, args.iter().map(again).collect(), *ty),
+            concrete::Expr::Reduce(op, vars, inner, ty) => {
+                concrete::Expr::Reduce(*op, vars.clone(), Box::new(again(inner)), *ty)
+            }
+            concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => body.clone(),
+        }
+    }
+
+    /// How a loop over a range of `v` sees the fiber of an access's level that it opens.
+    pub(super) fn view(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        (a, level): (AccessId, usize),
+        v: Index,
+        range: &Range,
+    ) -> View<Term> {
+        let tensor = self.program.tensor(a);
+        let w = self.program.level_var(&self.program.accesses[a.0], level);
+        let line = self.line(self.program.root_map(w), v);
+        let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
+        let (first, past) = (self.reach(&line, &range.lo), self.reach(&line, &range.hi));
+        let begins = first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
+        let ends =
+            past.as_ref().is_some_and(|s| *s == extent || s.value().zip(extent.value()).is_some_and(|(s, n)| s >= n));
+        let c = self.mapped(scope, &line.c).expect("bound outside");
+        let r = self.size(&line.r);
+        let mut fixed = |name: &str, e: Expr| {
+            let simple = matches!(e, Expr::Const(_) | Expr::Var(_));
+            Term::fixed(if simple { e } else { d.define(name, Type::I64, e) })
+        };
+        let mut reached = |name: &str, at: &Bound, size: Option<Size>| match size {
+            Some(size) => fixed(name, self.size(&size)),
+            None => fixed(name, plus(c.clone(), times(at.at.clone(), r.clone()))),
+        };
+        let start = (!begins).then(|| reached("start", &range.lo, first));
+        let stop = (!ends).then(|| reached("stop", &range.hi, past));
+        let shift = match &start {
+            Some(start) if range.lo.at == int(0) => Some(Shift::Up(start.clone())),
+            _ if c == int(0) => None,
+            _ if line.c.factors.is_empty() && line.c.constant.terms().all(|(n, _)| n < 0) => {
+                Some(Shift::Down(fixed("shift", self.size(&line.c.constant.negative()))))
+            }
+            _ => Some(Shift::Up(fixed("shift", c.clone()))),
+        };
+        let stride = (r != int(1)).then(|| fixed("stride", r.clone()));
+        View { start, stop, stride, shift }
+    }
+}
+
+/// A sum of terms, some subtracted.
+fn sum(terms: Vec<(bool, Expr)>) -> Expr {
+    let mut terms = terms.into_iter();
+    let Some((minus, first)) = terms.next() else { return int(0) };
+    let first = match (minus, first) {
+        (false, e) => e,
+        (true, Expr::Const(n)) => int((n.bits() as i64).wrapping_neg()),
+        (true, e) => binary(Op::Sub, int(0), e),
+    };
+    terms.fold(first, |sum, (minus, e)| if minus { binary(Op::Sub, sum, e) } else { plus(sum, e) })
+}
+
+/// The first concatenation of a body for which this holds, from the outside in.
+fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e Concat> {
+    match e {
+        concrete::Expr::Concat(c, _) if of(c) => Some(c),
+        concrete::Expr::Concat(c, _) => c.parts.iter().find_map(|(_, part)| find(part, of)),
+        concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
+        concrete::Expr::Reduce(_, _, body, _) => find(body, of),
+        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => None,
+    }
+}

@@ -1,0 +1,130 @@
+//! Laws of a list under a view, `core::stream::View`: what is seen is the image of the entries, and nothing else.
+//!
+//! ```text
+//!   entries        0 1 4 5      c = 1, r = 2, i in 0..2:   1 ↦ 0, 3 ↦ 1
+//!   seen           . 0 . .      by next, by each, and where a seek lands
+//! ```
+//!
+//! Source: the offset and slice iterators of the shape paper, section 7; the laws are those of lists (`stream.rs`), on
+//! the entries that are seen.
+
+use crate::choose::Choose;
+use crate::stream::{Broken, EXTENT, Fiber};
+use fiberloom_core::stream::{Concrete, List, ListFiber, Shift, View};
+
+/// Turns that any loop may take.
+const FUEL: u32 = 64;
+
+/// Coordinates `c + r·i` for `i` in `lo..hi`.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    c: i64,
+    r: i64,
+    lo: i64,
+    hi: i64,
+}
+
+impl Window {
+    /// Any whose coordinates are below the extent, or some beyond it.
+    pub fn choose(c: &mut impl Choose) -> Window {
+        let (shift, r) = (c.upto(3) as i64 - 1, 1 + c.upto(2) as i64);
+        // A loop's coordinates begin where its lists' do.
+        let lo = (-shift).max(0) + c.upto(1) as i64;
+        Window { c: shift, r, lo, hi: lo + c.upto(3) as i64 }
+    }
+
+    fn image(&self, stored: i64) -> Option<i64> {
+        (self.lo..self.hi).find(|i| self.c + self.r * i == stored)
+    }
+}
+
+/// The view of a window; the compiler's, or a wrong one.
+pub type Viewing = fn(Window) -> View<i64>;
+
+/// What the compiler makes: what is 0 or 1, and a stop behind all, are left out.
+pub const VIEW: Viewing = |w| {
+    let (start, stop) = (w.c + w.r * w.lo, w.c + w.r * w.hi);
+    View {
+        shift: (w.c != 0).then_some(if w.c > 0 { Shift::Up(w.c) } else { Shift::Down(-w.c) }),
+        stride: (w.r != 1).then_some(w.r),
+        start: (start > 0).then_some(start),
+        stop: (stop < EXTENT as i64).then_some(stop),
+    }
+};
+
+/// *Denotation*: `next` and `each` come to the image of the entries, in order, with their positions; `seek` to the first
+/// of them at or after its target; nothing is loaded beside the fiber.
+pub fn sees_the_image(fiber: &Fiber, window: Window, target: i64, view: Viewing) -> Result<(), Broken> {
+    let seen = fiber.entries().filter_map(|(at, run)| Some((window.image(at)?, run.start as i64)));
+    let wanted: Vec<(i64, i64)> = seen.collect();
+    let arrays: [&[i64]; 1] = [fiber.array()];
+    let open = |d: &mut Concrete| List::open(d, "p", ListFiber { view: view(window), ..fiber.from(1) });
+    let mut d = Concrete::new(&arrays, FUEL);
+    let list = open(&mut d);
+    let mut next = vec![];
+    while list.valid(&mut d) {
+        next.push((list.index(&mut d), list.entry(&mut d).position));
+        list.next(&mut d);
+    }
+    let list = open(&mut d);
+    let mut each = vec![];
+    list.each(&mut d, "p", &mut |d, entry| each.push((list.coordinate(d, &entry), entry.position)));
+    let list = open(&mut d);
+    list.seek(&mut d, &target);
+    let landed = list.valid(&mut d).then(|| list.index(&mut d));
+    let found = list.found(&mut d, &target);
+    let first = wanted.iter().map(|(i, _)| *i).find(|i| *i >= target);
+    match d.fault() {
+        Some(fault) => Err(fault),
+        None if next != wanted => Err("next does not come to the image"),
+        None if each != wanted => Err("each does not come to the image"),
+        None if landed != first => Err("seek does not land on the first that is seen"),
+        None if found != (first == Some(target)) => Err("found says otherwise"),
+        None => Ok(()),
+    }
+}
+
+/// The law on one choice of data. A target before the window is one that no loop has.
+pub fn laws(c: &mut impl Choose) {
+    let (fiber, window) = (Fiber::within(c, 3, EXTENT), Window::choose(c));
+    let target = window.lo + c.upto(3) as i64;
+    assert_eq!(sees_the_image(&fiber, window, target, VIEW), Ok(()), "{fiber:?} {window:?}");
+}
+
+/// Bounds: fibers of at most 3 positions below 6, repeating or not; shifts from -1 to 2, steps up to 3, windows of up to 3
+/// from 0 or 1; targets up to 3 behind the window's begin; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn view_laws() {
+    laws(&mut crate::choose::Any);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::every;
+
+    #[test]
+    fn every_view() {
+        assert!(every(laws) > 10_000);
+    }
+
+    #[test]
+    fn wrong_views_are_caught() {
+        let wrong: [(&str, Viewing, Broken); 4] = [
+            ("it does not stop", |w| View { stop: None, ..VIEW(w) }, "next does not come to the image"),
+            ("it is not sought", |w| View { start: None, ..VIEW(w) }, "next does not come to the image"),
+            ("it passes over nothing", |w| View { stride: None, ..VIEW(w) }, "next does not come to the image"),
+            ("it is not shifted", |w| View { shift: None, ..VIEW(w) }, "next does not come to the image"),
+        ];
+        for (name, view, broken) in wrong {
+            let mut caught = None;
+            every(|c| {
+                let (fiber, window) = (Fiber::within(c, 2, EXTENT), Window::choose(c));
+                caught = caught.or(sees_the_image(&fiber, window, window.lo, view).err());
+            });
+            assert_eq!(caught, Some(broken), "{name}");
+        }
+    }
+}
