@@ -68,6 +68,10 @@ class Operands:
         pos, crd = self.level(name, 1)
         return sp.csc_matrix((self.values(name), crd, pos), shape=self.extents(name))
 
+    def coo(self, name):
+        (_, rows), (_, columns) = self.level(name, 0), self.level(name, 1)
+        return sp.coo_matrix((self.values(name), (rows, columns)), shape=self.extents(name))
+
     def row(self, name):
         """A sparse vector as a matrix of one row."""
         pos, crd = self.level(name, 0)
@@ -112,6 +116,11 @@ def spmv(o):
         ga, gx = graph(a), gb.Vector.from_dense(x)
         calls["graphblas"] = lambda: ga.mxv(gx).new()
     return calls, dense_result
+
+
+def spmv_coo(o):
+    a, x = o.coo("A"), o.values("x")
+    return {"scipy": lambda: a @ x}, dense_result
 
 
 def spmm(o):
@@ -250,6 +259,7 @@ def convert(o):
 
 KERNELS = {
     "spmv": spmv,
+    "spmv-coo": spmv_coo,
     "spmm": spmm,
     "spmm-128": spmm,
     "sddmm": sddmm,

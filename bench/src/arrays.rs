@@ -26,7 +26,7 @@ pub struct Arrays {
 /// A compressed level.
 #[derive(Clone, Debug)]
 pub struct Compressed {
-    /// Where each fiber begins.
+    /// Where each fiber begins; of the second level of `coo`, which has none, nothing.
     pub pos: Vec<i32>,
     /// Coordinates, ascending within a fiber.
     pub crd: Vec<i32>,
@@ -84,12 +84,30 @@ impl Arrays {
         Arrays { format: "csc", ..self }
     }
 
+    /// A matrix in compressed rows as a list of its entries, `coo`.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn as_list(&self) -> Arrays {
+        let Rows { rows, pos, crd, values, .. } = self.rows();
+        let row = |i: usize| std::iter::repeat_n(i as i32, (pos[i + 1] - pos[i]) as usize);
+        let first = Compressed { pos: vec![0, crd.len() as i32], crd: (0..rows).flat_map(row).collect() };
+        let second = Compressed { pos: vec![], crd: crd.to_vec() };
+        let levels = vec![Some(first), Some(second)];
+        Arrays { format: "coo", extents: self.extents.clone(), levels, values: values.to_vec() }
+    }
+
     /// A tensor that borrows the arrays.
     ///
     /// # Panics
     /// If the format is none of this rank.
     pub fn tensor(&self) -> Tensor<'_> {
-        let levels = self.levels.iter().map(|level| match level {
+        let is_list = self.format == "coo";
+        let levels = self.levels.iter().enumerate().map(|(l, level)| match level {
+            Some(Compressed { crd, .. }) if is_list && l > 0 => Level::Singleton { crd: Array::from(&crd[..]) },
+            Some(Compressed { pos, crd }) if is_list => {
+                Level::Nonunique { pos: Array::from(&pos[..]), crd: Array::from(&crd[..]) }
+            }
             Some(Compressed { pos, crd }) => {
                 Level::Compressed { pos: Array::from(&pos[..]), crd: Array::from(&crd[..]) }
             }

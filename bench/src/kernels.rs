@@ -22,8 +22,8 @@ pub struct Kernel {
     pub name: &'static str,
     /// What Fiberloom compiles.
     pub program: &'static str,
-    /// What it reads, made from a matrix.
-    operands: fn(&Arrays) -> Vec<(&'static str, Arrays)>,
+    /// What it reads, made from a matrix and a seed.
+    operands: fn(&Arrays, u64) -> Vec<(&'static str, Arrays)>,
     /// The same by hand; operands come in the order of `operands`.
     by_hand: fn(&[&Arrays]) -> Arrays,
 }
@@ -31,37 +31,43 @@ pub struct Kernel {
 const MTTKRP: &str = "tensor X: f64[I, K, L] csf  tensor Y: f64[K, 32] dense  tensor Z: f64[L, 32] dense
                       tensor M: f64[I, 32] dense  M[i,r] = X[i,k,l] * Y[k,r] * Z[l,r]";
 
-fn mttkrp(a: &Arrays) -> Vec<(&'static str, Arrays)> {
-    vec![("X", third_mode(a, 2)), ("Y", dense(&[a.extents[1], 32], 3)), ("Z", dense(&[64, 32], 4))]
+fn mttkrp(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
+    vec![("X", third_mode(a, seed)), ("Y", dense(&[a.extents[1], 32], 3)), ("Z", dense(&[64, 32], 4))]
 }
 
-/// All kernels. SpMV of a matrix in `coo` is still to come.
+/// All kernels.
 pub const KERNELS: &[Kernel] = &[
     Kernel {
         name: "spmv",
         program: "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
-        operands: |a| vec![("A", a.clone()), ("x", dense(&a.extents[1..], 2))],
+        operands: |a, _| vec![("A", a.clone()), ("x", dense(&a.extents[1..], 2))],
         by_hand: by_hand::spmv,
+    },
+    Kernel {
+        name: "spmv-coo",
+        program: "tensor A: f64[I, J] coo  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
+        operands: |a, _| vec![("A", a.as_list()), ("x", dense(&a.extents[1..], 2))],
+        by_hand: by_hand::spmv_coo,
     },
     Kernel {
         name: "spmm",
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, 32] dense  tensor C: f64[I, 32] dense
                   C[i,j] = A[i,k] * B[k,j]",
-        operands: |a| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 32], 2))],
+        operands: |a, _| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 32], 2))],
         by_hand: by_hand::spmm::<32>,
     },
     Kernel {
         name: "spmm-128",
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, 128] dense  tensor C: f64[I, 128] dense
                   C[i,j] = A[i,k] * B[k,j]",
-        operands: |a| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 128], 2))],
+        operands: |a, _| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 128], 2))],
         by_hand: by_hand::spmm::<128>,
     },
     Kernel {
         name: "sddmm",
         program: "tensor S: f64[I, J] csr  tensor A: f64[I, 128] dense  tensor B: f64[J, 128] dense
                   tensor C: f64[I, J] csr  C[i,j] = S[i,j] * A[i,k] * B[j,k]",
-        operands: |s| {
+        operands: |s, _| {
             let [rows, columns] = [s.extents[0], s.extents[1]];
             vec![("S", s.clone()), ("A", dense(&[rows, 128], 2)), ("B", dense(&[columns, 128], 3))]
         },
@@ -71,28 +77,28 @@ pub const KERNELS: &[Kernel] = &[
         name: "spadd",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,j] + B[i,j]",
-        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2))],
+        operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
         by_hand: by_hand::spadd,
     },
     Kernel {
         name: "sum3",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor D: f64[I, J] csr  tensor E: f64[I, J] csr
                   E[i,j] = A[i,j] + B[i,j] + D[i,j]",
-        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2)), ("D", partner(a, 3))],
+        operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed)), ("D", partner(a, seed + 1000))],
         by_hand: by_hand::sum3,
     },
     Kernel {
         name: "multiply",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,j] * B[i,j]",
-        operands: |a| vec![("A", a.clone()), ("B", partner(a, 2))],
+        operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
         by_hand: by_hand::multiply,
     },
     Kernel {
         name: "dot",
         program: "tensor x: f64[I] sparse  tensor y: f64[I] sparse  tensor s: f64[]  s[] = x[i] * y[i]",
-        operands: |a| {
-            let [x, y] = vectors(a, 2);
+        operands: |a, seed| {
+            let [x, y] = vectors(a, seed);
             vec![("x", x), ("y", y)]
         },
         by_hand: by_hand::dot,
@@ -101,26 +107,26 @@ pub const KERNELS: &[Kernel] = &[
         name: "spgemm",
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,k] * B[k,j]",
-        operands: |a| vec![("A", a.clone()), ("B", a.clone())],
+        operands: |a, _| vec![("A", a.clone()), ("B", a.clone())],
         by_hand: by_hand::spgemm,
     },
     Kernel {
         name: "spmspv",
         program: "tensor A: f64[I, J] csc  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
-        operands: |a| vec![("A", a.clone().as_columns()), ("x", sparse(a.extents[0], 10, 2))],
+        operands: |a, seed| vec![("A", a.clone().as_columns()), ("x", sparse(a.extents[0], 10, seed))],
         by_hand: by_hand::spmspv,
     },
     Kernel {
         name: "spmspv-rows",
         program: "tensor A: f64[I, J] csr  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
-        operands: |a| vec![("A", a.clone()), ("x", sparse(a.extents[1], 10, 2))],
+        operands: |a, seed| vec![("A", a.clone()), ("x", sparse(a.extents[1], 10, seed))],
         by_hand: by_hand::spmspv_rows,
     },
     Kernel {
         name: "ttv",
         program: "tensor X: f64[I, J, K] csf  tensor c: f64[K] dense  tensor A: f64[I, J] dcsr
                   A[i,j] = X[i,j,k] * c[k]",
-        operands: |a| vec![("X", third_mode(a, 2)), ("c", dense(&[64], 3))],
+        operands: |a, seed| vec![("X", third_mode(a, seed)), ("c", dense(&[64], 3))],
         by_hand: by_hand::ttv,
     },
     Kernel { name: "mttkrp", program: MTTKRP, operands: mttkrp, by_hand: by_hand::mttkrp::<32> },
@@ -129,13 +135,13 @@ pub const KERNELS: &[Kernel] = &[
     Kernel {
         name: "transpose",
         program: "tensor A: f64[I, J] csr  tensor T: f64[J, I] csr  T[j,i] = A[i,j]",
-        operands: |a| vec![("A", a.clone())],
+        operands: |a, _| vec![("A", a.clone())],
         by_hand: by_hand::transpose,
     },
     Kernel {
         name: "convert",
         program: "tensor A: f64[I, J] csr  tensor T: f64[I, J] csc  T[i,j] = A[i,j]",
-        operands: |a| vec![("A", a.clone())],
+        operands: |a, _| vec![("A", a.clone())],
         by_hand: |operands| by_hand::transpose(operands).as_columns(),
     },
 ];
@@ -151,26 +157,36 @@ pub struct Compared {
     pub by_hand_bytes: usize,
 }
 
-/// Compares the values of all sides, then times them.
+/// Compares the values of all sides, then times them. Each call reads the next of the matrices: what a machine learns of
+/// the branches on one small matrix, which is read again and again, would flatter whoever branches.
 ///
 /// # Errors
 /// If a side cannot compute it, or computes something else.
-pub fn compare(kernel: &Kernel, matrix: &Arrays, mut peers: Option<&mut Peers>) -> Result<Compared, String> {
-    let operands = (kernel.operands)(matrix);
-    let arrays: Vec<&Arrays> = operands.iter().map(|(_, a)| a).collect();
-    let tensors: Vec<(&str, Tensor)> = operands.iter().map(|(name, a)| (*name, a.tensor())).collect();
-    let bound: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
+///
+/// # Panics
+/// If there is no matrix.
+pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peers>) -> Result<Compared, String> {
+    let sets: Vec<_> = (2..).zip(matrices).map(|(seed, matrix)| (kernel.operands)(matrix, seed)).collect();
+    let arrays: Vec<Vec<&Arrays>> = sets.iter().map(|set| set.iter().map(|(_, a)| a).collect()).collect();
+    let tensors: Vec<Vec<(&str, Tensor)>> =
+        sets.iter().map(|set| set.iter().map(|(name, a)| (*name, a.tensor())).collect()).collect();
     let compiled = Program::parse(kernel.program).and_then(|p| p.compile(&Options::default()));
-    let mut call = compiled.and_then(|k| k.bind(&bound)).map_err(|e| e.to_string())?;
-    call.compile().map_err(|e| e.to_string())?;
+    let compiled = compiled.map_err(|e| e.to_string())?;
+    let mut calls = Vec::new();
+    for tensors in &tensors {
+        let bound: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
+        let mut call = compiled.bind(&bound).map_err(|e| e.to_string())?;
+        call.compile().map_err(|e| e.to_string())?;
+        calls.push(call);
+    }
 
-    let (outcome, kernel_bytes) = peak(|| call.run());
-    let (expected, by_hand_bytes) = peak(|| (kernel.by_hand)(&arrays));
+    let (outcome, kernel_bytes) = peak(|| calls[0].run());
+    let (expected, by_hand_bytes) = peak(|| (kernel.by_hand)(&arrays[0]));
     let outcome = outcome.map_err(|e| e.to_string())?;
     agree("fiberloom", &result(&outcome, expected.format)?, &expected)?;
     drop(outcome);
     let libraries = match &mut peers {
-        Some(peers) => peers.load(kernel.name, &operands)?,
+        Some(peers) => peers.load(kernel.name, &sets[0])?,
         None => vec![],
     };
     for library in &libraries {
@@ -180,10 +196,16 @@ pub fn compare(kernel: &Kernel, matrix: &Arrays, mut peers: Option<&mut Peers>) 
     drop(expected);
 
     // What a side made is dropped outside its time.
-    let run = || call.run().map(|outcome| black_box(outcome).time).map_err(|e| e.to_string());
+    let mut turn = (0..calls.len()).cycle();
+    let run = || {
+        let call = &mut calls[turn.next().expect("a matrix")];
+        call.run().map(|outcome| black_box(outcome).time).map_err(|e| e.to_string())
+    };
+    let mut turn = arrays.iter().cycle();
     let by_hand = || {
+        let arrays = turn.next().expect("a matrix");
         let begin = Instant::now();
-        let result = black_box((kernel.by_hand)(black_box(&arrays)));
+        let result = black_box((kernel.by_hand)(black_box(arrays)));
         let time = begin.elapsed();
         drop(result);
         time
@@ -213,7 +235,7 @@ mod tests {
         let mut peers = Peers::start("python3").ok();
         for kernel in KERNELS {
             for kind in KINDS {
-                let compared = compare(kernel, &kind.matrix(2_000, 1), peers.as_mut());
+                let compared = compare(kernel, &[1, 2].map(|seed| kind.matrix(2_000, seed)), peers.as_mut());
                 let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));
                 assert_eq!(compared.times.peers.is_empty(), peers.is_none(), "{}", kernel.name);
             }

@@ -5,6 +5,7 @@ use fiberloom_bench::arrays::Arrays;
 use fiberloom_bench::compile_time;
 use fiberloom_bench::generate::{KINDS, Kind};
 use fiberloom_bench::kernels::{KERNELS, Kernel, compare};
+use fiberloom_bench::measure::PAIRS;
 use fiberloom_bench::memory;
 use fiberloom_bench::peer::Peers;
 use fiberloom_bench::plot;
@@ -25,6 +26,9 @@ usage: cargo xtask bench [--only NAME,…] [--sizes N,…] [--families NAME,…]
 
 /// A case is left out when it would take longer than this a call, judged by a smaller size and quadratic growth.
 const LONGEST_CALL: Duration = Duration::from_secs(60);
+
+/// Small matrices are drawn anew until they have so many entries together.
+const ENTRIES: usize = 1_000_000;
 
 struct Args {
     only: Vec<String>,
@@ -133,7 +137,7 @@ fn run_kernel(
     kernel: &Kernel,
     args: &Args,
     mut peers: Option<&mut Peers>,
-    matrices: &mut HashMap<(usize, &'static str), Arrays>,
+    matrices: &mut HashMap<(usize, &'static str), Vec<Arrays>>,
     progress: &str,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -148,8 +152,10 @@ fn run_kernel(
                     Outcome::Skipped(format!("a call could take {:.0} s", time.as_secs_f64()))
                 }
                 _ => {
-                    let matrix = matrices.entry((nonzeros, kind.name())).or_insert_with(|| kind.matrix(nonzeros, 1));
-                    compare(kernel, matrix, peers.as_deref_mut()).map_or_else(Outcome::Failed, Outcome::Compared)
+                    let seeds = 1..=(ENTRIES / nonzeros).clamp(1, PAIRS) as u64;
+                    let drawn = || seeds.map(|seed| kind.matrix(nonzeros, seed)).collect();
+                    compare(kernel, matrices.entry((nonzeros, kind.name())).or_insert_with(drawn), peers.as_deref_mut())
+                        .map_or_else(Outcome::Failed, Outcome::Compared)
                 }
             };
             let row = Row { kernel: kernel.name, kind, nonzeros, outcome };

@@ -12,7 +12,7 @@ mod gathers;
 mod merges;
 mod scatters;
 
-pub use gathers::{mttkrp, mttkrp_factored, sddmm, spmm, spmspv, spmspv_rows, spmv, ttv};
+pub use gathers::{mttkrp, mttkrp_factored, sddmm, spmm, spmspv, spmspv_rows, spmv, spmv_coo, ttv};
 pub use merges::{dot, multiply, spadd, sum3};
 pub use scatters::{spgemm, transpose};
 

@@ -137,6 +137,9 @@ impl<'c> Emitter<'c, '_> {
             // wait for each addition.
             let once = hint("llvm.loop.unroll.disable", yes);
             vec![hint("llvm.loop.vectorize.width", number(1)), hint("llvm.loop.interleave.count", number(4)), once]
+        } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
+            // Branches make its turns uneven; whether their number is odd would be one more to predict.
+            vec![hint("llvm.loop.unroll.disable", yes)]
         } else {
             vec![]
         }
