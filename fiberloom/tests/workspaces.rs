@@ -96,6 +96,16 @@ fn a_short_list_beside_a_long_extent_is_spread_without_an_array_of_it() {
 }
 
 #[test]
+fn a_copy_in_another_order_has_no_array_of_a_long_extent() {
+    let both = [50, LONG];
+    let a = tensor(&both, "csr", scattered(&both, 200, 6));
+    let turned = scattered(&both, 200, 6).into_iter().step_by(3).map(|(at, x)| (vec![at[1], at[0]], x));
+    let b = tensor(&[LONG, 50], "dcsr", turned);
+    let program = "tensor A: i64[I, J] csr tensor B: i64[J, I] dcsr tensor C: i64[J, I] dcsr\nC[j,i] = A[i,j] * B[j,i]";
+    agrees(program, &[("A", &a), ("B", &b)]);
+}
+
+#[test]
 fn keys_that_collide_cost_a_bounded_number_of_steps_each() {
     // Every key begins its search at one place of every table of up to 4096.
     let colliding: Vec<i64> = (0..LONG).filter(|key| slot(0, *key, 4096) == 0).take(500).collect();

@@ -14,7 +14,7 @@
 //! that is left in an expression is a loop nest of its own, run where all the loops around its statement are bound.
 //!
 //! Under shape operators a variable is not a loop's but *mapped*: a function of those that are, its *roots*, and bound
-//! when the last of them is. A `concat` has its variable of each part by itself, so that what is inside can be moved to
+//! when the last of them is; one without roots is a coordinate, and always bound. A `concat` has its variable of each part by itself, so that what is inside can be moved to
 //! loops over that part alone.
 //!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
@@ -61,6 +61,9 @@ pub struct Program {
     /// What runs, in order.
     pub nests: Vec<Nest>,
 }
+
+/// When a variable is bound that no loop binds: one that is mapped to a coordinate, as in `R[0, j]`.
+pub const ALWAYS: usize = usize::MAX;
 
 /// An index variable.
 #[derive(Clone, Debug, PartialEq)]
@@ -338,12 +341,15 @@ impl Program {
         w == v || self.follows(w, v) && self.roots(w).iter().all(|u| *u == v || bound(*u))
     }
 
-    /// When loops over these variables bind a variable; `None` if they do not.
+    /// When loops over these variables bind a variable; `None` if they do not, [`ALWAYS`] if it is a coordinate.
     pub fn time(&self, v: Index, order: &[Index]) -> Option<usize> {
         let time = |u: &Index| order.iter().position(|b| b == u);
         match &self.vars[v.0].origin {
             Origin::Loop => time(&v),
-            _ => self.roots(v).iter().map(time).try_fold(0, |latest, t| Some(latest.max(t?))),
+            _ => {
+                let times: Vec<usize> = self.roots(v).iter().map(time).collect::<Option<_>>()?;
+                Some(times.into_iter().max().unwrap_or(ALWAYS))
+            }
         }
     }
 
@@ -497,10 +503,11 @@ impl Program {
         })
     }
 
-    /// Whether a tensor can be followed when mode m's variable is bound at time `times[m]`.
+    /// Whether a tensor can be followed when mode m's variable is bound at time `times[m]`. What is always bound is opened
+    /// as soon as the levels above it are.
     pub fn concordant(&self, format: &Format, times: &[usize]) -> bool {
         let mut latest = 0;
-        format.levels.iter().zip(&format.order).all(|(kind, &mode)| {
+        format.levels.iter().zip(&format.order).filter(|(_, mode)| times[**mode] != ALWAYS).all(|(kind, &mode)| {
             let in_order = kind.is_located() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order

@@ -254,8 +254,8 @@ impl Concretize<'_> {
             Kind::Literal(v) => Expr::Literal(*v),
             Kind::Index(v) => Expr::Index(self.var(*v)),
             Kind::Access(t, indices) => {
-                let vars = indices.iter().map(|i| self.var(i.bare().expect("refused otherwise"))).collect();
                 let place = self.reading(*t);
+                let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
                 Expr::Access(self.out.access(place, vars), e.ty)
             }
             Kind::Call(fun, args) => {

@@ -127,8 +127,8 @@ impl Context<'_> {
 
     /// Loops over `vars` around `body`.
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
-        let searched = self.locate(d, &mut scope, body, false);
-        debug_assert!(searched.is_empty(), "lists are searched for where their variable is bound");
+        // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
+        self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
         let parts = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();

@@ -116,7 +116,8 @@ impl Concretize<'_> {
     fn transposed(&mut self, place: Place, times: &[usize]) -> Place {
         let tensor = &self.out.tensors[place.0];
         let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by_key(|&m| times[m]);
+        // What is always bound comes first.
+        order.sort_by_key(|&m| times[m].wrapping_add(1));
         let mut levels = vec![LevelKind::Compressed; times.len()];
         let wide = self.sizes.wide(tensor.extents[order[0]]);
         if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {

@@ -93,7 +93,7 @@ impl Concretize<'_> {
                 None if outer.contains(v) => 0,
                 None => inner.len() + 1,
             };
-            let time = |v: &Index| self.out.roots(*v).iter().map(time).max().unwrap_or(0);
+            let time = |v: &Index| self.out.roots(*v).iter().map(time).max().unwrap_or(concrete::ALWAYS);
             let times: Vec<usize> = access.vars.iter().map(time).collect();
             self.out.concordant(&self.out.tensor(a).format, &times)
         })

@@ -2,6 +2,7 @@
 
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
+use super::shape::coordinate;
 use crate::algebra::{Mode, Op, Type, identity};
 use crate::format::LevelKind;
 
@@ -72,9 +73,12 @@ impl Refuse<'_> {
         match &e.kind {
             Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
             Kind::Access(_, indices) => {
-                if let Some(i) = indices.iter().find(|i| i.bare().is_none()) {
-                    let what =
-                        if i.permit { "a permitted index `~`" } else { "an index other than a bare index variable" };
+                let plain = |i: &typed::Index| i.bare().is_some() || coordinate(i).is_some();
+                if let Some(i) = indices.iter().find(|i| !plain(i)) {
+                    let what = match i.permit {
+                        true => "a permitted index `~`",
+                        false => "an index other than a bare index variable or a number",
+                    };
                     self.say(i.span, what.to_string());
                 }
             }

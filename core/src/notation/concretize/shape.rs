@@ -3,16 +3,32 @@
 //! ```text
 //!  slice(E, j -> k, 3:703:7)       E under j = 7*k + 3
 //!  split(E, k -> (i, j))           E under k = |J|*i + j
+//!  E[3, j]                         E[at, j] under at = 3
 //!  concat((E, F), (i, k) -> l)     E where l < |I|, under i = l;  else F, under k = l - |I|
 //! ```
 //!
 //! Operators inside one another become one map: an access is read where it is needed, and nothing between is made.
 
-use super::super::concrete::{Concat, Expr, Index, Origin};
+use super::super::concrete::{Concat, Expr, Index, Origin, Place};
 use super::super::typed::{self, VarId};
 use super::{Concretize, distinct};
 use crate::algebra::Type;
 use crate::shape::{Map, Size};
+
+/// The coordinate that an index is, if it is a number or a calculation with numbers.
+pub(super) fn coordinate(index: &typed::Index) -> Option<i64> {
+    fn value(map: &typed::Map) -> Option<i64> {
+        match map {
+            typed::Map::Const(c) => Some(*c),
+            typed::Map::Add(a, b) => value(a)?.checked_add(value(b)?),
+            typed::Map::Mul(c, a) => value(a)?.checked_mul(*c),
+            typed::Map::Div(a, c) => value(a)?.checked_div_euclid(*c),
+            typed::Map::Mod(a, c) => value(a)?.checked_rem_euclid(*c),
+            typed::Map::Var(_) | typed::Map::Gather(..) => None,
+        }
+    }
+    value(&index.map).filter(|_| !index.permit)
+}
 
 impl Concretize<'_> {
     /// `slice(body, from -> to, start::step)`
@@ -45,6 +61,24 @@ impl Concretize<'_> {
         });
         let parts = parts.collect();
         Expr::Concat(Box::new(Concat { of, parts }), ty)
+    }
+
+    /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate.
+    pub(super) fn index(&mut self, place: Place, mode: usize, index: &typed::Index) -> Index {
+        if let Some(v) = index.bare() {
+            return self.var(v);
+        }
+        let at = coordinate(index).expect("refused otherwise");
+        let (extent, origin) =
+            (self.out.tensors[place.0].extents[mode], Origin::Mapped(Map::constant(Size::number(at))));
+        let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
+        known.map(Index).unwrap_or_else(|| {
+            let taken = |name: &String| {
+                self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
+            };
+            let name = distinct("at", taken);
+            self.out.var(name, extent, origin)
+        })
     }
 
     /// A variable as a map of loops' and parts' variables.

@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{Case, Expr, case, directed};
+use super::case::{Case, Expr, case, coordinate, directed};
 use super::engines::{Engine, Finding, run};
 use super::legal::named;
 use super::product;
@@ -146,6 +146,8 @@ fn constructs(case: &Case) -> Vec<String> {
                 Expr::Access(t, vars) => {
                     let repeats = (1..vars.len()).any(|m| vars[..m].contains(&vars[m]));
                     all.extend(repeats.then(|| "repeated index".to_string()));
+                    let constant = vars.iter().any(|v| coordinate(*v).is_some());
+                    all.extend(constant.then(|| "constant index".to_string()));
                     let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
                     format!("{of} rank {}", vars.len())
                 }

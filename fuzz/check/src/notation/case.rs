@@ -130,7 +130,7 @@ pub enum Expr {
     Literal(Value),
     /// An index variable's value, in this type.
     Var(usize, Type),
-    /// An element of a tensor.
+    /// An element of a tensor: under variables, and coordinates, of which c is VARS.len() + c.
     Access(usize, Vec<usize>),
     /// `-a`, `a * b`, `min(a, b)`, `convert(a, u8)`
     Apply(Op, Vec<Expr>),
@@ -182,7 +182,13 @@ impl Expr {
 }
 
 fn names(vars: &[usize]) -> String {
-    vars.iter().map(|v| VARS[*v]).collect::<Vec<_>>().join(", ")
+    let name = |v: &usize| coordinate(*v).map_or_else(|| VARS[*v].to_string(), |at| at.to_string());
+    vars.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// The coordinate that stands in the place of a variable.
+pub fn coordinate(v: usize) -> Option<usize> {
+    v.checked_sub(VARS.len())
 }
 
 impl Case {
@@ -260,7 +266,16 @@ impl Case {
         }
         // What a scatter does to its variables depends on the extent that it scatters to.
         let scattered = self.statements.iter().filter(|s| !s.places.is_empty());
-        let fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();
+        let mut fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();
+        // What is read at a coordinate has it.
+        for s in &self.statements {
+            s.rhs.walk(&mut |e| {
+                if let Expr::Access(t, vars) = e {
+                    let at = vars.iter().zip(&self.tensors[*t].sizes).filter(|(v, _)| coordinate(**v).is_some());
+                    fixed.extend(at.map(|(_, size)| *size));
+                }
+            });
+        }
         for n in (0..SIZES).filter(|n| !self.says(*n) && !fixed.contains(n)) {
             case.sizes[n].0 = case.sizes[n].0.min(extent);
         }

@@ -292,7 +292,10 @@ impl<'u, 'b> Maker<'u, 'b> {
         let t = self.one(&self.visible());
         let mut vars = vec![];
         for n in self.case.tensors[t].sizes.clone() {
-            let fit: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == n).collect();
+            let mut fit: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == n).collect();
+            if fit.is_empty() || self.below(16) == 15 {
+                fit = (0..self.case.sizes[n].0 as usize).map(|at| VARS.len() + at).collect();
+            }
             if fit.is_empty() {
                 return Expr::Literal(Value::one(self.ty));
             }
