@@ -1,7 +1,7 @@
 //! The passes in a row: a typed program becomes a kernel.
 //!
 //! ```text
-//!  typed ──concretize──▶ concrete ──check──▶ lower ──▶ loops ──check──▶ Lowered
+//!  typed ──concretize──▶ concrete ──check──▶ lower ──▶ loops ──REWRITES──▶ loops ──check──▶ Lowered
 //! ```
 
 use crate::iteration::draw;
@@ -28,18 +28,38 @@ pub struct Lowered {
     pub asked: BTreeSet<SizeId>,
 }
 
+/// What is done to loops once they are emitted, in order. None changes what they compute.
+pub const REWRITES: [(&str, fn(&mut Kernel)); 3] =
+    [("sweep", loops::sweep), ("flatten", loops::flatten), ("inline", loops::inline)];
+
 /// Lowers a checked program.
 ///
 /// # Errors
 /// What the language has and lowering does not take yet, by name and place. A violated invariant between passes is an
 /// error too: it says that the compiler has a defect, and which.
 pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec<Diagnostic>> {
+    lower_by(program, options, &mut |_, _| {})
+}
+
+/// Lowers a checked program; `seen` is shown the loops as they were emitted, and after each of [`REWRITES`] by its name.
+///
+/// # Errors
+/// As for [`lower`].
+pub fn lower_by(
+    program: &typed::Program,
+    options: &Options,
+    seen: &mut dyn FnMut(&'static str, &Kernel),
+) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
     let sizes = Sizes::new(&classes, &options.sizes);
     let concrete = concretize(program, (&classes, &sizes), options.mode, &options.initial)?;
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
-    loops::inline(&mut kernel);
+    seen("emitted", &kernel);
+    for (name, rewrite) in REWRITES {
+        rewrite(&mut kernel);
+        seen(name, &kernel);
+    }
     loops::check(&kernel).map_err(defect)?;
     Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
 }

@@ -3,12 +3,11 @@
 //! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
 //! Nothing happens between the two, so no load can see another store.
 
-use super::{Entry, Expr, Kernel, Stmt, Var};
+use super::{Expr, Kernel, Stmt, Var};
 
 /// Applies the rewrite everywhere.
 pub fn inline(kernel: &mut Kernel) {
-    let mut uses = vec![0; kernel.vars.len()];
-    kernel.body.iter().for_each(|s| count(s, &mut uses));
+    let uses = uses(&kernel.body, kernel.vars.len());
     kernel.body = block(std::mem::take(&mut kernel.body), &uses);
 }
 
@@ -57,30 +56,15 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
     }
 }
 
-fn count(stmt: &Stmt, uses: &mut [usize]) {
-    let mut see = |e: &Expr| reads(e, uses);
-    match stmt {
-        Stmt::Let(_, e) | Stmt::Set(_, e) => see(e),
-        Stmt::Store(_, at, e) => [at, e].into_iter().for_each(see),
-        Stmt::If(c, t, e) => {
-            see(c);
-            t.iter().chain(e).for_each(|s| count(s, uses));
-        }
-        Stmt::While(c, body) => {
-            see(c);
-            body.iter().for_each(|s| count(s, uses));
-        }
-        Stmt::For { lo, hi, body, .. } => {
-            [lo, hi].into_iter().for_each(see);
-            body.iter().for_each(|s| count(s, uses));
-        }
-        Stmt::Call(entry) => match entry {
-            Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => see(len),
-            Entry::Sort { len, .. } => see(len),
-            Entry::Fail(_) => {}
-        },
-        Stmt::Comment(_) => {}
+/// How often each of so many variables is read.
+pub(super) fn uses(block: &[Stmt], vars: usize) -> Vec<usize> {
+    fn count(stmt: &Stmt, uses: &mut [usize]) {
+        stmt.exprs().for_each(|e| reads(e, uses));
+        stmt.blocks().flatten().for_each(|s| count(s, uses));
     }
+    let mut uses = vec![0; vars];
+    block.iter().for_each(|stmt| count(stmt, &mut uses));
+    uses
 }
 
 fn reads(e: &Expr, uses: &mut [usize]) {

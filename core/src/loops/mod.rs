@@ -14,6 +14,7 @@
 //! every access is in bounds of what is allocated, what is read was written, results end with their length set.
 mod bind;
 mod check;
+mod flatten;
 mod inline;
 mod ir;
 pub mod lower;
@@ -25,6 +26,7 @@ mod tests;
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect};
 pub use check::{NESTING, accumulates, check, private};
+pub use flatten::{flatten, sweep};
 pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};

@@ -6,8 +6,9 @@
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
 //! `--walk random` draws programs instead. Machine code is made without optimization, for each tenth program with it
-//! too; `--opt none`, `full` or `both` says otherwise. Each kind of finding is printed once, shrunk. Exit status 1 if
-//! there was one, or something was to be reached and was not.
+//! too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite.
+//! Each kind of finding is printed once, shrunk. Exit status 1 if there was one, or something was to be reached and was
+//! not.
 
 use fiberloom_check::OptLevel;
 use fiberloom_check::notation::campaign::{Campaign, campaign};
@@ -46,9 +47,11 @@ fn main() -> ExitCode {
             }
         }
     }
-    let is_machine = matches!(wanted.engine, Engine::Llvm(_));
-    wanted.engine = if is_machine { Engine::Llvm(levels) } else { wanted.engine };
-    wanted.each_tenth = if is_machine { Engine::Llvm(tenth) } else { wanted.engine };
+    (wanted.engine, wanted.each_tenth) = match wanted.engine {
+        Engine::Llvm(_) => (Engine::Llvm(levels), Engine::Llvm(tenth)),
+        Engine::Loops => (Engine::Loops, Engine::Rewrites),
+        other => (other, other),
+    };
     std::panic::set_hook(Box::new(|_| {}));
     let report = campaign(&wanted);
     println!("{report}");

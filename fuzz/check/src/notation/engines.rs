@@ -25,6 +25,8 @@ pub enum Engine {
     Meaning,
     /// Loops, interpreted.
     Loops,
+    /// The same, as they were emitted and after each rewrite.
+    Rewrites,
     /// Machine code between fences, made at each of these levels; where there are several, their answers are compared.
     Llvm(&'static [OptLevel]),
 }
@@ -67,12 +69,15 @@ pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
 fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<Work>, Finding> {
     let mut work = Work::default();
     let Some(typed) = work.time(Stage::Check, || checked(case))? else { return Ok(None) };
+    let mut stages = vec![];
     if engine != Engine::Meaning {
-        *made = Some(Box::new(work.time(Stage::Lower, || lowered(case, &typed))?));
+        let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed))?;
+        stages = before;
+        *made = Some(Box::new(kernel));
         work.kernels = 1;
     }
     let kernel = made.as_deref();
-    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, engine, &mut work))?;
+    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, stages, engine, &mut work))?;
     // A kernel answers for whatever extents its operands have.
     for extent in [u64::MAX, 1, 0] {
         let case = &case.shortened(extent);
@@ -116,13 +121,16 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     }
 }
 
-/// The kernel, whose print reads as itself; so does that of the concrete notation before it.
-fn lowered(case: &Case, typed: &typed::Program) -> Result<Kernel, Finding> {
+/// The kernel, whose print reads as itself; so does that of the concrete notation before it. And the kernel as it was
+/// emitted and after each rewrite.
+fn lowered(case: &Case, typed: &typed::Program) -> Result<(Kernel, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
     let sizes = case.magnitudes(typed);
     let options = Options { operands: widths(case, typed), initial, sizes, ..Options::default() };
     let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
-    let lowered = fiberloom_core::lower(typed, &options).map_err(|d| Finding::new("refusal", refused(d)))?;
+    let mut stages = Vec::new();
+    let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| stages.push(kernel.clone()));
+    let lowered = lowered.map_err(|d| Finding::new("refusal", refused(d)))?;
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
         return Err(Finding::new("concrete round trip", print));
@@ -131,20 +139,21 @@ fn lowered(case: &Case, typed: &typed::Program) -> Result<Kernel, Finding> {
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
         return Err(Finding::new("loops read back", text));
     }
-    Ok(lowered.kernel)
+    Ok((lowered.kernel, stages))
 }
 
 /// What runs a kernel.
 enum Code {
-    Loops,
+    Loops(Box<Kernel>),
     Machine(OptLevel, Compiled),
 }
 
 /// What an engine runs a kernel by.
-fn codes(kernel: &Kernel, engine: Engine, work: &mut Work) -> Result<Vec<Code>, Finding> {
+fn codes(kernel: &Kernel, stages: Vec<Kernel>, engine: Engine, work: &mut Work) -> Result<Vec<Code>, Finding> {
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![Code::Loops]),
+        Engine::Loops => return Ok(vec![Code::Loops(Box::new(kernel.clone()))]),
+        Engine::Rewrites => return Ok(stages.into_iter().map(|stage| Code::Loops(Box::new(stage))).collect()),
         Engine::Llvm(levels) => levels,
     };
     let mut made = |opt_level: &OptLevel| {
@@ -160,7 +169,7 @@ impl Code {
     /// Its results. Machine code has every operand between fences.
     fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Vec<(String, Tensor<'static>)>, Finding> {
         let buffers = match self {
-            Code::Loops => {
+            Code::Loops(kernel) => {
                 let run = || machine::run(kernel, &bound.params, &bound.operands, &Default::default());
                 let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
                 work.interpreted += 1;
@@ -181,7 +190,7 @@ impl Code {
     }
 }
 
-/// Two levels' answers are one: every array, but for the sign of zero and the bits of NaN. Where sums may be rounded they
+/// Two levels' answers are one, or those of loops before and after a rewrite: every array, but for the sign of zero and the bits of NaN. Where sums may be rounded they
 /// may be so in another order, and only the meaning bounds them.
 fn alike(one: &Results, other: &Results, meant: &BTreeMap<String, Function>) -> Result<(), Finding> {
     let exact = |f: &Function| f.fill.error() == 0.0 && f.entries.values().all(|n| n.error() == 0.0);
@@ -193,7 +202,7 @@ fn alike(one: &Results, other: &Results, meant: &BTreeMap<String, Function>) -> 
     for ((name, a), (_, b)) in one.iter().zip(other) {
         let values = a.values.len() == b.values.len() && a.values.iter().zip(b.values.iter()).all(equal);
         if !values || a.levels != b.levels || !equal((a.fill, b.fill)) {
-            return Err(Finding::new("levels differ", format!("`{name}`: {a:?}\nand optimized {b:?}")));
+            return Err(Finding::new("codes differ", format!("`{name}`: {a:?}\nand after more passes {b:?}")));
         }
     }
     Ok(())

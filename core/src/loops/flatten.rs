@@ -1,0 +1,176 @@
+//! Fibers that lie one behind the other are one loop.
+//!
+//! ```text
+//!   for i in 0..n_I                                  for p in A1_pos[0]..A1_pos[n_I]
+//!     for p in A1_pos[i]..A1_pos[i + 1]    ──▶         B_vals[p] = 2.0 * A_vals[p]
+//!       B_vals[p] = 2.0 * A_vals[p]
+//! ```
+//!
+//! The same turns in the same order: `pos` ascends (an invariant of operands, checked before a kernel runs), so a fiber
+//! begins where the one before ends. It needs that the inner loop is all that the outer one does, that it does not ask in
+//! which fiber it is, and that the outer loop comes to all positions from its first to its last: from 0 to an extent, or
+//! over a fiber. So it may be applied again, level by level. What nobody reads is dropped first, such as the coordinates
+//! that an outer loop says by the way.
+
+use super::inline::uses;
+use super::{BufferId, Expr, Holds, How, Kernel, Stmt, Var};
+use crate::algebra::{Op, Value};
+use std::collections::BTreeSet;
+
+/// Drops every `let` whose variable is not read. No expression has an effect.
+pub fn sweep(kernel: &mut Kernel) {
+    loop {
+        let used = uses(&kernel.body, kernel.vars.len());
+        let before = size(&kernel.body);
+        kernel.body = swept(std::mem::take(&mut kernel.body), &used);
+        if size(&kernel.body) == before {
+            return;
+        }
+    }
+}
+
+fn swept(block: Vec<Stmt>, used: &[usize]) -> Vec<Stmt> {
+    let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Let(v, _) if used[v.0 as usize] == 0);
+    map_blocks(block.into_iter().filter(keep).collect(), &|inner| swept(inner, used))
+}
+
+fn size(block: &[Stmt]) -> usize {
+    block.iter().map(|stmt| 1 + stmt.blocks().map(|inner| size(inner)).sum::<usize>()).sum()
+}
+
+/// Makes one loop of two wherever fibers lie one behind the other.
+pub fn flatten(kernel: &mut Kernel) {
+    let levels = kernel.arguments.iter().filter(|argument| argument.operand).flat_map(|argument| &argument.levels);
+    let ascending: BTreeSet<BufferId> = levels.filter_map(|level| level.array(Holds::Positions)).collect();
+    let extents: BTreeSet<Var> = kernel.params.iter().copied().collect();
+    let body = std::mem::take(&mut kernel.body);
+    kernel.body = joined(body, &Known { ascending, extents, vars: kernel.vars.len() });
+}
+
+/// What is known of a kernel's data.
+struct Known {
+    /// Buffers of positions, of which none is below the one before.
+    ascending: BTreeSet<BufferId>,
+    /// Variables that are not negative, and never set.
+    extents: BTreeSet<Var>,
+    vars: usize,
+}
+
+fn joined(block: Vec<Stmt>, known: &Known) -> Vec<Stmt> {
+    let block = map_blocks(block, &|inner| joined(inner, known));
+    block.into_iter().map(|stmt| known.one_loop(&stmt).unwrap_or(stmt)).collect()
+}
+
+impl Known {
+    /// Two loops as one.
+    fn one_loop(&self, outer: &Stmt) -> Option<Stmt> {
+        let Stmt::For { var: p, lo, hi, how: How::Serial, body } = outer else { return None };
+        let [Stmt::For { var, lo: first, hi: last, how, body }] = &body[..] else { return None };
+        let pos = self.fiber(first, last, &Expr::Var(*p))?;
+        let whole = *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n));
+        let fiber = || matches!(bare(lo), Expr::Load(_, parent) if self.fiber(lo, hi, parent).is_some());
+        let asked = uses(body, self.vars)[p.0 as usize] > 0;
+        if asked || !(whole || fiber()) {
+            return None;
+        }
+        let at = |like: &Expr, place: &Expr| replaced(like, pos, place);
+        Some(Stmt::For { var: *var, lo: at(first, lo), hi: at(last, hi), how: *how, body: body.clone() })
+    }
+
+    /// The buffer whose fiber at `parent` these are the bounds of.
+    fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
+        let (Expr::Load(pos, at), Expr::Load(same, next)) = (bare(lo), bare(hi)) else { return None };
+        let is_next = match (&**next, parent) {
+            (Expr::Op(Op::Add, args), _) => args[0] == *parent && args[1] == Expr::Const(Value::i64(1)),
+            (Expr::Const(next), Expr::Const(here)) => Some(next.bits()) == here.bits().checked_add(1),
+            _ => false,
+        };
+        (pos == same && **at == *parent && is_next && self.ascending.contains(pos)).then_some(*pos)
+    }
+}
+
+/// An index without the conversion to 64 bits.
+fn bare(e: &Expr) -> &Expr {
+    match e {
+        Expr::Op(Op::Convert(_), args) => &args[0],
+        _ => e,
+    }
+}
+
+/// The load of `pos` in `e`, which may be converted, at another place.
+fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
+    match e {
+        Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| replaced(a, pos, place)).collect()),
+        _ => Expr::Load(pos, Box::new(place.clone())),
+    }
+}
+
+fn map_blocks(block: Vec<Stmt>, f: &dyn Fn(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt> {
+    let each = |mut stmt: Stmt| {
+        match &mut stmt {
+            Stmt::If(_, yes, no) => [yes, no].into_iter().for_each(|inner| *inner = f(std::mem::take(inner))),
+            Stmt::While(_, inner) | Stmt::For { body: inner, .. } => *inner = f(std::mem::take(inner)),
+            _ => {}
+        }
+        stmt
+    };
+    block.into_iter().map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::read;
+
+    /// A kernel over a matrix in compressed rows of compressed rows, with this body.
+    fn kernel(body: &str) -> Kernel {
+        let text = format!(
+            "kernel k(n_I, n_J) reassociate
+  operand A0_pos: i32, A0_crd: i32, A1_pos: i32, A1_crd: i32, A_vals: f64
+  result s_vals: f64
+  in A@0: f64[n_I, n_J] {{compressed, compressed}} at compressed(A0_pos, A0_crd), compressed(A1_pos, A1_crd), A_vals
+  out s@1: f64[] dense at s_vals
+
+  alloc s_vals[1]
+  t = 0.0
+{body}
+  s_vals[0] = t
+  finish s_vals[1]
+"
+        );
+        read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    }
+
+    fn flat(body: &str) -> String {
+        let mut kernel = kernel(body);
+        sweep(&mut kernel);
+        flatten(&mut kernel);
+        kernel.to_string()
+    }
+
+    const ROWS: &str = "  for p in A0_pos[0]..A0_pos[1] {
+    let i = A0_crd[p]
+    for q in A1_pos[p]..A1_pos[p + 1] {
+      t = t + A_vals[q]
+    }
+  }";
+
+    #[test]
+    fn fibers_behind_each_other_are_one_loop() {
+        assert!(flat(ROWS).contains("for q in A1_pos[A0_pos[0]]..A1_pos[A0_pos[1]] {\n    t = t + A_vals[q]\n  }"));
+    }
+
+    /// A body that asks where it is, something else between the fibers, half a fiber, coordinates in the place of
+    /// positions, and fibers that are not one behind the other: all stay two loops.
+    #[test]
+    fn other_loops_stay() {
+        let asks = ROWS.replace("t + A_vals[q]", "t + A_vals[q] * f64(p)");
+        let between = ROWS.replace("let i = A0_crd[p]", "t = t * 2.0");
+        let half = ROWS.replace("A0_pos[0]..A0_pos[1]", "1..A0_pos[1]");
+        let coordinates = ROWS.replace("A1_pos[p]..A1_pos[p + 1]", "A1_crd[p]..A1_crd[p + 1]");
+        let apart = ROWS.replace("A1_pos[p]..A1_pos[p + 1]", "A1_pos[p]..A1_pos[p + 2]");
+        for body in [asks, between, half, coordinates, apart] {
+            assert_eq!(flat(&body).matches("for ").count(), 2, "{body}");
+        }
+    }
+}
