@@ -97,9 +97,8 @@ impl Refuse<'_> {
                 self.fold(*fun, e.ty, start.is_some(), e.span);
                 self.expr(body);
             }
-            Kind::Collapse { .. } => self.say(e.span, "the shape operator `collapse`".to_string()),
             Kind::Concat { parts, .. } => parts.iter().for_each(|part| self.expr(part)),
-            Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
+            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
         }
     }
 }
