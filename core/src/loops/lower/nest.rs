@@ -24,6 +24,8 @@ pub(super) enum Sink<'a> {
     Scatter { nest: &'a Nest, scratch: &'a Scratch },
     /// Into a copy that is made by counting.
     Tally(&'a Tally<'a>),
+    /// Nowhere: of each innermost loop, a bound on what it would put in a workspace is added to `most`.
+    Bound { nest: &'a Nest, scratch: &'a Scratch, most: Var },
     /// The loops of a nest around its workspace: at the innermost, the rest of the nest fills it, then it is drained.
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
 }
@@ -116,7 +118,8 @@ impl Context<'_> {
             Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
-            Sink::Scatter { scratch, .. } => self.simplify.same(scratch.initial(), *v),
+            Sink::Bound { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => self.simplify.same(scratch.initial(), *v),
             Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
         }
@@ -129,16 +132,17 @@ impl Context<'_> {
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
         let parts = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();
+        if let (Sink::Bound { most, .. }, []) = (sink, rest) {
+            let more = self.at_most_of(d, &parts);
+            return d.assign(*most, super::plus(Expr::Var(*most), more));
+        }
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
                 output.led_by(slot, self.led_by(&scope, part.top(), v));
             }
             let tentative = |part: &Part| self.tentative(&scope, sink, part.top(), (v, rest));
             let spare = parts.iter().any(tentative) as i64;
-            output.open(d, slot, &|d| {
-                let bounds = parts.iter().map(|part| self.at_most(d, part));
-                super::plus(bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0)), int(spare))
-            });
+            output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
         }
         for part in parts {
             self.run(d, part, (v, rest), &scope, sink);
@@ -213,6 +217,12 @@ impl Context<'_> {
             Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
             _ => point.leaders.iter().map(once).collect(),
         }
+    }
+
+    /// A bound on the coordinates that all parts come to.
+    fn at_most_of(&self, d: &mut Symbolic, parts: &[Part]) -> Expr {
+        let bounds = parts.iter().map(|part| self.at_most(d, part));
+        bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
     }
 
     /// A bound on the coordinates that a range's loops come to.
@@ -566,6 +576,8 @@ impl Context<'_> {
                 output.store(d, &slot, nest.fold, value);
             }
             Sink::Tally(tally) => self.tally(d, tally, scope),
+            // There is no loop inside.
+            Sink::Bound { most, .. } => d.assign(*most, super::plus(Expr::Var(*most), int(1))),
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
@@ -574,8 +586,16 @@ impl Context<'_> {
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(self, d);
                 let prefix = nest.workspace.expect("a nest around a workspace").prefix;
-                let sink = Sink::Scatter { nest, scratch };
-                self.nest(d, &nest.order[prefix..], body, scope.clone(), &sink);
+                let inner = &nest.order[prefix..];
+                if let Some(most) = scratch.most() {
+                    // Before anything is put: that brings the ends of all the inner loops' fibers near, one not waiting
+                    // for the other, and whoever puts need not count.
+                    let seen = self.foralls.borrow().len();
+                    d.assign(most, int(0));
+                    self.nest(d, inner, body, scope.clone(), &Sink::Bound { nest, scratch, most });
+                    self.foralls.borrow_mut().truncate(seen);
+                }
+                self.nest(d, inner, body, scope.clone(), &Sink::Scatter { nest, scratch });
                 scratch.drain(self, d, output, slot);
             }
         }
@@ -608,7 +628,7 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Scalar { .. } => false,
             Sink::Store { output, .. } => output.keeps_entries(),
-            Sink::Scatter { .. } | Sink::Around { .. } | Sink::Tally(_) => true,
+            Sink::Scatter { .. } | Sink::Around { .. } | Sink::Bound { .. } | Sink::Tally(_) => true,
         }
     }
 
@@ -644,6 +664,7 @@ impl<'a> Sink<'a> {
             Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
             Sink::Scalar { var, op } => Sink::Scalar { var: *var, op: *op },
             Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch },
+            Sink::Bound { nest, scratch, most } => Sink::Bound { nest, scratch, most: *most },
             Sink::Tally(tally) => Sink::Tally(tally),
         }
     }

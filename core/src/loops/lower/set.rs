@@ -16,7 +16,7 @@ use super::nest::yes;
 use super::output::alloc;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Role, Stmt, Var};
+use crate::loops::{BufferId, Role, Stmt};
 use crate::stream::Symbolic;
 
 /// How far a coordinate is shifted to find its word, and a word's number to find that word's.
@@ -27,15 +27,11 @@ pub(super) struct Set {
     bits: BufferId,
     words: BufferId,
     blocks: BufferId,
-    /// How many there are.
-    count: Var,
-    /// The type that coordinates have in the arrays of what the kernel makes.
-    crd: Type,
 }
 
 impl Set {
-    /// An empty set of coordinates below `extent`, each of which fits `crd`.
-    pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, (count, crd): (Var, Type)) -> Set {
+    /// An empty set of coordinates below `extent`.
+    pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr) -> Set {
         let mut buffer = |what: &str, ty: Type| d.buffer(&format!("{name}{what}"), ty, Role::Workspace);
         let (bits, words) = (buffer("bits", Type::I64), buffer("words", Type::I64));
         let blocks = buffer("blocks", Type::Bool);
@@ -44,7 +40,7 @@ impl Set {
             let len = shifted(plus(extent.clone(), int((1 << shift) - 1)), shift);
             alloc(d, buffer, len, Some(Value::zero(d.element(buffer))));
         }
-        Set { bits, words, blocks, count, crd }
+        Set { bits, words, blocks }
     }
 
     /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
@@ -68,13 +64,12 @@ impl Set {
             set(d, self.bits, 1);
             set(d, self.words, 2);
             d.emit(Stmt::Store(self.blocks, up(3), yes()));
-            d.assign(self.count, plus(Expr::Var(self.count), int(1)));
             first(d);
         };
         d.when(absent, insert, again);
     }
 
-    /// Takes out all coordinates, in ascending order; the count stays.
+    /// Takes out all coordinates, in ascending order.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         d.each("block", int(0), Expr::Capacity(self.blocks), |d, block| {
             let some = |d: &mut Symbolic| {
@@ -99,14 +94,11 @@ impl Set {
     }
 
     fn drain_word(&self, d: &mut Symbolic, name: &str, word: Expr, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
-        // Added up in the type in which they will be stored, so that nothing is left to be clamped for each of them.
-        let to = |ty: Type, e: Expr| if self.crd == Type::I64 { e } else { Expr::Op(Op::Convert(ty), vec![e]) };
-        let first = d.define("first", self.crd, to(self.crd, times(word.clone(), int(64))));
+        let first = d.define("first", Type::I64, times(word.clone(), int(64)));
         let bits = d.define("word_bits", Type::I64, load(self.bits, word.clone()));
         d.emit(Stmt::Store(self.bits, word, int(0)));
         each_bit(d, "bits", bits, |d, bit| {
-            let at = binary(Op::Add, first, to(self.crd, bit));
-            let at = d.define(name, Type::I64, to(Type::I64, at));
+            let at = d.define(name, Type::I64, plus(first, bit));
             inner(d, at);
         });
     }

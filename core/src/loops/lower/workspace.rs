@@ -49,11 +49,19 @@ impl Scratch {
         }
     }
 
+    /// Where a bound on what is put until it is drained has to be, before anything is, if it has to be known.
+    pub fn most(&self) -> Option<Var> {
+        match self {
+            Scratch::Dense(dense) => Some(dense.most),
+            _ => None,
+        }
+    }
+
     /// Forgets everything.
     pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
         match self {
             Scratch::Row(row) => row.clear(cx, d),
-            Scratch::Dense(dense) => d.assign(dense.count, int(0)),
+            Scratch::Dense(_) => {}
             Scratch::Keyed(keyed) => keyed.clear(d),
         }
     }
@@ -146,7 +154,8 @@ impl Front {
 pub(super) struct Dense {
     front: Front,
     values: BufferId,
-    count: Var,
+    /// At least as many as are put.
+    most: Var,
     set: Set,
     /// What values are between rows, if they are anything: the fold's identity.
     clear: Option<Value>,
@@ -159,11 +168,11 @@ impl Dense {
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
-        let count = d.fresh(&format!("{name}count"), Type::I64);
+        let most = d.fresh(&format!("{name}most"), Type::I64);
         let clear = nest.fold.and_then(|op| zero_identity(op, ty, cx.simplify.mode));
         alloc(d, values, front.extents[0].clone(), clear);
-        let set = Set::begin(d, &name, &front.extents[0], (count, cx.made.crd));
-        Dense { front, values, count, set, clear, fold: nest.fold }
+        let set = Set::begin(d, &name, &front.extents[0]);
+        Dense { front, values, most, set, clear, fold: nest.fold }
     }
 
     fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
@@ -187,7 +196,7 @@ impl Dense {
 
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
-        output.open(d, slot, &|_| Expr::Var(self.count));
+        output.open(d, slot, &|_| binary(Op::Min, Expr::Var(self.most), self.front.extents[0].clone()));
         self.set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
