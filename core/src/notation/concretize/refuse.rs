@@ -25,6 +25,19 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     r.found
 }
 
+/// Most ranges into which the concatenations of one statement may split its loops: each is code of its own.
+const RANGES: u64 = 256;
+
+/// Into how many ranges the concatenations of an expression can split its loops: those of parts stand beside one another,
+/// those of operands meet.
+fn ranges(e: &typed::Expr) -> u64 {
+    let parts = e.children().map(ranges);
+    match &e.kind {
+        Kind::Concat { .. } => parts.fold(0, u64::saturating_add),
+        _ => parts.fold(1, u64::saturating_mul),
+    }
+}
+
 struct Refuse<'a> {
     program: &'a typed::Program,
     mode: Mode,
@@ -51,6 +64,9 @@ impl Refuse<'_> {
         }
         if let Some(fun) = s.fold {
             self.fold(fun, ty, false, s.span);
+        }
+        if ranges(&s.rhs) > RANGES {
+            self.say(s.span, format!("a statement whose concatenations meet in more than {RANGES} ranges"));
         }
         self.expr(&s.rhs);
     }
