@@ -38,9 +38,10 @@ fn every_program_that_lowers_is_read_from_its_print() {
     assert!(lowers > 50, "only {lowers} programs lower");
 }
 
-/// Loops with extents of their own, workspaces, scatters, literals of every type, nested folds, signs.
+/// Loops with extents of their own, workspaces, scatters, mapped variables, concatenations, literals of every type, nested
+/// folds, signs.
 const ALL: &str = "\
-extents I@0, J@3, 4@7
+extents I@0, J@3, 4@7, K@9
 operand A@0: f64[I, J] {dense, compressed}
 operand B@2: i8[4, J] fill -1i8 {compressed, hashed} order(1, 0)
 operand c@5: bool[] dense
@@ -49,6 +50,7 @@ temporary n: i64[J] {compressed}
 result y@1: f64[I] {dense}
 result z@4: i64[4, J] {compressed, compressed} order(1, 0)
 result b@6: bool[] fill true dense
+result c_2@7: f64[K] {compressed}
 
 (forall j: w[j] = w[j]) where dense (forall i: forall j: w[j] max= select(c[], A[i, j], nan))
 (forall j: n[j] = w[j]) where list (forall j: forall k in 4: w[j] += (j - 1) * -(2) - (j - (k - -2)))
@@ -56,6 +58,9 @@ forall i in J: y[i] = sum(j: A[i, j] * w[j]) + prod(j in I, k: f64(B[k, j])) / -
 forall i: y[i] = min(min(j: A[i, j]), -sum(j: A[i, j]) * (1.5 - inf)) + max(5.0, max(j: f64(i) * w[j]))
 (forall m1: forall m0: z[m0, m1] = w[m1, m0]) where hashed apart (forall j: w[m1 = floordiv(j, 2), m0 = (j + 1) % 4] += n[j])
 forall j: forall k: n[m0 = j / 2] += i64(B[k, j] & 7i8)
+forall i: forall j: c_2[k: |J|*i + j] = A[i, j] * c_2[k = |J|*i + j]
+(forall k: c_2[k] = w[k]) where dense (forall j in J: forall i: w[k: j + |J|*i] = y[i])
+forall j: w[j] = concat(j; k: c_2[k], i in I: y[i_2 = 2*i + 3]) + f64(index(m in K = j + 1 - 2*|I|*|J|))
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
 ";
 
@@ -105,6 +110,15 @@ fn what_is_wrong_is_named_with_its_line() {
         ("(forall i: y[i] = w[i]) where list (forall i: forall j: w[j] += A[i, j])", "another order"),
         ("(forall i: y[j] = w[i]) where list (forall i: forall j: w[i] += A[i, j])", "another order"),
         ("(y[i] = w[i])", "where"),
+        ("forall i: y[i] = A[i, j = k + 1]", "k is not bound"),
+        ("forall i: y[i] = A[i, j = i*i]", "no map"),
+        ("forall i: y[i] = A[i_2 = i + 1, j = i_2]", "mapped itself"),
+        ("forall i: y[i] = A[i, i = i + 1]", "bound twice"),
+        ("forall i: forall j: y[i: j] = 1.0", "bound twice"),
+        ("forall i: y[i] = concat(i; i: 1.0, j: 2.0)", "bound twice"),
+        ("forall i: y[i] = concat(i; j: 1.0, k in N: 2.0)", "what j runs over"),
+        ("forall i: y[i] = concat(i; j in N: 1.0, k in N: 2)", "another type"),
+        ("forall i: y[i] = A[i, j in M]", "what j is"),
         ("é", "does not belong"),
         (&deep, "nested more than"),
         (&folds, "nested more than"),

@@ -14,7 +14,9 @@
 //! that is left in an expression is a loop nest of its own, run where all the loops around its statement are bound.
 //!
 //! Under shape operators a variable is not a loop's but *mapped*: a function of those that are, its *roots*, and bound
-//! when the last of them is; one without roots is a coordinate, and always bound. A `concat` has its variable of each part by itself, so that what is inside can be moved to
+//! when the last of them is; one without roots is a coordinate, and always bound. A target's mapped variable ascends with
+//! the loops over its roots, in the order of their numbers, and is another at each of their turns. A `concat` has its
+//! variable of each part by itself, so that what is inside can be moved to
 //! loops over that part alone.
 //!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
@@ -409,7 +411,7 @@ impl Program {
         let rank = tensor.extents.len();
         let distinct = |vars: &[Index]| (0..vars.len()).all(|m| !vars[..m].contains(&vars[m]));
         let scatters = nest.places.is_some();
-        let bad = |v: &Index| bound.contains(v) == scatters;
+        let bad = |v: &Index| self.time(*v, &bound).is_some() == scatters;
         let wrong = |what: &str| Err(format!("{what} in `{}`", Shown(self, nest)));
         if nest.target.vars.len() != rank || !distinct(&nest.target.vars) || nest.target.vars.iter().any(bad) {
             return wrong("the target is not bound mode by mode");
@@ -439,7 +441,7 @@ impl Program {
     pub fn drained(&self, nest: &Nest) -> Vec<Index> {
         let outer = &nest.order[..nest.workspace.map_or(0, |w| w.prefix)];
         let order = &self.tensors[nest.target.tensor.0].format.order;
-        order.iter().map(|&m| nest.target.vars[m]).filter(|v| !outer.contains(v)).collect()
+        order.iter().map(|&m| nest.target.vars[m]).filter(|v| self.time(*v, outer).is_none()).collect()
     }
 
     /// The modes of a nest's target in the order in which its coordinates stand where it is written: a workspace's are

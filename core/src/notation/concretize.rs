@@ -91,12 +91,14 @@ impl Concretize<'_> {
         if s.scatters() {
             return self.scattering(s, last);
         }
-        let target: Vec<Index> = s.indices.iter().map(|i| self.var(i.bare().expect("refused otherwise"))).collect();
+        let target = s.indices.iter().map(|i| i.bare().expect("refused otherwise"));
+        let target: Vec<VarId> = target.inspect(|v| drop(self.loops(*v, &s.rhs))).collect();
+        let target: Vec<Index> = target.into_iter().map(|v| self.var(v)).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
         if let Some(fun) = s.fold {
             let op = builtin(fun);
-            let folded: Vec<Index> = s.folded.iter().map(|v| self.var(*v)).collect();
+            let folded: Vec<Index> = s.folded.iter().flat_map(|v| self.loops(*v, &s.rhs)).collect();
             if !folded.is_empty() {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
@@ -112,7 +114,7 @@ impl Concretize<'_> {
     /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
     fn scattering(&mut self, s: &typed::Statement, last: bool) {
         let op = builtin(s.fold.expect("what is not under distinct variables accumulates: checked"));
-        let loops: Vec<Index> = s.vars.iter().chain(&s.folded).map(|v| self.var(*v)).collect();
+        let loops: Vec<Index> = s.vars.iter().chain(&s.folded).flat_map(|v| self.loops(*v, &s.rhs)).collect();
         let places: Vec<Expr> = s.indices.iter().map(|i| self.place_of(&i.map)).collect();
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
@@ -263,7 +265,7 @@ impl Concretize<'_> {
                 Expr::Call(builtin(*fun), args, e.ty)
             }
             Kind::Reduce { fun, vars, body, .. } => {
-                let vars = vars.iter().map(|v| self.var(*v)).collect();
+                let vars: Vec<Index> = vars.iter().flat_map(|v| self.loops(*v, body)).collect();
                 let body = self.expr(body);
                 // A fold of a fold with the same function is one fold.
                 match (builtin(*fun), body) {
@@ -276,7 +278,8 @@ impl Concretize<'_> {
             Kind::Slice { body, from, to, start, step, .. } => self.slice((*from, *to), (*start, *step), body),
             Kind::Split { body, from, to } => self.split(*from, *to, body),
             Kind::Concat { parts, from, to } => self.concat(parts, from, *to, e.ty),
-            Kind::Local(_) | Kind::Collapse { .. } => unreachable!("refused otherwise"),
+            Kind::Collapse { body, from, to } => self.collapse(body, from, *to, e.ty),
+            Kind::Local(_) => unreachable!("refused otherwise"),
         }
     }
 
@@ -291,15 +294,20 @@ impl Concretize<'_> {
             Expr::Reduce(op, vars, body, _) => (Some(op), vars, *body),
             other => (None, Vec::new(), other),
         };
-        let outer: Vec<Index> = target.iter().chain(&sums).copied().collect();
+        let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).chain(sums.iter().copied()).collect();
         let body = self.hoist(body, &outer);
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
         let order = order.or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
-            self.order(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &sums, &body)
+            self.order(
+                Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target },
+                &sums,
+                &body,
+            )
         });
         let tensor = &self.out.tensors[place.0];
-        let how = assembly(Target { format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
+        let how =
+            assembly(Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
         if let (Some(op), true) = (fold, how != Assembly::Append)
             && !self.starts_as_identity(tensor, op)
         {
@@ -354,7 +362,7 @@ impl Concretize<'_> {
     fn scatter(&mut self, place: Place, (op, places): (Op, Vec<Expr>), loops: &[Index], rhs: Expr) {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
-        let nowhere = Target { format: &Format::dense(0), fill: tensor.fill, vars: &[] };
+        let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
         let order = self.order(nowhere, loops, &body);
         let located = tensor.format.levels.iter().all(|k| k.is_located());
         let workspace = (!located).then(|| {
@@ -389,7 +397,9 @@ impl Concretize<'_> {
         let levels = |format: &Format, vars: &[Index]| format.order.iter().map(|&m| vars[m]).collect::<Vec<_>>();
         let mut columns = levels(&to.format, target);
         columns.reverse();
-        let copies = to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
+        let loops = |v: &Index| self.out.vars[v.0].origin == Origin::Loop;
+        let copies = columns.iter().all(loops)
+            && to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
             && self.simplify.same(to.fill, from.fill)
             && levels(&from.format, &self.out.accesses[a.0].vars) == columns
             && from.format.levels[1].is_list();
@@ -404,6 +414,7 @@ impl Concretize<'_> {
         let (row, rows) = levels.split_last()?;
         let short = self.classes.value(self.out.vars[row.0].extent).is_some_and(|n| n <= LONGEST_ROW);
         let dense = tensor.format.levels.iter().all(|k| *k == LevelKind::Dense);
+        // Under a mapped variable no loops are together.
         let together = order.starts_with(rows) && order.last() == Some(row);
         let located = |a: &AccessId| {
             let access = &self.out.accesses[a.0];
@@ -434,6 +445,13 @@ impl Concretize<'_> {
         let made = self.place(Tensor { name, fill, role: Role::Temporary, ..tensor });
         self.define(made, target.clone(), rhs, None);
         let ty = self.out.tensors[made.0].ty;
+        // The copy needs no loops of which its variables are functions.
+        let mapped = target.iter().any(|v| self.out.vars[v.0].origin != Origin::Loop);
+        let own = |c: &mut Self, v: Index| {
+            let concrete::Var { name, extent, .. } = c.out.vars[v.0].clone();
+            c.fresh(name, extent)
+        };
+        let target = if mapped { target.into_iter().map(|v| own(self, v)).collect() } else { target };
         let copy = Expr::Access(self.out.access(made, target.clone()), ty);
         self.define(place, target, copy, None);
     }

@@ -44,9 +44,11 @@ pub struct Question<'a> {
     pub simplify: Simplify,
 }
 
-/// A result under distinct variables, one a mode.
+/// A result under distinct variables, one a mode; a mapped one ascends with the loops over its roots.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
+    /// What binds its variables.
+    pub program: &'a Program,
     /// Its levels.
     pub format: &'a Format,
     /// Its value where nothing is stored.
@@ -74,7 +76,7 @@ pub fn choose(q: &Question) -> Vec<Index> {
 
 /// The variables in the order in which the result stores them, then the sums: the first of equals wins.
 fn natural(q: &Question) -> Vec<Index> {
-    let mut vars: Vec<Index> = q.target.levels().collect();
+    let mut vars: Vec<Index> = q.target.levels().flatten().collect();
     vars.extend(q.sums);
     vars
 }
@@ -179,7 +181,8 @@ impl Search<'_, '_> {
         let mut factor = match assembly(self.q.target, order) {
             Assembly::Append => 1.0,
             Assembly::InPlace => IN_PLACE,
-            Assembly::Workspace { vars: 1, .. } => WORKSPACE,
+            Assembly::Workspace { vars: 1, .. } if !self.collapses() => WORKSPACE,
+            Assembly::Workspace { .. } if self.collapses() => 2.0 * SORTED,
             Assembly::Workspace { .. } => SORTED,
         };
         if let Some(&inner) = order.last() {
@@ -188,6 +191,12 @@ impl Search<'_, '_> {
             factor *= if self.target_strided(inner) { STRIDED } else { 1.0 };
         }
         copies + visits * factor
+    }
+
+    /// Whether the target's last level is moved by several loops: sorting what falls on it costs more than a copy of an
+    /// operand in their order.
+    fn collapses(&self) -> bool {
+        self.q.target.levels().last().is_some_and(|roots| roots.len() > 1)
     }
 
     fn copy(&self, a: AccessId) -> f64 {
@@ -235,23 +244,27 @@ pub enum Assembly {
 }
 
 impl Target<'_> {
-    /// Its variables in the order of its levels.
-    fn levels(&self) -> impl Iterator<Item = Index> + '_ {
-        self.format.order.iter().map(|&m| self.vars[m])
+    /// The loops' variables that move each of its levels, outermost first.
+    fn levels(&self) -> impl Iterator<Item = Vec<Index>> + '_ {
+        self.format.order.iter().map(|&m| self.program.roots(self.vars[m]))
     }
 }
 
 /// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
 pub fn assembly(target: Target, order: &[Index]) -> Assembly {
     let format = target.format;
-    let levels: Vec<Index> = target.levels().collect();
-    let mut next = 0;
-    for (prefix, v) in order.iter().enumerate() {
+    let levels: Vec<Vec<Index>> = target.levels().collect();
+    // Levels that are open, the loops that opened them, and how many have begun to open the next.
+    let (mut next, mut prefix, mut begun) = (0, 0, 0);
+    for (n, v) in order.iter().enumerate() {
         if next == levels.len() {
             return Assembly::Append;
         }
-        if levels[next] == *v {
-            next += 1;
+        if levels[next].get(begun) == Some(v) {
+            begun += 1;
+            if begun == levels[next].len() {
+                (next, prefix, begun) = (next + 1, n + 1, 0);
+            }
         } else if format.levels[next..].iter().all(|k| k.is_located()) {
             return Assembly::InPlace;
         } else {

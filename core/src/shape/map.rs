@@ -179,17 +179,16 @@ impl<V: Ord + Copy> Map<V> {
     /// Rule *collapse of split*: `(J·k + l) div J = k` and `(J·k + l) mod J = l`, where `l` is nothing or a variable of
     /// extent `J`. `None` where the map is not of this form: the rule says nothing then.
     pub fn divided(&self, by: &Size, extent: impl Fn(V) -> Size) -> Option<(Map<V>, Map<V>)> {
-        let mut whole = Map::constant(self.constant.over(by)?);
-        let mut rest = Map::constant(Size::default());
-        for (v, f) in &self.factors {
-            match f.over(by) {
-                Some(f) => drop(whole.factors.insert(*v, f)),
-                None => drop(rest.factors.insert(*v, f.clone())),
+        let one = Size::number(1);
+        let rests = self.factors.iter().rev().filter(|(v, f)| **f == one && extent(**v) == *by);
+        let rests = rests.map(|(v, _)| Map::var(*v)).chain([Map::constant(Size::default())]);
+        rests.into_iter().find_map(|rest| {
+            let mut whole = Map::constant(self.constant.over(by)?);
+            for (v, f) in self.factors.iter().filter(|(v, _)| !rest.factors.contains_key(*v)) {
+                whole.factors.insert(*v, f.over(by)?);
             }
-        }
-        let inside = |v: V| extent(v) == *by;
-        let small = rest.factors.is_empty() || rest.as_var().is_some_and(inside);
-        small.then_some((whole, rest))
+            Some((whole, rest))
+        })
     }
 }
 

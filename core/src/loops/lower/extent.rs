@@ -8,7 +8,7 @@
 use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::Var;
-use crate::notation::concrete::{Program, Role};
+use crate::notation::concrete::{Origin, Program, Role};
 use crate::shape::{ClassId, Classes, Formula};
 use crate::stream::Symbolic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,12 @@ impl Context<'_> {
         let tensors = self.program.tensors.iter().flat_map(|t| t.extents.iter());
         let mut needed: BTreeSet<ClassId> =
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+        let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
+            Origin::Mapped(map) | Origin::Part(map) => Some(map),
+            Origin::Loop => None,
+        });
+        let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
+        needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
         needed.retain(|c| !self.params.contains_key(c));
         for class in needed.iter().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))) {
             self.constants.insert(class.0, class.1);

@@ -328,9 +328,10 @@ impl Context<'_> {
                 scope.descend(access, entry, present);
             }
             let (at, kept) = (d.place(at), d.place(kept));
-            scope.bind(f.v, at.clone());
+            scope.bind(f.v, at);
             let searched = self.locate(d, &mut scope, &point.body, false);
             debug_assert!(searched.is_empty(), "tentative values need no search");
+            let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
             let value = self.value(d, &scope, &point.body);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
                 output.store_if(d, &slot, value.clone(), kept.clone());
@@ -549,11 +550,14 @@ impl Context<'_> {
         if !rest.is_empty() || has_loops(body) {
             self.keep_values(d, &mut scope, body);
         }
-        let at = scope.coordinate(v).cloned().expect("bound by the caller");
-        match sink.enters(v) {
+        let entered = sink.enters(v).and_then(|(output, slot)| {
+            let at = self.coordinate(&scope, output.next_var(slot)?)?;
+            Some((output, slot, at))
+        });
+        match entered {
             None => self.nest(d, rest, body, scope, sink),
-            Some((output, slot)) => output.visit(d, slot, at, driven, &mut |d, slot| {
-                let slot = output.locate(slot, &|v| scope.coordinate(v).cloned());
+            Some((output, slot, at)) => output.visit(d, slot, at, driven, &mut |d, slot| {
+                let slot = output.locate(slot, &|v| self.coordinate(&scope, v));
                 self.nest(d, rest, body, scope.clone(), &sink.at(slot));
             }),
         }
@@ -568,7 +572,7 @@ impl Context<'_> {
             Sink::Store { nest, output, slot } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
-                let slot = output.locate(slot.clone(), &|v| scope.coordinate(v).cloned());
+                let slot = output.locate(slot.clone(), &|v| self.coordinate(&scope, v));
                 output.store(d, &slot, nest.fold, value);
             }
             Sink::Tally(tally) => self.tally(d, tally, scope),
@@ -577,7 +581,7 @@ impl Context<'_> {
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
-                scratch.put(d, &|v| scope.coordinate(v).cloned(), value);
+                scratch.put(d, &|v| self.coordinate(&scope, v), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(self, d);
@@ -628,9 +632,9 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The output, if its next level is that of `v`.
+    /// The output, if a loop over `v` is the innermost that moves its next level.
     fn enters(&self, v: Index) -> Option<(&'a Output, &Slot)> {
-        self.slot().filter(|(output, slot)| output.next_var(slot) == Some(v))
+        self.slot().filter(|(output, slot)| output.next_ends_with(slot, v))
     }
 
     /// The output, if its next level is that of `v` and appends.
@@ -648,7 +652,7 @@ impl<'a> Sink<'a> {
     /// A coordinate of `v` is passed over.
     fn skip(&self, v: Index) {
         self.passes(v);
-        if let Some((output, slot)) = self.enters(v) {
+        if let Some((output, slot)) = self.slot().filter(|(output, slot)| output.next_follows(slot, v)) {
             output.skipped(slot);
         }
     }

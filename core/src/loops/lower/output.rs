@@ -28,6 +28,8 @@ const GROWTH: i64 = 16;
 /// A result that is being assembled.
 pub(super) struct Output {
     vars: Vec<Index>,
+    /// The loops' variables of which each of them is a function.
+    roots: Vec<Vec<Index>>,
     extents: Vec<Expr>,
     levels: Vec<LevelBuffers>,
     values: BufferId,
@@ -107,6 +109,7 @@ impl Output {
             in_place.map_or(tensor.fill, |op| identity(op, tensor.ty).expect("folds in place have an identity"));
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
+            roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
             extents: (0..rank).map(|l| cx.extent(tensor.extents[tensor.format.order[l]])).collect(),
             levels: arrays.levels.clone(),
             values: arrays.values,
@@ -135,7 +138,7 @@ impl Output {
 
     /// Notes that a loop over `v` does not come to all of its coordinates.
     pub fn passes(&self, v: Index) {
-        if self.vars.contains(&v) {
+        if self.roots.iter().any(|roots| roots.contains(&v)) {
             self.gaps.set(true);
         }
     }
@@ -202,6 +205,21 @@ impl Output {
     /// The variable of the level that comes next.
     pub fn next_var(&self, slot: &Slot) -> Option<Index> {
         self.vars.get(slot.level).copied()
+    }
+
+    /// Whether a loop over `v` moves the level that comes next.
+    pub fn next_follows(&self, slot: &Slot, v: Index) -> bool {
+        self.roots.get(slot.level).is_some_and(|roots| roots.contains(&v))
+    }
+
+    /// Whether a loop over `v` is the innermost of those that move the level that comes next.
+    pub fn next_ends_with(&self, slot: &Slot, v: Index) -> bool {
+        self.roots.get(slot.level).is_some_and(|roots| roots.last() == Some(&v))
+    }
+
+    /// Whether several loops move level `l`.
+    fn is_mapped(&self, l: usize) -> bool {
+        self.roots[l] != [self.vars[l]]
     }
 
     /// Whether level `l` is a list.
@@ -274,7 +292,8 @@ impl Output {
     /// After the loop over a list's coordinates: the fiber ends here.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.pos(slot.level) else { return };
-        if !slot.covered {
+        // The loop around the innermost of a mapped level may have no turn.
+        if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
             self.uncovered.borrow_mut().insert(slot.level);
         }
         store_index(d, pos, plus(slot.position.clone(), int(1)), self.count(slot.level));
@@ -300,6 +319,7 @@ impl Output {
         inner: &mut dyn FnMut(&mut Symbolic, Slot),
     ) {
         let l = slot.level;
+        let driven = if self.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
         let counted = slot.counted || driven != Driven::Stored;
         if !self.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;

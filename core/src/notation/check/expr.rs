@@ -575,7 +575,11 @@ fn has_float_literal(e: &syntax::Expr) -> bool {
         ExprKind::Unary(_, x) => has_float_literal(x),
         ExprKind::Binary(op, a, b) => !yields_bool(*op) && (has_float_literal(a) || has_float_literal(b)),
         ExprKind::If(_, t, e) => has_float_literal(t) || has_float_literal(e),
-        ExprKind::Reduce { body, .. } => has_float_literal(body),
+        ExprKind::Reduce { body, .. }
+        | ExprKind::Collapse { body, .. }
+        | ExprKind::Split { body, .. }
+        | ExprKind::Slice { body, .. } => has_float_literal(body),
+        ExprKind::Concat { parts, .. } => parts.iter().any(has_float_literal),
         ExprKind::Call(_, args) => args.iter().any(|a| matches!(a, Argument::Expr(e) if has_float_literal(e))),
         _ => false,
     }

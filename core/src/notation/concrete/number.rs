@@ -53,7 +53,15 @@ impl Number<'_> {
 
     fn nest(&mut self, nest: &Nest) -> Nest {
         self.scope.clear();
-        let order = nest.order.iter().map(|v| self.bind(*v)).collect();
+        let (outer, inner) = nest.order.split_at(nest.workspace.map_or(0, |w| w.prefix));
+        let mut order: Vec<Index> = outer.iter().map(|v| self.bind(*v)).collect();
+        if nest.workspace.is_some() && nest.places.is_none() {
+            let drained = self.old.drained(nest);
+            for v in nest.target.vars.iter().filter(|v| !drained.contains(v)) {
+                self.of(*v);
+            }
+        }
+        order.extend(inner.iter().map(|v| self.bind(*v)));
         let places = nest.places.as_ref().map(|places| {
             let mut numbered = places.clone();
             for m in self.old.written(nest) {
@@ -63,7 +71,13 @@ impl Number<'_> {
         });
         let vars = match &nest.places {
             Some(_) => nest.target.vars.iter().map(|v| self.bind(*v)).collect(),
-            None => nest.target.vars.iter().map(|v| self.of(*v)).collect(),
+            None => {
+                // As they are written.
+                for m in self.old.written(nest) {
+                    self.of(nest.target.vars[m]);
+                }
+                nest.target.vars.iter().map(|v| self.of(*v)).collect()
+            }
         };
         let rhs = self.expr(&nest.rhs);
         let target = Access { tensor: nest.target.tensor, vars };

@@ -13,7 +13,8 @@
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
 //!
-//! A mapped variable is written with its map wherever it stands, as a value in `index(i = …)`. A map is a sum of products
+//! A mapped variable is written with its map wherever it stands, as a value in `index(i = …)`, on the left side
+//! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
 //!
 //! One line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
@@ -100,6 +101,18 @@ impl Printer<'_, '_, '_> {
         names.join(", ")
     }
 
+    fn bare(&self, v: Index) -> String {
+        self.program.vars[v.0].name.clone()
+    }
+
+    /// A variable on the left side, with its map if it is mapped.
+    fn written(&self, v: Index) -> String {
+        match &self.program.vars[v.0].origin {
+            Origin::Mapped(map) => format!("{}: {}", self.bare(v), self.map(map)),
+            Origin::Loop | Origin::Part(_) => self.bare(v),
+        }
+    }
+
     /// A variable, with its map if it is mapped.
     fn named(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
@@ -169,7 +182,10 @@ impl Printer<'_, '_, '_> {
         for v in &drained {
             write!(self.out, "forall {}: ", self.program.vars[v.0].name)?;
         }
-        let (vars, own) = (self.names(&nest.target.vars), self.names(&drained));
+        let left = |v: &Index| if drained.contains(v) { self.bare(*v) } else { self.written(*v) };
+        let vars: Vec<String> = nest.target.vars.iter().map(left).collect();
+        let own: Vec<String> = drained.iter().map(|v| self.bare(*v)).collect();
+        let (vars, own) = (vars.join(", "), own.join(", "));
         let apart = if apart { " apart" } else { "" };
         write!(self.out, "{name}[{vars}] = w[{own}]) where {}{apart} (", kind.name())?;
         self.foralls(inner)?;
@@ -182,7 +198,7 @@ impl Printer<'_, '_, '_> {
         let nest = self.nest;
         write!(self.out, "{name}[")?;
         for (n, m) in self.program.written(nest).into_iter().enumerate() {
-            let own = self.names(&nest.target.vars[m..=m]);
+            let own = self.written(nest.target.vars[m]);
             write!(self.out, "{}{own}", if n > 0 { ", " } else { "" })?;
             if let Some(place) = nest.places.as_ref().and_then(|places| places.get(m)) {
                 write!(self.out, " = ")?;

@@ -329,7 +329,7 @@ impl<'t> Reader<'t> {
             loops.push(name);
         }
         let tensor = self.place()?;
-        let names = self.enclosed("[", "]", Self::word)?;
+        let names = self.enclosed("[", "]", Self::written)?;
         self.sign("=")?;
         self.expect(Token::Word("w"))?;
         let own = self.enclosed("[", "]", Self::word)?;
@@ -360,10 +360,23 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `name`, or of a mapped variable `name: map`.
+    fn written(&mut self) -> Read<&'t str> {
+        let name = self.word()?;
+        if self.eat(Token::Sign(":")) {
+            let map = self.map()?;
+            if self.find(name).is_some() {
+                return Err(format!("index variable {name} is bound twice"));
+            }
+            self.bind(name, None, Origin::Mapped(map))?;
+        }
+        Ok(name)
+    }
+
     /// Each `name`, or of a scatter `name = place`.
     fn coordinates(&mut self) -> Read<Vec<(&'t str, Option<Term>)>> {
         self.enclosed("[", "]", |r| {
-            let name = r.word()?;
+            let name = r.written()?;
             let place = if r.eat(Token::Sign("=")) { Some(r.expr()?) } else { None };
             Ok((name, place))
         })
@@ -483,7 +496,6 @@ impl<'t> Operators<'t> for Reader<'t> {
                 let ty = self.program.tensors[tensor.0].ty;
                 Ok(Term { expr: Expr::Access(self.program.access(tensor, vars), ty), depth: 1 })
             }
-            Token::Sign("(") if self.folds() => self.reduce(),
             Token::Sign("(") if word == "concat" => self.concat(),
             Token::Sign("(") if word == "index" => {
                 self.skip();
@@ -492,6 +504,7 @@ impl<'t> Operators<'t> for Reader<'t> {
                 self.sign(")")?;
                 Ok(Term { expr: Expr::Index(v), depth: 1 })
             }
+            Token::Sign("(") if self.folds() => self.reduce(),
             Token::Sign("(") => self.call(word),
             _ => match self.find(word) {
                 Some(v) => {

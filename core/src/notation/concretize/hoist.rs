@@ -10,7 +10,7 @@
 
 use super::super::concrete::{self, AccessId, Concat, Expr, Index, Origin, Program, Role, Tensor};
 use super::Concretize;
-use crate::algebra::{Op, Type, identity};
+use crate::algebra::{Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
 use crate::shape::Map;
@@ -49,7 +49,7 @@ impl Concretize<'_> {
 
     /// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped
     /// ones are functions.
-    fn free(&self, body: &Expr, bound: &[Index]) -> Vec<Index> {
+    pub(super) fn free(&self, body: &Expr, bound: &[Index]) -> Vec<Index> {
         fn visit(program: &Program, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
             let mut seen = |map: Map<Index>| {
                 for v in map.factors.into_keys() {
@@ -134,17 +134,44 @@ impl Concretize<'_> {
         let name = concrete::reduction_name(op).to_string();
         let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
         // The temporary's loops have variables of their own.
-        let mut fresh: HashMap<Index, Index> = free
-            .iter()
-            .map(|&v| {
-                let var = self.out.vars[v.0].clone();
-                (v, self.fresh(var.name, var.extent))
-            })
-            .collect();
+        let mut fresh = self.fresh_loops(&free);
         let body = self.rename(&body, &mut fresh);
         let target = free.iter().map(|v| fresh[v]).collect();
         self.define(place, target, Expr::Reduce(op, vars, Box::new(body), ty), None);
         Expr::Access(self.out.access(place, free), ty)
+    }
+
+    /// An expression made before it is read: over its free variables and one of its own, which is read at `at`.
+    pub(super) fn made(&mut self, value: Expr, (free, own, at): (Vec<Index>, Index, Index), ty: Type) -> Expr {
+        let lists = value.accesses();
+        let (_, rest) = background(&value, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+        let rank = free.len() + 1;
+        let sparse = lists.iter().any(|a| self.out.tensor(*a).format.levels.iter().any(|k| *k != LevelKind::Dense));
+        let (format, fill) = match rest {
+            Expr::Literal(fill) if sparse => {
+                let mut format = self.sparse_format(&free, &lists);
+                format.levels.push(LevelKind::Compressed);
+                (Format::of(format.levels), fill)
+            }
+            _ => (Format::dense(rank), Value::zero(ty)),
+        };
+        let extents = free.iter().chain([&own]).map(|v| self.out.vars[v.0].extent).collect();
+        let name = "collapse".to_string();
+        let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+        let mut fresh = self.fresh_loops(&free);
+        let value = self.rename(&value, &mut fresh);
+        let target = free.iter().map(|v| fresh[v]).chain([own]).collect();
+        self.define(place, target, value, None);
+        Expr::Access(self.out.access(place, free.into_iter().chain([at]).collect()), ty)
+    }
+
+    /// A loop's variable of its own for each.
+    fn fresh_loops(&mut self, vars: &[Index]) -> HashMap<Index, Index> {
+        let own = |v: &Index| {
+            let concrete::Var { name, extent, .. } = self.out.vars[v.0].clone();
+            (*v, self.fresh(name, extent))
+        };
+        vars.iter().map(own).collect()
     }
 
     /// Levels for a temporary that is not everywhere: the outermost is dense if all

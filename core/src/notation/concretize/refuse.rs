@@ -25,6 +25,19 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     r.found
 }
 
+/// Most ranges into which the concatenations of one statement may split its loops: each is code of its own.
+const RANGES: u64 = 256;
+
+/// Into how many ranges the concatenations of an expression can split its loops: those of parts stand beside one another,
+/// those of operands meet.
+fn ranges(e: &typed::Expr) -> u64 {
+    let parts = e.children().map(ranges);
+    match &e.kind {
+        Kind::Concat { .. } => parts.fold(0, u64::saturating_add),
+        _ => parts.fold(1, u64::saturating_mul),
+    }
+}
+
 struct Refuse<'a> {
     program: &'a typed::Program,
     mode: Mode,
@@ -51,6 +64,9 @@ impl Refuse<'_> {
         }
         if let Some(fun) = s.fold {
             self.fold(fun, ty, false, s.span);
+        }
+        if ranges(&s.rhs) > RANGES {
+            self.say(s.span, format!("a statement whose concatenations meet in more than {RANGES} ranges"));
         }
         self.expr(&s.rhs);
     }
@@ -97,9 +113,8 @@ impl Refuse<'_> {
                 self.fold(*fun, e.ty, start.is_some(), e.span);
                 self.expr(body);
             }
-            Kind::Collapse { .. } => self.say(e.span, "the shape operator `collapse`".to_string()),
             Kind::Concat { parts, .. } => parts.iter().for_each(|part| self.expr(part)),
-            Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
+            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
         }
     }
 }

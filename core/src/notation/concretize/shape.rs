@@ -5,15 +5,20 @@
 //!  split(E, k -> (i, j))           E under k = |J|*i + j
 //!  E[3, j]                         E[at, j] under at = 3
 //!  concat((E, F), (i, k) -> l)     E where l < |I|, under i = l;  else F, under k = l - |I|
+//!  collapse(E, (i, j) -> k)        E under loops over i and j, and what is beside it under k = |J|*i + j
 //! ```
 //!
 //! Operators inside one another become one map: an access is read where it is needed, and nothing between is made.
+//!
+//! A loop over what is collapsed is one loop for each part, so that both are followed in order. Where the collapsed
+//! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
+//! expression is made first, as a temporary.
 
 use super::super::concrete::{Concat, Expr, Index, Origin, Place};
-use super::super::typed::{self, VarId};
+use super::super::typed::{self, Kind, VarId};
 use super::{Concretize, distinct};
 use crate::algebra::Type;
-use crate::shape::{Map, Size};
+use crate::shape::{ClassId, Map, Size};
 
 /// The coordinate that an index is, if it is a number or a calculation with numbers.
 pub(super) fn coordinate(index: &typed::Index) -> Option<i64> {
@@ -41,7 +46,7 @@ impl Concretize<'_> {
 
     /// `split(body, from -> to)`
     pub(super) fn split(&mut self, from: VarId, to: (VarId, VarId), body: &typed::Expr) -> Expr {
-        let inner = Size::extent(self.classes, self.classes.class_of_var(to.1));
+        let inner = self.length(to.1);
         let to = (self.map_of(to.0), self.map_of(to.1));
         self.mapped(from, Map::split((&to.0, &to.1), &inner));
         self.expr(body)
@@ -61,6 +66,95 @@ impl Concretize<'_> {
         });
         let parts = parts.collect();
         Expr::Concat(Box::new(Concat { of, parts }), ty)
+    }
+
+    /// `collapse(body, from -> to)`
+    pub(super) fn collapse(&mut self, body: &typed::Expr, from: &[VarId], to: VarId, ty: Type) -> Expr {
+        let whole = self.map_of(to);
+        if let Some(parts) = self.parts(whole, from) {
+            from.iter().zip(parts).for_each(|(v, map)| self.mapped(*v, map));
+            return self.expr(body);
+        }
+        self.collapsed(body, from, to, ty)
+    }
+
+    /// The coordinates of the parts of a collapsed one, by the rule `collapse of split`.
+    fn parts(&self, whole: Map<Index>, from: &[VarId]) -> Option<Vec<Map<Index>>> {
+        let (mut left, mut parts) = (whole, Vec::new());
+        for v in from[1..].iter().rev() {
+            let extent = |u: Index| self.length_of(self.out.vars[u.0].extent);
+            let (quotient, rest) = left.divided(&self.length(*v), extent)?;
+            // What is always 0 is bound by no loop.
+            parts.push(Some(rest).filter(|rest| !rest.factors.is_empty())?);
+            left = quotient;
+        }
+        parts.push(Some(left).filter(|left| !left.factors.is_empty())?);
+        parts.reverse();
+        Some(parts)
+    }
+
+    /// A collapsed expression that is made: its variables, and those that it is collapsed to.
+    fn collapsed(&mut self, body: &typed::Expr, from: &[VarId], to: VarId, ty: Type) -> Expr {
+        let at = self.var(to);
+        let loops = self.split_loop(to, from, body);
+        let made = self.var(to);
+        self.vars.insert(to, at);
+        let value = self.expr(body);
+        let value = self.simplify.simplify(&value);
+        let free = self.free(&value, &loops);
+        self.made(value, (free, made, at), ty)
+    }
+
+    /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
+    pub(super) fn loops(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
+        let mut parts: Option<(&[VarId], &typed::Expr)> = None;
+        body.walk(&mut |e| {
+            if let Kind::Collapse { body, from, to } = &e.kind
+                && *to == v
+            {
+                parts.get_or_insert((from, body));
+            }
+        });
+        match parts {
+            None => {
+                let known = self.var(v);
+                if self.out.vars[known.0].origin != Origin::Loop {
+                    // Another sum over the same variable collapses to it.
+                    let own = self.own_name(v);
+                    let own = self.fresh(own, self.classes.class_of_var(v));
+                    self.vars.insert(v, own);
+                }
+                vec![self.var(v)]
+            }
+            Some((from, body)) => self.split_loop(v, from, body),
+        }
+    }
+
+    /// Loops over the parts of a variable, which is mapped to them.
+    fn split_loop(&mut self, v: VarId, from: &[VarId], body: &typed::Expr) -> Vec<Index> {
+        // These loops run around what stands beside the collapsed expression, where their names may be others'.
+        for part in from {
+            let own = self.own_name(*part);
+            let own = self.fresh(own, self.classes.class_of_var(*part));
+            self.vars.insert(*part, own);
+        }
+        let mut loops = self.loops(from[0], body);
+        let mut whole = self.map_of(from[0]);
+        for part in &from[1..] {
+            loops.extend(self.loops(*part, body));
+            whole = Map::split((&whole, &self.map_of(*part)), &self.length(*part));
+        }
+        self.mapped(v, whole);
+        loops
+    }
+
+    /// The extent of a variable as a factor: a number if the program says it, and it is not 0.
+    fn length(&self, v: VarId) -> Size {
+        self.length_of(self.classes.class_of_var(v))
+    }
+
+    fn length_of(&self, class: ClassId) -> Size {
+        Some(Size::extent(self.classes, class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
     }
 
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate.

@@ -30,6 +30,8 @@ pub(super) struct Maker<'u, 'b> {
     pub ty: Type,
     /// Index variables that may be used.
     pub scope: Vec<usize>,
+    /// Shape operators are drawn often.
+    shapes: bool,
     /// How many tensors are operands.
     pub operands: usize,
     /// Tensors whose `where` block has ended.
@@ -48,7 +50,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// With the extents of a case.
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
         let case = Case { sizes: vec![], taken_for: vec![], tensors: vec![], statements: vec![] };
-        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], operands: 0, hidden: vec![] };
+        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, operands: 0, hidden: vec![] };
         for _ in 0..SIZES {
             let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
             m.case.sizes.push(size);
@@ -58,8 +60,9 @@ impl<'u, 'b> Maker<'u, 'b> {
         }
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
-        match m.below(4) {
-            2 => m.case.sizes[2].0 = a + b,
+        m.shapes = m.below(4) == 3;
+        match m.below(if m.shapes { 3 } else { 4 }) + m.shapes as usize {
+            1 | 2 => m.case.sizes[2].0 = a + b,
             3 if a * b <= 12 => m.case.sizes[2].0 = a * b,
             _ => {}
         }
@@ -234,8 +237,11 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn expr(&mut self, depth: usize) -> Expr {
         let Some(depth) = depth.checked_sub(1).filter(|_| self.below(5) < 4) else { return self.leaf() };
         let two = |m: &mut Self, op| Expr::Apply(op, vec![m.expr(depth), m.expr(depth)]);
-        match self.below(15) {
-            13 | 14 => self.shape(depth),
+        if self.shapes && self.below(3) == 0 {
+            return self.shape(depth);
+        }
+        match self.below(14) {
+            13 => self.shape(depth),
             0..=4 => two(self, Op::Mul),
             5 | 6 => two(self, Op::Add),
             7 if self.ty != Type::Bool => two(self, Op::Sub),

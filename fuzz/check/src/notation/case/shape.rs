@@ -66,7 +66,7 @@ impl Maker<'_, '_> {
 
     /// Any shape operator around any expressions, if there is one that fits.
     pub(super) fn shape(&mut self, depth: usize) -> Expr {
-        let made = match self.below(3) {
+        let made = match self.below(4) {
             0 => self.slice(),
             1 => self.concat(),
             2 => self.split(),
