@@ -28,4 +28,4 @@ mod pipeline;
 mod text;
 
 pub use loops::lower::{Options, Widths};
-pub use pipeline::{Lowered, REWRITES, lower, lower_by};
+pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by};

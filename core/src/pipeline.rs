@@ -29,8 +29,10 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [(&str, fn(&mut Kernel)); 3] =
-    [("sweep", loops::sweep), ("flatten", loops::flatten), ("inline", loops::inline)];
+pub const REWRITES: [Rewrite; 3] = [("sweep", loops::sweep), ("flatten", loops::flatten), ("inline", loops::inline)];
+
+/// A rewrite of loops, with its name.
+pub type Rewrite = (&'static str, fn(&mut Kernel));
 
 /// Lowers a checked program.
 ///

@@ -35,7 +35,7 @@ fn swept(block: Vec<Stmt>, used: &[usize]) -> Vec<Stmt> {
 }
 
 fn size(block: &[Stmt]) -> usize {
-    block.iter().map(|stmt| 1 + stmt.blocks().map(|inner| size(inner)).sum::<usize>()).sum()
+    block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
 }
 
 /// Makes one loop of two wherever fibers lie one behind the other.
