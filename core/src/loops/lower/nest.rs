@@ -91,6 +91,7 @@ impl Context<'_> {
             let output = Output::begin(self, &mut trial, nest, Foreseen::default());
             self.fill_output(&mut trial, nest, &output);
             foreseen = output.foresee();
+            foreseen.along = foreseen.along.filter(|a| self.may_copy(d, nest, *a));
             self.foralls.borrow_mut().truncate(seen);
         }
         let output = Output::begin(self, d, nest, foreseen);
@@ -140,6 +141,7 @@ impl Context<'_> {
             for part in &parts {
                 output.led_by(slot, self.led_by(&scope, part.top(), v));
             }
+            output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let tentative = |part: &Part| self.tentative(&scope, sink, part.top(), (v, rest));
             let spare = parts.iter().any(tentative) as i64;
             output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
@@ -556,10 +558,16 @@ impl Context<'_> {
         });
         match entered {
             None => self.nest(d, rest, body, scope, sink),
-            Some((output, slot, at)) => output.visit(d, slot, at, driven, &mut |d, slot| {
-                let slot = output.locate(slot, &|v| self.coordinate(&scope, v));
-                self.nest(d, rest, body, scope.clone(), &sink.at(slot));
-            }),
+            Some((output, slot, at)) => {
+                let mut inner = |d: &mut Symbolic, slot: Slot| {
+                    let slot = output.locate(slot, &|v| self.coordinate(&scope, v));
+                    self.nest(d, rest, body, scope.clone(), &sink.at(slot));
+                };
+                match output.copied_from(slot) {
+                    Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
+                    None => output.visit(d, slot, at, driven, &mut inner),
+                }
+            }
         }
     }
 
@@ -668,6 +676,15 @@ impl<'a> Sink<'a> {
             Sink::Tally(tally) => Sink::Tally(tally),
         }
     }
+}
+
+/// The access whose fiber is walked from end to end, with nothing beside it.
+fn walked_whole(parts: &[Part]) -> Option<AccessId> {
+    let [part] = parts else { return None };
+    let top = part.top();
+    let alone = top.shape == Shape::Each && top.followers.is_empty();
+    let leader = *top.leaders.first().filter(|_| alone)?;
+    part.fibers[&leader].is_counted().then_some(leader)
 }
 
 fn has_loops(e: &concrete::Expr) -> bool {

@@ -6,6 +6,7 @@
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
 //!                      pos[parent + 1] = c; of hashed levels the table is made at the end
 //!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
+//!   copied             positions and coordinates are an operand's, and each value goes to its entry's position
 //! ```
 //!
 //! Invariants: coordinates of a list arrive in ascending order, once (concretizing sees to it); position arrays start
@@ -50,8 +51,21 @@ pub(super) struct Output {
     gaps: Cell<bool>,
     /// Whether one entry may be written behind the last, and not kept.
     tentative: Cell<bool>,
+    /// Whose levels these are, in what was seen of the loops so far.
+    along: Cell<Along>,
+    /// Whose levels were copied.
+    copied: Option<(AccessId, Vec<LevelBuffers>)>,
     /// The accesses, each with its coordinates, that bound what is appended; `None` once something is appended without such bound.
     leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
+}
+
+/// Whether the loops of a result come to just the entries of one access, in all of its fibers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Along {
+    /// No list was walked so far.
+    Open,
+    By(AccessId),
+    Not,
 }
 
 /// A place that loops have reached in a result.
@@ -89,6 +103,8 @@ pub(super) struct Foreseen {
     room: Option<Expr>,
     /// Whether every value is certainly stored, by a loop over all of the extent.
     filled: bool,
+    /// The access just whose entries are stored.
+    pub along: Option<AccessId>,
 }
 
 impl Output {
@@ -100,7 +116,7 @@ impl Output {
     }
 
     /// Makes the nest's result, with nothing stored.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, Foreseen { room, filled }: Foreseen) -> Output {
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, Foreseen { room, filled, along }: Foreseen) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], &cx.arrays[place.0]);
         let rank = tensor.format.rank();
@@ -123,8 +139,14 @@ impl Output {
             roomy: room.is_some(),
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
+            along: Cell::new(Along::Open),
+            copied: along.map(|a| (a, cx.levels(a).to_vec())),
             leaders: RefCell::new(Some(BTreeSet::new())),
         };
+        if let Some((_, levels)) = &output.copied {
+            output.copy(d, levels);
+            return output;
+        }
         let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
         output.allocate(d, guess, filled);
         output
@@ -133,7 +155,41 @@ impl Output {
     /// What was seen of the result once its loops are lowered.
     pub fn foresee(&self) -> Foreseen {
         let dense = !self.keeps_entries();
-        Foreseen { room: if dense { None } else { self.room() }, filled: dense && !self.gaps.get() }
+        let along = if let Along::By(a) = self.along.get() { Some(a) } else { None };
+        Foreseen { room: if dense { None } else { self.room() }, filled: dense && !self.gaps.get(), along }
+    }
+
+    /// Notes that the loop over a list's coordinates comes to all entries of one access, and to nothing else; or that the
+    /// result is otherwise not along any access: `None`.
+    pub fn goes_along(&self, access: Option<AccessId>) {
+        self.along.set(match (self.along.get(), access) {
+            (Along::Open, Some(a)) => Along::By(a),
+            (Along::By(before), Some(a)) if before == a => Along::By(a),
+            _ => Along::Not,
+        });
+    }
+
+    /// Levels and room as those of an operand.
+    fn copy(&self, d: &mut Symbolic, from: &[LevelBuffers]) {
+        for (to, from) in self.levels.iter().zip(from) {
+            for ((to, _), (from, _)) in to.buffers().into_iter().zip(from.buffers()) {
+                alloc(d, to, Expr::Capacity(from), None);
+                d.each("q", int(0), Expr::Capacity(from), |d, q| {
+                    d.emit(Stmt::Store(to, q.clone(), Expr::Load(from, Box::new(q))));
+                });
+            }
+        }
+        alloc(d, self.values, entries(&from[..self.levels.len()]), None);
+    }
+
+    /// The access at whose entries' positions values are stored.
+    pub fn copied_from(&self, slot: &Slot) -> Option<AccessId> {
+        self.copied.as_ref().filter(|_| self.is_list(slot.level)).map(|(a, _)| *a)
+    }
+
+    /// One level further, at an entry's position.
+    pub fn entered(&self, slot: &Slot, position: Expr) -> Slot {
+        Slot { level: slot.level + 1, position, ..slot.clone() }
     }
 
     /// Notes that a loop over `v` does not come to all of its coordinates.
@@ -265,7 +321,7 @@ impl Output {
 
     /// Before the loop over a list's coordinates: makes room for `bound` of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if self.roomy || slot.level + 1 < self.levels.len() {
+        if self.roomy || self.copied.is_some() || slot.level + 1 < self.levels.len() {
             return;
         }
         let needed = plus(self.count(slot.level), bound(d));
@@ -291,7 +347,7 @@ impl Output {
 
     /// After the loop over a list's coordinates: the fiber ends here.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(pos) = self.pos(slot.level) else { return };
+        let Some(pos) = self.pos(slot.level).filter(|_| self.copied.is_none()) else { return };
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
             self.uncovered.borrow_mut().insert(slot.level);
@@ -301,6 +357,7 @@ impl Output {
 
     /// A coordinate of the slot's level will not be visited.
     pub fn skipped(&self, slot: &Slot) {
+        self.goes_along(None);
         if slot.level < self.levels.len()
             && !self.is_list(slot.level)
             && let Some(next) = self.next_list(slot.level)
@@ -486,6 +543,13 @@ impl Output {
 
     /// The result's end: positions that were passed over, then lengths.
     pub fn finish(self, d: &mut Symbolic) {
+        if let Some((_, levels)) = &self.copied {
+            let all = |levels: &[LevelBuffers]| levels.iter().flat_map(LevelBuffers::buffers).collect::<Vec<_>>();
+            for ((buffer, _), (from, _)) in all(&self.levels).into_iter().zip(all(levels)) {
+                self.finished(d, buffer, Expr::Capacity(from));
+            }
+            return self.finished(d, self.values, entries(&levels[..self.levels.len()]));
+        }
         let mut parents = int(1);
         for l in 0..self.levels.len() {
             if !self.is_list(l) {
@@ -547,7 +611,35 @@ impl Output {
     }
 }
 
+/// The number of entries of a last compressed level.
+fn entries(levels: &[LevelBuffers]) -> Expr {
+    let crd = levels.last().and_then(|level| level.array(Holds::Coordinates));
+    Expr::Capacity(crd.expect("a last list has coordinates"))
+}
+
 impl Context<'_> {
+    /// Whether a result that is stored along an access can have copies of that access's levels.
+    pub(super) fn may_copy(&self, d: &Symbolic, nest: &Nest, a: AccessId) -> bool {
+        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let access = &self.program.accesses[a.0];
+        let rank = result.format.rank();
+        let vars = |access: &concrete::Access| -> Vec<Index> {
+            (0..rank).map(|l| self.program.level_var(access, l)).collect()
+        };
+        let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
+            && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
+            && result.format.levels.last() == Some(&LevelKind::Compressed);
+        let buffers = |levels: &[LevelBuffers]| levels.iter().flat_map(LevelBuffers::buffers).collect::<Vec<_>>();
+        let (own, other) = (buffers(&self.arrays[nest.target.tensor.0].levels), buffers(self.levels(a)));
+        matches!(operand.role, Role::Operand(_))
+            && kinds
+            && nest.places.is_none()
+            && nest.fold.is_none()
+            && nest.order == vars(&nest.target)
+            && vars(access) == nest.order
+            && own.iter().zip(&other).all(|((a, _), (b, _))| d.element(*a) == d.element(*b))
+    }
+
     pub(super) fn values(&self, a: AccessId) -> BufferId {
         self.arrays[self.program.accesses[a.0].tensor.0].values
     }
