@@ -269,10 +269,24 @@ impl Expr {
     pub fn map_accesses(self, f: &mut impl FnMut(AccessId, Type) -> Expr) -> Expr {
         match self {
             Expr::Access(a, ty) => f(a, ty),
-            Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| e.map_accesses(f)).collect(), ty),
-            Expr::Reduce(op, vars, body, ty) => Expr::Reduce(op, vars, Box::new(body.map_accesses(f)), ty),
-            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| e.map_accesses(f))), ty),
-            other => other,
+            other => other.map_parts(&mut vec![], &mut |e, _| e.map_accesses(f)),
+        }
+    }
+
+    /// The expression with each of its parts as `f` makes it anew; `bound` grows by what a reduction binds while `f` is in
+    /// its body.
+    pub fn map_parts(self, bound: &mut Vec<Index>, f: &mut impl FnMut(Expr, &mut Vec<Index>) -> Expr) -> Expr {
+        match self {
+            Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| f(e, bound)).collect(), ty),
+            Expr::Reduce(op, vars, body, ty) => {
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = f(*body, bound);
+                bound.truncate(outer);
+                Expr::Reduce(op, vars, Box::new(body), ty)
+            }
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| f(e, bound))), ty),
+            leaf @ (Expr::Access(..) | Expr::Literal(_) | Expr::Index(_)) => leaf,
         }
     }
 }

@@ -28,19 +28,7 @@ impl Concretize<'_> {
                 let copy = self.transposed(access.tensor, &times);
                 Expr::Access(self.out.access(copy, access.vars), ty)
             }
-            Expr::Call(op, args, ty) => {
-                let args = args.into_iter().map(|x| self.follow(x, bound)).collect();
-                Expr::Call(op, args, ty)
-            }
-            Expr::Reduce(op, vars, body, ty) => {
-                let outer = bound.len();
-                bound.extend(&vars);
-                let body = self.follow(*body, bound);
-                bound.truncate(outer);
-                Expr::Reduce(op, vars, Box::new(body), ty)
-            }
-            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.follow(part, bound))), ty),
-            other => other,
+            other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound)),
         }
     }
 
@@ -59,21 +47,7 @@ impl Concretize<'_> {
                 e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
             }
         }
-        match e {
-            Expr::Call(op, args, ty) => {
-                let args = args.into_iter().map(|x| self.spread(x, bound)).collect();
-                Expr::Call(op, args, ty)
-            }
-            Expr::Reduce(op, vars, body, ty) => {
-                let outer = bound.len();
-                bound.extend(&vars);
-                let body = self.spread(*body, bound);
-                bound.truncate(outer);
-                Expr::Reduce(op, vars, Box::new(body), ty)
-            }
-            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.spread(part, bound))), ty),
-            other => other,
-        }
+        e.map_parts(bound, &mut |part, bound| self.spread(part, bound))
     }
 
     /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
