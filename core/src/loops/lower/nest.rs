@@ -563,6 +563,7 @@ impl Context<'_> {
                     let slot = output.locate(slot, &|v| self.coordinate(&scope, v));
                     self.nest(d, rest, body, scope.clone(), &sink.at(slot));
                 };
+                output.reached(slot, &|a| scope.fiber(a).depth);
                 match output.copied_from(slot) {
                     Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
                     None => output.visit(d, slot, at, driven, &mut inner),

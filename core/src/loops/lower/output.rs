@@ -169,6 +169,17 @@ impl Output {
         });
     }
 
+    /// Notes how far accesses have come where a list's entry was reached. One that has been followed further, through a
+    /// level whose coordinate is known, has no longer the position of that entry.
+    pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
+        if let Along::By(a) = self.along.get()
+            && self.is_list(slot.level)
+            && depth(a) != slot.level + 1
+        {
+            self.along.set(Along::Not);
+        }
+    }
+
     /// Levels and room as those of an operand.
     fn copy(&self, d: &mut Symbolic, from: &[LevelBuffers]) {
         for (to, from) in self.levels.iter().zip(from) {
