@@ -389,6 +389,11 @@ impl Output {
         let l = slot.level;
         let driven = if self.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
         let counted = slot.counted || driven != Driven::Stored;
+        // An operand's levels come to all of a dense level's coordinates, and to nothing but a list's entries.
+        let as_stored = if self.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
+        if !as_stored {
+            self.goes_along(None);
+        }
         if !self.is_list(l) {
             let covered = slot.covered && driven == Driven::Counted;
             return inner(d, self.located(Slot { covered, counted, ..slot.clone() }, at));
