@@ -118,8 +118,8 @@ impl Context<'_> {
             Sink::Scalar { op, .. } => neutral(*op),
             Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Around { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
-            Sink::Bound { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            | Sink::Around { nest: Nest { fold: Some(op), .. }, .. }
+            | Sink::Bound { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
             Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => self.simplify.same(scratch.initial(), *v),
             Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
@@ -171,8 +171,7 @@ impl Context<'_> {
             looplets: self.looplets(scope, body, v),
             lattice: lattice.clone(),
         });
-        let top = &lattice.points[0];
-        let alone = top.shape == Shape::Each && top.followers.is_empty();
+        let alone = alone(&lattice.points[0]).is_some();
         let fiber = |&a: &AccessId| {
             let mut fiber = self.unopened(d, scope, a);
             fiber.view = self.view(d, scope, (a, scope.fiber(a).depth), v, &range);
@@ -189,8 +188,8 @@ impl Context<'_> {
     fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), scope: &Scope, sink: &Sink) {
         let Part { range, lattice, fibers } = &part;
         let top = part.top();
-        if top.shape == Shape::Each && top.followers.is_empty() {
-            return self.each(d, top, (v, rest), &fibers[&top.leaders[0]], scope, sink);
+        if let Some(a) = alone(top) {
+            return self.each(d, top, (v, rest), &fibers[&a], scope, sink);
         }
         let list = |(a, fiber): (&AccessId, &ListFiber<Term>)| {
             (*a, List::open(d, &format!("p_{}", self.program.tensor(*a).name), fiber.clone()))
@@ -679,13 +678,15 @@ impl<'a> Sink<'a> {
     }
 }
 
+/// The list of a point that has no other, neither to lead nor to follow.
+fn alone(point: &Point) -> Option<AccessId> {
+    (point.shape == Shape::Each && point.followers.is_empty()).then(|| point.leaders[0])
+}
+
 /// The access whose fiber is walked from end to end, with nothing beside it.
 fn walked_whole(parts: &[Part]) -> Option<AccessId> {
     let [part] = parts else { return None };
-    let top = part.top();
-    let alone = top.shape == Shape::Each && top.followers.is_empty();
-    let leader = *top.leaders.first().filter(|_| alone)?;
-    part.fibers[&leader].is_counted().then_some(leader)
+    alone(part.top()).filter(|a| part.fibers[a].is_counted())
 }
 
 fn has_loops(e: &concrete::Expr) -> bool {

@@ -53,7 +53,7 @@ pub(super) struct Output {
     tentative: Cell<bool>,
     /// Whose levels these are, in what was seen of the loops so far.
     along: Cell<Along>,
-    /// Whose levels were copied.
+    /// Whose levels were copied, and those.
     copied: Option<(AccessId, Vec<LevelBuffers>)>,
     /// The accesses, each with its coordinates, that bound what is appended; `None` once something is appended without such bound.
     leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
@@ -140,7 +140,7 @@ impl Output {
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
             along: Cell::new(Along::Open),
-            copied: along.map(|a| (a, cx.levels(a).to_vec())),
+            copied: along.map(|a| (a, cx.levels(a)[..rank].to_vec())),
             leaders: RefCell::new(Some(BTreeSet::new())),
         };
         if let Some((_, levels)) = &output.copied {
@@ -182,15 +182,13 @@ impl Output {
 
     /// Levels and room as those of an operand.
     fn copy(&self, d: &mut Symbolic, from: &[LevelBuffers]) {
-        for (to, from) in self.levels.iter().zip(from) {
-            for ((to, _), (from, _)) in to.buffers().into_iter().zip(from.buffers()) {
-                alloc(d, to, Expr::Capacity(from), None);
-                d.each("q", int(0), Expr::Capacity(from), |d, q| {
-                    d.emit(Stmt::Store(to, q.clone(), Expr::Load(from, Box::new(q))));
-                });
-            }
+        for (to, from) in paired(&self.levels, from) {
+            alloc(d, to, Expr::Capacity(from), None);
+            d.each("q", int(0), Expr::Capacity(from), |d, q| {
+                d.emit(Stmt::Store(to, q.clone(), Expr::Load(from, Box::new(q))));
+            });
         }
-        alloc(d, self.values, entries(&from[..self.levels.len()]), None);
+        alloc(d, self.values, entries(from), None);
     }
 
     /// The access at whose entries' positions values are stored.
@@ -560,11 +558,10 @@ impl Output {
     /// The result's end: positions that were passed over, then lengths.
     pub fn finish(self, d: &mut Symbolic) {
         if let Some((_, levels)) = &self.copied {
-            let all = |levels: &[LevelBuffers]| levels.iter().flat_map(LevelBuffers::buffers).collect::<Vec<_>>();
-            for ((buffer, _), (from, _)) in all(&self.levels).into_iter().zip(all(levels)) {
+            for (buffer, from) in paired(&self.levels, levels) {
                 self.finished(d, buffer, Expr::Capacity(from));
             }
-            return self.finished(d, self.values, entries(&levels[..self.levels.len()]));
+            return self.finished(d, self.values, entries(levels));
         }
         let mut parents = int(1);
         for l in 0..self.levels.len() {
@@ -627,6 +624,12 @@ impl Output {
     }
 }
 
+/// The buffers of levels and of others of the same kinds, each with its like.
+fn paired(levels: &[LevelBuffers], others: &[LevelBuffers]) -> impl Iterator<Item = (BufferId, BufferId)> {
+    let pairs = levels.iter().zip(others).flat_map(|(a, b)| a.buffers().into_iter().zip(b.buffers()));
+    pairs.map(|((a, _), (b, _))| (a, b))
+}
+
 /// The number of entries of a last compressed level.
 fn entries(levels: &[LevelBuffers]) -> Expr {
     let crd = levels.last().and_then(|level| level.array(Holds::Coordinates));
@@ -645,15 +648,14 @@ impl Context<'_> {
         let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
             && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
             && result.format.levels.last() == Some(&LevelKind::Compressed);
-        let buffers = |levels: &[LevelBuffers]| levels.iter().flat_map(LevelBuffers::buffers).collect::<Vec<_>>();
-        let (own, other) = (buffers(&self.arrays[nest.target.tensor.0].levels), buffers(self.levels(a)));
+        let own = &self.arrays[nest.target.tensor.0].levels;
         matches!(operand.role, Role::Operand(_))
             && kinds
             && nest.places.is_none()
             && nest.fold.is_none()
             && nest.order == vars(&nest.target)
             && vars(access) == nest.order
-            && own.iter().zip(&other).all(|((a, _), (b, _))| d.element(*a) == d.element(*b))
+            && paired(own, self.levels(a)).all(|(to, from)| d.element(to) == d.element(from))
     }
 
     pub(super) fn values(&self, a: AccessId) -> BufferId {

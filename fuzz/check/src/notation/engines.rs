@@ -71,7 +71,7 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     let Some(typed) = work.time(Stage::Check, || checked(case))? else { return Ok(None) };
     let mut stages = vec![];
     if engine != Engine::Meaning {
-        let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed))?;
+        let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed, engine))?;
         stages = before;
         *made = Some(Box::new(kernel));
         work.kernels = 1;
@@ -122,14 +122,16 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
 }
 
 /// The kernel, whose print reads as itself; so does that of the concrete notation before it. And the kernel as it was
-/// emitted and after each rewrite.
-fn lowered(case: &Case, typed: &typed::Program) -> Result<(Kernel, Vec<Kernel>), Finding> {
+/// emitted and after each rewrite, for the engine that runs them.
+fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kernel, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
     let sizes = case.magnitudes(typed);
     let options = Options { operands: widths(case, typed), initial, sizes, ..Options::default() };
     let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
     let mut stages = Vec::new();
-    let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| stages.push(kernel.clone()));
+    let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| {
+        stages.extend((engine == Engine::Rewrites).then(|| kernel.clone()));
+    });
     let lowered = lowered.map_err(|d| Finding::new("refusal", refused(d)))?;
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
