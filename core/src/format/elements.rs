@@ -114,7 +114,8 @@ mod tests {
         let before = other.as_ptr();
         other.to_mut()[1] = 8;
         assert_eq!(other.as_ptr(), before, "nobody else holds these");
-        assert_eq!(other.into_vec().as_ptr(), before);
+        let taken = other.into_vec();
+        assert_eq!(taken.as_ptr(), before);
     }
 
     #[test]
