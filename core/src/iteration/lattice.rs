@@ -53,7 +53,7 @@ impl Lattice {
         lists: &[AccessId],
         fill: &impl Fn(AccessId) -> Value,
         nothing: &impl Fn(&Expr) -> bool,
-        s: Simplify,
+        s: Simplify<'_>,
     ) -> Lattice {
         let mut lattice = Lattice { points: Vec::new() };
         lattice.point(body.clone(), lists, fill, nothing, s);
@@ -67,7 +67,7 @@ impl Lattice {
         lists: &[AccessId],
         fill: &impl Fn(AccessId) -> Value,
         nothing: &impl Fn(&Expr) -> bool,
-        s: Simplify,
+        s: Simplify<'_>,
     ) -> usize {
         if let Some(known) = self.points.iter().position(|p| p.body == body) {
             return known;

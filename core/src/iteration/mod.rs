@@ -12,6 +12,7 @@
 //! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
 //! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
 //! reads are *followers*: they are sought at the coordinates that the others lead to.
+mod declared;
 pub mod draw;
 mod lattice;
 mod sequence;

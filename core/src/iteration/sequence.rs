@@ -1,8 +1,9 @@
 //! Sequence expressions: the set of coordinates at which a body can differ from what it is where nothing is present.
 
 use super::Simplify;
-use crate::algebra::{Value, properties};
+use crate::algebra::{Op, Type, Value, properties};
 use crate::notation::concrete::{AccessId, Expr};
+use crate::notation::typed::Fun;
 use std::fmt;
 
 /// A set of coordinates of one loop, in terms of the lists that it walks.
@@ -151,23 +152,31 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             });
             (Sequence::or(sets), s.concat(rest, *ty))
         }
-        Expr::Call(op, args, ty) => {
+        Expr::Call(fun, args, ty) => {
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
-            let known = properties(*op, args.last().map_or(*ty, Expr::ty), s.mode).annihilators;
-            let whole = s.call(*op, values.clone(), *ty);
-            // An argument annihilates where it alone makes the call what the background is: of ∞ + −∞ each would make
-            // something else.
-            let annihilates = |k: usize| match (&values[k], &whole) {
-                (Expr::Literal(v), Expr::Literal(w)) => known
-                    .iter()
-                    .any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan())),
-                _ => false,
+            let whole = s.call(*fun, values.clone(), *ty);
+            let bounds = match (fun, &whole) {
+                (Fun::Op(op), _) => killers(*op, &sets, &values, (&whole, args.last().map_or(*ty, Expr::ty)), s),
+                (Fun::User(f), Expr::Literal(v)) => s.bounds(*f, &values, &sets, *v),
+                (Fun::User(_), _) => vec![],
             };
-            let killers: Vec<Sequence> = (0..args.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect();
-            let set = if killers.is_empty() { Sequence::or(sets) } else { Sequence::and(killers) };
+            let set = if bounds.is_empty() { Sequence::or(sets) } else { Sequence::and(bounds) };
             (set, whole)
         }
     }
+}
+
+/// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would make
+/// something else.
+fn killers(op: Op, sets: &[Sequence], values: &[Expr], (whole, ty): (&Expr, Type), s: Simplify) -> Vec<Sequence> {
+    let known = properties(op, ty, s.mode).annihilators;
+    let annihilates = |k: usize| match (&values[k], whole) {
+        (Expr::Literal(v), Expr::Literal(w)) => known
+            .iter()
+            .any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan())),
+        _ => false,
+    };
+    (0..values.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect()
 }
 
 impl Sequence {

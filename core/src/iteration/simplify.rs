@@ -1,18 +1,21 @@
-//! Simplification of bodies: constants fold, identities and annihilators apply.
+//! Simplification of bodies: constants fold, identities and annihilators apply, declared properties too (`declared.rs`).
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
 use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
 use crate::notation::concrete::{AccessId, Concat, Expr};
+use crate::notation::typed::{Fun, Function};
 
 /// Simplifies under a mode.
 #[derive(Clone, Copy, Debug)]
-pub struct Simplify {
+pub struct Simplify<'a> {
     /// What may be assumed of floats.
     pub mode: Mode,
+    /// The user's functions.
+    pub functions: &'a [Function],
 }
 
-impl Simplify {
+impl Simplify<'_> {
     /// Whether two values are the same to a program: bit for bit, or in algebraic mode as numbers.
     pub fn same(self, a: Value, b: Value) -> bool {
         a == b || self.mode == Mode::Algebraic && a.ty() == b.ty() && a.ty().is_float() && a.as_f64() == b.as_f64()
@@ -28,7 +31,7 @@ impl Simplify {
         match e {
             Expr::Access(a, _) => value(*a).map_or_else(|| e.clone(), Expr::Literal),
             Expr::Literal(_) | Expr::Index(_) => e.clone(),
-            Expr::Call(op, args, ty) => self.call(*op, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
+            Expr::Call(fun, args, ty) => self.call(*fun, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),
             Expr::Concat(c, ty) => self.concat((**c).clone().map(|part| self.replace(&part, value)), *ty),
         }
@@ -50,34 +53,49 @@ impl Simplify {
     /// A call of simplified arguments. Constants that make NaN make nothing that is promised in algebraic mode: there
     /// an annihilator among them decides, as it does while the others are unknown, so that no order in which accesses
     /// become constants gives another value.
-    pub fn call(self, op: Op, args: Vec<Expr>, ty: Type) -> Expr {
+    pub fn call(self, fun: Fun, args: Vec<Expr>, ty: Type) -> Expr {
         let constants: Option<Vec<Value>> = args.iter().map(literal).collect();
-        if let Some(v) = constants.and_then(|c| apply(op, &c)) {
+        let value = constants.and_then(|c| match fun {
+            Fun::Op(op) => apply(op, &c),
+            Fun::User(f) => self.evaluated(f, &c),
+        });
+        if let Some(v) = value {
             let open = v.is_nan() && self.mode == Mode::Algebraic;
-            let decided = open.then(|| self.annihilated(op, &args, ty)).flatten();
+            let decided = open.then(|| self.annihilated(fun, &args, ty)).flatten();
             return Expr::Literal(decided.unwrap_or(v));
         }
+        let op = match fun {
+            Fun::Op(op) => op,
+            Fun::User(f) => return self.simpler(f, &args).unwrap_or(Expr::Call(fun, args, ty)),
+        };
         if args.iter().any(|a| literal(a).is_some())
             && let Some(simpler) = self.with_constant(op, &args, ty)
         {
             return simpler;
         }
         match (op, &args[..]) {
-            (Op::Neg, [Expr::Call(Op::Neg, inner, _)]) => inner[0].clone(),
+            (Op::Neg, [Expr::Call(Fun::Op(Op::Neg), inner, _)]) => inner[0].clone(),
             (Op::Select, [_, a, b]) if a == b => a.clone(),
-            _ => Expr::Call(op, args, ty),
+            _ => Expr::Call(fun, args, ty),
         }
     }
 
     /// What one of the arguments makes of a call, whatever the others are.
-    fn annihilated(self, op: Op, args: &[Expr], ty: Type) -> Option<Value> {
+    fn annihilated(self, fun: Fun, args: &[Expr], ty: Type) -> Option<Value> {
+        let op = match fun {
+            Fun::Op(op) => op,
+            Fun::User(f) => {
+                let constants: Vec<Option<Value>> = args.iter().map(literal).collect();
+                return self.decided(f, &constants).first().map(|(_, v)| *v);
+            }
+        };
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
         let known = properties(op, args.last().map_or(ty, Expr::ty), self.mode);
         known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()).map(|(_, _, result)| *result)
     }
 
     fn with_constant(self, op: Op, args: &[Expr], ty: Type) -> Option<Expr> {
-        if let Some(result) = self.annihilated(op, args, ty) {
+        if let Some(result) = self.annihilated(Fun::Op(op), args, ty) {
             return Some(Expr::Literal(result));
         }
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
@@ -89,7 +107,7 @@ impl Simplify {
         }
         match (op, args) {
             (Op::Sub, [zero, x]) if self.is_zero(zero) && (!ty.is_float() || self.mode == Mode::Algebraic) => {
-                Some(self.call(Op::Neg, vec![x.clone()], ty))
+                Some(self.call(Fun::Op(Op::Neg), vec![x.clone()], ty))
             }
             (Op::Select, [c, a, b]) => literal(c).map(|c| if c.is_true() { a.clone() } else { b.clone() }),
             (Op::Mask, [c, a]) => literal(c).filter(|c| c.is_true()).map(|_| a.clone()),
@@ -111,7 +129,7 @@ impl Simplify {
     }
 }
 
-fn literal(e: &Expr) -> Option<Value> {
+pub(super) fn literal(e: &Expr) -> Option<Value> {
     match e {
         Expr::Literal(v) => Some(*v),
         _ => None,

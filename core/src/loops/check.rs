@@ -49,7 +49,8 @@ fn nesting(stmts: &[Stmt], depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn is_shallow(e: &Expr, depth: usize) -> bool {
+/// Whether an expression has at most so many levels.
+pub(super) fn is_shallow(e: &Expr, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     match e {
         Expr::Load(_, at) => is_shallow(at, depth),

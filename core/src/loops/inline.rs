@@ -1,9 +1,14 @@
 //! A value that is used once, in the very next statement, is written there.
 //!
 //! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
-//! Nothing happens between the two, so no load can see another store.
+//! Nothing happens between the two, so no load can see another store. What is deep already stays a `let`: expressions stand in
+//! each other no deeper than they did, but for [`DEEPEST`].
 
+use super::check::is_shallow;
 use super::{Expr, Kernel, Stmt, Var};
+
+/// The deepest value that is written elsewhere.
+const DEEPEST: usize = 64;
 
 /// Applies the rewrite everywhere.
 pub fn inline(kernel: &mut Kernel) {
@@ -24,6 +29,7 @@ fn block(stmts: Vec<Stmt>, uses: &[usize]) -> Vec<Stmt> {
         }
         while let Some(Stmt::Let(v, value)) = out.last()
             && uses[v.0 as usize] == 1
+            && is_shallow(value, DEEPEST)
             && replace(&mut stmt, *v, value)
         {
             out.pop();

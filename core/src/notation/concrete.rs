@@ -19,18 +19,22 @@
 //! variable of each part by itself, so that what is inside can be moved to
 //! loops over that part alone.
 //!
+//! Functions are those of the checked program, and what they compute is emitted where they are called.
+//!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
 //! (section 2); a nested `sum` stands for `where` with a scalar.
 
+mod function;
 mod number;
 mod print;
 mod read;
 
-use super::typed::TensorId;
+use super::typed::{FnId, Fun, Function, TensorId};
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::Format;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
+pub use function::{Extent, plain};
 use print::Shown;
 pub use read::read;
 use std::collections::{BTreeMap, HashSet};
@@ -54,6 +58,8 @@ ids! {
 pub struct Program {
     /// What the extents are called, each differently.
     pub extents: BTreeMap<ClassId, String>,
+    /// The user's functions: each calls only those before it.
+    pub functions: Vec<Function>,
     /// Tensors, each defined at most once (a later version of a tensor is another place).
     pub tensors: Vec<Tensor>,
     /// Index variables.
@@ -216,8 +222,8 @@ pub enum Expr {
     Index(Index),
     /// A tensor's value.
     Access(AccessId, Type),
-    /// A built-in function.
-    Call(Op, Vec<Expr>, Type),
+    /// A function, declared or built in.
+    Call(Fun, Vec<Expr>, Type),
     /// A fold with a function that has an identity; loops in this order.
     Reduce(Op, Vec<Index>, Box<Expr>, Type),
     /// Expressions one behind the other.
@@ -277,7 +283,7 @@ impl Expr {
     /// its body.
     pub fn map_parts(self, bound: &mut Vec<Index>, f: &mut impl FnMut(Expr, &mut Vec<Index>) -> Expr) -> Expr {
         match self {
-            Expr::Call(op, args, ty) => Expr::Call(op, args.into_iter().map(|e| f(e, bound)).collect(), ty),
+            Expr::Call(fun, args, ty) => Expr::Call(fun, args.into_iter().map(|e| f(e, bound)).collect(), ty),
             Expr::Reduce(op, vars, body, ty) => {
                 let outer = bound.len();
                 bound.extend(&vars);
@@ -473,7 +479,12 @@ impl Program {
             Expr::Literal(_) => Ok(()),
             Expr::Index(v) if self.time(*v, bound).is_some() => Ok(()),
             Expr::Index(v) => Err(format!("index variable {} is not bound", self.vars[v.0].name)),
-            Expr::Call(_, args, _) => args.iter().try_for_each(|a| self.check_expr(a, bound)),
+            Expr::Call(fun, args, _) => {
+                if let Fun::User(f) = fun {
+                    self.check_call(*f, args)?;
+                }
+                args.iter().try_for_each(|a| self.check_expr(a, bound))
+            }
             Expr::Reduce(_, vars, body, _) => {
                 let outer = bound.len();
                 for &v in vars {
@@ -497,6 +508,16 @@ impl Program {
                     false => Err(format!("{name} cannot be followed in the order of its loops")),
                 }
             }
+        }
+    }
+
+    /// There is such a function, and it takes arguments of these types.
+    fn check_call(&self, f: FnId, args: &[Expr]) -> Result<(), String> {
+        let Some(f) = self.functions.get(f.index()) else { return Err("a function that there is not".to_string()) };
+        let params = f.locals[..f.arity].iter().map(|(_, ty)| *ty);
+        match params.eq(args.iter().map(Expr::ty)) {
+            true => Ok(()),
+            false => Err(format!("{} does not take these arguments", f.name)),
         }
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Never fails on what it takes: located levels and lists under bare index variables (where an accumulation writes, under
-//! any index map that neither gathers nor is permitted to leave), built-in functions, folds that have an identity.
+//! any index map that neither gathers nor is permitted to leave), functions, folds with built-ins that have an identity.
 //! Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
 //! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
@@ -56,13 +56,14 @@ pub fn concretize(
         return Err(refused);
     }
     let current = vec![None; program.tensors.len()];
+    let functions = concrete::plain(&program.functions);
     let mut c = Concretize {
         typed: program,
         classes,
         sizes,
-        simplify: Simplify { mode },
+        simplify: Simplify { mode, functions: &functions },
         initial,
-        out: Program::default(),
+        out: Program { functions: functions.clone(), ..Program::default() },
         current,
         vars: HashMap::new(),
     };
@@ -77,7 +78,7 @@ struct Concretize<'a> {
     typed: &'a typed::Program,
     classes: &'a Classes,
     sizes: &'a Sizes<'a>,
-    simplify: Simplify,
+    simplify: Simplify<'a>,
     /// Results that the caller gives initial values of.
     initial: &'a BTreeSet<TensorId>,
     out: Program,
@@ -103,7 +104,7 @@ impl Concretize<'_> {
                 rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
             }
             let before = self.before(s, op, &target);
-            rhs = self.simplify.call(op, vec![before, rhs], tensor.ty);
+            rhs = self.simplify.call(Fun::Op(op), vec![before, rhs], tensor.ty);
         }
         let rhs = self.simplify.simplify(&rhs);
         let place = self.version(s, &target, &rhs, last);
@@ -136,7 +137,7 @@ impl Concretize<'_> {
             let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
             self.scatter(made, (op, places), &loops, rhs);
             let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
-            let rhs = self.simplify.call(op, vec![before, fallen], ty);
+            let rhs = self.simplify.call(Fun::Op(op), vec![before, fallen], ty);
             let place = self.version(s, &target, &rhs, last);
             self.define(place, target, rhs, None);
             place
@@ -262,7 +263,7 @@ impl Concretize<'_> {
             }
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.expr(a)).collect();
-                Expr::Call(builtin(*fun), args, e.ty)
+                Expr::Call(*fun, args, e.ty)
             }
             Kind::Reduce { fun, vars, body, .. } => {
                 let vars: Vec<Index> = vars.iter().flat_map(|v| self.loops(*v, body)).collect();
@@ -377,7 +378,7 @@ impl Concretize<'_> {
     /// An index map as an expression.
     fn place_of(&mut self, map: &Map) -> Expr {
         let int = |x: i64| Expr::Literal(Value::i64(x));
-        let call = |op, a, b| Expr::Call(op, vec![a, b], Type::I64);
+        let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
         match map {
             Map::Var(v) => Expr::Index(self.var(*v)),
             Map::Const(c) => int(*c),

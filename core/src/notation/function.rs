@@ -1,6 +1,6 @@
 //! Evaluation of declared functions on values: for trying their properties and for folding constants.
 
-use super::typed::{Expr, FnId, Fun, Kind, LocalId, Program, Stmt};
+use super::typed::{Expr, FnId, Fun, Function, Kind, LocalId, Stmt};
 use crate::algebra::{Value, apply};
 
 /// Steps that an evaluation may still take.
@@ -16,22 +16,22 @@ impl Fuel {
 
 /// A declared function applied to arguments of its parameters' types. `None` if it takes more steps than there is
 /// fuel.
-pub fn call(program: &Program, f: FnId, args: &[Value], fuel: &mut Fuel) -> Option<Value> {
-    let function = &program.functions[f.index()];
+pub fn call(functions: &[Function], f: FnId, args: &[Value], fuel: &mut Fuel) -> Option<Value> {
+    let function = &functions[f.index()];
     let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();
     locals[..args.len()].copy_from_slice(args);
-    let mut frame = Frame { program, locals, fuel };
+    let mut frame = Frame { functions, locals, fuel };
     frame.block(&function.stmts)?;
     frame.value(&function.value)
 }
 
 /// An expression over the parameters of a function: the right side of a `case`.
-pub fn value(program: &Program, e: &Expr, params: &[Value], fuel: &mut Fuel) -> Option<Value> {
-    Frame { program, locals: params.to_vec(), fuel }.value(e)
+pub fn value(functions: &[Function], e: &Expr, params: &[Value], fuel: &mut Fuel) -> Option<Value> {
+    Frame { functions, locals: params.to_vec(), fuel }.value(e)
 }
 
 struct Frame<'a> {
-    program: &'a Program,
+    functions: &'a [Function],
     locals: Vec<Value>,
     fuel: &'a mut Fuel,
 }
@@ -69,7 +69,7 @@ impl Frame<'_> {
                 let args: Option<Vec<Value>> = args.iter().map(|a| self.value(a)).collect();
                 match fun {
                     Fun::Op(op) => apply(*op, &args?),
-                    Fun::User(f) => call(self.program, *f, &args?, self.fuel),
+                    Fun::User(f) => call(self.functions, *f, &args?, self.fuel),
                 }
             }
             // Functions know no tensors and no index variables: the checker has refused them.

@@ -57,7 +57,7 @@ impl Trial<'_> {
     fn call(&mut self, args: &[Value]) -> Option<Value> {
         let mut fuel = Fuel(STEPS.min(self.steps));
         let before = fuel.0;
-        let value = function::call(self.program, self.f, args, &mut fuel);
+        let value = function::call(&self.program.functions, self.f, args, &mut fuel);
         self.steps -= before - fuel.0;
         value.filter(|v| !v.is_nan())
     }
@@ -120,7 +120,7 @@ impl Trial<'_> {
                 for (x, pattern) in t.iter_mut().zip(patterns) {
                     *x = pattern.unwrap_or(*x);
                 }
-                let wanted = function::value(self.program, e, &t, &mut Fuel(STEPS))?;
+                let wanted = function::value(&self.program.functions, e, &t, &mut Fuel(STEPS))?;
                 let got = self.call(&t)?;
                 (!same(got, wanted)).then(|| self.show(&t, got, wanted))
             }),

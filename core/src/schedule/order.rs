@@ -41,7 +41,7 @@ pub struct Question<'a> {
     /// Whether folded variables must keep their order (floats under `strict`).
     pub keep_sums: bool,
     /// Simplification under the program's mode.
-    pub simplify: Simplify,
+    pub simplify: Simplify<'a>,
 }
 
 /// A result under distinct variables, one a mode; a mapped one ascends with the loops over its roots.

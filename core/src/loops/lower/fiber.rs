@@ -6,6 +6,7 @@ use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
+use crate::notation::typed::Fun;
 use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
@@ -295,9 +296,12 @@ impl Context<'_> {
             concrete::Expr::Literal(v) => Expr::Const(*v),
             concrete::Expr::Index(v) => self.coordinate(scope, *v).expect("bound: checked concrete notation"),
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
-            concrete::Expr::Call(op, args, _) => {
+            concrete::Expr::Call(fun, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();
-                Expr::Op(*op, args)
+                match fun {
+                    Fun::Op(op) => Expr::Op(*op, args),
+                    Fun::User(f) => self.call(d, *f, args),
+                }
             }
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
             concrete::Expr::Concat(..) => unreachable!("the loop that binds its coordinate is split"),

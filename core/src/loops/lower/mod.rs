@@ -4,6 +4,7 @@
 //!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
 //!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
 //!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
+//!  call      declared functions, written out where they are called                              (call.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
@@ -13,6 +14,7 @@
 //! ```
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+mod call;
 mod counting;
 mod extent;
 mod fiber;
@@ -94,7 +96,7 @@ struct Arrays {
 /// What all of lowering reads.
 struct Context<'a> {
     program: &'a Program,
-    simplify: Simplify,
+    simplify: Simplify<'a>,
     made: Widths,
     params: BTreeMap<ClassId, Var>,
     /// Extents that follow from the parameters.
@@ -134,7 +136,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         Role::Result(_) | Role::Temporary => None,
     };
     let arrays = program.tensors.iter().map(operand).collect();
-    let simplify = Simplify { mode: options.mode };
+    let simplify = Simplify { mode: options.mode, functions: &program.functions };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());

@@ -10,6 +10,7 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
+use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
@@ -714,7 +715,8 @@ fn has_loops(e: &concrete::Expr) -> bool {
 fn cheap(e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => true,
-        concrete::Expr::Call(op, args, _) => {
+        concrete::Expr::Call(Fun::User(_), ..) => false,
+        concrete::Expr::Call(Fun::Op(op), args, _) => {
             matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg)
                 && args.len() <= 3
                 && args.iter().all(cheap)

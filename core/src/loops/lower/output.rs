@@ -19,6 +19,7 @@ use crate::algebra::{Op, Type, Value, identity};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
+use crate::notation::typed::Fun;
 use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -663,9 +664,10 @@ impl Context<'_> {
                 let sparse = self.levels(*a).iter().any(|l| !matches!(l, LevelBuffers::Dense));
                 sparse.then_some(Expr::Capacity(values))
             }
-            concrete::Expr::Call(op, args, _) => {
+            concrete::Expr::Call(fun, args, _) => {
                 let known = args.iter().filter_map(|a| self.stored_guess(a));
-                let join = if matches!(op, Op::Mul | Op::And | Op::AndAlso) { Op::Min } else { Op::Add };
+                let all = matches!(fun, Fun::Op(Op::Mul | Op::And | Op::AndAlso));
+                let join = if all { Op::Min } else { Op::Add };
                 known.reduce(|a, b| binary(join, a, b))
             }
             concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),

@@ -200,7 +200,7 @@ impl Context<'_> {
         match body {
             concrete::Expr::Concat(c, _) if same(c) => again(&c.parts[n].1),
             concrete::Expr::Concat(c, ty) => concrete::Expr::Concat(Box::new((**c).clone().map(|e| again(&e))), *ty),
-            concrete::Expr::Call(op, args, ty) => concrete::Expr::Call(*op, args.iter().map(again).collect(), *ty),
+            concrete::Expr::Call(fun, args, ty) => concrete::Expr::Call(*fun, args.iter().map(again).collect(), *ty),
             concrete::Expr::Reduce(op, vars, inner, ty) => {
                 concrete::Expr::Reduce(*op, vars.clone(), Box::new(again(inner)), *ty)
             }

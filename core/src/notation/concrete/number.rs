@@ -7,7 +7,8 @@ impl Program {
     /// The same with its variables and accesses numbered in order of appearance, those of each loop its own: a nest's
     /// loops, of a scatter then its places and the target's variables, then the right side. What appears nowhere is dropped.
     pub fn numbered(&self) -> Program {
-        let out = Program { extents: self.extents.clone(), tensors: self.tensors.clone(), ..Program::default() };
+        let (extents, functions) = (self.extents.clone(), self.functions.clone());
+        let out = Program { extents, functions, tensors: self.tensors.clone(), ..Program::default() };
         let mut number = Number { old: self, out, scope: Vec::new() };
         for nest in &self.nests {
             let nest = number.nest(nest);
@@ -93,7 +94,7 @@ impl Number<'_> {
                 let vars = vars.iter().map(|v| self.of(*v)).collect();
                 Expr::Access(self.out.access(*tensor, vars), *ty)
             }
-            Expr::Call(op, args, ty) => Expr::Call(*op, args.iter().map(|a| self.expr(a)).collect(), *ty),
+            Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 let outer = self.scope.len();
                 let vars = vars.iter().map(|v| self.bind(*v)).collect();

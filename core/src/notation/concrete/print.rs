@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  extents I@0, J@1                                 # names, with the numbers of their classes
+//!  fn twice(x: f64): f64 { x + x } where annihilator(0.0)      # `concrete/print/function.rs`
 //!  operand A@0: f64[I, J] {dense, compressed}       # name and number, type, extents, fill if it is not 0, levels
 //!  temporary s: f64[J] {compressed}
 //!  result y@2: f64[I] {dense}
@@ -17,7 +18,7 @@
 //! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
 //!
-//! One line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
+//! One line a function, one line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
 //! nest, the target's first; where it does not, the loop says so: `forall i in J:`. A workspace is called `w`, whatever
 //! else is: it stands alone on the right of what drains it and on the left of what fills it, under its coordinates in
 //! the order in which it is drained.
@@ -25,8 +26,11 @@
 //! Literals and operators are those of loops. What is read from a print is the program, provided that its variables and
 //! accesses are numbered in order of appearance, as [`Program::numbered`] does.
 
+mod function;
+
 use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
 use crate::algebra::{Op, Value};
+use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
@@ -40,6 +44,7 @@ impl fmt::Display for Program {
             let extents: Vec<String> = self.extents.iter().map(|(class, name)| format!("{name}@{}", class.0)).collect();
             writeln!(f, "extents {}", extents.join(", "))?;
         }
+        self.functions.iter().try_for_each(|fun| writeln!(f, "{}", function::Shown(&self.functions, fun)))?;
         self.tensors.iter().try_for_each(|t| self.declare(t, f))?;
         writeln!(f)?;
         self.nests.iter().try_for_each(|nest| writeln!(f, "{}", Shown(self, nest)))
@@ -239,7 +244,10 @@ impl Printing for Printer<'_, '_, '_> {
                 let vars = self.names(&self.program.accesses[a.0].vars);
                 write!(self.out, "{}[{vars}]", self.program.tensor(*a).name)?;
             }
-            Expr::Call(op, args, _) => self.applied(*op, &args.iter().collect::<Vec<_>>(), least)?,
+            Expr::Call(Fun::Op(op), args, _) => self.applied(*op, &args.iter().collect::<Vec<_>>(), least)?,
+            Expr::Call(Fun::User(f), args, _) => {
+                self.list(&function::name(&self.program.functions, *f), &args.iter().collect::<Vec<_>>())?;
+            }
             Expr::Reduce(op, vars, body, _) => {
                 let vars: Vec<String> = vars.iter().map(|v| self.binding(*v)).collect();
                 write!(self.out, "{}({}: ", reduction_name(*op), vars.join(", "))?;

@@ -1,17 +1,19 @@
 //! The reader of what `concrete/print.rs` prints: by descent, a line at a time.
 //!
 //! ```text
-//!  line ──tokens──▶ extents | tensor | nest ──check──▶ Program
+//!  line ──tokens──▶ extents | fn | tensor | nest ──check──▶ Program
 //! ```
 //!
 //! Names are those of the lines before; index variables those of their nest. Numbers are in order of appearance.
+
+mod function;
 
 use super::{
     Access, Concat, Expr, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind,
     reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
 use std::collections::HashMap;
@@ -71,6 +73,10 @@ impl<'t> Reader<'t> {
         match (self.peek(), self.ahead(1)) {
             (Token::End | Token::Comment(_), _) => return Ok(()),
             (Token::Word("extents"), Token::Word(_) | Token::Number(_)) => self.extents()?,
+            (Token::Word("fn"), Token::Word(_)) => {
+                let made = function::function(&mut self.text, &self.program.functions)?;
+                self.program.functions.push(made);
+            }
             (Token::Word("operand" | "result" | "temporary"), Token::Word(_)) => self.tensor()?,
             _ => self.nest()?,
         }
@@ -461,12 +467,27 @@ impl<'t> Reader<'t> {
     }
 }
 
+impl Reader<'_> {
+    /// The call of a declared function.
+    fn declared(&mut self, n: usize) -> Read<Term> {
+        self.skip();
+        let args = self.enclosed("(", ")", |r| r.expr())?;
+        let types: Vec<Type> = args.iter().map(|a| a.expr.ty()).collect();
+        let ty = function::called(&self.program.functions[n], &types)?;
+        let depth = args.iter().map(|a| a.depth).max().unwrap_or(0);
+        deeper(Expr::Call(Fun::User(FnId(n as u32)), args.into_iter().map(|a| a.expr).collect(), ty), depth)
+    }
+}
+
 /// A term around terms that are `depth` deep.
 fn deeper(expr: Expr, depth: usize) -> Read<Term> {
-    match depth < DEPTH {
-        true => Ok(Term { expr, depth: depth + 1 }),
-        false => Err(format!("an expression is nested more than {DEPTH} deep")),
-    }
+    deeper_than(depth)?;
+    Ok(Term { expr, depth: depth + 1 })
+}
+
+/// Whether there may be something around what is `depth` deep.
+fn deeper_than(depth: usize) -> Read<()> {
+    if depth < DEPTH { Ok(()) } else { Err(format!("an expression is nested more than {DEPTH} deep")) }
 }
 
 impl<'t> Operators<'t> for Reader<'t> {
@@ -480,7 +501,7 @@ impl<'t> Operators<'t> for Reader<'t> {
         let types: Vec<Type> = args.iter().map(|a| a.expr.ty()).collect();
         let ty = applied(op, &types)?;
         let depth = args.iter().map(|a| a.depth).max().unwrap_or(0);
-        deeper(Expr::Call(op, args.into_iter().map(|a| a.expr).collect(), ty), depth)
+        deeper(Expr::Call(Fun::Op(op), args.into_iter().map(|a| a.expr).collect(), ty), depth)
     }
 
     fn other(&mut self) -> Read<Term> {
@@ -505,7 +526,10 @@ impl<'t> Operators<'t> for Reader<'t> {
                 Ok(Term { expr: Expr::Index(v), depth: 1 })
             }
             Token::Sign("(") if self.folds() => self.reduce(),
-            Token::Sign("(") => self.call(word),
+            Token::Sign("(") => match self.program.functions.iter().position(|f| f.name == word) {
+                Some(n) => self.declared(n),
+                None => self.call(word),
+            },
             _ => match self.find(word) {
                 Some(v) => {
                     self.skip();

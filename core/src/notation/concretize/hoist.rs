@@ -20,9 +20,9 @@ impl Concretize<'_> {
     /// Sums inside a body that cannot run where the loops around it are bound become temporaries.
     pub(super) fn hoist(&mut self, e: Expr, outer: &[Index]) -> Expr {
         match e {
-            Expr::Call(op, args, ty) => {
+            Expr::Call(fun, args, ty) => {
                 let args = args.into_iter().map(|a| self.hoist(a, outer)).collect();
-                Expr::Call(op, args, ty)
+                Expr::Call(fun, args, ty)
             }
             Expr::Reduce(op, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
@@ -198,7 +198,7 @@ impl Concretize<'_> {
                 let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
                 Expr::Access(self.out.access(access.tensor, vars), *ty)
             }
-            Expr::Call(op, args, ty) => Expr::Call(*op, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
+            Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 Expr::Reduce(*op, vars.clone(), Box::new(self.rename(body, fresh)), *ty)
             }

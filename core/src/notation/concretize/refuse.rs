@@ -1,5 +1,6 @@
 //! What of the language is not lowered yet, refused by name.
 
+use super::super::concrete::Extent;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
 use super::shape::coordinate;
@@ -8,7 +9,8 @@ use crate::format::LevelKind;
 
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
-    let mut r = Refuse { program, mode, found: Vec::new() };
+    let extents = Extent::of(&program.functions);
+    let mut r = Refuse { program, mode, extents, found: Vec::new() };
     for t in &program.tensors {
         let levels = t.format.iter().flat_map(|f| &f.levels);
         let foreign = |k: &&LevelKind| !(k.is_located() || k.is_list());
@@ -28,6 +30,12 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
 /// Most ranges into which the concatenations of one statement may split its loops: each is code of its own.
 const RANGES: u64 = 256;
 
+/// Most statements of a function that is written out where it is called, with what it calls.
+const STATEMENTS: u64 = 2000;
+
+/// Most blocks of a function in each other: loops stand around them.
+const BLOCKS: usize = 100;
+
 /// Into how many ranges the concatenations of an expression can split its loops: those of parts stand beside one another,
 /// those of operands meet.
 fn ranges(e: &typed::Expr) -> u64 {
@@ -41,6 +49,8 @@ fn ranges(e: &typed::Expr) -> u64 {
 struct Refuse<'a> {
     program: &'a typed::Program,
     mode: Mode,
+    /// How large each function is.
+    extents: Vec<Extent>,
     found: Vec<Diagnostic>,
 }
 
@@ -75,7 +85,7 @@ impl Refuse<'_> {
         match fun {
             Fun::User(f) => {
                 let name = &self.program.functions[f.index()].name;
-                self.say(span, format!("the declared function `{name}`"));
+                self.say(span, format!("a reduction with the declared function `{name}`"));
             }
             Fun::Op(op) if identity(op, ty).is_none() => {
                 self.say(span, format!("a reduction with `{}`, which has no identity,", op.name()));
@@ -102,10 +112,17 @@ impl Refuse<'_> {
                 match fun {
                     Fun::Op(Op::Coalesce) => self.say(e.span, "`coalesce`".to_string()),
                     Fun::Op(_) => {}
-                    Fun::User(f) => {
+                    Fun::User(f) if self.extents[f.index()].statements > STATEMENTS => {
                         let name = &self.program.functions[f.index()].name;
-                        self.say(e.span, format!("the declared function `{name}`"));
+                        let what = "whose statements, with those of what it calls, are more than";
+                        self.say(e.span, format!("the declared function `{name}`, {what} {STATEMENTS},"));
                     }
+                    Fun::User(f) if self.extents[f.index()].depth > BLOCKS => {
+                        let name = &self.program.functions[f.index()].name;
+                        let what = "whose blocks, with those of what it calls, are in each other more than";
+                        self.say(e.span, format!("the declared function `{name}`, {what} {BLOCKS} times,"));
+                    }
+                    Fun::User(_) => {}
                 }
                 args.iter().for_each(|a| self.expr(a));
             }

@@ -1,0 +1,171 @@
+//! What the declared properties of a user's function say of its calls.
+//!
+//! ```text
+//!  annihilator(0)          f(0, e) = r for every e       f differs from r where all such arguments are present
+//!  case(1, y) = 3          f(1, e) = 3                   the same
+//!  case(1, y) = y + 1      f(1, e) = e + 1               a simpler body where the first list is exhausted
+//!  identity(0, 1)          f(e, 0) = e                   likewise
+//!  idempotent              f(e, e) = e
+//!  iterate(x & y)          of operands whose fill is 0: f differs from f(0, 0) in this set at most
+//! ```
+//!
+//! Properties are tried when they are declared, on values that are no NaN, and what they say is taken as true of all such.
+//! In strict mode nothing is claimed of functions of floats.
+
+use super::{Sequence, Simplify};
+use crate::algebra::{Mode, Value};
+use crate::notation::concrete::Expr;
+use crate::notation::function::{self, Fuel};
+use crate::notation::typed::{self, FnId, Function, Kind, Property, Set};
+
+/// Steps of one evaluation while a program is compiled: what takes more is left to when it runs.
+const STEPS: u64 = 10_000;
+
+/// Arguments beyond this are not among those whose `iterate` sets are tried.
+const TRIED: usize = 8;
+
+impl<'a> Simplify<'a> {
+    fn function(self, f: FnId) -> &'a Function {
+        &self.functions[f.index()]
+    }
+
+    /// The properties that may be assumed.
+    fn declared(self, f: FnId) -> impl Iterator<Item = &'a Property> {
+        let function = self.function(f);
+        let params = function.locals[..function.arity].iter().map(|(_, ty)| *ty);
+        let floats = params.chain([function.result]).any(|ty| ty.is_float());
+        let claimed = self.mode == Mode::Algebraic || !floats;
+        function.properties.iter().map(|(p, _)| p).filter(move |_| claimed)
+    }
+
+    /// The value of a function of constants, if it takes few steps.
+    pub(super) fn evaluated(self, f: FnId, args: &[Value]) -> Option<Value> {
+        function::call(self.functions, f, args, &mut Fuel(STEPS))
+    }
+
+    /// The value that a call has as soon as the arguments at some positions have these values, whatever the others are:
+    /// the positions and the value, for each property that says so.
+    pub(super) fn decided(self, f: FnId, args: &[Option<Value>]) -> Vec<(Vec<usize>, Value)> {
+        let commutes = self.declared(f).any(|p| *p == Property::Commutative);
+        let is = |k: usize, v: Value| args[k].is_some_and(|a| self.same(a, v));
+        let mut all = Vec::new();
+        for p in self.declared(f) {
+            match p {
+                Property::Annihilator(v, at) => {
+                    let here = |k: &usize| at.is_none_or(|at| at == *k || commutes) && is(*k, *v);
+                    let places = (0..args.len()).filter(here);
+                    all.extend(places.filter_map(|k| Some((vec![k], self.annihilates_to(f, k, *v)?))));
+                }
+                Property::Case(patterns, e) => {
+                    let literals = patterns.iter().enumerate().filter_map(|(k, v)| Some((k, (*v)?)));
+                    let places: Vec<(usize, Value)> = literals.collect();
+                    if !places.is_empty() && places.iter().all(|(k, v)| is(*k, *v)) && closed(e) {
+                        let value = function::value(self.functions, e, &[], &mut Fuel(STEPS));
+                        all.extend(value.map(|v| (places.into_iter().map(|(k, _)| k).collect(), v)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        all.retain(|(_, v)| !v.is_nan());
+        all
+    }
+
+    /// What `v` at position `k` makes of a call, as it is for some values of the others.
+    fn annihilates_to(self, f: FnId, k: usize, v: Value) -> Option<Value> {
+        let function = self.function(f);
+        let with = |other: fn(crate::algebra::Type) -> Value| {
+            let mut args: Vec<Value> = function.locals[..function.arity].iter().map(|(_, ty)| other(*ty)).collect();
+            args[k] = v;
+            self.evaluated(f, &args).filter(|v| !v.is_nan())
+        };
+        with(Value::zero).or_else(|| with(Value::one))
+    }
+
+    /// What a call is, if its properties say something simpler.
+    pub(super) fn simpler(self, f: FnId, args: &[Expr]) -> Option<Expr> {
+        let constants: Vec<Option<Value>> = args.iter().map(super::simplify::literal).collect();
+        if let Some((_, v)) = self.decided(f, &constants).into_iter().next() {
+            return Some(Expr::Literal(v));
+        }
+        let commutes = self.declared(f).any(|p| *p == Property::Commutative);
+        let is = |k: usize, v: Value| constants[k].is_some_and(|a| self.same(a, v));
+        self.declared(f).find_map(|p| match (p, args) {
+            (Property::Identity(v, at), [_, _]) => {
+                let here = |k: &usize| at.is_none_or(|at| at == *k || commutes) && is(*k, *v);
+                let k = [0, 1].into_iter().find(here)?;
+                (args[1 - k].ty() == self.function(f).result).then(|| args[1 - k].clone())
+            }
+            (Property::Idempotent, [a, b]) if a == b => Some(a.clone()),
+            (Property::Case(patterns, e), _) => {
+                let said = |k: usize| patterns[k].is_some_and(|v| is(k, v));
+                let some = patterns.iter().any(Option::is_some);
+                let fits = (0..args.len()).all(|k| patterns[k].is_none() || said(k));
+                (some && fits && once(e, args)).then(|| self.with(e, args))
+            }
+            _ => None,
+        })
+    }
+
+    /// A case's expression of these arguments.
+    fn with(self, e: &typed::Expr, args: &[Expr]) -> Expr {
+        match &e.kind {
+            Kind::Local(l) => args[l.index()].clone(),
+            Kind::Call(fun, parts) => self.call(*fun, parts.iter().map(|p| self.with(p, args)).collect(), e.ty),
+            Kind::Literal(v) => Expr::Literal(*v),
+            _ => unreachable!("cases know no tensors and no index variables: checked"),
+        }
+    }
+
+    /// The sets outside of which a call is what it is where nothing is present, `whole`: `values` are the arguments there,
+    /// and each can differ from it in its one of `sets`.
+    pub(super) fn bounds(self, f: FnId, values: &[Expr], sets: &[Sequence], whole: Value) -> Vec<Sequence> {
+        let constants: Vec<Option<Value>> = values.iter().map(super::simplify::literal).collect();
+        let decided = self.decided(f, &constants).into_iter().filter(|(_, v)| self.same(*v, whole));
+        let union = |places: Vec<usize>| Sequence::or(places.into_iter().map(|k| sets[k].clone()));
+        let mut all: Vec<Sequence> = decided.map(|(places, _)| union(places)).collect();
+        // The sets were tried with fill 0.
+        let zero = |v: &Option<Value>| v.is_some_and(|v| self.same(v, Value::zero(v.ty())));
+        if sets.len() <= TRIED && constants.iter().all(zero) {
+            let said = self.declared(f).filter_map(|p| match p {
+                Property::Iterate(set) => Some(superset(set, true, sets)),
+                _ => None,
+            });
+            all.extend(said.filter(|s| *s != Sequence::Full));
+        }
+        all
+    }
+}
+
+/// A set that holds all of this one (or of its complement), without complements: where a parameter is at its fill may be
+/// anywhere.
+fn superset(set: &Set, positive: bool, sets: &[Sequence]) -> Sequence {
+    let both = |a: &Set, b: &Set| [superset(a, positive, sets), superset(b, positive, sets)];
+    match (set, positive) {
+        (Set::Param(n), true) => sets[*n].clone(),
+        (Set::All, false) => Sequence::Empty,
+        (Set::Param(_), false) | (Set::All, true) => Sequence::Full,
+        (Set::Not(s), _) => superset(s, !positive, sets),
+        (Set::And(a, b), true) | (Set::Or(a, b), false) => Sequence::and(both(a, b)),
+        (Set::Or(a, b), true) | (Set::And(a, b), false) => Sequence::or(both(a, b)),
+    }
+}
+
+/// Whether an expression reads no parameter.
+fn closed(e: &typed::Expr) -> bool {
+    let mut reads = false;
+    e.walk(&mut |e| reads |= matches!(e.kind, Kind::Local(_)));
+    !reads
+}
+
+/// Whether no argument that takes work is written twice.
+fn once(e: &typed::Expr, args: &[Expr]) -> bool {
+    let mut reads = vec![0; args.len()];
+    e.walk(&mut |e| {
+        if let Kind::Local(l) = e.kind {
+            reads[l.index()] += 1;
+        }
+    });
+    let leaf = |e: &Expr| matches!(e, Expr::Literal(_) | Expr::Index(_) | Expr::Access(..));
+    reads.iter().zip(args).all(|(n, e)| *n <= 1 || leaf(e))
+}

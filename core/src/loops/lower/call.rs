@@ -1,0 +1,186 @@
+//! Declared functions, written out where they are called.
+//!
+//! ```text
+//!  fn mygcd(x, y) { let a = abs(x); …          let a = abs(A_vals[p])
+//!    while a != 0 { let t = a; … }      ─▶     while a != 0 { turns = turns + 1; if turns > … { fail steps } … }
+//!    b }                                       … b …
+//! ```
+//!
+//! Parameters and what is set once are `let`s, other locals are variables. What a function calls is written out too: none
+//! calls itself. The loops of one call, with those of the functions that it calls, count their turns together.
+
+use super::{Context, Expr, binary, int, plus};
+use crate::algebra::{Op, Type, Value};
+use crate::loops::{Entry, Failure, Stmt, Var};
+use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId};
+use crate::stream::Symbolic;
+
+/// How many turns the loops of one call may take together, so that none runs for ever.
+const TURNS: i64 = 1 << 24;
+
+impl Context<'_> {
+    /// A declared function of these arguments.
+    pub(super) fn call(&self, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
+        Call { functions: &self.program.functions, turns: None }.call(d, f, args)
+    }
+}
+
+/// A call with all that it calls.
+struct Call<'a> {
+    functions: &'a [Function],
+    /// Counts the turns of its loops, if it has come to one.
+    turns: Option<Var>,
+}
+
+/// A function's locals.
+struct Frame<'a> {
+    function: &'a Function,
+    /// What each is: of one that is a variable, this variable.
+    locals: Vec<Option<Expr>>,
+    /// How often each is set.
+    sets: Vec<usize>,
+}
+
+impl Call<'_> {
+    fn call(&mut self, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
+        let function = &self.functions[f.index()];
+        if self.turns.is_none() && self.loops(&function.stmts, &function.value) {
+            let turns = d.fresh("turns", Type::I64);
+            d.assign(turns, int(0));
+            self.turns = Some(turns);
+        }
+        let mut sets = vec![0; function.locals.len()];
+        count_sets(&function.stmts, &mut sets);
+        let mut frame = Frame { function, locals: vec![None; function.locals.len()], sets };
+        for (n, arg) in args.into_iter().enumerate() {
+            frame.begin(d, n, arg);
+        }
+        self.block(d, &mut frame, &function.stmts);
+        let value = self.value(d, &frame, &function.value);
+        d.define(&function.name, function.result, value)
+    }
+
+    /// Whether there is a loop in a body, or in what it calls.
+    fn loops(&self, stmts: &[typed::Stmt], value: &typed::Expr) -> bool {
+        let calls = |e: &typed::Expr| {
+            let mut found = false;
+            e.walk(&mut |e| {
+                if let Kind::Call(Fun::User(f), _) = &e.kind {
+                    let f = &self.functions[f.index()];
+                    found |= self.loops(&f.stmts, &f.value);
+                }
+            });
+            found
+        };
+        calls(value)
+            || stmts.iter().any(|s| match s {
+                typed::Stmt::Set(_, e) => calls(e),
+                typed::Stmt::While(..) => true,
+                typed::Stmt::If(c, yes, no) => self.loops(yes, c) || self.loops(no, c),
+            })
+    }
+
+    fn block(&mut self, d: &mut Symbolic, frame: &mut Frame, stmts: &[typed::Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                typed::Stmt::Set(LocalId(n), e) => {
+                    let value = self.value(d, frame, e);
+                    frame.set(d, *n as usize, value);
+                }
+                typed::Stmt::If(c, yes, no) => {
+                    let c = self.value(d, frame, c);
+                    // Each block is written into the same locals, which outlive it only as variables.
+                    let then = d.block(|d| self.block(d, frame, yes));
+                    let otherwise = d.block(|d| self.block(d, frame, no));
+                    d.emit(Stmt::If(c, then, otherwise));
+                }
+                typed::Stmt::While(c, body) => self.repeat(d, frame, c, body),
+            }
+        }
+    }
+
+    /// A loop; where its condition takes statements of its own, they stand in it.
+    fn repeat(&mut self, d: &mut Symbolic, frame: &mut Frame, c: &typed::Expr, body: &[typed::Stmt]) {
+        let mut calls = false;
+        c.walk(&mut |e| calls |= matches!(e.kind, Kind::Call(Fun::User(_), _)));
+        if !calls {
+            let c = self.value(d, frame, c);
+            return d.during(c, |d| {
+                self.turn(d);
+                self.block(d, frame, body);
+            });
+        }
+        let go = d.fresh("go", Type::Bool);
+        d.assign(go, Expr::Const(Value::bool(true)));
+        d.during(Expr::Var(go), |d| {
+            self.turn(d);
+            let c = self.value(d, frame, c);
+            d.assign(go, c);
+            let body = d.block(|d| self.block(d, frame, body));
+            d.emit(Stmt::If(Expr::Var(go), body, vec![]));
+        });
+    }
+
+    /// Counts a turn.
+    fn turn(&self, d: &mut Symbolic) {
+        let turns = self.turns.expect("made for functions with loops");
+        d.assign(turns, plus(Expr::Var(turns), int(1)));
+        let over = binary(Op::Gt, Expr::Var(turns), int(TURNS));
+        d.when(over, |d| d.call(Entry::Fail(Failure::Steps)), |_| {});
+    }
+
+    fn value(&mut self, d: &mut Symbolic, frame: &Frame, e: &typed::Expr) -> Expr {
+        match &e.kind {
+            Kind::Literal(v) => Expr::Const(*v),
+            Kind::Local(l) => frame.locals[l.index()].clone().expect("locals are set before they are read: checked"),
+            Kind::Call(fun, args) => {
+                let args = args.iter().map(|a| self.value(d, frame, a)).collect();
+                match fun {
+                    Fun::Op(op) => Expr::Op(*op, args),
+                    Fun::User(f) => self.call(d, *f, args),
+                }
+            }
+            _ => unreachable!("functions know no tensors and no index variables: checked"),
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// A parameter's value.
+    fn begin(&mut self, d: &mut Symbolic, n: usize, value: Expr) {
+        let (name, ty) = &self.function.locals[n];
+        self.locals[n] = Some(match self.sets[n] {
+            0 if matches!(value, Expr::Var(_)) => value,
+            0 => d.define(name, *ty, value),
+            _ => {
+                let v = d.fresh(name, *ty);
+                d.assign(v, value);
+                Expr::Var(v)
+            }
+        });
+    }
+
+    fn set(&mut self, d: &mut Symbolic, n: usize, value: Expr) {
+        let (name, ty) = &self.function.locals[n];
+        match &self.locals[n] {
+            None if self.sets[n] == 1 => self.locals[n] = Some(d.define(name, *ty, value)),
+            None => {
+                let v = d.fresh(name, *ty);
+                d.assign(v, value);
+                self.locals[n] = Some(Expr::Var(v));
+            }
+            Some(Expr::Var(v)) => d.assign(*v, value),
+            Some(_) => unreachable!("what is set twice is a variable"),
+        }
+    }
+}
+
+fn count_sets(stmts: &[typed::Stmt], sets: &mut [usize]) {
+    for stmt in stmts {
+        match stmt {
+            typed::Stmt::Set(l, _) => sets[l.index()] += 1,
+            typed::Stmt::While(_, body) => count_sets(body, sets),
+            typed::Stmt::If(_, yes, no) => [yes, no].into_iter().for_each(|block| count_sets(block, sets)),
+        }
+    }
+}
