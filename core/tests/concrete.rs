@@ -42,6 +42,9 @@ fn every_program_that_lowers_is_read_from_its_print() {
 /// folds, signs.
 const ALL: &str = "\
 extents I@0, J@3, 4@7, K@9
+fn latest(x: f64, y: f64): f64 { select(y != 0.0, y, x) } where associative, idempotent, identity(0.0), iterate(x | y & !(x & all))
+fn f_2(n: i64, b: bool; k: i64, m: i64): i64 { k = n; while k > 1 && b { m = k / 2; if m % 2 == 0 { k = m; } else { k = -(1); } } \
+if b { } i64(latest(1.0, f64(k))) } where annihilator(0, 0), case(7, b) = i64(b)
 operand A@0: f64[I, J] {dense, compressed}
 operand B@2: i8[4, J] fill -1i8 {compressed, hashed} order(1, 0)
 operand c@5: bool[] dense
@@ -61,6 +64,7 @@ forall j: forall k: n[m0 = j / 2] += i64(B[k, j] & 7i8)
 forall i: forall j: c_2[k: |J|*i + j] = A[i, j] * c_2[k = |J|*i + j]
 (forall k: c_2[k] = w[k]) where dense (forall j in J: forall i: w[k: j + |J|*i] = y[i])
 forall j: w[j] = concat(j; k: c_2[k], i in I: y[i_2 = 2*i + 3]) + f64(index(m in K = j + 1 - 2*|I|*|J|))
+forall i: y[i] = latest(j: A[i, j]) - latest(j, k: f64(f_2(j, c[])) * f64(B[k, j]) start y[i])
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
 ";
 
@@ -77,6 +81,7 @@ fn what_is_wrong_is_named_with_its_line() {
     let header = "extents N@0, M@1\noperand A@0: f64[N, M] {dense, compressed}\nresult y@1: f64[N] {compressed}\n";
     let deep = format!("forall i: y[i] = {}1.0{}", "(".repeat(100_000), ")".repeat(100_000));
     let folds = format!("forall i: y[i] = {}", "sum(i: ".repeat(100_000));
+    let blocks = format!("fn f(x: i64): i64 {{ {}", "if true { ".repeat(100_000));
     let chain = format!("forall i: y[i] = 1.0{}", " + 1.0".repeat(100_000));
     for (line, message) in [
         ("extents N@2", "is there already"),
@@ -119,6 +124,17 @@ fn what_is_wrong_is_named_with_its_line() {
         ("forall i: y[i] = concat(i; j: 1.0, k in N: 2.0)", "what j runs over"),
         ("forall i: y[i] = concat(i; j in N: 1.0, k in N: 2)", "another type"),
         ("forall i: y[i] = A[i, j in M]", "what j is"),
+        ("fn A_2(x: i64): i64 { x = 1.0; x }", "i64 is needed"),
+        ("fn f(x: i64): i64 { y = 1; x }", "no local `y`"),
+        ("fn f(x: i64): bool { x }", "bool is needed"),
+        ("fn f(x: i64): i64 { f(x) }", "no function `f`"),
+        ("fn f(x: i64; x: i64): i64 { x }", "no name of another local"),
+        ("fn f(x: i64; k: i64): i64 { x } where iterate(k)", "no parameter `k`"),
+        ("fn f(x: i64; k: i64): i64 { x } where case(1) = k", "variable `k`"),
+        ("fn f(x: i64): i64 { x } where identity(1.0)", "another type"),
+        ("fn f(x: i64): i64 { x } where case(x, x) = x", "a pattern too many"),
+        ("forall i: y[i] = f(i)", "no function `f`"),
+        (&blocks, "nested more than"),
         ("é", "does not belong"),
         (&deep, "nested more than"),
         (&folds, "nested more than"),

@@ -11,6 +11,7 @@ use fiberloom_codegen::{self as codegen, Compiled};
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{Bound, Failure, Kernel};
+use fiberloom_core::notation::typed::TURNS;
 use fiberloom_semantics::machine;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -55,7 +56,10 @@ impl From<Stop> for Error {
                 Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())
             }
             Stop::Failure(Failure::Positions) => Error::Stopped("a result has too many entries".to_string()),
-            Stop::Failure(Failure::Steps) => Error::Stopped("the limit on steps is reached".to_string()),
+            Stop::Failure(Failure::Steps) => {
+                let what = "the limit on steps is reached: the loops of one call of a function take at most";
+                Error::Stopped(format!("{what} {TURNS} turns"))
+            }
         }
     }
 }

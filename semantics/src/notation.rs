@@ -23,7 +23,7 @@ use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
-    self, Expr, Fun, Index, Kind, Map, Program, Property, Statement, Stmt, TensorId, VarId,
+    self, Expr, FnId, Fun, Index, Kind, Map, Program, Property, Statement, Stmt, TURNS, TensorId, VarId,
 };
 use im::OrdMap;
 use std::cell::Cell;
@@ -66,7 +66,7 @@ pub enum Refusal {
     Empty(Span, String),
     /// A tensor, by name, whose data are missing, malformed, or not as declared.
     Operand(String, String),
-    /// The limit on steps is reached.
+    /// The limit on steps is reached, or that on turns of a function's loops.
     Steps,
 }
 
@@ -324,9 +324,7 @@ impl<'p> World<'p> {
         match (fun, sum) {
             (Fun::User(_), Some(sum)) => Ok(Some(sum.reordered(n))),
             // 0 is what a `gcd` begins with; of numbers with signs it is not neutral, and of one alone it shows.
-            (Fun::Op(Op::Gcd), Some(sum)) if n > 0 => {
-                self.apply(fun, &[sum, self.identity(fun, body.ty, body.span)?]).map(Some)
-            }
+            (Fun::Op(Op::Gcd), Some(sum)) => self.apply(fun, &[sum, self.identity(fun, body.ty, body.span)?]).map(Some),
             (_, None) if n == 0 => self.identity(fun, body.ty, body.span).map(Some),
             _ => Ok(sum),
         }
@@ -439,25 +437,29 @@ impl<'p> World<'p> {
             Fun::Op(op) => {
                 Ok(algebra::apply(op, args, self.mode).expect("checked programs apply functions to their types"))
             }
-            Fun::User(f) => {
-                let function = &self.program.functions[f.index()];
-                let mut call = Call { locals: args.to_vec(), sure: true };
-                call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
-                self.block(&function.stmts, &mut call)?;
-                let value = self.local(&function.value, &call.locals)?;
-                // Another way through the function may be right too.
-                Ok(if call.sure { value } else { Number::unpromised(value.value) })
-            }
+            Fun::User(f) => self.call(f, args, &Cell::new(TURNS)),
         }
+    }
+
+    /// A function of the user's applied; its loops, and those of what it calls, may still take so many turns.
+    fn call(&self, f: FnId, args: &[Number], turns: &Cell<u64>) -> Result<Number, Refusal> {
+        let function = &self.program.functions[f.index()];
+        let mut call = Call { locals: args.to_vec(), sure: true, turns };
+        call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
+        self.block(&function.stmts, &mut call)?;
+        let value = self.local(&function.value, &call)?;
+        // Another way through the function may be right too.
+        Ok(if call.sure { value } else { Number::unpromised(value.value) })
     }
 
     fn block(&self, stmts: &[Stmt], call: &mut Call) -> Result<(), Refusal> {
         for s in stmts {
             self.step()?;
             match s {
-                Stmt::Set(l, e) => call.locals[l.index()] = self.local(e, &call.locals)?,
+                Stmt::Set(l, e) => call.locals[l.index()] = self.local(e, call)?,
                 Stmt::While(e, body) => {
                     while self.holds(e, call)? {
+                        call.turns.set(call.turns.get().checked_sub(1).ok_or(Refusal::Steps)?);
                         self.block(body, call)?;
                     }
                 }
@@ -471,20 +473,23 @@ impl<'p> World<'p> {
     }
 
     fn holds(&self, e: &Expr, call: &mut Call) -> Result<bool, Refusal> {
-        let condition = self.local(e, &call.locals)?;
+        let condition = self.local(e, call)?;
         call.sure &= !condition.is_unpromised();
         Ok(condition.value.is_true())
     }
 
     /// The value of an expression in a function's body.
-    fn local(&self, e: &Expr, locals: &[Number]) -> Result<Number, Refusal> {
+    fn local(&self, e: &Expr, call: &Call) -> Result<Number, Refusal> {
         self.step()?;
         match &e.kind {
             Kind::Literal(value) => Ok(Number::given(*value)),
-            Kind::Local(l) => Ok(locals[l.index()]),
+            Kind::Local(l) => Ok(call.locals[l.index()]),
             Kind::Call(fun, args) => {
-                let args = args.iter().map(|a| self.local(a, locals)).collect::<Result<Vec<_>, _>>()?;
-                self.apply(*fun, &args)
+                let args = args.iter().map(|a| self.local(a, call)).collect::<Result<Vec<_>, _>>()?;
+                match fun {
+                    Fun::Op(_) => self.apply(*fun, &args),
+                    Fun::User(f) => self.call(*f, &args, call.turns),
+                }
             }
             _ => unreachable!("functions read parameters and locals only"),
         }
@@ -492,9 +497,11 @@ impl<'p> World<'p> {
 }
 
 /// A function of the user's that runs.
-struct Call {
+struct Call<'a> {
     /// Parameters and locals.
     locals: Vec<Number>,
     /// Whether every condition so far is the same in every permitted evaluation.
     sure: bool,
+    /// How many turns its loops may still take.
+    turns: &'a Cell<u64>,
 }

@@ -12,7 +12,8 @@
 //!  #| kernel …
 //! ```
 //!
-//! In place of results: `#! error 3:9 TEXT`, a message at a line and column; `#! rejected TEXT`, data that is refused;
+//! In place of results: `#! error 3:9 TEXT`, a message at a line and column; `#! rejected TEXT`, data that is refused; `#! stopped TEXT`, a limit that
+//! every engine reaches;
 //! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word.
 
 use crate::array::Dense;
@@ -42,6 +43,8 @@ pub enum Directive {
     Error(String, String),
     /// Data is refused, with a message that contains this.
     Rejected(String),
+    /// Every engine stops at a limit, with a message that contains this.
+    Stopped(String),
     /// Compiling engines refuse the program, with a message that contains this.
     Unlowered(String),
 }
@@ -94,6 +97,7 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
             Directive::Error(place.to_string(), text.trim().to_string())
         }
         "rejected" => Directive::Rejected(rest),
+        "stopped" => Directive::Stopped(rest),
         "unlowered" => Directive::Unlowered(rest),
         _ => return Err(format!("`{verb}` is no directive")),
     })

@@ -3,7 +3,7 @@
 use crate::array::{Dense, Number};
 use crate::binary::{self, Ran};
 use crate::directive::{self, Directive, PRINT};
-use crate::{COMPILERS, ENGINES, REFUSED, REFUSED_DATA};
+use crate::{COMPILERS, ENGINES, REFUSED, REFUSED_DATA, STOPPED};
 use std::path::{Path, PathBuf};
 
 /// How a failure says what to do about it.
@@ -25,6 +25,7 @@ pub fn test(path: &Path, bless: bool) -> Result<(), String> {
             Directive::Error(place, text) => note(test.error(&operands, place, text)),
             Directive::Rejected(text) => note(test.rejected(&operands, text)),
             Directive::Ops(name, most) => note(test.ops(&operands, name, *most)),
+            Directive::Stopped(text) => note(test.stopped(&operands, text)),
             Directive::Unlowered(text) => note(test.unlowered(&operands, text)),
             Directive::Show { stage, expected, line } => note(test.show(stage, expected, *line, bless)),
             Directive::In(..) | Directive::InFile(..) | Directive::Out(..) => continue,
@@ -136,6 +137,14 @@ impl Test<'_> {
         let ran = self.run(operands, &[])?;
         ran.expect(REFUSED_DATA)?;
         says(&ran, text)
+    }
+
+    fn stopped(&self, operands: &[String], text: &str) -> Result<(), String> {
+        for engine in ENGINES {
+            let ran = self.run(operands, &["--engine", engine])?;
+            ran.expect(STOPPED).and_then(|()| says(&ran, text)).map_err(|e| format!("{engine}: {e}"))?;
+        }
+        Ok(())
     }
 
     fn unlowered(&self, operands: &[String], text: &str) -> Result<(), String> {

@@ -28,5 +28,8 @@ pub const COMPILERS: [&str; 2] = ["loops", "llvm"];
 /// Exit status of a program that is refused.
 pub const REFUSED: i32 = 2;
 
+/// Exit status of a program that reaches a limit.
+pub const STOPPED: i32 = 5;
+
 /// Exit status of data that is refused.
 pub const REFUSED_DATA: i32 = 3;

@@ -38,6 +38,15 @@ impl<'a> Simplify<'a> {
         function.properties.iter().map(|(p, _)| p).filter(move |_| claimed)
     }
 
+    /// Whether `v` at position `k` makes a function of two the other argument.
+    pub(super) fn passes(self, f: FnId, k: usize, v: Value) -> bool {
+        let commutes = self.declared(f).any(|p| *p == Property::Commutative);
+        self.declared(f).any(|p| match p {
+            Property::Identity(i, at) => at.is_none_or(|at| at == k || commutes) && self.same(*i, v),
+            _ => false,
+        })
+    }
+
     /// The value of a function of constants, if it takes few steps.
     pub(super) fn evaluated(self, f: FnId, args: &[Value]) -> Option<Value> {
         function::call(self.functions, f, args, &mut Fuel(STEPS))
@@ -88,13 +97,12 @@ impl<'a> Simplify<'a> {
         if let Some((_, v)) = self.decided(f, &constants).into_iter().next() {
             return Some(Expr::Literal(v));
         }
-        let commutes = self.declared(f).any(|p| *p == Property::Commutative);
         let is = |k: usize, v: Value| constants[k].is_some_and(|a| self.same(a, v));
         self.declared(f).find_map(|p| match (p, args) {
-            (Property::Identity(v, at), [_, _]) => {
-                let here = |k: &usize| at.is_none_or(|at| at == *k || commutes) && is(*k, *v);
-                let k = [0, 1].into_iter().find(here)?;
-                (args[1 - k].ty() == self.function(f).result).then(|| args[1 - k].clone())
+            (Property::Identity(..), [_, _]) => {
+                let passes = |k: &usize| constants[*k].is_some_and(|v| self.passes(f, *k, v));
+                let other = &args[1 - [0, 1].into_iter().find(passes)?];
+                (other.ty() == self.function(f).result).then(|| other.clone())
             }
             (Property::Idempotent, [a, b]) if a == b => Some(a.clone()),
             (Property::Case(patterns, e), _) => {

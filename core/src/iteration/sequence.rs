@@ -143,6 +143,15 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sequence, inner) = background(inner, lists, fill, s);
             (sequence, s.simplify(&Expr::Reduce(*op, vars.clone(), Box::new(inner), *ty)))
         }
+        Expr::Fold(fold, ty) => {
+            let mut sets = Vec::new();
+            let rest = (**fold).clone().map(|part| {
+                let (set, rest) = background(&part, lists, fill, s);
+                sets.push(set);
+                rest
+            });
+            (Sequence::or(sets), s.fold(rest, *ty))
+        }
         Expr::Concat(c, ty) => {
             let mut sets = Vec::new();
             let rest = (**c).clone().map(|part| {
@@ -171,9 +180,9 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
 fn killers(op: Op, sets: &[Sequence], values: &[Expr], (whole, ty): (&Expr, Type), s: Simplify) -> Vec<Sequence> {
     let known = properties(op, ty, s.mode).annihilators;
     let annihilates = |k: usize| match (&values[k], whole) {
-        (Expr::Literal(v), Expr::Literal(w)) => known
-            .iter()
-            .any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan())),
+        (Expr::Literal(v), Expr::Literal(w)) => {
+            known.iter().any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan()))
+        }
         _ => false,
     };
     (0..values.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect()

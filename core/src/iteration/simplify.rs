@@ -3,7 +3,7 @@
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
 use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
-use crate::notation::concrete::{AccessId, Concat, Expr};
+use crate::notation::concrete::{AccessId, Concat, Expr, Fold};
 use crate::notation::typed::{Fun, Function};
 
 /// Simplifies under a mode.
@@ -22,7 +22,14 @@ impl Simplify<'_> {
     }
 
     /// Whether folding `v` in changes nothing: `op(x, v) = x`.
-    pub fn neutral(self, op: Op, v: Value) -> bool {
+    pub fn neutral(self, fun: Fun, v: Value) -> bool {
+        match fun {
+            Fun::Op(op) => self.neutral_to(op, v),
+            Fun::User(f) => self.passes(f, 1, v),
+        }
+    }
+
+    fn neutral_to(self, op: Op, v: Value) -> bool {
         properties(op, v.ty(), self.mode).identities.iter().any(|(at, i)| *at == 1 && self.same(*i, v))
     }
 
@@ -33,7 +40,38 @@ impl Simplify<'_> {
             Expr::Literal(_) | Expr::Index(_) => e.clone(),
             Expr::Call(fun, args, ty) => self.call(*fun, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),
+            Expr::Fold(fold, ty) => self.fold((**fold).clone().map(|e| self.replace(&e, value)), *ty),
             Expr::Concat(c, ty) => self.concat((**c).clone().map(|part| self.replace(&part, value)), *ty),
+        }
+    }
+
+    /// A fold of what changes nothing is what it begins with.
+    pub(super) fn fold(self, fold: Fold, ty: Type) -> Expr {
+        match (literal(&fold.body), &fold.start) {
+            (Some(v), Some(start)) if self.neutral(fold.fun, v) => start.clone(),
+            (Some(v), None) if self.neutral(fold.fun, v) && self.begins(fold.fun, ty).is_some_and(|i| i == v) => {
+                Expr::Literal(v)
+            }
+            _ => Expr::Fold(Box::new(fold), ty),
+        }
+    }
+
+    /// What a fold over nothing is.
+    pub fn begins(self, fun: Fun, ty: Type) -> Option<Value> {
+        match fun {
+            Fun::Op(op) => identity(op, ty),
+            Fun::User(f) => self.functions[f.index()].identity(),
+        }
+    }
+
+    /// Whether a fold may begin with `v`: `f(v, x) = x`.
+    pub fn leads(self, fun: Fun, v: Value) -> bool {
+        match fun {
+            Fun::Op(op) => {
+                let known = properties(op, v.ty(), self.mode).identities;
+                known.iter().any(|(at, i)| *at == 0 && self.same(*i, v))
+            }
+            Fun::User(f) => self.passes(f, 0, v),
         }
     }
 
@@ -121,7 +159,7 @@ impl Simplify<'_> {
 
     fn reduce(self, op: Op, vars: Vec<crate::notation::concrete::Index>, body: Expr, ty: Type) -> Expr {
         match literal(&body) {
-            Some(v) if self.neutral(op, v) && identity(op, ty).is_some_and(|i| self.neutral(op, i)) => {
+            Some(v) if self.neutral_to(op, v) && identity(op, ty).is_some_and(|i| self.neutral_to(op, i)) => {
                 Expr::Literal(identity(op, ty).unwrap_or(v))
             }
             _ => Expr::Reduce(op, vars, Box::new(body), ty),

@@ -29,8 +29,8 @@ mod number;
 mod print;
 mod read;
 
-use super::typed::{FnId, Fun, Function, TensorId};
-use crate::algebra::{Op, Type, Value, identity};
+use super::typed::{Fun, Function, TensorId};
+use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::Format;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
@@ -224,10 +224,26 @@ pub enum Expr {
     Access(AccessId, Type),
     /// A function, declared or built in.
     Call(Fun, Vec<Expr>, Type),
-    /// A fold with a function that has an identity; loops in this order.
+    /// A fold with a built-in that has an identity, and for which no order is wrong; loops in this order.
     Reduce(Op, Vec<Index>, Box<Expr>, Type),
+    /// A fold with any function, in the order of the coordinates.
+    Fold(Box<Fold>, Type),
     /// Expressions one behind the other.
     Concat(Box<Concat>, Type),
+}
+
+/// `f(… f(f(start, e), e) …)` over all coordinates, lexicographically; without `start` it begins with the first of them, and is
+/// the function's identity where there are none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fold {
+    /// The function.
+    pub fun: Fun,
+    /// The loops, outermost first.
+    pub vars: Vec<Index>,
+    /// What is folded.
+    pub body: Expr,
+    /// What it begins with, outside of the loops.
+    pub start: Option<Expr>,
 }
 
 /// A choice among expressions by the range in which a coordinate lies.
@@ -245,7 +261,8 @@ impl Expr {
         match self {
             Expr::Literal(v) => v.ty(),
             Expr::Index(_) => Type::I64,
-            Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) | Expr::Concat(_, ty) => *ty,
+            Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) => *ty,
+            Expr::Fold(_, ty) | Expr::Concat(_, ty) => *ty,
         }
     }
 
@@ -255,6 +272,7 @@ impl Expr {
             Expr::Access(a, _) => f(*a),
             Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_access(f)),
             Expr::Reduce(_, _, body, _) => body.each_access(f),
+            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each_access(f)),
             Expr::Concat(c, _) => c.parts.iter().for_each(|(_, e)| e.each_access(f)),
             Expr::Literal(_) | Expr::Index(_) => {}
         }
@@ -291,9 +309,30 @@ impl Expr {
                 bound.truncate(outer);
                 Expr::Reduce(op, vars, Box::new(body), ty)
             }
+            Expr::Fold(fold, ty) => {
+                let Fold { fun, vars, body, start } = *fold;
+                let start = start.map(|e| f(e, bound));
+                let outer = bound.len();
+                bound.extend(&vars);
+                let body = f(body, bound);
+                bound.truncate(outer);
+                Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty)
+            }
             Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| f(e, bound))), ty),
             leaf @ (Expr::Access(..) | Expr::Literal(_) | Expr::Index(_)) => leaf,
         }
+    }
+}
+
+impl Fold {
+    /// Its expressions.
+    pub fn parts(&self) -> impl Iterator<Item = &Expr> {
+        [&self.body].into_iter().chain(&self.start)
+    }
+
+    /// The same with other expressions.
+    pub fn map(self, mut f: impl FnMut(Expr) -> Expr) -> Fold {
+        Fold { body: f(self.body), start: self.start.map(f), ..self }
     }
 }
 
@@ -479,9 +518,10 @@ impl Program {
             Expr::Literal(_) => Ok(()),
             Expr::Index(v) if self.time(*v, bound).is_some() => Ok(()),
             Expr::Index(v) => Err(format!("index variable {} is not bound", self.vars[v.0].name)),
-            Expr::Call(fun, args, _) => {
-                if let Fun::User(f) = fun {
-                    self.check_call(*f, args)?;
+            Expr::Call(fun, args, ty) => {
+                let types: Vec<Type> = args.iter().map(Expr::ty).collect();
+                if matches!(fun, Fun::User(_)) && self.result(*fun, &types) != Some(*ty) {
+                    return Err("a function of arguments that it does not take".to_string());
                 }
                 args.iter().try_for_each(|a| self.check_expr(a, bound))
             }
@@ -493,6 +533,17 @@ impl Program {
                 self.check_expr(body, bound)?;
                 bound.truncate(outer);
                 Ok(())
+            }
+            Expr::Fold(fold, ty) => {
+                fold.start.iter().try_for_each(|e| self.check_expr(e, bound))?;
+                let outer = bound.len();
+                fold.vars.iter().try_for_each(|v| bind(bound, *v, self))?;
+                self.check_expr(&fold.body, bound)?;
+                bound.truncate(outer);
+                match fold.parts().all(|e| e.ty() == *ty) && self.result(fold.fun, &[*ty, *ty]) == Some(*ty) {
+                    true => Ok(()),
+                    false => Err("what is folded is of another type".to_string()),
+                }
             }
             Expr::Concat(c, _) => self.check_concat(c, bound),
             Expr::Access(a, _) => {
@@ -511,13 +562,11 @@ impl Program {
         }
     }
 
-    /// There is such a function, and it takes arguments of these types.
-    fn check_call(&self, f: FnId, args: &[Expr]) -> Result<(), String> {
-        let Some(f) = self.functions.get(f.index()) else { return Err("a function that there is not".to_string()) };
-        let params = f.locals[..f.arity].iter().map(|(_, ty)| *ty);
-        match params.eq(args.iter().map(Expr::ty)) {
-            true => Ok(()),
-            false => Err(format!("{} does not take these arguments", f.name)),
+    /// The type of a function of arguments of these types, if there is such a one.
+    fn result(&self, fun: Fun, types: &[Type]) -> Option<Type> {
+        match fun {
+            Fun::Op(op) => result_type(op, types),
+            Fun::User(f) => self.functions.get(f.index()).filter(|f| f.takes(types)).map(|f| f.result),
         }
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Never fails on what it takes: located levels and lists under bare index variables (where an accumulation writes, under
-//! any index map that neither gathers nor is permitted to leave), functions, folds with built-ins that have an identity.
+//! any index map that neither gathers nor is permitted to leave), functions, folds; those that scatter with built-ins that have an identity.
 //! Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
 //! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
@@ -26,7 +26,7 @@ mod shape;
 
 use super::Diagnostic;
 use super::concrete::{
-    self, AccessId, Expr, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
+    self, AccessId, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
 };
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, identity};
@@ -95,16 +95,19 @@ impl Concretize<'_> {
         let target = s.indices.iter().map(|i| i.bare().expect("refused otherwise"));
         let target: Vec<VarId> = target.inspect(|v| drop(self.loops(*v, &s.rhs))).collect();
         let target: Vec<Index> = target.into_iter().map(|v| self.var(v)).collect();
+        let folded: Vec<Index> = s.folded.iter().flat_map(|v| self.loops(*v, &s.rhs)).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
         if let Some(fun) = s.fold {
-            let op = builtin(fun);
-            let folded: Vec<Index> = s.folded.iter().flat_map(|v| self.loops(*v, &s.rhs)).collect();
-            if !folded.is_empty() {
-                rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
-            }
-            let before = self.before(s, op, &target);
-            rhs = self.simplify.call(Fun::Op(op), vec![before, rhs], tensor.ty);
+            let before = self.before(s, fun, &target);
+            rhs = match self.gathered(fun, tensor.ty) {
+                _ if folded.is_empty() => self.simplify.call(fun, vec![before, rhs], tensor.ty),
+                Some(op) => {
+                    let rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
+                    self.simplify.call(fun, vec![before, rhs], tensor.ty)
+                }
+                None => Expr::Fold(Box::new(Fold { fun, vars: folded, body: rhs, start: Some(before) }), tensor.ty),
+            };
         }
         let rhs = self.simplify.simplify(&rhs);
         let place = self.version(s, &target, &rhs, last);
@@ -114,18 +117,19 @@ impl Concretize<'_> {
 
     /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
     fn scattering(&mut self, s: &typed::Statement, last: bool) {
-        let op = builtin(s.fold.expect("what is not under distinct variables accumulates: checked"));
+        let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
         let loops: Vec<Index> = s.vars.iter().chain(&s.folded).flat_map(|v| self.loops(*v, &s.rhs)).collect();
         let places: Vec<Expr> = s.indices.iter().map(|i| self.place_of(&i.map)).collect();
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
         let (ty, name) = (tensor.ty, tensor.name.clone());
+        let op = self.gathered(fun, ty).expect("refused otherwise");
         let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
         let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
         let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
         let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
-        let before = self.before(s, op, &target);
+        let before = self.before(s, fun, &target);
         let is_identity = |v: Value| self.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         let place = if nothing && tensor.format.is_some() {
@@ -146,14 +150,14 @@ impl Concretize<'_> {
     }
 
     /// The value of a statement's tensor before it, under these variables.
-    fn before(&mut self, s: &typed::Statement, op: Op, target: &[Index]) -> Expr {
+    fn before(&mut self, s: &typed::Statement, fun: Fun, target: &[Index]) -> Expr {
         let tensor = &self.typed.tensors[s.tensor.index()];
         if self.current[s.tensor.index()].is_some() || self.initial.contains(&s.tensor) {
             let place = self.reading(s.tensor);
             return Expr::Access(self.out.access(place, target.to_vec()), tensor.ty);
         }
         // What is not declared begins with the function's identity.
-        let begin = tensor.fill.or_else(|| identity(op, tensor.ty));
+        let begin = tensor.fill.or_else(|| self.typed.identity(fun, tensor.ty));
         Expr::Literal(begin.expect("folds have an identity: checked before lowering"))
     }
 
@@ -265,15 +269,23 @@ impl Concretize<'_> {
                 let args = args.iter().map(|a| self.expr(a)).collect();
                 Expr::Call(*fun, args, e.ty)
             }
-            Kind::Reduce { fun, vars, body, .. } => {
+            Kind::Reduce { fun, vars, body, start } => {
+                let start = start.as_ref().map(|s| self.expr(s));
                 let vars: Vec<Index> = vars.iter().flat_map(|v| self.loops(*v, body)).collect();
                 let body = self.expr(body);
+                let Some(op) = self.unordered(*fun, e.ty) else {
+                    return Expr::Fold(Box::new(Fold { fun: *fun, vars, body, start }), e.ty);
+                };
                 // A fold of a fold with the same function is one fold.
-                match (builtin(*fun), body) {
-                    (op, Expr::Reduce(inner, more, body, ty)) if inner == op && !self.ordered(ty) => {
+                let folded = match body {
+                    Expr::Reduce(inner, more, body, ty) if inner == op && !self.ordered(ty) => {
                         Expr::Reduce(op, [vars, more].concat(), body, ty)
                     }
-                    (op, body) => Expr::Reduce(op, vars, Box::new(body), e.ty),
+                    body => Expr::Reduce(op, vars, Box::new(body), e.ty),
+                };
+                match start {
+                    Some(start) => Expr::Call(*fun, vec![start, folded], e.ty),
+                    None => folded,
                 }
             }
             Kind::Slice { body, from, to, start, step, .. } => self.slice((*from, *to), (*start, *step), body),
@@ -282,6 +294,20 @@ impl Concretize<'_> {
             Kind::Collapse { body, from, to } => self.collapse(body, from, *to, e.ty),
             Kind::Local(_) => unreachable!("refused otherwise"),
         }
+    }
+
+    /// The built-in, if folding with it may begin with its identity and go in any order.
+    fn unordered(&self, fun: Fun, ty: Type) -> Option<Op> {
+        match fun {
+            Fun::Op(op) => identity(op, ty).map(|_| op),
+            Fun::User(_) => None,
+        }
+    }
+
+    /// The built-in, if what it folds into something may be gathered from its identity on: that changes nothing. (A `gcd` with
+    /// 0 is a magnitude.)
+    fn gathered(&self, fun: Fun, ty: Type) -> Option<Op> {
+        self.unordered(fun, ty).filter(|op| neutral(self.simplify, *op, ty))
     }
 
     /// Whether folds must run in the order of the meaning.
@@ -296,7 +322,11 @@ impl Concretize<'_> {
             other => (None, Vec::new(), other),
         };
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).chain(sums.iter().copied()).collect();
-        let body = self.hoist(body, &outer);
+        let body = match body {
+            // What the result is made of runs in its loops.
+            Expr::Fold(fold, ty) => Expr::Fold(Box::new(self.hoist_parts(*fold, &outer)), ty),
+            body => self.hoist(body, &outer),
+        };
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
         let order = order.or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
@@ -458,15 +488,13 @@ impl Concretize<'_> {
     }
 }
 
+/// Whether folding the identity of a built-in in changes nothing.
+fn neutral(simplify: Simplify, op: Op, ty: Type) -> bool {
+    identity(op, ty).is_some_and(|i| simplify.neutral(Fun::Op(op), i))
+}
+
 /// The name, or the first of `name_2`, `name_3`, … that is not taken.
 fn distinct(name: &str, taken: impl Fn(&String) -> bool) -> String {
     let names = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_string()).chain(names).find(|name| !taken(name)).expect("there are names enough")
-}
-
-fn builtin(fun: Fun) -> Op {
-    match fun {
-        Fun::Op(op) => op,
-        Fun::User(_) => unreachable!("refused otherwise"),
-    }
 }

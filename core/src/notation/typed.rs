@@ -46,6 +46,10 @@ id!(/** An index variable. */ VarId);
 id!(/** A function that the user declared. */ FnId);
 id!(/** A parameter or local of a function; parameters come first. */ LocalId);
 
+/// How many turns the loops of one call of a function may take, with those of all that it calls: more is an error, so that
+/// nothing runs for ever.
+pub const TURNS: u64 = 1 << 22;
+
 /// A checked program.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Program {
@@ -66,10 +70,7 @@ impl Program {
     pub fn identity(&self, fun: Fun, ty: Type) -> Option<Value> {
         match fun {
             Fun::Op(op) => algebra::identity(op, ty),
-            Fun::User(id) => self.functions[id.index()].properties.iter().find_map(|(p, _)| match p {
-                Property::Identity(value, _) if value.ty() == ty => Some(*value),
-                _ => None,
-            }),
+            Fun::User(id) => self.functions[id.index()].identity(),
         }
     }
 
@@ -395,6 +396,21 @@ pub struct Function {
     pub properties: Vec<(Property, Span)>,
     /// Where.
     pub span: Span,
+}
+
+impl Function {
+    /// Whether its parameters are of these types.
+    pub fn takes(&self, types: &[Type]) -> bool {
+        self.locals[..self.arity].iter().map(|(_, ty)| ty).eq(types)
+    }
+
+    /// What folding with it over an empty extent gives.
+    pub fn identity(&self) -> Option<Value> {
+        self.properties.iter().find_map(|(p, _)| match p {
+            Property::Identity(value, _) if value.ty() == self.result => Some(*value),
+            _ => None,
+        })
+    }
 }
 
 /// A statement inside a function.

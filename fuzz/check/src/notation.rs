@@ -3,7 +3,8 @@
 //! ```text
 //!  bytes ─┬ case ──────▶ programs of what is lowered, with operands ──engines──▶ meaning = loops = machine code
 //!         │   ╰ directed: of a combination that is wanted (legal ──▶ product), counted in the statistics
-//!         ├ language ──▶ programs of the whole language ──withstand──▶ checked, evaluated, lowered or refused
+//!         ├ language ──▶ programs of the whole language, half of them of what is lowered ──withstand──▶ checked, evaluated,
+//!         │              lowered or refused
 //!         └ text ──────▶ programs with their text damaged ──reads_back──▶ read, or refused at places in the text
 //! ```
 //!
@@ -120,7 +121,10 @@ const STEPS: u64 = 300_000;
 pub fn withstand(bytes: &[u8]) -> Fate {
     let u = &mut Unstructured::new(bytes);
     let wild = [0, 0, 0, 20][u.choose_index(4).unwrap_or(0)];
-    let made = language::program(u, wild);
+    let made = match u.choose_index(2) {
+        Ok(1) => language::lowered(u),
+        _ => language::program(u, wild),
+    };
     let text = made.program.to_string();
     let (program, wrong) = fiberloom_front::parse(&text);
     let program: syntax::Program = program.filter(|_| wrong.is_empty()).unwrap_or_else(|| panic!("{wrong:?}\n{text}"));

@@ -54,7 +54,8 @@ impl World<'_> {
                 let grounds = (start.is_none_or(|s| s.is_some()), self.ground(body)?);
                 match (start.flatten(), grounds) {
                     (_, (false, _)) => Ok(None),
-                    (start, _) if n == 0 => Ok(start.or(self.identity(*fun, e.ty, e.span).ok())),
+                    (None, _) if n == 0 => Ok(self.identity(*fun, e.ty, e.span).ok()),
+                    (start, _) if n == 0 => self.folded(*fun, body, start, 0),
                     (_, (_, None)) => Ok(None),
                     (start, (_, Some(term))) => {
                         let (begin, more) = start.map_or((term, n - 1), |start| (start, n));

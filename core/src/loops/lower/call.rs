@@ -12,11 +12,8 @@
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{Entry, Failure, Stmt, Var};
-use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId};
+use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 use crate::stream::Symbolic;
-
-/// How many turns the loops of one call may take together, so that none runs for ever.
-const TURNS: i64 = 1 << 24;
 
 impl Context<'_> {
     /// A declared function of these arguments.
@@ -125,7 +122,7 @@ impl Call<'_> {
     fn turn(&self, d: &mut Symbolic) {
         let turns = self.turns.expect("made for functions with loops");
         d.assign(turns, plus(Expr::Var(turns), int(1)));
-        let over = binary(Op::Gt, Expr::Var(turns), int(TURNS));
+        let over = binary(Op::Gt, Expr::Var(turns), int(TURNS as i64));
         d.when(over, |d| d.call(Entry::Fail(Failure::Steps)), |_| {});
     }
 

@@ -1,11 +1,12 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
+use super::nest::Sink;
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
-use crate::notation::concrete::{self, AccessId, Index};
+use crate::notation::concrete::{self, AccessId, Fold, Index};
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
@@ -298,12 +299,10 @@ impl Context<'_> {
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
             concrete::Expr::Call(fun, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();
-                match fun {
-                    Fun::Op(op) => Expr::Op(*op, args),
-                    Fun::User(f) => self.call(d, *f, args),
-                }
+                self.applied(d, *fun, args)
             }
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
+            concrete::Expr::Fold(fold, ty) => self.fold(d, scope, fold, *ty),
             concrete::Expr::Concat(..) => unreachable!("the loop that binds its coordinate is split"),
         }
     }
@@ -317,7 +316,35 @@ impl Context<'_> {
         let start = crate::algebra::identity(op, ty).expect("reductions have an identity");
         let t = d.fresh("t", ty);
         d.assign(t, Expr::Const(start));
-        self.nest(d, vars, inner, scope.clone(), &super::nest::Sink::Scalar { var: t, op });
+        let sink = Sink::Scalar { var: t, fun: Fun::Op(op), begun: None };
+        self.nest(d, vars, inner, scope.clone(), &sink);
         Expr::Var(t)
+    }
+
+    /// A fold in the order of its loops. Where nothing is known to begin with, its first value is; that there is one, or
+    /// what it is of none, is known: extents have been checked.
+    fn fold(&self, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
+        let none = self.simplify.begins(fold.fun, ty);
+        let start = match &fold.start {
+            Some(start) => Some(self.value(d, scope, start)),
+            None => none.filter(|v| self.simplify.leads(fold.fun, *v)).map(Expr::Const),
+        };
+        let begun = start.is_none().then(|| d.fresh("begun", Type::Bool));
+        let t = d.fresh("t", ty);
+        d.assign(t, start.unwrap_or(Expr::Const(none.unwrap_or(Value::zero(ty)))));
+        if let Some(begun) = begun {
+            d.assign(begun, Expr::Const(Value::bool(false)));
+        }
+        let sink = Sink::Scalar { var: t, fun: fold.fun, begun };
+        self.nest(d, &fold.vars, &fold.body, scope.clone(), &sink);
+        Expr::Var(t)
+    }
+
+    /// A function of these arguments.
+    pub(super) fn applied(&self, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
+        match fun {
+            Fun::Op(op) => Expr::Op(op, args),
+            Fun::User(f) => self.call(d, f, args),
+        }
     }
 }

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
 pub(super) enum Sink<'a> {
-    /// `t = op(t, value)`
-    Scalar { var: Var, op: Op },
+    /// `t = f(t, value)`; where it says whether it has begun, the first value is what `t` begins with.
+    Scalar { var: Var, fun: Fun, begun: Option<Var> },
     /// Into the result's levels, at the slot that the loops have reached.
     Store { nest: &'a Nest, output: &'a Output, slot: Slot },
     /// Into a workspace.
@@ -126,9 +126,13 @@ impl Context<'_> {
     /// Whether a body has no effect on what a sink's memory holds already.
     fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
-        let neutral = |op: Op| self.simplify.neutral(op, *v);
+        let neutral = |op: Op| self.simplify.neutral(Fun::Op(op), *v);
         match sink {
-            Sink::Scalar { op, .. } => neutral(*op),
+            // What has not begun by its end is the identity.
+            Sink::Scalar { fun, begun, .. } => {
+                let identity = || self.simplify.begins(*fun, v.ty()) == Some(*v);
+                self.simplify.neutral(*fun, *v) && (begun.is_none() || identity())
+            }
             Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
             | Sink::Around { nest: Nest { fold: Some(op), .. }, .. }
@@ -298,7 +302,9 @@ impl Context<'_> {
             Shape::Intersect if self.tentative(f.scope, f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
-                if matches!(f.sink, Sink::Scalar { .. }) && self.is_flat(f.scope, point, f.rest) {
+                if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
+                    && self.is_flat(f.scope, point, f.rest)
+                {
                     // Where the lists do not meet, operands read as absent, and that changes nothing.
                     return meet(d, &lists, &mut |d, at, met| {
                         let here = self.flagged(d, f, &point.leaders, &vec![met; lists.len()]);
@@ -586,9 +592,9 @@ impl Context<'_> {
 
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
-            Sink::Scalar { var, op } => {
+            Sink::Scalar { var, fun, begun } => {
                 let value = self.value(d, scope, body);
-                d.assign(*var, Expr::Op(*op, vec![Expr::Var(*var), value]));
+                self.accumulate(d, (*var, *fun), *begun, value);
             }
             Sink::Store { nest, output, slot } => {
                 let value = self.value(d, scope, body);
@@ -624,6 +630,24 @@ impl Context<'_> {
 }
 
 impl Context<'_> {
+    /// `t = f(t, value)`
+    fn accumulate(&self, d: &mut Symbolic, (t, fun): (Var, Fun), begun: Option<Var>, value: Expr) {
+        let Some(begun) = begun else {
+            let joined = self.applied(d, fun, vec![Expr::Var(t), value]);
+            return d.assign(t, joined);
+        };
+        let value = d.define("value", d.vars[t.0 as usize].1, value);
+        let first = |d: &mut Symbolic| {
+            d.assign(t, value.clone());
+            d.assign(begun, yes());
+        };
+        let join = |d: &mut Symbolic| {
+            let joined = self.applied(d, fun, vec![Expr::Var(t), value.clone()]);
+            d.assign(t, joined);
+        };
+        d.when(Expr::Var(begun), join, first);
+    }
+
     /// The scope in which a scatter's own variables stand for the place that is written.
     fn placed(&self, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
         let mut inner = scope.clone();
@@ -683,7 +707,7 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { nest, output, .. } => Sink::Store { nest, output, slot },
             Sink::Around { nest, output, scratch, .. } => Sink::Around { nest, output, slot, scratch },
-            Sink::Scalar { var, op } => Sink::Scalar { var: *var, op: *op },
+            Sink::Scalar { var, fun, begun } => Sink::Scalar { var: *var, fun: *fun, begun: *begun },
             Sink::Scatter { nest, scratch } => Sink::Scatter { nest, scratch },
             Sink::Bound { nest, scratch, most } => Sink::Bound { nest, scratch, most: *most },
             Sink::Tally(tally) => Sink::Tally(tally),
@@ -704,7 +728,7 @@ fn walked_whole(parts: &[Part]) -> Option<AccessId> {
 
 fn has_loops(e: &concrete::Expr) -> bool {
     match e {
-        concrete::Expr::Reduce(..) => true,
+        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) => true,
         concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
         concrete::Expr::Concat(c, _) => c.parts.iter().any(|(_, part)| has_loops(part)),
         _ => false,
@@ -721,7 +745,7 @@ fn cheap(e: &concrete::Expr) -> bool {
                 && args.len() <= 3
                 && args.iter().all(cheap)
         }
-        concrete::Expr::Reduce(..) | concrete::Expr::Concat(..) => false,
+        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Concat(..) => false,
     }
 }
 

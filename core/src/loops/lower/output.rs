@@ -671,6 +671,7 @@ impl Context<'_> {
                 known.reduce(|a, b| binary(join, a, b))
             }
             concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
+            concrete::Expr::Fold(fold, _) => self.stored_guess(&fold.body),
             concrete::Expr::Concat(c, _) => {
                 let known = c.parts.iter().filter_map(|(_, part)| self.stored_guess(part));
                 known.reduce(|a, b| binary(Op::Add, a, b))

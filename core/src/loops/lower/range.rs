@@ -204,6 +204,7 @@ impl Context<'_> {
             concrete::Expr::Reduce(op, vars, inner, ty) => {
                 concrete::Expr::Reduce(*op, vars.clone(), Box::new(again(inner)), *ty)
             }
+            concrete::Expr::Fold(fold, ty) => concrete::Expr::Fold(Box::new((**fold).clone().map(|e| again(&e))), *ty),
             concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => body.clone(),
         }
     }
@@ -269,6 +270,7 @@ fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e 
         concrete::Expr::Concat(c, _) => c.parts.iter().find_map(|(_, part)| find(part, of)),
         concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
         concrete::Expr::Reduce(_, _, body, _) => find(body, of),
+        concrete::Expr::Fold(fold, _) => fold.parts().find_map(|part| find(part, of)),
         concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => None,
     }
 }

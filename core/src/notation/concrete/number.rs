@@ -1,6 +1,6 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Concat, Expr, Index, Nest, Origin, Program, Var};
+use super::{Access, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
 use crate::shape::Map;
 
 impl Program {
@@ -101,6 +101,14 @@ impl Number<'_> {
                 let body = Box::new(self.expr(body));
                 self.scope.truncate(outer);
                 Expr::Reduce(*op, vars, body, *ty)
+            }
+            Expr::Fold(fold, ty) => {
+                let outer = self.scope.len();
+                let vars = fold.vars.iter().map(|v| self.bind(*v)).collect();
+                let body = self.expr(&fold.body);
+                self.scope.truncate(outer);
+                let start = fold.start.as_ref().map(|e| self.expr(e));
+                Expr::Fold(Box::new(Fold { fun: fold.fun, vars, body, start }), *ty)
             }
             Expr::Concat(c, ty) => {
                 let of = self.map(&c.of);

@@ -9,6 +9,7 @@
 //!
 //!  (forall j: s[j] = w[j]) where dense (forall i: forall j: w[j] += A[i, j])
 //!  forall i: y[i] = sum(j: A[i, j] * s[j])
+//!  forall i: z[i] = twice(j: A[i, j] start y[i])              # a fold in order
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
@@ -252,6 +253,20 @@ impl Printing for Printer<'_, '_, '_> {
                 let vars: Vec<String> = vars.iter().map(|v| self.binding(*v)).collect();
                 write!(self.out, "{}({}: ", reduction_name(*op), vars.join(", "))?;
                 self.expr(body, 0)?;
+                write!(self.out, ")")?;
+            }
+            Expr::Fold(fold, _) => {
+                let vars: Vec<String> = fold.vars.iter().map(|v| self.binding(*v)).collect();
+                let name = match fold.fun {
+                    Fun::Op(op) => reduction_name(op).to_string(),
+                    Fun::User(f) => function::name(&self.program.functions, f),
+                };
+                write!(self.out, "{name}({}: ", vars.join(", "))?;
+                self.expr(&fold.body, 0)?;
+                if let Some(start) = &fold.start {
+                    write!(self.out, " start ")?;
+                    self.expr(start, 0)?;
+                }
                 write!(self.out, ")")?;
             }
             Expr::Concat(c, _) => {

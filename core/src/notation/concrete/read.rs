@@ -9,10 +9,10 @@
 mod function;
 
 use super::{
-    Access, Concat, Expr, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind,
+    Access, Concat, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind,
     reduction_name,
 };
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Op, Type, Value, identity};
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -453,17 +453,32 @@ impl<'t> Reader<'t> {
     }
 
     fn reduce(&mut self) -> Read<Term> {
-        let op = self.reduction().ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
+        let declared = |word| self.program.functions.iter().position(|f| f.name == word);
+        let fun = match self.peek() {
+            Token::Word(word) => declared(word).map(|n| Fun::User(FnId(n as u32))),
+            _ => None,
+        };
+        let fun = fun.or_else(|| self.reduction().map(Fun::Op));
+        let fun = fun.ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
         self.skip();
         self.sign("(")?;
         let outer = self.scope.len();
         let vars = self.list(Self::binding)?;
         self.sign(":")?;
-        let Term { expr, depth } = self.expr()?;
-        self.sign(")")?;
+        let Term { expr: body, depth } = self.expr()?;
         self.scope.truncate(outer);
-        let ty = expr.ty();
-        deeper(Expr::Reduce(op, vars, Box::new(expr), ty), depth)
+        let start = if self.eat(Token::Word("start")) { Some(self.expr()?) } else { None };
+        self.sign(")")?;
+        let (ty, depth) = (body.ty(), start.as_ref().map_or(depth, |s| s.depth.max(depth)));
+        match fun {
+            Fun::Op(op) if start.is_none() && identity(op, ty).is_some() => {
+                deeper(Expr::Reduce(op, vars, Box::new(body), ty), depth)
+            }
+            fun => {
+                let start = start.map(|s| s.expr);
+                deeper(Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty), depth)
+            }
+        }
     }
 }
 

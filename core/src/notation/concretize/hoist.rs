@@ -8,7 +8,8 @@
 //! A sum that stays runs anew at each turn of the loops around it: only where it and all its lists depend on every one
 //! of them, so that nothing is added up twice, and where its lists can be followed there.
 
-use super::super::concrete::{self, AccessId, Concat, Expr, Index, Origin, Program, Role, Tensor};
+use super::super::concrete::{self, AccessId, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
+use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
@@ -33,9 +34,24 @@ impl Concretize<'_> {
                 }
                 self.temporary(op, vars, body, ty, free)
             }
+            Expr::Fold(fold, ty) => {
+                let fold = self.hoist_parts(*fold, outer);
+                let whole = Expr::Fold(Box::new(fold.clone()), ty);
+                let free = self.free(&whole, &[]);
+                let followed = self.follows(&fold.body, outer, &fold.vars);
+                if self.stays(&whole, outer, &free) && followed { whole } else { self.folded(whole, free) }
+            }
             Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist(part, outer))), ty),
             other => other,
         }
+    }
+
+    /// The same fold with what is inside hoisted.
+    pub(super) fn hoist_parts(&mut self, fold: Fold, outer: &[Index]) -> Fold {
+        let Fold { fun, vars, body, start } = fold;
+        let start = start.map(|e| self.hoist(e, outer));
+        let body = self.hoist(body, &[outer, &vars].concat());
+        Fold { fun, vars, body, start }
     }
 
     /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
@@ -75,6 +91,13 @@ impl Concretize<'_> {
                     let outer = bound.len();
                     bound.extend(vars);
                     visit(program, body, bound, free);
+                    bound.truncate(outer);
+                }
+                Expr::Fold(fold, _) => {
+                    fold.start.iter().for_each(|e| visit(program, e, bound, free));
+                    let outer = bound.len();
+                    bound.extend(&fold.vars);
+                    visit(program, &fold.body, bound, free);
                     bound.truncate(outer);
                 }
             }
@@ -128,7 +151,7 @@ impl Concretize<'_> {
         let fill = identity(op, ty).expect("folds have an identity: checked before lowering");
         let lists = body.accesses();
         let (_, rest) = background(&body, &lists, &|a| self.out.tensor(a).fill, self.simplify);
-        let quiet = matches!(rest, Expr::Literal(v) if self.simplify.neutral(op, v));
+        let quiet = matches!(rest, Expr::Literal(v) if self.simplify.neutral(Fun::Op(op), v));
         let format = if quiet { self.sparse_format(&free, &lists) } else { Format::dense(free.len()) };
         let extents = free.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = concrete::reduction_name(op).to_string();
@@ -138,6 +161,23 @@ impl Concretize<'_> {
         let body = self.rename(&body, &mut fresh);
         let target = free.iter().map(|v| fresh[v]).collect();
         self.define(place, target, Expr::Reduce(op, vars, Box::new(body), ty), None);
+        Expr::Access(self.out.access(place, free), ty)
+    }
+
+    /// A fold made before it is read, over its free variables.
+    fn folded(&mut self, fold: Expr, free: Vec<Index>) -> Expr {
+        let (lists, ty) = (fold.accesses(), fold.ty());
+        let (format, fill) = match background(&fold, &lists, &|a| self.out.tensor(a).fill, self.simplify).1 {
+            Expr::Literal(fill) => (self.sparse_format(&free, &lists), fill),
+            _ => (Format::dense(free.len()), Value::zero(ty)),
+        };
+        let extents = free.iter().map(|v| self.out.vars[v.0].extent).collect();
+        let name = "fold".to_string();
+        let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
+        let mut fresh = self.fresh_loops(&free);
+        let fold = self.rename(&fold, &mut fresh);
+        let target = free.iter().map(|v| fresh[v]).collect();
+        self.define(place, target, fold, None);
         Expr::Access(self.out.access(place, free), ty)
     }
 
@@ -201,6 +241,10 @@ impl Concretize<'_> {
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 Expr::Reduce(*op, vars.clone(), Box::new(self.rename(body, fresh)), *ty)
+            }
+            Expr::Fold(fold, ty) => {
+                let renamed = (**fold).clone().map(|e| self.rename(&e, fresh));
+                Expr::Fold(Box::new(renamed), *ty)
             }
             Expr::Concat(c, ty) => {
                 let of = self.renamed_map(&c.of, fresh);

@@ -3,9 +3,11 @@
 use super::super::concrete::Extent;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
+use super::neutral;
 use super::shape::coordinate;
-use crate::algebra::{Mode, Op, Type, identity};
+use crate::algebra::{Mode, Op};
 use crate::format::LevelKind;
+use crate::iteration::Simplify;
 
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
@@ -73,7 +75,15 @@ impl Refuse<'_> {
             self.say(s.span, "mode `strict` on floats".to_string());
         }
         if let Some(fun) = s.fold {
-            self.fold(fun, ty, false, s.span);
+            let begins = self.program.identity(fun, ty).is_some();
+            let simplify = Simplify { mode: self.mode, functions: &[] };
+            let gathers = matches!(fun, Fun::Op(op) if neutral(simplify, op, ty));
+            if s.scatters() && !gathers {
+                self.say(s.span, "a scatter with a function that is declared or has no neutral value".to_string());
+            } else if !begins && self.program.tensors[s.tensor.index()].fill.is_none() {
+                self.say(s.span, "an undeclared result that begins with a function that has no identity".to_string());
+            }
+            self.called(fun, s.span);
         }
         if ranges(&s.rhs) > RANGES {
             self.say(s.span, format!("a statement whose concatenations meet in more than {RANGES} ranges"));
@@ -81,17 +91,19 @@ impl Refuse<'_> {
         self.expr(&s.rhs);
     }
 
-    fn fold(&mut self, fun: Fun, ty: Type, start: bool, span: Span) {
-        match fun {
-            Fun::User(f) => {
-                let name = &self.program.functions[f.index()].name;
-                self.say(span, format!("a reduction with the declared function `{name}`"));
-            }
-            Fun::Op(op) if identity(op, ty).is_none() => {
-                self.say(span, format!("a reduction with `{}`, which has no identity,", op.name()));
-            }
-            Fun::Op(_) if start => self.say(span, "a reduction with a start value".to_string()),
-            Fun::Op(_) => {}
+    fn called(&mut self, fun: Fun, span: Span) {
+        let f = match fun {
+            Fun::Op(Op::Coalesce) => return self.say(span, "`coalesce`".to_string()),
+            Fun::Op(_) => return,
+            Fun::User(f) => f.index(),
+        };
+        let (name, Extent { statements, depth }) = (&self.program.functions[f].name, self.extents[f]);
+        if statements > STATEMENTS {
+            let what = "whose statements, with those of what it calls, are more than";
+            self.say(span, format!("the declared function `{name}`, {what} {STATEMENTS},"));
+        } else if depth > BLOCKS {
+            let what = "whose blocks, with those of what it calls, are in each other more than";
+            self.say(span, format!("the declared function `{name}`, {what} {BLOCKS} times,"));
         }
     }
 
@@ -109,26 +121,13 @@ impl Refuse<'_> {
                 }
             }
             Kind::Call(fun, args) => {
-                match fun {
-                    Fun::Op(Op::Coalesce) => self.say(e.span, "`coalesce`".to_string()),
-                    Fun::Op(_) => {}
-                    Fun::User(f) if self.extents[f.index()].statements > STATEMENTS => {
-                        let name = &self.program.functions[f.index()].name;
-                        let what = "whose statements, with those of what it calls, are more than";
-                        self.say(e.span, format!("the declared function `{name}`, {what} {STATEMENTS},"));
-                    }
-                    Fun::User(f) if self.extents[f.index()].depth > BLOCKS => {
-                        let name = &self.program.functions[f.index()].name;
-                        let what = "whose blocks, with those of what it calls, are in each other more than";
-                        self.say(e.span, format!("the declared function `{name}`, {what} {BLOCKS} times,"));
-                    }
-                    Fun::User(_) => {}
-                }
+                self.called(*fun, e.span);
                 args.iter().for_each(|a| self.expr(a));
             }
             Kind::Reduce { fun, body, start, .. } => {
-                self.fold(*fun, e.ty, start.is_some(), e.span);
+                self.called(*fun, e.span);
                 self.expr(body);
+                start.iter().for_each(|s| self.expr(s));
             }
             Kind::Concat { parts, .. } => parts.iter().for_each(|part| self.expr(part)),
             Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),

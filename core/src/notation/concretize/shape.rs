@@ -132,19 +132,21 @@ impl Concretize<'_> {
 
     /// Loops over the parts of a variable, which is mapped to them.
     fn split_loop(&mut self, v: VarId, from: &[VarId], body: &typed::Expr) -> Vec<Index> {
-        // These loops run around what stands beside the collapsed expression, where their names may be others'.
+        let (mut loops, mut whole) = (Vec::new(), None);
         for part in from {
+            // These loops run around what stands beside the collapsed expression, where their names may be others'. Each part's are
+            // numbered before the next part's, also where it is collapsed itself.
             let own = self.own_name(*part);
             let own = self.fresh(own, self.classes.class_of_var(*part));
             self.vars.insert(*part, own);
-        }
-        let mut loops = self.loops(from[0], body);
-        let mut whole = self.map_of(from[0]);
-        for part in &from[1..] {
             loops.extend(self.loops(*part, body));
-            whole = Map::split((&whole, &self.map_of(*part)), &self.length(*part));
+            let map = self.map_of(*part);
+            whole = Some(match whole {
+                None => map,
+                Some(outer) => Map::split((&outer, &map), &self.length(*part)),
+            });
         }
-        self.mapped(v, whole);
+        self.mapped(v, whole.expect("two parts or more"));
         loops
     }
 

@@ -58,9 +58,20 @@ struct Signature {
 
 /// The program of these bytes; one choice in `wild` is arbitrary, none if it is 0.
 pub fn program(u: &mut Unstructured, wild: usize) -> Made {
+    made(u, wild, false)
+}
+
+/// The program of these bytes, of constructs, levels and types whose loops can be compared with the meaning exactly, and with
+/// a function at least.
+pub fn lowered(u: &mut Unstructured) -> Made {
+    made(u, 0, true)
+}
+
+fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
     let mut m = Maker {
         u,
         wild,
+        lowered,
         sizes: vec![],
         tensors: vec![],
         declared: vec![],
@@ -74,13 +85,13 @@ pub fn program(u: &mut Unstructured, wild: usize) -> Made {
         fresh: 0,
     };
     let mut items = vec![];
-    for _ in 0..m.one(&[0, 1, 1, 2]) {
+    for _ in 0..m.one(&[0, 1, 1, 2]).max(lowered as usize) {
         let f = m.function();
         items.push(Item::Function(f));
     }
     for _ in 0..m.one(&[1, 2, 1, 3]) {
         let statement = m.statement(2);
-        let alone = statement.schedule.is_none() && m.chance(6);
+        let alone = !lowered && statement.schedule.is_none() && m.chance(6);
         let vars = m.names_of(&statement);
         items.push(Item::Statement(statement));
         if alone {
@@ -146,6 +157,8 @@ impl Known {
 struct Maker<'u, 'b> {
     u: &'u mut Unstructured<'b>,
     wild: usize,
+    /// Only what is lowered is wanted.
+    lowered: bool,
     /// Named sizes with their extents.
     sizes: Vec<(String, u64)>,
     tensors: Vec<Known>,
@@ -208,6 +221,7 @@ impl Maker<'_, '_> {
 
     fn any_type(&mut self) -> Type {
         match self.below(3) {
+            _ if self.lowered => self.one(&[Type::I64, Type::U8, Type::Bool, Type::I32, Type::I64]),
             0 => self.one(&[Type::I64, Type::F64, Type::Bool]),
             _ => self.one(&Type::ALL),
         }
@@ -276,7 +290,8 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(|k| stands(*k, &kinds, result)).collect();
+            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || k.is_located() || k.is_list());
+            let fit: Vec<LevelKind> = fit.filter(|k| stands(*k, &kinds, result)).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();
             kinds.push(self.one(&fit));
@@ -290,7 +305,7 @@ impl Maker<'_, '_> {
     fn declare(&mut self, name: &str, ty: Type, extents: &[u64], result: bool) {
         let sizes = extents.iter().map(|n| self.size(*n)).collect();
         let fill = self.chance(5).then(|| (self.literal(ty), NOWHERE));
-        let format = (!self.chance(6)).then(|| self.format(extents, result));
+        let format = (!self.chance(6) || self.lowered && !result).then(|| self.format(extents, result));
         let (name, ty) = (self.ident(name), self.ty(ty));
         self.declared.push(Tensor { name, ty, sizes, fill, format });
     }
@@ -347,7 +362,7 @@ impl Maker<'_, '_> {
         }
         let lhs = Access { tensor: self.ident(&name), indices, span: NOWHERE };
         let vars: Vec<String> = self.vars.iter().map(|(v, _)| v.clone()).collect();
-        let schedule = self.chance(4).then(|| self.schedule(&vars));
+        let schedule = (!self.lowered && self.chance(4)).then(|| self.schedule(&vars));
         self.tensors =
             self.tensors.iter().enumerate().filter(|(n, t)| *n < before || t.operand).map(|(_, t)| t.clone()).collect();
         self.tensors.push(Known { name, ty, extents, below: None, operand: false });

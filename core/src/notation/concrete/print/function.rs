@@ -36,7 +36,8 @@ struct Printer<'a, 'f, 'g> {
 impl Printer<'_, '_, '_> {
     fn function(&mut self) -> fmt::Result {
         let f = self.function;
-        let typed = |all: &[(String, _)]| -> Vec<String> { all.iter().map(|(name, ty)| format!("{name}: {ty}")).collect() };
+        let typed =
+            |all: &[(String, _)]| -> Vec<String> { all.iter().map(|(name, ty)| format!("{name}: {ty}")).collect() };
         let (params, locals) = f.locals.split_at(f.arity.min(f.locals.len()));
         write!(self.out, "fn {}({}", f.name, typed(params).join(", "))?;
         if !locals.is_empty() {

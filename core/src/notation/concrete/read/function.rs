@@ -13,7 +13,7 @@ pub(super) fn function<'t>(text: &mut Text<'t>, functions: &[Function]) -> Read<
 
 /// The type of a declared function of arguments of these types.
 pub(super) fn called(f: &Function, types: &[Type]) -> Read<Type> {
-    match f.locals[..f.arity].iter().map(|(_, ty)| ty).eq(types) {
+    match f.takes(types) {
         true => Ok(f.result),
         false => {
             let types: Vec<_> = types.iter().map(|t| t.name()).collect();
@@ -271,8 +271,7 @@ impl<'t> Operators<'t> for FunctionReader<'_, 't> {
             self.skip();
             let args = self.enclosed("(", ")", |r| r.expr())?;
             let types: Vec<Type> = args.iter().map(|a| a.expr.ty).collect();
-            let (ty, depth) =
-                (called(&self.functions[n], &types)?, args.iter().map(|a| a.depth).max().unwrap_or(0));
+            let (ty, depth) = (called(&self.functions[n], &types)?, args.iter().map(|a| a.depth).max().unwrap_or(0));
             let args = args.into_iter().map(|a| a.expr).collect();
             return self.made(Kind::Call(Fun::User(FnId(n as u32)), args), ty, depth);
         }

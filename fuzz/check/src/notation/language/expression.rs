@@ -57,6 +57,7 @@ impl Maker<'_, '_> {
             12 => self.split(ty, deep),
             13 => self.concat(ty, deep),
             14 => self.slice(ty, deep),
+            _ if self.lowered => self.call(ty, deep),
             _ => self.coalesce(ty, deep),
         }
     }
@@ -123,7 +124,8 @@ impl Maker<'_, '_> {
             let from = self.any_type();
             return convert(self.expr(from, deep), self.ty(ty));
         }
-        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| op.takes(ty)).collect();
+        let lowered = |op: Op| !self.lowered || op != Op::Coalesce;
+        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| op.takes(ty) && lowered(*op)).collect();
         let (f, op) = self.one(&fit);
         let mut args = match op {
             Op::Select | Op::Mask => vec![self.expr(Type::Bool, deep)],
@@ -274,9 +276,13 @@ impl Maker<'_, '_> {
         expr(ExprKind::Slice { body, from, to, start: self.int(start), end: self.int(end), step })
     }
 
+    fn rank(&mut self) -> usize {
+        let rank = self.one(&[1, 2, 1, 2, 3, 0]);
+        if self.lowered && self.vars.is_empty() { 0 } else { rank }
+    }
+
     pub(super) fn access(&mut self, ty: Type) -> Access {
-        let (indices, extents): (Vec<Index>, Vec<u64>) =
-            (0..self.one(&[1, 2, 1, 2, 3, 0])).map(|_| self.index()).unzip();
+        let (indices, extents): (Vec<Index>, Vec<u64>) = (0..self.rank()).map(|_| self.index()).unzip();
         let tensor = self.tensor(ty, &extents, None);
         Access { tensor: self.ident(&tensor), indices, span: NOWHERE }
     }
@@ -288,7 +294,12 @@ impl Maker<'_, '_> {
 
     /// An index, and the extent of a mode that it does not leave.
     pub(super) fn index(&mut self) -> (Index, u64) {
-        let kind = if self.left { self.one(&[0, 9, 10]) } else { self.below(12) };
+        let kind = match (self.left, self.lowered) {
+            (true, false) => self.one(&[0, 9, 10]),
+            (true, true) => self.one(&[0, 10]),
+            (false, false) => self.below(12),
+            (false, true) => self.one(&[0, 0, 8]),
+        };
         if let (8, Some((v, n))) = (kind, self.var_where(|_| true)) {
             let (start, end, step, extent) = self.bounds(n);
             self.anchored.insert(v.clone());

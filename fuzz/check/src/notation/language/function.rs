@@ -106,6 +106,7 @@ impl Maker<'_, '_> {
         // Properties of 8-bit functions are tried on all values, which takes time.
         let ty = match self.chance(16) {
             true => self.one(&[Type::I8, Type::U8, Type::Bool]),
+            false if self.lowered => self.one(&[Type::I64, Type::I64, Type::I32]),
             false => self.one(&[Type::I64, Type::U32, Type::I32, Type::U64, Type::I16, Type::U16]),
         };
         let (x, y) = (|| name("x"), || name("y"));
@@ -120,7 +121,7 @@ impl Maker<'_, '_> {
         };
         let at = [None, Some(0), Some(1)];
         let (at, other) = (self.one(&at), self.one(&at));
-        let (value, mut all) = match self.below(4) {
+        let (value, mut all) = match self.below(5) {
             0 => {
                 let sum = vec![Identity(zero, at), Iterate(SetExpr::Or(set("x"), set("y"))), Commutative, Associative];
                 (binary(BinaryOp::Add, x(), y()), sum)
@@ -134,6 +135,13 @@ impl Maker<'_, '_> {
             2 => {
                 let all = vec![Identity(most, at), Annihilator(least, other), Idempotent, Commutative, Associative];
                 (call(named("min"), vec![x(), y()]), all)
+            }
+            3 => {
+                // The last that is not zero: it does not commute.
+                let is = binary(BinaryOp::Ne, y(), literal(zero.clone()));
+                let latest = ExprKind::If(Box::new(is), Box::new(y()), Box::new(x()));
+                let all = vec![Identity(zero, at), Iterate(SetExpr::Or(set("x"), set("y"))), Idempotent, Associative];
+                (Expr { kind: latest, span: NOWHERE }, all)
             }
             _ => {
                 let not = SetExpr::Not(Box::new(SetExpr::Not(set("x"))));
