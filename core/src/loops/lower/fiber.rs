@@ -157,7 +157,7 @@ impl Context<'_> {
     }
 
     pub(super) fn levels(&self, a: AccessId) -> &[LevelBuffers] {
-        &self.arrays[self.program.accesses[a.0].tensor.0].levels
+        &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
     /// The fiber of a list level that an access opens next, all of it; an absent one is empty.
@@ -293,8 +293,7 @@ impl Context<'_> {
         if let Some(value) = &fiber.value {
             return value.clone();
         }
-        let values = self.arrays[self.program.accesses[a.0].tensor.0].values;
-        let load = Expr::Load(values, Box::new(fiber.position.clone()));
+        let load = Expr::Load(self.values(a), Box::new(fiber.position.clone()));
         match &fiber.present {
             None => load,
             Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(self.fill(a))]),
