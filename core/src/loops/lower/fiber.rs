@@ -8,7 +8,7 @@ use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Fold, Index};
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -33,6 +33,17 @@ pub(super) struct Scope {
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: HashMap<AccessId, Fiber>,
+    /// Where loops have come to in lists, by access and level.
+    pub fingers: HashMap<(AccessId, usize), Finger>,
+}
+
+/// A position in a list of which loops see one piece after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Finger {
+    /// It.
+    pub at: State,
+    /// Those loops' variables, from the one in whose turns it stays.
+    pub through: Vec<Index>,
 }
 
 impl Scope {

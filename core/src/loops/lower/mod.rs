@@ -251,7 +251,7 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
 }
 
 /// `a + b`, constants gathered at the end.
-fn plus(a: Expr, b: Expr) -> Expr {
+pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     match (a, b) {
         (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
         (Expr::Const(z), e) | (e, Expr::Const(z)) if z.bits() == 0 => e,

@@ -148,6 +148,7 @@ impl Context<'_> {
         // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let parts = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
@@ -619,7 +620,10 @@ impl Context<'_> {
                     // for the other, and whoever puts need not count.
                     let seen = self.foralls.borrow().len();
                     d.assign(most, int(0));
-                    self.nest(d, inner, body, scope.clone(), &Sink::Bound { nest, scratch, most });
+                    // They pass through, and move no finger.
+                    let mut through = scope.clone();
+                    through.fingers.clear();
+                    self.nest(d, inner, body, through, &Sink::Bound { nest, scratch, most });
                     self.foralls.borrow_mut().truncate(seen);
                 }
                 self.nest(d, inner, body, scope.clone(), &Sink::Scatter { nest, scratch });
@@ -665,6 +669,14 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
+        }
+    }
+
+    /// The loops of the nest inside of those that lead here.
+    fn inside(&self) -> &'a [Index] {
+        match self {
+            Sink::Around { nest, .. } => &nest.order[nest.workspace.expect("a nest around a workspace").prefix..],
+            _ => &[],
         }
     }
 
