@@ -1,0 +1,114 @@
+//! `cargo xtask mutants`: mistakes on purpose, and who notices them.
+//!
+//! ```text
+//!  proofs/mutants/*.txt ──read──▶ mistakes ─┬ weave ─▶ target/mutants/copy: the tracked files, in which each mistaken
+//!                                           │          text stands beside the right one behind a switch
+//!                                           │            │ one build
+//!                                           │            ▼
+//!                                           └ attack ─▶ each attacker with no mistake switched on: all as before;
+//!                                                       then for each mistake, until one notices
+//! ```
+//!
+//! One build has all mistakes; which one is made is read from the environment when a program starts. So a hundred mistakes cost one
+//! build, and sources hold no switches. Whoever attacks is a process of its own: a crash and a hang are noticed too.
+
+mod attack;
+mod list;
+mod report;
+mod weave;
+
+use attack::{Attacker, Outcome};
+use list::Mistake;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Where mistakes are listed, a file a stage.
+const LISTS: &str = "proofs/mutants";
+
+/// Attacks that run at once.
+const WORKERS: usize = 2;
+
+/// Of a hundred mistakes, how many must be noticed.
+const WANTED: usize = 95;
+
+/// What is asked for.
+#[derive(Default)]
+struct Asked<'a> {
+    /// Mistakes whose names or stages have this in them; all if empty.
+    only: &'a str,
+    /// Attackers of these names and no others, each to its end; all, until one notices, if empty.
+    by: Vec<&'a str>,
+    /// Nothing is run: what is woven is built and that is all.
+    build: bool,
+}
+
+/// The command.
+///
+/// # Errors
+/// If too few mistakes are noticed, one goes unnoticed that nothing is said of, or one is noticed of which it is said that it cannot be.
+pub fn command(args: &[&str]) -> Result<(), String> {
+    let asked = asked(args)?;
+    let all = list::read(Path::new(LISTS))?;
+    let switched = weave::copy(&all)?;
+    eprintln!("{} mistakes woven into {}", all.len(), weave::COPY);
+    let attackers = attack::build()?;
+    if asked.build {
+        return Ok(());
+    }
+    let wanted = |a: &Attacker| if asked.by.is_empty() { !a.is_protocol() } else { asked.by.contains(&a.name) };
+    let attackers = attackers.into_iter().filter(wanted).collect();
+    let attackers = attack::sound(attackers)?;
+    let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| m.is_called(asked.only)).collect();
+    let outcomes = match asked.by.is_empty() {
+        true => run(&chosen, |n, m| attack::until_noticed(&attackers, n, m)),
+        false => run(&chosen, |n, _| attack::by_each(&attackers, n)),
+    };
+    report::print(&chosen, &outcomes, &attackers);
+    if asked.by.is_empty() { report::verdict(&chosen, &outcomes) } else { Ok(()) }
+}
+
+fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
+    let mut asked = Asked::default();
+    let mut rest = args;
+    while !rest.is_empty() {
+        rest = match rest {
+            ["--only", name, rest @ ..] => {
+                asked.only = name;
+                rest
+            }
+            ["--by", names, rest @ ..] => {
+                asked.by = names.split(',').collect();
+                rest
+            }
+            ["--build", rest @ ..] => {
+                asked.build = true;
+                rest
+            }
+            _ => return Err("usage: cargo xtask mutants [--only NAME] [--by ATTACKER,…] [--build]".to_string()),
+        };
+    }
+    Ok(asked)
+}
+
+/// The outcomes of all mistakes, in their order.
+fn run(chosen: &[(u32, &Mistake)], attack: impl Fn(u32, &Mistake) -> Outcome + Sync) -> Vec<Outcome> {
+    let (next, outcomes) = (Mutex::new(0..chosen.len()), Mutex::new(Vec::new()));
+    let begun = Instant::now();
+    let work = || {
+        loop {
+            let Some(place) = next.lock().expect("nobody panics with it").next() else { return };
+            let (n, mistake) = chosen[place];
+            let outcome = attack(n, mistake);
+            let mut outcomes = outcomes.lock().expect("nobody panics with it");
+            outcomes.push((place, outcome));
+            let (_, outcome) = outcomes.last().expect("it was pushed");
+            let minutes = begun.elapsed().as_secs_f64() / 60.0;
+            eprintln!("{minutes:5.1} min {:3}/{} {}: {outcome}", outcomes.len(), chosen.len(), mistake.name);
+        }
+    };
+    std::thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
+    let mut outcomes = outcomes.into_inner().expect("nobody panics with it");
+    outcomes.sort_by_key(|(place, _)| *place);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
