@@ -21,6 +21,7 @@ use attack::{Attacker, Outcome};
 use list::Mistake;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Where mistakes are listed, a file a stage.
@@ -93,22 +94,28 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
 
 /// The outcomes of all mistakes, in their order.
 fn run(chosen: &[(u32, &Mistake)], attack: impl Fn(u32, &Mistake) -> Outcome + Sync) -> Vec<Outcome> {
-    let (next, outcomes) = (Mutex::new(0..chosen.len()), Mutex::new(Vec::new()));
-    let begun = Instant::now();
+    let (begun, done) = (Instant::now(), AtomicUsize::new(0));
+    each(chosen, |(n, mistake)| {
+        let outcome = attack(*n, mistake);
+        let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
+        eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
+        outcome
+    })
+}
+
+/// What `f` makes of each, in their order; some run at once.
+fn each<T: Sync, R: Send>(all: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         loop {
-            let Some(place) = next.lock().expect("nobody panics with it").next() else { return };
-            let (n, mistake) = chosen[place];
-            let outcome = attack(n, mistake);
-            let mut outcomes = outcomes.lock().expect("nobody panics with it");
-            outcomes.push((place, outcome));
-            let (_, outcome) = outcomes.last().expect("it was pushed");
-            let minutes = begun.elapsed().as_secs_f64() / 60.0;
-            eprintln!("{minutes:5.1} min {:3}/{} {}: {outcome}", outcomes.len(), chosen.len(), mistake.name);
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = all.get(place) else { return };
+            let result = f(one);
+            made.lock().expect("nobody panics with it").push((place, result));
         }
     };
     std::thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
-    let mut outcomes = outcomes.into_inner().expect("nobody panics with it");
-    outcomes.sort_by_key(|(place, _)| *place);
-    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    let mut made = made.into_inner().expect("nobody panics with it");
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, result)| result).collect()
 }

@@ -57,12 +57,12 @@ impl Display for Outcome {
     }
 }
 
-/// Campaigns: a name and what is asked of them. A directed one and one of anything find different things first.
+/// Campaigns: a name and what is asked of them. One of anything and one of every combination find different things first.
 const CAMPAIGNS: &[(&str, &str)] = &[
-    ("loops", "--programs 6000 --engine loops --walk random --seed 1000"),
-    ("directed loops", "--programs 12000 --engine loops --seed 200000"),
-    ("machine code", "--programs 700 --engine llvm --walk random --seed 5000"),
-    ("directed machine code", "--programs 1500 --engine llvm --seed 700000"),
+    ("loops", "--programs 2000 --engine loops --walk random --seed 1000"),
+    ("directed loops", "--programs 5000 --engine loops --seed 200000"),
+    ("machine code", "--programs 300 --engine llvm --walk random --seed 5000"),
+    ("directed machine code", "--programs 1000 --engine llvm --seed 700000"),
 ];
 
 /// The two protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -87,12 +87,18 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("files", "fiberloom-tests", "files"),
 ];
 
-/// What attacks first where a stage's mistakes cannot be seen in interpreted loops.
-const FIRST: &[(&str, &[&str])] = &[
-    ("codegen", &["machine code", "operators' tests", "directed machine code", "runtime's tests"]),
-    ("runtime", &["machine code", "runtime's tests", "directed machine code"]),
+/// In which order they attack, the cheapest first; where a stage is named, what is made for it comes before.
+const ORDER: &[(&str, &[&str])] = &[
+    ("codegen", &["machine code", "operators' tests", "kernels' tests", "directed machine code"]),
+    ("runtime", &["runtime's tests", "machine code", "directed machine code"]),
     ("format", &["core's tests", "readers' tests", "loops"]),
     ("stream", &["laws", "loops"]),
+    (
+        "",
+        &["loops", "laws", "core's tests", "notation's tests", "checker's tests", "runtime's tests", "kernels' tests"],
+    ),
+    ("", &["operators' tests", "readers' tests", "levels' tests", "machine code", "library's tests", "directed loops"]),
+    ("", &["files", "directed machine code", "generators' tests"]),
 ];
 
 /// Builds all of them.
@@ -158,27 +164,29 @@ fn executable(line: &str, package: &str, target: &str) -> Option<PathBuf> {
 /// # Errors
 /// If one found something.
 pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
-    let mut sound = Vec::new();
-    for attacker in attackers {
+    let sound = |attacker: &Attacker| {
         let begun = Instant::now();
         let found = attacker.attack(0, Duration::from_secs(900));
         let took = begun.elapsed();
         eprintln!("{}: {:.1} s with no mistake made", attacker.name, took.as_secs_f64());
-        if let Some(how) = found {
-            return Err(format!("{} fails with no mistake made: {how}", attacker.name));
+        match found {
+            Some(how) => Err(format!("{} fails with no mistake made: {how}", attacker.name)),
+            None => Ok(Attacker { took, ..attacker.clone() }),
         }
-        sound.push(Attacker { took, ..attacker });
-    }
-    Ok(sound)
+    };
+    super::each(&attackers, sound).into_iter().collect()
 }
 
 /// Attacks in the order that suits the mistake's stage, until one notices.
 pub fn until_noticed(attackers: &[Attacker], n: u32, mistake: &Mistake) -> Outcome {
-    let first = FIRST.iter().find(|(stage, _)| *stage == mistake.stage).map_or(&[][..], |(_, names)| names);
-    let leading = first.iter().filter_map(|name| attackers.iter().find(|a| a.name == *name));
-    let others = attackers.iter().filter(|a| !first.contains(&a.name));
+    let steps = ORDER.iter().filter(|(stage, _)| stage.is_empty() || *stage == mistake.stage);
+    let mut order: Vec<&Attacker> = Vec::new();
+    for name in steps.flat_map(|(_, names)| *names) {
+        let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name));
+        order.extend(next);
+    }
     let begun = Instant::now();
-    let noticed = leading.chain(others).find_map(|a| {
+    let noticed = order.into_iter().find_map(|a| {
         let how = a.attack(n, a.patience())?;
         Some(Noticed { by: a.name, how, after: begun.elapsed() })
     });
@@ -208,7 +216,11 @@ impl Attacker {
 
     /// Runs with this mistake made; what was noticed.
     fn attack(&self, n: u32, patience: Duration) -> Option<String> {
-        let said = std::env::temp_dir().join(format!("fiberloom-mutant-{}-{n}", std::process::id()));
+        let said = std::env::temp_dir().join(format!(
+            "fiberloom-mutant-{}-{n}-{}",
+            std::process::id(),
+            self.name.replace(' ', "-")
+        ));
         let file = File::create(&said).expect("there is room for what an attacker says");
         let mut command = Command::new("sh");
         let limits = format!("ulimit -c 0; ulimit -v {MEMORY}; exec \"$0\" \"$@\"");

@@ -95,7 +95,8 @@ fn weave(text: &str, mistakes: &[(u32, &Mistake)]) -> Result<String, String> {
         woven += &choice(&text[start..end], &mistakes);
         from = end;
     }
-    Ok(woven + &text[from..])
+    // What stands beside a mistake may be in vain.
+    Ok(format!("#![allow(warnings)] {woven}{}", &text[from..]))
 }
 
 /// The original, or one of its mistakes.
