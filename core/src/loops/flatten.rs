@@ -90,7 +90,7 @@ impl Known {
 }
 
 /// An index without the conversion to 64 bits.
-fn bare(e: &Expr) -> &Expr {
+pub(super) fn bare(e: &Expr) -> &Expr {
     match e {
         Expr::Op(Op::Convert(_), args) => &args[0],
         _ => e,

@@ -216,7 +216,7 @@ impl Context<'_> {
 }
 
 /// An integer constant.
-fn int(x: i64) -> Expr {
+pub(super) fn int(x: i64) -> Expr {
     Expr::Const(Value::i64(x))
 }
 
@@ -226,7 +226,7 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
 }
 
 /// `a + b`, constants gathered at the end.
-fn plus(a: Expr, b: Expr) -> Expr {
+pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     match (a, b) {
         (Expr::Const(x), Expr::Const(y)) => int(x.bits().wrapping_add(y.bits()) as i64),
         (Expr::Const(z), e) | (e, Expr::Const(z)) if z.bits() == 0 => e,
@@ -239,7 +239,7 @@ fn plus(a: Expr, b: Expr) -> Expr {
 }
 
 /// `a · b`, without multiplying by 0 or 1.
-fn times(a: Expr, b: Expr) -> Expr {
+pub(super) fn times(a: Expr, b: Expr) -> Expr {
     let is = |e: &Expr, x: i64| *e == int(x);
     if is(&a, 0) || is(&b, 0) {
         int(0)
