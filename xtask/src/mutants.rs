@@ -61,9 +61,18 @@ pub fn command(args: &[&str]) -> Result<(), String> {
     let attackers = attackers.into_iter().filter(wanted).collect();
     let attackers = attack::sound(attackers)?;
     let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| m.is_called(asked.only)).collect();
+    let (begun, done) = (Instant::now(), AtomicUsize::new(0));
+    let seen = |mistake: &Mistake, outcome: &Outcome| {
+        let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
+        eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
+    };
     let outcomes = match asked.by.is_empty() {
-        true => run(&chosen, |n, m| attack::until_noticed(&attackers, n, m)),
-        false => run(&chosen, |n, _| attack::by_each(&attackers, n)),
+        true => attack::until_noticed(&attackers, &chosen, seen),
+        false => each(&chosen, |(n, mistake)| {
+            let outcome = attack::by_each(&attackers, *n);
+            seen(mistake, &outcome);
+            outcome
+        }),
     };
     report::print(&chosen, &outcomes, &attackers);
     if asked.by.is_empty() { report::verdict(&chosen, &outcomes) } else { Ok(()) }
@@ -90,17 +99,6 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
         };
     }
     Ok(asked)
-}
-
-/// The outcomes of all mistakes, in their order.
-fn run(chosen: &[(u32, &Mistake)], attack: impl Fn(u32, &Mistake) -> Outcome + Sync) -> Vec<Outcome> {
-    let (begun, done) = (Instant::now(), AtomicUsize::new(0));
-    each(chosen, |(n, mistake)| {
-        let outcome = attack(*n, mistake);
-        let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
-        eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
-        outcome
-    })
 }
 
 /// What `f` makes of each, in their order; some run at once.

@@ -45,7 +45,7 @@ pub struct Noticed {
 }
 
 /// What became of a mistake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// By whom it was noticed: of several that were asked, by each that did.
     pub noticed: Vec<Noticed>,
@@ -200,30 +200,65 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
     Ok(sound)
 }
 
-/// Attacks in the order that suits the mistake's stage, until one notices.
-pub fn until_noticed(attackers: &[Attacker], n: u32, mistake: &Mistake) -> Outcome {
-    let steps = ORDER.iter().filter(|(stage, _)| stage.is_empty() || *stage == mistake.stage);
+/// Attacks each mistake in the order that suits its stage, until one attacker notices. All mistakes are attacked by their first attacker
+/// before any is by its second: what is cheap to notice is known first. `seen` is told of each as it is noticed.
+pub fn until_noticed(
+    attackers: &[Attacker],
+    chosen: &[(u32, &Mistake)],
+    seen: impl Fn(&Mistake, &Outcome) + Sync,
+) -> Vec<Outcome> {
+    let orders: Vec<Vec<&Attacker>> = chosen.iter().map(|(_, mistake)| order(attackers, &mistake.stage)).collect();
+    let mut outcomes = vec![Outcome::default(); chosen.len()];
+    for round in 0..orders.iter().map(Vec::len).max().unwrap_or(0) {
+        let open: Vec<usize> = (0..chosen.len()).filter(|m| outcomes[*m].noticed.is_empty()).collect();
+        eprintln!("round {}: {} mistakes are left", round + 1, open.len());
+        let attacked = super::each(&open, |m| {
+            let (n, mistake) = chosen[*m];
+            let mut outcome = outcomes[*m].clone();
+            if let Some(attacker) = orders[*m].get(round) {
+                outcome.add(attacker, n);
+            }
+            if !outcome.noticed.is_empty() {
+                seen(mistake, &outcome);
+            }
+            outcome
+        });
+        open.into_iter().zip(attacked).for_each(|(m, outcome)| outcomes[m] = outcome);
+    }
+    let unnoticed = chosen.iter().zip(&outcomes).filter(|(_, outcome)| outcome.noticed.is_empty());
+    unnoticed.for_each(|((_, mistake), outcome)| seen(mistake, outcome));
+    outcomes
+}
+
+/// The attackers in the order that suits a stage.
+fn order<'a>(attackers: &'a [Attacker], stage: &str) -> Vec<&'a Attacker> {
+    let steps = ORDER.iter().filter(|(of, _)| of.is_empty() || *of == stage);
     let mut order: Vec<&Attacker> = Vec::new();
     for name in steps.flat_map(|(_, names)| *names) {
         let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name));
         order.extend(next);
     }
-    let begun = Instant::now();
-    let noticed = order.into_iter().find_map(|a| {
-        let how = a.attack(n, a.patience())?;
-        Some(Noticed { by: a.name, how, after: begun.elapsed() })
-    });
-    Outcome { noticed: noticed.into_iter().collect(), took: begun.elapsed() }
+    order
 }
 
 /// Each attacker on its own.
 pub fn by_each(attackers: &[Attacker], n: u32) -> Outcome {
-    let begun = Instant::now();
-    let alone = |a: &Attacker| {
-        let since = Instant::now();
-        a.attack(n, a.patience()).map(|how| Noticed { by: a.name, how, after: since.elapsed() })
-    };
-    Outcome { noticed: attackers.iter().filter_map(alone).collect(), took: begun.elapsed() }
+    let alone = attackers.iter().flat_map(|attacker| {
+        let mut outcome = Outcome::default();
+        outcome.add(attacker, n);
+        outcome.noticed
+    });
+    Outcome { noticed: alone.collect(), took: Duration::ZERO }
+}
+
+impl Outcome {
+    /// What an attacker notices, after all the time so far.
+    fn add(&mut self, attacker: &Attacker, n: u32) {
+        let begun = Instant::now();
+        let how = attacker.attack(n, attacker.patience());
+        self.took += begun.elapsed();
+        self.noticed.extend(how.map(|how| Noticed { by: attacker.name, how, after: self.took }));
+    }
 }
 
 impl Attacker {
