@@ -1,4 +1,4 @@
-"""The kernels in SciPy, and in MKL and GraphBLAS where they are importable: the peers' side of `cargo xtask bench`.
+"""The kernels in SciPy, and in MKL, GraphBLAS and PyData/Sparse where they are importable: the peers' side of `cargo xtask bench`.
 
 Commands come as lines on standard input; each is answered by one line, `ok ...` or `error MESSAGE`:
 
@@ -6,8 +6,8 @@ Commands come as lines on standard input; each is answered by one line, `ok ...`
     result LIBRARY          one call; its arrays are written to FOLDER
     time LIBRARY N          one call, then N calls timed; answer: nanoseconds of each
 
-A file NAME.pos1.i32, NAME.crd1.i32, NAME.values.f64 or NAME.extents.i64 holds one array of an operand, raw; the result's
-have the library for a name. Everything runs on one thread. What a call allocates is within its time, what it frees is not.
+A file NAME.pos1.i32, NAME.crd1.i32 (or .i64), NAME.values.f64 or NAME.extents.i64 holds one array of an operand, raw; the
+result's have the library for a name, and coordinates of 64 bits. Everything runs on one thread. What a call allocates is within its time, what it frees is not.
 """
 
 import os
@@ -35,6 +35,10 @@ try:
     gb.ss.config["nthreads"] = 1
 except Exception:
     gb = None
+try:
+    import sparse as pydata
+except Exception:
+    pydata = None
 
 TYPES = {"i32": np.int32, "i64": np.int64, "f64": np.float64}
 
@@ -97,6 +101,34 @@ def compressed_result(result):
     """Of csr or csc; what came unsorted is sorted here, outside the time."""
     result.sort_indices()
     return {"pos1": result.indptr, "crd1": result.indices, "values": result.data}
+
+
+def vector_result(result):
+    """Of a sparse vector: a matrix of one row, or what PyData/Sparse has."""
+    if pydata and isinstance(result, pydata.SparseArray):
+        result = result.asformat("coo")
+        kept = result.data != 0  # It keeps the products that are nothing.
+        return {"pos0": np.array([0, kept.sum()]), "crd0": result.coords[0][kept], "values": result.data[kept]}
+    result = compressed_result(sp.csr_matrix(result))
+    return {"pos0": result["pos1"], "crd0": result["crd1"], "values": result["values"]}
+
+
+def rows_result(result):
+    """Of compressed rows, in whatever library."""
+    if pydata and isinstance(result, pydata.SparseArray):
+        result = result.asformat("coo").tocsr()
+        result.eliminate_zeros()  # It keeps the products that are nothing.
+    return compressed_result(sp.csr_matrix(result))
+
+
+def list_result(result):
+    """Of a list of entries; what came unsorted is sorted here, outside the time."""
+    if pydata and isinstance(result, pydata.SparseArray):
+        result = result.asformat("coo").to_scipy_sparse()
+    result = sp.coo_matrix(result)
+    order = np.lexsort((result.col, result.row))
+    pos0 = np.array([0, len(order)])
+    return {"pos0": pos0, "crd0": result.row[order], "crd1": result.col[order], "values": result.data[order]}
 
 
 def dcsr_result(result):
@@ -257,6 +289,115 @@ def convert(o):
     return {"scipy": lambda: a.tocsc()}, compressed_result
 
 
+# Of PyData/Sparse what is in compressed rows is a GCXS, and a list or a vector a COO.
+
+
+def compressed_rows(matrix):
+    return pydata.GCXS.from_scipy_sparse(matrix)
+
+
+def reshape(o):
+    a = o.csr("A")
+    calls = {"scipy": lambda: a.reshape((1, -1))}
+    if pydata:
+        pa = compressed_rows(a)
+        calls["pydata"] = lambda: pa.reshape((-1,))
+    return calls, vector_result
+
+
+def stacked(scipy_stack, of, to, axis, result):
+    """A stack of matrices that come as `of`, with a result in format `to`."""
+
+    def kernel(o):
+        a, b = of(o, "A"), of(o, "B")
+        calls = {"scipy": lambda: scipy_stack([a, b]).asformat(to)}
+        if pydata:
+            make = compressed_rows if a.format == "csr" else pydata.COO.from_scipy_sparse
+            pair = [make(a), make(b)]
+            ends = {"csr": "gcxs", "coo": "coo"}[to]
+            calls["pydata"] = lambda: pydata.concatenate(pair, axis=axis).asformat(ends)
+        return calls, result
+
+    return kernel
+
+
+def slice_rows(o):
+    a = o.csr("A")
+    half = a.shape[0] // 2
+    calls = {"scipy": lambda: a[0:half:2]}
+    if pydata:
+        pa = compressed_rows(a)
+        calls["pydata"] = lambda: pa[0:half:2]
+    return calls, rows_result
+
+
+def slice_rows_coo(o):
+    a = o.csr("A")
+    half = a.shape[0] // 2
+    calls = {"scipy": lambda: a[0:half:2].tocoo()}
+    if pydata:
+        pa = compressed_rows(a)
+        calls["pydata"] = lambda: pa[0:half:2].asformat("coo")
+    return calls, list_result
+
+
+def slice_columns(o):
+    a = o.csr("A")
+    quarter = a.shape[1] // 4
+    calls = {"scipy": lambda: a[:, quarter : 3 * quarter]}
+    if pydata:
+        pa = compressed_rows(a)
+        calls["pydata"] = lambda: pa[:, quarter : 3 * quarter]
+    return calls, rows_result
+
+
+def square(v):
+    """The extents of the square matrix that a vector is split into."""
+    side = round(v.shape[1] ** 0.5)
+    return side, side
+
+
+def split(to, result):
+    def kernel(o):
+        v = o.row("v")
+        calls = {"scipy": lambda: v.reshape(square(v)).asformat(to)}
+        if pydata:
+            pv = pydata.COO(v.indices[None, :], v.data, shape=(v.shape[1],))
+            ends = {"csr": "gcxs", "coo": "coo"}[to]
+            calls["pydata"] = lambda: pv.reshape(square(v)).asformat(ends)
+        return calls, result
+
+    return kernel
+
+
+def reshape_times(o):
+    a, v = o.csr("A"), o.row("v")
+    calls = {"scipy": lambda: a.reshape((1, -1)).multiply(v)}
+    if pydata and v.indices.dtype == np.int32:  # Of wider coordinates it says "only int indices permitted".
+        pa, pv = pydata.COO.from_scipy_sparse(a), pydata.COO(v.indices[None, :], v.data, shape=(v.shape[1],))
+        calls["pydata"] = lambda: pa.reshape((-1,)) * pv
+    return calls, vector_result
+
+
+def vstack_spmv(o):
+    a, b, x = o.csr("A"), o.csr("B"), o.values("x")
+    calls = {"scipy": lambda: sp.vstack([a, b]) @ x}
+    if pydata:
+        pa, pb = compressed_rows(a), compressed_rows(b)
+        calls["pydata"] = lambda: pydata.concatenate([pa, pb], axis=0) @ x
+    return calls, dense_result
+
+
+def slice_times(o):
+    a, b = o.csr("A"), o.csr("B")
+    half = a.shape[0] // 2
+    calls = {"scipy": lambda: a[0:half:2].multiply(b).tocsr()}
+    if pydata:
+        pa, pb = compressed_rows(a), compressed_rows(b)
+        calls["pydata"] = lambda: pa[0:half:2] * pb
+    return calls, rows_result
+
+
 KERNELS = {
     "spmv": spmv,
     "spmv-coo": spmv_coo,
@@ -275,6 +416,22 @@ KERNELS = {
     "dot": dot,
     "transpose": transpose,
     "convert": convert,
+    "reshape": reshape,
+    "vstack": stacked(sp.vstack, Operands.csr, "csr", 0, rows_result),
+    "hstack": stacked(sp.hstack, Operands.csr, "csr", 1, rows_result),
+    "vstack-coo": stacked(sp.vstack, Operands.coo, "coo", 0, list_result),
+    "hstack-coo": stacked(sp.hstack, Operands.coo, "coo", 1, list_result),
+    "slice-rows": slice_rows,
+    "slice-columns": slice_columns,
+    "split-coo": split("coo", list_result),
+    "split-csr": split("csr", rows_result),
+    "vstack-csr-coo": stacked(sp.vstack, Operands.csr, "coo", 0, list_result),
+    "vstack-coo-csr": stacked(sp.vstack, Operands.coo, "csr", 0, rows_result),
+    "hstack-csr-coo": stacked(sp.hstack, Operands.csr, "coo", 1, list_result),
+    "slice-rows-coo": slice_rows_coo,
+    "reshape-times": reshape_times,
+    "vstack-spmv": vstack_spmv,
+    "slice-times": slice_times,
 }
 
 
@@ -303,7 +460,7 @@ class Loaded:
     def write_result(self, library):
         result = from_graph(self.calls[library]())
         for name, array in self.arrays(result).items():
-            ty = "f64" if name == "values" else "i32"
+            ty = "f64" if name == "values" else "i64" if name.startswith("crd") else "i32"
             array.astype(TYPES[ty], copy=False).tofile(os.path.join(self.folder, f"{library}.{name}.{ty}"))
 
     def time(self, library, repeat):
@@ -338,6 +495,7 @@ def main():
     versions = [f"SciPy {scipy.__version__}", f"NumPy {np.__version__}"]
     versions += ["MKL"] if mkl else []
     versions += [f"GraphBLAS {gb.__version__}"] if gb else []
+    versions += [f"PyData/Sparse {pydata.__version__}"] if pydata else []
     print("ok", ", ".join(versions), flush=True)
     np.empty(31 << 20, dtype=np.int8)  # Freed at once: from now on malloc keeps what is freed, as on the other side.
     loaded = None

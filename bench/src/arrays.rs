@@ -10,7 +10,7 @@
 
 use fiberloom::{Array, Format, Level, Tensor, Type, Value};
 
-/// A tensor in a named format, with 32-bit positions and coordinates.
+/// A tensor in a named format, with 32-bit positions; coordinates of 64 bits where an extent needs them.
 #[derive(Clone, Debug)]
 pub struct Arrays {
     /// The format's name.
@@ -30,6 +30,25 @@ pub struct Compressed {
     pub pos: Vec<i32>,
     /// Coordinates, ascending within a fiber.
     pub crd: Vec<i32>,
+    /// Coordinates of an extent beyond 2³¹; then `crd` has none.
+    pub wide: Option<Vec<i64>>,
+}
+
+impl Compressed {
+    /// A level with 32-bit coordinates.
+    pub fn new(pos: Vec<i32>, crd: Vec<i32>) -> Compressed {
+        Compressed { pos, crd, wide: None }
+    }
+
+    /// All coordinates in 64 bits.
+    fn coordinates(&self) -> Vec<i64> {
+        self.wide.clone().unwrap_or_else(|| self.crd.iter().map(|j| *j as i64).collect())
+    }
+
+    /// A level with 64-bit coordinates.
+    pub fn wide(pos: Vec<i32>, crd: Vec<i64>) -> Compressed {
+        Compressed { pos, crd: vec![], wide: Some(crd) }
+    }
 }
 
 /// A matrix in compressed rows, or a transposed one in compressed columns.
@@ -68,14 +87,25 @@ impl Arrays {
 
     /// A matrix in compressed rows.
     pub fn csr(extents: [usize; 2], pos: Vec<i32>, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
-        let levels = vec![None, Some(Compressed { pos, crd })];
+        let levels = vec![None, Some(Compressed::new(pos, crd))];
         Arrays { format: "csr", extents: extents.to_vec(), levels, values }
     }
 
     /// A vector of one compressed level.
     pub fn sparse(extent: usize, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
-        let levels = vec![Some(Compressed { pos: vec![0, crd.len() as i32], crd })];
-        Arrays { format: "sparse", extents: vec![extent], levels, values }
+        Arrays::vector(extent, Compressed::new(vec![0, crd.len() as i32], crd), values)
+    }
+
+    /// A vector of one compressed level.
+    pub fn vector(extent: usize, level: Compressed, values: Vec<f64>) -> Arrays {
+        Arrays { format: "sparse", extents: vec![extent], levels: vec![Some(level)], values }
+    }
+
+    /// A matrix as a list of its entries, in the order of rows.
+    pub fn coo(extents: [usize; 2], rows: Vec<i32>, columns: Vec<i32>, values: Vec<f64>) -> Arrays {
+        let first = Compressed::new(vec![0, rows.len() as i32], rows);
+        let levels = vec![Some(first), Some(Compressed::new(vec![], columns))];
+        Arrays { format: "coo", extents: extents.to_vec(), levels, values }
     }
 
     /// The same matrix's arrays read as compressed columns: its transpose.
@@ -91,10 +121,8 @@ impl Arrays {
     pub fn as_list(&self) -> Arrays {
         let Rows { rows, pos, crd, values, .. } = self.rows();
         let row = |i: usize| std::iter::repeat_n(i as i32, (pos[i + 1] - pos[i]) as usize);
-        let first = Compressed { pos: vec![0, crd.len() as i32], crd: (0..rows).flat_map(row).collect() };
-        let second = Compressed { pos: vec![], crd: crd.to_vec() };
-        let levels = vec![Some(first), Some(second)];
-        Arrays { format: "coo", extents: self.extents.clone(), levels, values: values.to_vec() }
+        let listed = (0..rows).flat_map(row).collect();
+        Arrays::coo([self.extents[0], self.extents[1]], listed, crd.to_vec(), values.to_vec())
     }
 
     /// A tensor that borrows the arrays.
@@ -103,15 +131,15 @@ impl Arrays {
     /// If the format is none of this rank.
     pub fn tensor(&self) -> Tensor<'_> {
         let is_list = self.format == "coo";
-        let levels = self.levels.iter().enumerate().map(|(l, level)| match level {
-            Some(Compressed { crd, .. }) if is_list && l > 0 => Level::Singleton { crd: Array::from(&crd[..]) },
-            Some(Compressed { pos, crd }) if is_list => {
-                Level::Nonunique { pos: Array::from(&pos[..]), crd: Array::from(&crd[..]) }
+        let levels = self.levels.iter().enumerate().map(|(l, level)| {
+            let Some(Compressed { pos, crd, wide }) = level else { return Level::Dense };
+            let (pos, crd) =
+                (Array::from(&pos[..]), wide.as_ref().map_or(Array::from(&crd[..]), |w| Array::from(&w[..])));
+            match (is_list, l) {
+                (true, 0) => Level::Nonunique { pos, crd },
+                (true, _) => Level::Singleton { crd },
+                (false, _) => Level::Compressed { pos, crd },
             }
-            Some(Compressed { pos, crd }) => {
-                Level::Compressed { pos: Array::from(&pos[..]), crd: Array::from(&crd[..]) }
-            }
-            None => Level::Dense,
         });
         Tensor {
             extents: self.extents.iter().map(|e| *e as u64).collect(),
@@ -154,16 +182,18 @@ impl Arrays {
     /// The arrays of a tensor, which are copied.
     ///
     /// # Errors
-    /// A type that the peers do not have: positions of 64 bits, values that are no `f64`.
+    /// A type that the peers do not have: positions beyond 32 bits, values that are no `f64`.
     pub fn of(tensor: &Tensor, format: &'static str) -> Result<Arrays, String> {
-        let indices = |array: &Array| match array {
-            Array::I32(v) => Ok(v.to_vec()),
-            other => Err(format!("positions or coordinates of type {}", other.ty())),
+        let made = |pos: Vec<i32>, crd: &Array| match crd {
+            Array::I32(v) => Ok(Some(Compressed::new(pos, v.to_vec()))),
+            Array::I64(v) => Ok(Some(Compressed::wide(pos, v.to_vec()))),
+            other => Err(format!("coordinates of type {}", other.ty())),
         };
         let level = |level: &Level| match level {
             Level::Dense => Ok(None),
-            Level::Compressed { pos, crd } => Ok(Some(Compressed { pos: indices(pos)?, crd: indices(crd)? })),
-            _ => Err(format!("a level of format {format} that is neither dense nor compressed")),
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => made(narrow(pos)?, crd),
+            Level::Singleton { crd } => made(vec![], crd),
+            _ => Err(format!("a level of format {format} that the peers do not have")),
         };
         let Array::F64(values) = &tensor.values else { return Err(format!("values of type {}", tensor.values.ty())) };
         Ok(Arrays {
@@ -188,12 +218,26 @@ impl Arrays {
                 (None, None) => {}
                 (Some(a), Some(b)) => {
                     first_difference(&format!("positions of level {l}"), &a.pos, &b.pos, |a, b| a == b)?;
-                    first_difference(&format!("coordinates of level {l}"), &a.crd, &b.crd, |a, b| a == b)?;
+                    first_difference(
+                        &format!("coordinates of level {l}"),
+                        &a.coordinates(),
+                        &b.coordinates(),
+                        |a, b| a == b,
+                    )?;
                 }
                 _ => return Err(format!("level {l} is dense on one side only")),
             }
         }
         first_difference("values", &self.values, &other.values, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+    }
+}
+
+/// Positions, which fit 32 bits whatever they are stored in.
+fn narrow(array: &Array) -> Result<Vec<i32>, String> {
+    match array {
+        Array::I32(v) => Ok(v.to_vec()),
+        Array::I64(v) => v.iter().map(|p| i32::try_from(*p).map_err(|_| format!("position {p}"))).collect(),
+        other => Err(format!("positions of type {}", other.ty())),
     }
 }
 

@@ -110,11 +110,79 @@ pub fn partner(matrix: &Arrays, seed: u64) -> Arrays {
     of_rows(a.rows, &mut random, row)
 }
 
+/// The upper and the lower half of a matrix.
+pub fn above_and_below(matrix: &Arrays) -> [Arrays; 2] {
+    let a = matrix.rows();
+    [0..a.rows / 2, a.rows / 2..a.rows].map(|rows| some_rows(matrix, rows.collect()))
+}
+
+/// These rows of a matrix, in this order.
+pub fn some_rows(matrix: &Arrays, rows: Vec<usize>) -> Arrays {
+    let a = matrix.rows();
+    let (mut pos, mut crd, mut values) = (vec![0], vec![], vec![]);
+    for &i in &rows {
+        let row = a.pos[i] as usize..a.pos[i + 1] as usize;
+        crd.extend(&a.crd[row.clone()]);
+        values.extend(&a.values[row]);
+        pos.push(crd.len() as i32);
+    }
+    Arrays::csr([rows.len(), a.columns], pos, crd, values)
+}
+
+/// The left and the right half of a matrix.
+pub fn left_and_right(matrix: &Arrays) -> [Arrays; 2] {
+    let a = matrix.rows();
+    [0..a.columns / 2, a.columns / 2..a.columns].map(|columns| {
+        let (mut pos, mut crd, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..a.rows {
+            for p in a.pos[i] as usize..a.pos[i + 1] as usize {
+                let j = a.crd[p] as usize;
+                if columns.contains(&j) {
+                    crd.push((j - columns.start) as i32);
+                    values.push(a.values[p]);
+                }
+            }
+            pos.push(crd.len() as i32);
+        }
+        Arrays::csr([a.rows, columns.len()], pos, crd, values)
+    })
+}
+
+/// The same matrix with each entry ten columns further, those of the last ten columns in the first, as the shape paper's
+/// figure 26 has its second operands.
+pub fn shifted(matrix: &Arrays) -> Arrays {
+    let a = matrix.rows();
+    let (mut crd, mut values) = (Vec::with_capacity(a.crd.len()), Vec::with_capacity(a.crd.len()));
+    for i in 0..a.rows {
+        let mut row: Vec<(i32, f64)> = (a.pos[i] as usize..a.pos[i + 1] as usize)
+            .map(|p| (((a.crd[p] as usize + 10) % a.columns) as i32, a.values[p]))
+            .collect();
+        row.sort_unstable_by_key(|(j, _)| *j);
+        crd.extend(row.iter().map(|(j, _)| j));
+        values.extend(row.iter().map(|(_, value)| value));
+    }
+    Arrays::csr([a.rows, a.columns], a.pos.to_vec(), crd, values)
+}
+
+/// A matrix's rows one behind the other.
+pub fn flat(matrix: &Arrays) -> Arrays {
+    let a = matrix.rows();
+    let row = |i: usize| (a.pos[i] as usize..a.pos[i + 1] as usize).map(move |p| i * a.columns + a.crd[p] as usize);
+    let at: Vec<usize> = (0..a.rows).flat_map(row).collect();
+    let (extent, pos) = (a.rows * a.columns, vec![0, at.len() as i32]);
+    let level = if i32::try_from(extent).is_ok() {
+        Compressed::new(pos, at.into_iter().map(|j| j as i32).collect())
+    } else {
+        Compressed::wide(pos, at.into_iter().map(|j| j as i64).collect())
+    };
+    Arrays::vector(extent, level, a.values.to_vec())
+}
+
 /// A tensor of three modes in `csf`: the matrix's entries, each with two coordinates of a third mode of 64.
 pub fn third_mode(matrix: &Arrays, seed: u64) -> Arrays {
     let mut random = Random::new(seed);
     let a = matrix.rows();
-    let empty = || Compressed { pos: vec![0], crd: vec![] };
+    let empty = || Compressed::new(vec![0], vec![]);
     let mut levels = [empty(), empty(), empty()];
     for i in 0..a.rows {
         let row = a.pos[i] as usize..a.pos[i + 1] as usize;
@@ -208,7 +276,8 @@ mod tests {
             let matrix = kind.matrix(10_000, 1);
             let [x, y] = vectors(&matrix, 4);
             let made = [partner(&matrix, 2), third_mode(&matrix, 3), x, y, sparse(1000, 10, 5), dense(&[3, 4], 6)];
-            made.iter().chain([&matrix]).for_each(|arrays| arrays.tensor().check().unwrap());
+            let parts = [above_and_below(&matrix), left_and_right(&matrix), [shifted(&matrix), flat(&matrix)]].concat();
+            made.iter().chain(&parts).chain([&matrix]).for_each(|arrays| arrays.tensor().check().unwrap());
             assert!((5_000..=12_000).contains(&matrix.values.len()), "{}: {}", kind.name(), matrix.values.len());
         }
     }

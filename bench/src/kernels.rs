@@ -6,22 +6,27 @@
 //!                                  └──▶ peers ──────────────────┘
 //! ```
 
+mod shape;
+
 use crate::arrays::Arrays;
 use crate::by_hand;
 use crate::generate::{dense, partner, sparse, third_mode, vectors};
 use crate::measure::{Measured, measure};
 use crate::memory::peak;
 use crate::peer::Peers;
-use fiberloom::{Options, Outcome, Program, Tensor};
+use fiberloom::{Call, Options, Outcome, Program, Tensor};
 use std::hint::black_box;
+use std::time::Duration;
 use std::time::Instant;
 
 /// A kernel.
 pub struct Kernel {
     /// Its name on the command line, in reports and in `bench/peer.py`.
     pub name: &'static str,
-    /// What Fiberloom compiles.
+    /// What Fiberloom compiles; words in capitals are numbers of the matrix, as [`Kernel::text`] has them.
     pub program: &'static str,
+    /// The same with what is between its operators made first: what fusion is worth.
+    pub unfused: Option<&'static str>,
     /// What it reads, made from a matrix and a seed.
     operands: fn(&Arrays, u64) -> Vec<(&'static str, Arrays)>,
     /// The same by hand; operands come in the order of `operands`.
@@ -36,17 +41,23 @@ fn mttkrp(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
 }
 
 /// All kernels.
-pub const KERNELS: &[Kernel] = &[
+pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
+    KERNELS.iter().chain(shape::KERNELS)
+}
+
+const KERNELS: &[Kernel] = &[
     Kernel {
         name: "spmv",
         program: "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
         operands: |a, _| vec![("A", a.clone()), ("x", dense(&a.extents[1..], 2))],
+        unfused: None,
         by_hand: by_hand::spmv,
     },
     Kernel {
         name: "spmv-coo",
         program: "tensor A: f64[I, J] coo  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
         operands: |a, _| vec![("A", a.as_list()), ("x", dense(&a.extents[1..], 2))],
+        unfused: None,
         by_hand: by_hand::spmv_coo,
     },
     Kernel {
@@ -54,6 +65,7 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, 32] dense  tensor C: f64[I, 32] dense
                   C[i,j] = A[i,k] * B[k,j]",
         operands: |a, _| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 32], 2))],
+        unfused: None,
         by_hand: by_hand::spmm::<32>,
     },
     Kernel {
@@ -61,6 +73,7 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, 128] dense  tensor C: f64[I, 128] dense
                   C[i,j] = A[i,k] * B[k,j]",
         operands: |a, _| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 128], 2))],
+        unfused: None,
         by_hand: by_hand::spmm::<128>,
     },
     Kernel {
@@ -71,6 +84,7 @@ pub const KERNELS: &[Kernel] = &[
             let [rows, columns] = [s.extents[0], s.extents[1]];
             vec![("S", s.clone()), ("A", dense(&[rows, 128], 2)), ("B", dense(&[columns, 128], 3))]
         },
+        unfused: None,
         by_hand: by_hand::sddmm::<128>,
     },
     Kernel {
@@ -78,6 +92,7 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,j] + B[i,j]",
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
+        unfused: None,
         by_hand: by_hand::spadd,
     },
     Kernel {
@@ -85,6 +100,7 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor D: f64[I, J] csr  tensor E: f64[I, J] csr
                   E[i,j] = A[i,j] + B[i,j] + D[i,j]",
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed)), ("D", partner(a, seed + 1000))],
+        unfused: None,
         by_hand: by_hand::sum3,
     },
     Kernel {
@@ -92,6 +108,7 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,j] * B[i,j]",
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
+        unfused: None,
         by_hand: by_hand::multiply,
     },
     Kernel {
@@ -101,6 +118,7 @@ pub const KERNELS: &[Kernel] = &[
             let [x, y] = vectors(a, seed);
             vec![("x", x), ("y", y)]
         },
+        unfused: None,
         by_hand: by_hand::dot,
     },
     Kernel {
@@ -108,18 +126,21 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = A[i,k] * B[k,j]",
         operands: |a, _| vec![("A", a.clone()), ("B", a.clone())],
+        unfused: None,
         by_hand: by_hand::spgemm,
     },
     Kernel {
         name: "spmspv",
         program: "tensor A: f64[I, J] csc  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
         operands: |a, seed| vec![("A", a.clone().as_columns()), ("x", sparse(a.extents[0], 10, seed))],
+        unfused: None,
         by_hand: by_hand::spmspv,
     },
     Kernel {
         name: "spmspv-rows",
         program: "tensor A: f64[I, J] csr  tensor x: f64[J] sparse  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]",
         operands: |a, seed| vec![("A", a.clone()), ("x", sparse(a.extents[1], 10, seed))],
+        unfused: None,
         by_hand: by_hand::spmspv_rows,
     },
     Kernel {
@@ -127,24 +148,44 @@ pub const KERNELS: &[Kernel] = &[
         program: "tensor X: f64[I, J, K] csf  tensor c: f64[K] dense  tensor A: f64[I, J] dcsr
                   A[i,j] = X[i,j,k] * c[k]",
         operands: |a, seed| vec![("X", third_mode(a, seed)), ("c", dense(&[64], 3))],
+        unfused: None,
         by_hand: by_hand::ttv,
     },
-    Kernel { name: "mttkrp", program: MTTKRP, operands: mttkrp, by_hand: by_hand::mttkrp::<32> },
+    Kernel { name: "mttkrp", program: MTTKRP, operands: mttkrp, unfused: None, by_hand: by_hand::mttkrp::<32> },
     // The same program against loops that take fewer multiplications: what factoring out a row would win.
-    Kernel { name: "mttkrp-factored", program: MTTKRP, operands: mttkrp, by_hand: by_hand::mttkrp_factored::<32> },
+    Kernel {
+        name: "mttkrp-factored",
+        program: MTTKRP,
+        operands: mttkrp,
+        unfused: None,
+        by_hand: by_hand::mttkrp_factored::<32>,
+    },
     Kernel {
         name: "transpose",
         program: "tensor A: f64[I, J] csr  tensor T: f64[J, I] csr  T[j,i] = A[i,j]",
         operands: |a, _| vec![("A", a.clone())],
+        unfused: None,
         by_hand: by_hand::transpose,
     },
     Kernel {
         name: "convert",
         program: "tensor A: f64[I, J] csr  tensor T: f64[I, J] csc  T[i,j] = A[i,j]",
         operands: |a, _| vec![("A", a.clone())],
+        unfused: None,
         by_hand: |operands| by_hand::transpose(operands).as_columns(),
     },
 ];
+
+impl Kernel {
+    /// A program of a matrix: `ROWS` stands for the number of rows, `HALF` for half of it, `QUARTER` and `THREE_QUARTERS`
+    /// for parts of the columns.
+    fn text(program: &str, matrix: &Arrays) -> String {
+        let [rows, columns] = [matrix.extents[0], matrix.extents[1]];
+        let quarter = columns / 4;
+        let words = [("ROWS", rows), ("HALF", rows / 2), ("THREE_QUARTERS", 3 * quarter), ("QUARTER", quarter)];
+        words.iter().fold(program.to_string(), |text, (word, number)| text.replace(word, &number.to_string()))
+    }
+}
 
 /// What was found out about a kernel on a matrix.
 #[derive(Clone, Debug)]
@@ -170,22 +211,28 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     let arrays: Vec<Vec<&Arrays>> = sets.iter().map(|set| set.iter().map(|(_, a)| a).collect()).collect();
     let tensors: Vec<Vec<(&str, Tensor)>> =
         sets.iter().map(|set| set.iter().map(|(name, a)| (*name, a.tensor())).collect()).collect();
-    let compiled = Program::parse(kernel.program).and_then(|p| p.compile(&Options::default()));
-    let compiled = compiled.map_err(|e| e.to_string())?;
-    let mut calls = Vec::new();
-    for tensors in &tensors {
-        let bound: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
-        let mut call = compiled.bind(&bound).map_err(|e| e.to_string())?;
-        call.compile().map_err(|e| e.to_string())?;
-        calls.push(call);
-    }
+    let compile = |program: &str| {
+        let program = Program::parse(&Kernel::text(program, &matrices[0])).and_then(|p| p.compile(&Options::default()));
+        program.map_err(|e| e.to_string())
+    };
+    let fused = compile(kernel.program)?;
+    let mut calls = bound(&fused, &tensors)?;
+    let apart = kernel.unfused.map(compile).transpose()?;
+    let mut unfused = apart.as_ref().map_or(Ok(vec![]), |program| bound(program, &tensors))?;
 
+    // The first call finds out how wide indices must be.
+    for call in calls.iter_mut().chain(&mut unfused) {
+        call.run().map_err(|e| e.to_string())?;
+    }
     let (outcome, kernel_bytes) = peak(|| calls[0].run());
     let (expected, by_hand_bytes) = peak(|| (kernel.by_hand)(&arrays[0]));
     let outcome = outcome.map_err(|e| e.to_string())?;
     agree("fiberloom", &result(&outcome, expected.format)?, &expected)?;
     drop(outcome);
-    let libraries = match &mut peers {
+    if let Some(call) = unfused.first_mut() {
+        agree(UNFUSED, &result(&call.run().map_err(|e| e.to_string())?, expected.format)?, &expected)?;
+    }
+    let mut libraries = match &mut peers {
         Some(peers) => peers.load(kernel.name, &sets[0])?,
         None => vec![],
     };
@@ -194,13 +241,11 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
         agree(library, &peers.result(library, &expected)?, &expected)?;
     }
     drop(expected);
+    libraries.extend(apart.is_some().then(|| UNFUSED.to_string()));
 
     // What a side made is dropped outside its time.
     let mut turn = (0..calls.len()).cycle();
-    let run = || {
-        let call = &mut calls[turn.next().expect("a matrix")];
-        call.run().map(|outcome| black_box(outcome).time).map_err(|e| e.to_string())
-    };
+    let run = || timed(&mut calls[turn.next().expect("a matrix")]);
     let mut turn = arrays.iter().cycle();
     let by_hand = || {
         let arrays = turn.next().expect("a matrix");
@@ -210,9 +255,36 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
         drop(result);
         time
     };
-    let peer = |library: &str, calls| peers.as_mut().map_or(Ok(vec![]), |p| p.time(library, calls));
+    let peer = |library: &str, calls| match &mut peers {
+        _ if library == UNFUSED => {
+            timed(&mut unfused[0])?;
+            (0..calls).map(|_| timed(&mut unfused[0])).collect()
+        }
+        Some(peers) => peers.time(library, calls),
+        None => Ok(vec![]),
+    };
     let times = measure(run, by_hand, &libraries, peer)?;
     Ok(Compared { times, kernel_bytes, by_hand_bytes })
+}
+
+/// What a kernel that makes what is between its operators is called among the peers.
+const UNFUSED: &str = "unfused";
+
+/// A call on each set of operands.
+fn bound<'a>(program: &'a fiberloom::Kernel, sets: &'a [Vec<(&str, Tensor)>]) -> Result<Vec<Call<'a>>, String> {
+    let mut calls = Vec::new();
+    for tensors in sets {
+        let tensors: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
+        let mut call = program.bind(&tensors).map_err(|e| e.to_string())?;
+        call.compile().map_err(|e| e.to_string())?;
+        calls.push(call);
+    }
+    Ok(calls)
+}
+
+/// What a call takes; what it made is dropped outside of that.
+fn timed(call: &mut Call) -> Result<Duration, String> {
+    call.run().map(|outcome| black_box(outcome).time).map_err(|e| e.to_string())
 }
 
 /// The only result.
@@ -233,7 +305,7 @@ mod tests {
     #[test]
     fn all_sides_compute_the_same() {
         let mut peers = Peers::start("python3").ok();
-        for kernel in KERNELS {
+        for kernel in kernels() {
             for kind in KINDS {
                 let compared = compare(kernel, &[1, 2].map(|seed| kind.matrix(2_000, seed)), peers.as_mut());
                 let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));

@@ -4,7 +4,7 @@
 use fiberloom_bench::arrays::Arrays;
 use fiberloom_bench::compile_time;
 use fiberloom_bench::generate::{KINDS, Kind};
-use fiberloom_bench::kernels::{KERNELS, Kernel, compare};
+use fiberloom_bench::kernels::{Kernel, compare, kernels};
 use fiberloom_bench::measure::PAIRS;
 use fiberloom_bench::memory;
 use fiberloom_bench::peer::Peers;
@@ -62,7 +62,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
     };
     while let Some(name) = args.next() {
         if name == "--help" {
-            println!("{USAGE}\n\nkernels: {}", KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", "));
+            println!("{USAGE}\n\nkernels: {}", kernels().map(|k| k.name).collect::<Vec<_>>().join(", "));
             return Ok(None);
         }
         let value = args.next().ok_or(USAGE)?;
@@ -81,8 +81,8 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
 }
 
 fn known_kernel(name: &str) -> Result<String, String> {
-    let known = name == "compile" || KERNELS.iter().any(|k| k.name == name);
-    let names = || KERNELS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+    let known = name == "compile" || kernels().any(|k| k.name == name);
+    let names = || kernels().map(|k| k.name).collect::<Vec<_>>().join(", ");
     if known { Ok(name.to_string()) } else { Err(format!("`{name}` is no kernel: {}, compile", names())) }
 }
 
@@ -105,7 +105,7 @@ fn bench(args: &Args) -> Result<(), String> {
     };
     let libraries = peers.as_ref().map(|p| p.libraries.clone()).map_err(String::clone);
     let (mut rows, mut matrices) = (Vec::new(), HashMap::new());
-    let kernels: Vec<&Kernel> = KERNELS.iter().filter(|k| wanted(k.name)).collect();
+    let kernels: Vec<&Kernel> = kernels().filter(|k| wanted(k.name)).collect();
     if !kernels.is_empty() {
         println!("{}", report::head(&libraries));
     }

@@ -65,9 +65,11 @@ impl Peers {
         file("extents.i64", arrays.extents.iter().flat_map(|e| (*e as i64).to_ne_bytes()).collect())?;
         file("values.f64", arrays.values.iter().flat_map(|x| x.to_ne_bytes()).collect())?;
         for (l, level) in arrays.levels.iter().enumerate() {
-            if let Some(Compressed { pos, crd }) = level {
-                file(&format!("pos{l}.i32"), i32s(pos))?;
-                file(&format!("crd{l}.i32"), i32s(crd))?;
+            let Some(Compressed { pos, crd, wide }) = level else { continue };
+            file(&format!("pos{l}.i32"), i32s(pos))?;
+            match wide {
+                None => file(&format!("crd{l}.i32"), i32s(crd))?,
+                Some(wide) => file(&format!("crd{l}.i64"), wide.iter().flat_map(|x| x.to_ne_bytes()).collect())?,
             }
         }
         Ok(())
@@ -88,9 +90,10 @@ impl Peers {
         };
         let level = |(l, level): (usize, &Option<Compressed>)| match level {
             None => Ok(None),
-            Some(_) => {
-                let (pos, crd) = (i32s(&format!("pos{l}.i32"))?, i32s(&format!("crd{l}.i32"))?);
-                Ok(Some(Compressed { pos, crd }))
+            Some(like) => {
+                let pos = if like.pos.is_empty() { vec![] } else { i32s(&format!("pos{l}.i32"))? };
+                let crd = bytes(&format!("crd{l}.i64"))?.as_chunks().0.iter().map(|b| i64::from_ne_bytes(*b)).collect();
+                Ok(Some(Compressed::wide(pos, crd)))
             }
         };
         let levels = like.levels.iter().enumerate().map(level).collect::<Result<_, String>>()?;

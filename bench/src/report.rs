@@ -42,7 +42,7 @@ impl Row {
 
     /// Kernel, matrix and size.
     pub fn case(&self) -> String {
-        format!("{:<12}{:<10}{:>10}", self.kernel, self.kind.name(), self.nonzeros)
+        format!("{:<16}{:<10}{:>10}", self.kernel, self.kind.name(), self.nonzeros)
     }
 }
 
@@ -60,7 +60,7 @@ pub fn head(libraries: &Result<String, String>) -> String {
         "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
          MB: the most that a call allocates, fiberloom / by hand\n\
          peers: {peers}\n\n\
-         {:<12}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
+         {:<16}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
         "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
     )
 }
@@ -98,7 +98,7 @@ pub fn summary(rows: &[Row]) -> String {
     let by_hand = said("geometric mean to by hand", measured(&|c| Some(c.times.ratio)));
     let peer = said("to the best peer", measured(&|c| Some(c.times.best_peer()?.ratio)));
     let both: Vec<String> = by_hand.into_iter().chain(peer).collect();
-    if both.is_empty() { String::new() } else { format!("{:<12}{}\n", rows[0].kernel, both.join("; ")) }
+    if both.is_empty() { String::new() } else { format!("{:<16}{}\n", rows[0].kernel, both.join("; ")) }
 }
 
 /// Who is behind whom by more than [`BEHIND`]; empty if nobody is.

@@ -29,7 +29,13 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 3] = [("sweep", loops::sweep), ("flatten", loops::flatten), ("inline", loops::inline)];
+pub const REWRITES: [Rewrite; 5] = [
+    ("sweep", loops::sweep),
+    ("runs", loops::runs),
+    ("flatten", loops::flatten),
+    ("blocks", loops::blocks),
+    ("inline", loops::inline),
+];
 
 /// A rewrite of loops, with its name.
 pub type Rewrite = (&'static str, fn(&mut Kernel));

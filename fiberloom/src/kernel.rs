@@ -393,9 +393,9 @@ impl<'a> Call<'a> {
         let begin = Instant::now();
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
         let (buffers, ops) = unsafe { code.run(&bound, &self.kernel.options) }?;
+        let results = loops::collect(&code.kernel, &bound, buffers).ok_or(Stop::Failure(Failure::Memory))?;
         let time = begin.elapsed();
-        let results = loops::collect(&code.kernel, &bound.params, buffers).into_iter().collect();
-        Ok(Outcome { results, time, ops })
+        Ok(Outcome { results: results.into_iter().collect(), time, ops })
     }
 
     /// The solved extents of a tensor.

@@ -55,7 +55,7 @@ mod program;
 pub use error::Error;
 pub use fiberloom_core::algebra::{Mode, Type, Value};
 pub use fiberloom_core::format::{
-    Array, Assembly, Checked, Duplicates, Entries, Format, Level, LevelKind, Malformed, Tensor, added,
+    Array, Assembly, Checked, Duplicates, Elements, Entries, Format, Level, LevelKind, Malformed, Tensor, added,
 };
 pub use fiberloom_core::notation::syntax;
 pub use fiberloom_core::notation::typed::Role;

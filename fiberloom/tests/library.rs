@@ -88,6 +88,31 @@ fn nothing_is_copied_on_the_way_in() {
 }
 
 #[test]
+fn results_share_what_they_have_in_common_with_operands() {
+    let program = "tensor A: f64[I, J] csr tensor B: f64[I, J] csr tensor C: f64[I, J] csr
+        B[i,j] = 2 * A[i,j]  C[i,j] = A[i,j]";
+    let mut a = matrix(Type::I64, Type::I32);
+    let places = |t: &Tensor| t.levels.iter().flat_map(Level::arrays).map(Array::as_ptr).collect::<Vec<_>>();
+    for engine in [Engine::Llvm, Engine::Loops] {
+        let kernel = Program::parse(program).unwrap().compile(&options(engine)).unwrap();
+        let made = kernel.run(&[("A", &a)]).unwrap().results;
+        assert_eq!(places(&made["B"]), places(&a), "{engine:?}");
+        assert_eq!((places(&made["C"]), made["C"].values.as_ptr()), (places(&a), a.values.as_ptr()), "{engine:?}");
+        assert_eq!((&made["B"].values, &made["C"]), (&vec![2.0, 4.0, 6.0, 8.0].into(), &a));
+
+        // Whoever writes to what others hold has it for himself.
+        a.values.set(0, f(7.0));
+        assert_eq!(made["C"].values, vec![1.0, 2.0, 3.0, 4.0].into());
+        a.values.set(0, f(1.0));
+
+        // What is borrowed may end before the result does.
+        let borrowed = kernel.run(&[("A", &a.borrow())]).unwrap().results;
+        assert!(places(&borrowed["B"]).iter().all(|place| !places(&a).contains(place)));
+        assert_eq!(borrowed["C"], a);
+    }
+}
+
+#[test]
 fn limits_stop_a_call() {
     let kernel =
         Program::parse("tensor a: f64[N] dense tensor r: f64[N, N, N] dense\nr[i,j,k] = a[i] * a[j] * a[k]").unwrap();

@@ -170,7 +170,7 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
         let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
         let view = data.view.filter(|_| n == 0).map_or_else(View::default, |view| {
             let [shift, stride, start, stop] = view.map(|x| Some(d.int(x)));
-            View { shift: shift.map(Shift::Up), stride, start, stop }
+            View { shift: shift.map(Shift::Up), stride, start, stop, finger: None }
         });
         List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats, view })
     };

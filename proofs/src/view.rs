@@ -10,7 +10,7 @@
 
 use crate::choose::Choose;
 use crate::stream::{Broken, EXTENT, Fiber};
-use fiberloom_core::stream::{Concrete, List, ListFiber, Shift, View};
+use fiberloom_core::stream::{Concrete, Domain, List, ListFiber, Shift, View};
 
 /// Turns that any loop may take.
 const FUEL: u32 = 64;
@@ -49,6 +49,7 @@ pub const VIEW: Viewing = |w| {
         stride: (w.r != 1).then_some(w.r),
         start: (start > 0).then_some(start),
         stop: (stop < EXTENT as i64).then_some(stop),
+        finger: None,
     }
 };
 
@@ -91,6 +92,56 @@ pub fn laws(c: &mut impl Choose) {
     assert_eq!(sees_the_image(&fiber, window, target, VIEW), Ok(()), "{fiber:?} {window:?}");
 }
 
+/// *Fingers*: pieces of a fiber, one behind the other, seen by a cursor that stays where the last piece left it, which was
+/// walked as far as someone liked, or not at all: each is the image of the entries in it.
+pub fn fingers(fiber: &Fiber, pieces: &[(Window, usize)], view: Viewing) -> Result<(), Broken> {
+    let arrays: [&[i64]; 1] = [fiber.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let begin = fiber.from(1).begin;
+    let finger = Some(d.state("p", begin));
+    for (window, walked) in pieces {
+        let seen = fiber.entries().filter_map(|(at, run)| Some((window.image(at)?, run.start as i64)));
+        let wanted: Vec<(i64, i64)> = seen.take(*walked).collect();
+        let view = View { finger, ..view(*window) };
+        let list = List::open(&mut d, "p", ListFiber { view, ..fiber.from(1) });
+        let mut next = vec![];
+        while next.len() < *walked && list.valid(&mut d) {
+            next.push((list.index(&mut d), list.entry(&mut d).position));
+            list.next(&mut d);
+        }
+        if next != wanted {
+            return Err("a piece is not the image of its entries");
+        }
+    }
+    d.fault().map_or(Ok(()), Err)
+}
+
+/// Up to three pieces, each behind the one before, and how many entries of each are walked.
+fn choose_pieces(c: &mut impl Choose) -> Vec<(Window, usize)> {
+    let mut from = 0;
+    let mut piece = || {
+        let (c_, hi) = (from + c.upto(2) as i64, c.upto(2) as i64);
+        from = c_ + hi;
+        (Window { c: c_, r: 1, lo: 0, hi }, c.upto(2))
+    };
+    (0..3).map(|_| piece()).collect()
+}
+
+/// The law of fingers on one choice of data.
+pub fn finger_laws(c: &mut impl Choose) {
+    let (fiber, pieces) = (Fiber::within(c, 3, EXTENT), choose_pieces(c));
+    assert_eq!(fingers(&fiber, &pieces, VIEW), Ok(()), "{fiber:?} {pieces:?}");
+}
+
+/// Bounds: fibers of at most 3 positions below 6, repeating or not; three pieces of up to 2 coordinates, with gaps of up to
+/// 2, of each of which up to 2 entries are walked; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn view_finger_laws() {
+    finger_laws(&mut crate::choose::Any);
+}
+
 /// Bounds: fibers of at most 3 positions below 6, repeating or not; shifts from -1 to 2, steps up to 3, windows of up to 3
 /// from 0 or 1; targets up to 3 behind the window's begin; loops unwound 65 times.
 #[cfg(kani)]
@@ -108,6 +159,22 @@ mod tests {
     #[test]
     fn every_view() {
         assert!(every(laws) > 10_000);
+    }
+
+    #[test]
+    fn every_finger() {
+        assert!(every(finger_laws) > 10_000);
+    }
+
+    /// A finger that is left to itself does not come to the next piece.
+    #[test]
+    fn a_finger_that_is_not_moved_on_is_caught() {
+        let mut caught = None;
+        every(|c| {
+            let (fiber, pieces) = (Fiber::within(c, 2, EXTENT), choose_pieces(c));
+            caught = caught.or(fingers(&fiber, &pieces, |w| View { start: None, ..VIEW(w) }).err());
+        });
+        assert_eq!(caught, Some("a piece is not the image of its entries"));
     }
 
     #[test]

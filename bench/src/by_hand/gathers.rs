@@ -133,7 +133,7 @@ pub fn ttv(operands: &[&Arrays]) -> Arrays {
         }
         *value = (fiber.start + 2..fiber.end).map(product).fold(sum, |sum, p| sum + p);
     }
-    let levels = [0, 1].map(|l| Some(Compressed { pos: x.pos[l].to_vec(), crd: x.crd[l].to_vec() }));
+    let levels = [0, 1].map(|l| Some(Compressed::new(x.pos[l].to_vec(), x.crd[l].to_vec())));
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }
 }
 

@@ -5,12 +5,14 @@
 //!  gathers   one sparse operand, the others dense: SpMV, SpMM, SDDMM, TTV, MTTKRP; sparse vectors located
 //!  merges    sparse operands walked side by side: sums, products, the dot product
 //!  scatters  results out of order: the matrix product, transposition
+//!  shape     reshaped, stacked and sliced matrices
 //! ```
 #![allow(unsafe_code)] // The loops to beat check no bounds; the arrays are well-formed by construction (`generate`).
 
 mod gathers;
 mod merges;
 mod scatters;
+pub mod shape;
 
 pub use gathers::{mttkrp, mttkrp_factored, sddmm, spmm, spmspv, spmspv_rows, spmv, spmv_coo, ttv};
 pub use merges::{dot, multiply, spadd, sum3};

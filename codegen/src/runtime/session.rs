@@ -5,10 +5,9 @@ use super::memory::Memory;
 use super::{entries, math};
 use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::format::Array;
+use fiberloom_core::format::{Array, Elements};
 use fiberloom_core::loops::{BufferId, Failure};
 use std::alloc::Layout;
-use std::borrow::Cow;
 use std::ptr::NonNull;
 
 /// What `fl_runtime *` points to. The table comes first; generated code knows nothing of the rest.
@@ -197,7 +196,7 @@ macro_rules! arrays {
         unsafe fn owned(ty: Type, start: NonNull<u8>, len: usize, capacity: usize) -> Array<'static> {
             match ty {
                 // SAFETY: by this function's contract.
-                $(Type::$ty => Array::$ty(Cow::Owned(unsafe {
+                $(Type::$ty => Array::$ty(Elements::from(unsafe {
                     Vec::from_raw_parts(start.as_ptr().cast::<$rust>(), len, capacity)
                 })),)*
             }
@@ -210,7 +209,7 @@ macro_rules! arrays {
         unsafe fn copied(ty: Type, start: NonNull<u8>, len: usize) -> Array<'static> {
             match ty {
                 // SAFETY: by this function's contract.
-                $(Type::$ty => Array::$ty(Cow::Owned(unsafe {
+                $(Type::$ty => Array::$ty(Elements::from(unsafe {
                     std::slice::from_raw_parts(start.as_ptr().cast::<$rust>(), len)
                 }.to_vec())),)*
             }

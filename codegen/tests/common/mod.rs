@@ -3,7 +3,6 @@
 
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{Kernel, read};
-use std::borrow::Cow;
 
 /// `y[i] = sum(j: A[i,j] * x[j])`, `A` in CSR. Buffers: `A_pos`, `A_crd`, `A_vals`, `x`, `y`.
 pub const SPMV: &str = "\
@@ -188,13 +187,13 @@ impl Csr {
 }
 
 pub fn i32s(v: &[i32]) -> Array<'_> {
-    Array::I32(Cow::Borrowed(v))
+    Array::from(v)
 }
 
 pub fn i64s(v: &[i64]) -> Array<'_> {
-    Array::I64(Cow::Borrowed(v))
+    Array::from(v)
 }
 
 pub fn f64s(v: &[f64]) -> Array<'_> {
-    Array::F64(Cow::Borrowed(v))
+    Array::from(v)
 }

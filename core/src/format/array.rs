@@ -1,7 +1,7 @@
-//! Typed arrays, borrowed from the caller or owned.
+//! Typed arrays, borrowed from the caller or shared by whoever holds them.
 
+use super::Elements;
 use crate::algebra::{Type, Value};
-use std::borrow::Cow;
 
 macro_rules! arrays {
     ($($variant:ident $rust:ty, $from:expr, $bits:expr;)*) => {
@@ -9,7 +9,7 @@ macro_rules! arrays {
         /// `Bool` holds one byte an element, 0 or 1.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs)]
-        pub enum Array<'a> { $($variant(Cow<'a, [$rust]>),)* }
+        pub enum Array<'a> { $($variant(Elements<'a, $rust>),)* }
 
         impl<'a> Array<'a> {
             /// An owned array of `len` copies of `value`, or `None` if memory does not suffice.
@@ -19,17 +19,17 @@ macro_rules! arrays {
                     let mut v = Vec::new();
                     v.try_reserve_exact(len).ok()?;
                     v.resize(len, x);
-                    Some(Array::$variant(Cow::Owned(v)))
+                    Some(Array::$variant(Elements::from(v)))
                 })* }
             }
 
             /// An owned array of these values, all of type `ty`.
             pub fn from_values(ty: Type, values: impl IntoIterator<Item = Value>) -> Array<'static> {
-                match ty { $(Type::$variant => Array::$variant(Cow::Owned(values.into_iter().map(|v| {
+                match ty { $(Type::$variant => Array::$variant(Elements::from(values.into_iter().map(|v| {
                     debug_assert_eq!(v.ty(), ty);
                     let x: $rust = $from(v.bits());
                     x
-                }).collect())),)* }
+                }).collect::<Vec<_>>())),)* }
             }
 
             /// Element type.
@@ -50,7 +50,7 @@ macro_rules! arrays {
                 match self { $(Array::$variant(v) => Value::from_bits(Type::$variant, $bits(v[i])),)* }
             }
 
-            /// Sets element `i`, making the array its own if it was borrowed.
+            /// Sets element `i`, making the array its own if it was borrowed or shared.
             ///
             /// # Panics
             /// If there is no element `i` or the value has another type.
@@ -61,12 +61,18 @@ macro_rules! arrays {
 
             /// The same array, borrowed.
             pub fn borrow(&self) -> Array<'_> {
-                match self { $(Array::$variant(v) => Array::$variant(Cow::Borrowed(v)),)* }
+                match self { $(Array::$variant(v) => Array::$variant(Elements::Borrowed(v)),)* }
             }
 
             /// The same array, owned.
             pub fn into_owned(self) -> Array<'static> {
-                match self { $(Array::$variant(v) => Array::$variant(Cow::Owned(v.into_owned())),)* }
+                match self { $(Array::$variant(v) => Array::$variant(v.into_owned()),)* }
+            }
+
+            /// The same array for as long as anybody wants it: shared unless it is borrowed, which is copied; `None` if memory
+            /// does not suffice.
+            pub fn share(&self) -> Option<Array<'static>> {
+                Some(match self { $(Array::$variant(v) => Array::$variant(v.share()?),)* })
             }
 
             /// An owned array of the elements at these places, or `None` if memory does not suffice.
@@ -78,11 +84,12 @@ macro_rules! arrays {
                     let mut out: Vec<$rust> = Vec::new();
                     out.try_reserve_exact(places.len()).ok()?;
                     out.extend(places.iter().map(|&p| v[p]));
-                    Some(Array::$variant(Cow::Owned(out)))
+                    Some(Array::$variant(Elements::from(out)))
                 })* }
             }
 
-            /// Sets element `places[i]` to element `i` of `from`, making the array its own if it was borrowed.
+            /// Sets element `places[i]` to element `i` of `from`, making the array its own if it was borrowed or
+            /// shared.
             ///
             /// # Panics
             /// If a place is none of the array's, if there are more places than elements, or if the types differ.
@@ -111,14 +118,14 @@ macro_rules! from_rust {
         /// Borrows the slice: nothing is copied.
         impl<'a> From<&'a [$rust]> for Array<'a> {
             fn from(v: &'a [$rust]) -> Array<'a> {
-                Array::$variant(Cow::Borrowed(v))
+                Array::$variant(Elements::Borrowed(v))
             }
         }
 
         /// Takes the vector: nothing is copied.
         impl From<Vec<$rust>> for Array<'static> {
             fn from(v: Vec<$rust>) -> Array<'static> {
-                Array::$variant(Cow::Owned(v))
+                Array::$variant(Elements::from(v))
             }
         }
     )* };
@@ -145,14 +152,14 @@ impl<'a> Array<'a> {
     /// number does not fit: nothing is narrowed silently.
     pub fn from_indices(ty: Type, indices: &[i64]) -> Option<Array<'static>> {
         match ty {
-            Type::I64 => Some(Array::I64(Cow::Owned(indices.to_vec()))),
+            Type::I64 => Some(Array::I64(Elements::from(indices.to_vec()))),
             Type::I32 => {
                 let mut out = Vec::new();
                 out.try_reserve_exact(indices.len()).ok()?;
                 for &x in indices {
                     out.push(i32::try_from(x).ok()?);
                 }
-                Some(Array::I32(Cow::Owned(out)))
+                Some(Array::I32(Elements::from(out)))
             }
             _ => None,
         }
@@ -162,7 +169,7 @@ impl<'a> Array<'a> {
     ///
     /// [`Tensor::check`]: super::Tensor::check
     pub fn of_bools(bytes: &'a [u8]) -> Array<'a> {
-        Array::Bool(Cow::Borrowed(bytes))
+        Array::Bool(Elements::Borrowed(bytes))
     }
 
     /// Whether there is no element.

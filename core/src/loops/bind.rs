@@ -1,6 +1,6 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
-use super::{Argument, Kernel, LevelBuffers, Role, Var};
+use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
 use crate::format::{Array, Level, Tensor};
 use crate::notation::typed::TensorId;
 
@@ -90,41 +90,45 @@ fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<Vec<&'a Array<'a>>
     Ok(arrays)
 }
 
-/// The kernel's results as tensors, in the order of its arguments.
+/// The kernel's results as tensors, in the order of its arguments. Arrays that a result shares with an operand are
+/// shared here, or copied where they are borrowed; `None` if memory does not suffice for that.
 ///
 /// # Panics
-/// If `params` and `buffers` are not those of a run of this kernel, every result having its array.
+/// If `bound` and `buffers` are not those of a run of this kernel, every result having its array.
 pub fn collect(
     kernel: &Kernel,
-    params: &[i64],
+    bound: &Bound,
     mut buffers: Vec<Option<Array<'static>>>,
-) -> Vec<(String, Tensor<'static>)> {
-    let mut take = |b: super::BufferId| buffers[b.0 as usize].take().expect("every result has its array");
+) -> Option<Vec<(String, Tensor<'static>)>> {
+    let mut take = |b: BufferId| match bound.operands[b.0 as usize] {
+        Some(operand) => operand.share(),
+        None => Some(buffers[b.0 as usize].take().expect("every result has its array")),
+    };
     let extent = |v: &Var| {
         let at = kernel.params.iter().position(|p| p == v).expect("extents are parameters");
-        params[at] as u64
-    };
-    let mut tensor = |a: &Argument| Tensor {
-        extents: a.extents.iter().map(extent).collect(),
-        format: a.format.clone(),
-        levels: a
-            .levels
-            .iter()
-            .map(|level| match *level {
-                LevelBuffers::Dense => Level::Dense,
-                LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(pos), crd: take(crd) },
-                LevelBuffers::Nonunique { pos, crd } => Level::Nonunique { pos: take(pos), crd: take(crd) },
-                LevelBuffers::Singleton { crd } => Level::Singleton { crd: take(crd) },
-                LevelBuffers::Bytemap { flags } => Level::Bytemap { flags: take(flags) },
-                LevelBuffers::Bitmap { words } => Level::Bitmap { words: take(words) },
-                LevelBuffers::Hashed { pos, crd, table } => {
-                    Level::Hashed { pos: take(pos), crd: take(crd), table: take(table) }
-                }
-            })
-            .collect(),
-        values: take(a.values),
-        fill: a.fill,
+        bound.params[at] as u64
     };
     let results = kernel.arguments.iter().filter(|a| !a.operand);
-    results.map(|a| (a.name.clone(), tensor(a))).collect()
+    let tensor = |a: &Argument| {
+        let extents = a.extents.iter().map(extent).collect();
+        let levels = a.levels.iter().map(|of| level(of, &mut take)).collect::<Option<_>>()?;
+        let values = take(a.values)?;
+        Some((a.name.clone(), Tensor { extents, format: a.format.clone(), levels, values, fill: a.fill }))
+    };
+    results.map(tensor).collect()
+}
+
+/// The level whose arrays `take` finds.
+fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<'static>>) -> Option<Level<'static>> {
+    Some(match *buffers {
+        LevelBuffers::Dense => Level::Dense,
+        LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(pos)?, crd: take(crd)? },
+        LevelBuffers::Nonunique { pos, crd } => Level::Nonunique { pos: take(pos)?, crd: take(crd)? },
+        LevelBuffers::Singleton { crd } => Level::Singleton { crd: take(crd)? },
+        LevelBuffers::Bytemap { flags } => Level::Bytemap { flags: take(flags)? },
+        LevelBuffers::Bitmap { words } => Level::Bitmap { words: take(words)? },
+        LevelBuffers::Hashed { pos, crd, table } => {
+            Level::Hashed { pos: take(pos)?, crd: take(crd)?, table: take(table)? }
+        }
+    })
 }

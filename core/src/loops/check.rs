@@ -97,14 +97,17 @@ fn buffer(kernel: &Kernel, b: BufferId) -> Result<&super::Buffer, String> {
     kernel.buffers.get(b.0 as usize).ok_or_else(|| format!("there is no buffer number {}", b.0))
 }
 
-/// No buffer is two arrays of tensors, and each is an operand or a result of a type that its array can have.
+/// No buffer is two arrays of tensors, but for those that results share with operands; each is an operand or a result of
+/// a type that its array can have.
 fn arguments(kernel: &Kernel) -> Result<(), String> {
     let mut used = HashSet::new();
     for a in &kernel.arguments {
         shape(kernel, a).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
+        let shared = shared(kernel, a);
         for (b, holds) in a.buffers() {
-            array(kernel, a, b, holds).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
-            if !used.insert(b) {
+            let owner = if a.operand || shared.contains(&b) { Role::Operand } else { Role::Result };
+            array(kernel, a, (b, owner), holds).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
+            if !shared.contains(&b) && !used.insert(b) {
                 return Err(format!("tensor `{}`: `{}` is already another array", a.name, buffer(kernel, b)?.name));
             }
         }
@@ -138,9 +141,19 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     Ok(())
 }
 
-fn array(kernel: &Kernel, a: &Argument, b: BufferId, holds: Holds) -> Result<(), String> {
+/// What a result has of operands: the arrays of some one's outermost levels, or all that it has.
+fn shared(kernel: &Kernel, a: &Argument) -> HashSet<BufferId> {
+    let of = |operand: &Argument| -> Vec<BufferId> {
+        let pairs = operand.levels.iter().zip(&a.levels);
+        let levels = pairs.take_while(|(theirs, its)| theirs == its).flat_map(|(level, _)| level.buffers());
+        let whole = operand.levels == a.levels && operand.values == a.values;
+        levels.map(|(b, _)| b).chain(whole.then_some(a.values)).collect()
+    };
+    kernel.arguments.iter().filter(|other| other.operand && !a.operand).flat_map(of).collect()
+}
+
+fn array(kernel: &Kernel, a: &Argument, (b, role): (BufferId, Role), holds: Holds) -> Result<(), String> {
     let b = buffer(kernel, b)?;
-    let role = if a.operand { Role::Operand } else { Role::Result };
     if b.role != role {
         return Err(format!("`{}` is a {}, and should be a {}", b.name, role_name(b.role), role_name(role)));
     }

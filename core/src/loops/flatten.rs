@@ -13,6 +13,7 @@
 //! that an outer loop says by the way.
 
 use super::inline::uses;
+use super::lower::plus;
 use super::{BufferId, Expr, Holds, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Value};
 use std::collections::BTreeSet;
@@ -31,7 +32,7 @@ pub fn sweep(kernel: &mut Kernel) {
 
 fn swept(block: Vec<Stmt>, used: &[usize]) -> Vec<Stmt> {
     let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Let(v, _) if used[v.0 as usize] == 0);
-    map_blocks(block.into_iter().filter(keep).collect(), &|inner| swept(inner, used))
+    map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, used))
 }
 
 fn size(block: &[Stmt]) -> usize {
@@ -40,15 +41,13 @@ fn size(block: &[Stmt]) -> usize {
 
 /// Makes one loop of two wherever fibers lie one behind the other.
 pub fn flatten(kernel: &mut Kernel) {
-    let levels = kernel.arguments.iter().filter(|argument| argument.operand).flat_map(|argument| &argument.levels);
-    let ascending: BTreeSet<BufferId> = levels.filter_map(|level| level.array(Holds::Positions)).collect();
-    let extents: BTreeSet<Var> = kernel.params.iter().copied().collect();
+    let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = joined(body, &Known { ascending, extents, vars: kernel.vars.len() });
+    kernel.body = joined(body, &known);
 }
 
 /// What is known of a kernel's data.
-struct Known {
+pub(super) struct Known {
     /// Buffers of positions, of which none is below the one before.
     ascending: BTreeSet<BufferId>,
     /// Variables that are not negative, and never set.
@@ -57,20 +56,30 @@ struct Known {
 }
 
 fn joined(block: Vec<Stmt>, known: &Known) -> Vec<Stmt> {
-    let block = map_blocks(block, &|inner| joined(inner, known));
+    let block = map_blocks(block, &mut |inner| joined(inner, known));
     block.into_iter().map(|stmt| known.one_loop(&stmt).unwrap_or(stmt)).collect()
 }
 
 impl Known {
+    pub fn of(kernel: &Kernel) -> Known {
+        let levels = kernel.arguments.iter().filter(|argument| argument.operand).flat_map(|argument| &argument.levels);
+        let ascending = levels.filter_map(|level| level.array(Holds::Positions)).collect();
+        Known { ascending, extents: kernel.params.iter().copied().collect(), vars: kernel.vars.len() }
+    }
+
+    /// Whether these are all coordinates of an extent.
+    pub fn is_whole(&self, lo: &Expr, hi: &Expr) -> bool {
+        *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n))
+    }
+
     /// Two loops as one.
     fn one_loop(&self, outer: &Stmt) -> Option<Stmt> {
         let Stmt::For { var: p, lo, hi, how: How::Serial, body } = outer else { return None };
         let [Stmt::For { var, lo: first, hi: last, how, body }] = &body[..] else { return None };
         let pos = self.fiber(first, last, &Expr::Var(*p))?;
-        let whole = *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n));
         let fiber = || matches!(bare(lo), Expr::Load(_, parent) if self.fiber(lo, hi, parent).is_some());
         let asked = uses(body, self.vars)[p.0 as usize] > 0;
-        if asked || !(whole || fiber()) {
+        if asked || !(self.is_whole(lo, hi) || fiber()) {
             return None;
         }
         let at = |like: &Expr, place: &Expr| replaced(like, pos, place);
@@ -78,13 +87,9 @@ impl Known {
     }
 
     /// The buffer whose fiber at `parent` these are the bounds of.
-    fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
+    pub fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
         let (Expr::Load(pos, at), Expr::Load(same, next)) = (bare(lo), bare(hi)) else { return None };
-        let is_next = match (&**next, parent) {
-            (Expr::Op(Op::Add, args), _) => args[0] == *parent && args[1] == Expr::Const(Value::i64(1)),
-            (Expr::Const(next), Expr::Const(here)) => Some(next.bits()) == here.bits().checked_add(1),
-            _ => false,
-        };
+        let is_next = **next == plus(parent.clone(), Expr::Const(Value::i64(1)));
         (pos == same && **at == *parent && is_next && self.ascending.contains(pos)).then_some(*pos)
     }
 }
@@ -98,15 +103,15 @@ pub(super) fn bare(e: &Expr) -> &Expr {
 }
 
 /// The load of `pos` in `e`, which may be converted, at another place.
-fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
+pub(super) fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
     match e {
         Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| replaced(a, pos, place)).collect()),
         _ => Expr::Load(pos, Box::new(place.clone())),
     }
 }
 
-fn map_blocks(block: Vec<Stmt>, f: &dyn Fn(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt> {
-    let each = |mut stmt: Stmt| {
+pub(super) fn map_blocks(block: Vec<Stmt>, f: &mut dyn FnMut(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt> {
+    let mut each = |mut stmt: Stmt| {
         match &mut stmt {
             Stmt::If(_, yes, no) => [yes, no].into_iter().for_each(|inner| *inner = f(std::mem::take(inner))),
             Stmt::While(_, inner) | Stmt::For { body: inner, .. } => *inner = f(std::mem::take(inner)),
@@ -114,7 +119,7 @@ fn map_blocks(block: Vec<Stmt>, f: &dyn Fn(Vec<Stmt>) -> Vec<Stmt>) -> Vec<Stmt>
         }
         stmt
     };
-    block.into_iter().map(each).collect()
+    block.into_iter().map(&mut each).collect()
 }
 
 #[cfg(test)]

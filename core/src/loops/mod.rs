@@ -13,6 +13,7 @@
 //! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
 //! every access is in bounds of what is allocated, what is read was written, results end with their length set.
 mod bind;
+mod blocks;
 mod check;
 mod flatten;
 mod inline;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect};
+pub use blocks::{blocks, runs};
 pub use check::{NESTING, accumulates, check, private};
 pub use flatten::{flatten, sweep};
 pub use inline::inline;

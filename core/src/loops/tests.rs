@@ -4,7 +4,6 @@ use super::*;
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Array, Format, Level, Tensor};
 use crate::notation::typed::TensorId;
-use std::borrow::Cow;
 
 const SPMV: &str = "\
 kernel spmv(n_i, n_j) reassociate
@@ -235,19 +234,19 @@ fn depth_has_a_limit() {
 #[test]
 fn tensors_are_bound_by_name_and_results_collected() {
     let kernel = read(SPMV).unwrap();
-    let index = |v: &'static [i32]| Array::I32(Cow::Borrowed(v));
+    let index = |v: &'static [i32]| Array::from(v);
     let a = Tensor {
         extents: vec![2, 3],
         format: Format::named("csr", 2).unwrap(),
         levels: vec![Level::Dense, Level::Compressed { pos: index(&[0, 1, 2]), crd: index(&[2, 0]) }],
-        values: Array::F64(Cow::Borrowed(&[2.0, 3.0])),
+        values: Array::from(vec![2.0, 3.0]),
         fill: Value::zero(Type::F64),
     };
     let x = Tensor {
         extents: vec![3],
         format: Format::dense(1),
         levels: vec![Level::Dense],
-        values: Array::F64(Cow::Borrowed(&[1.0, 2.0, 4.0])),
+        values: Array::from(vec![1.0, 2.0, 4.0]),
         fill: Value::zero(Type::F64),
     };
     let extents = |t: TensorId| [vec![2, 3], vec![3], vec![2]][t.index()].clone();
@@ -258,17 +257,55 @@ fn tensors_are_bound_by_name_and_results_collected() {
 
     let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents).unwrap_err();
     assert_eq!(refused(&[("x", &x)]), "`A` is needed, and was not given");
-    let wide = Tensor { values: Array::F32(Cow::Borrowed(&[1.0, 2.0, 4.0])), ..x.clone() };
+    let wide = Tensor { values: Array::from(vec![1.0f32, 2.0, 4.0]), ..x.clone() };
     assert_eq!(refused(&[("A", &a), ("x", &wide)]), "`x`: `x_vals` is f32, and f64 is needed");
     let long = Tensor { extents: vec![4], ..x.clone() };
     assert_eq!(refused(&[("A", &a), ("x", &long)]), "`x` has extents [4], and [3] is needed");
     let one = Tensor { fill: Value::one(Type::F64), ..x.clone() };
     assert_eq!(refused(&[("A", &a), ("x", &one)]), "`x`: its fill value is 1.0, and 0.0 is needed");
 
-    let y = Array::F64(Cow::Owned(vec![8.0, 3.0]));
-    let results = collect(&kernel, &bound.params, vec![None, None, None, None, Some(y.clone())]);
+    let y = Array::from(vec![8.0, 3.0]);
+    let results = collect(&kernel, &bound, vec![None, None, None, None, Some(y.clone())]).unwrap();
     assert_eq!(results.len(), 1);
     assert_eq!((results[0].0.as_str(), &results[0].1.extents, &results[0].1.values), ("y", &vec![2], &y));
+}
+
+/// `B[i,j] = 2·A[i,j]`, whose levels are A's.
+const DOUBLE: &str = "kernel double(n_I, n_J)
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64
+  result B_vals: f64
+  in A@0: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
+  out B@1: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), B_vals
+
+  alloc B_vals[capacity(A_vals)]
+  for p in 0..capacity(A_vals) {
+    B_vals[p] = 2.0 * A_vals[p]
+  }
+  finish B_vals[capacity(A_vals)]
+";
+
+#[test]
+fn results_have_arrays_of_operands() {
+    let kernel = read(DOUBLE).unwrap();
+    assert_eq!((check(&kernel), kernel.to_string().as_str()), (Ok(()), DOUBLE));
+    let crd = [2, 0];
+    let a = Tensor {
+        extents: vec![2, 3],
+        format: Format::named("csr", 2).unwrap(),
+        levels: vec![Level::Dense, Level::Compressed { pos: Array::from(vec![0, 1, 2]), crd: Array::from(&crd[..]) }],
+        values: Array::from(vec![2.0, 3.0]),
+        fill: Value::zero(Type::F64),
+    };
+    let bound = bind(&kernel, &[("A", &a)], &|_| vec![2, 3]).unwrap();
+    let made = collect(&kernel, &bound, vec![None, None, None, Some(Array::from(vec![4.0, 6.0]))]).unwrap();
+    let b = &made[0].1;
+    assert_eq!((&b.levels, &b.values), (&a.levels, &Array::from(vec![4.0, 6.0])));
+    let [pos, crd] = [0, 1].map(|i| b.levels[1].arrays()[i].as_ptr() == a.levels[1].arrays()[i].as_ptr());
+    assert!(pos && !crd, "what is counted is shared, what is borrowed is copied");
+
+    let swapped = DOUBLE.replace("compressed(A1_pos, A1_crd), B_vals", "compressed(A1_crd, A1_pos), B_vals");
+    let refused = check(&read(&swapped).unwrap()).unwrap_err();
+    assert_eq!(refused, "tensor `B`: `A1_crd` is a operand, and should be a result");
 }
 
 /// Random kernels are read back from their print as they were.

@@ -71,11 +71,18 @@ pub struct List<I> {
 impl<I: Clone> List<I> {
     /// Opens a fiber, resting on its first entry. `name` is for the variables that people read.
     pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, fiber: ListFiber<I>) -> List<I> {
-        let p = d.state(name, fiber.begin.clone());
+        let finger = fiber.view.finger;
+        let p = finger.unwrap_or_else(|| d.state(name, fiber.begin.clone()));
         let q = fiber.repeats.then(|| d.state(&format!("{name}_end"), fiber.begin.clone()));
         let list = List { fiber, p, q };
         if let Some(start) = list.fiber.view.start.clone() {
-            list.search(d, p, &start);
+            if finger.is_some() {
+                list.move_on(d, &start);
+            } else {
+                list.search(d, p, &start);
+            }
+        }
+        if list.fiber.view.start.is_some() || finger.is_some() {
             let here = d.get(p);
             q.into_iter().for_each(|q| d.set(q, here.clone()));
         }
@@ -216,9 +223,51 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
+    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by
+    /// it takes one comparison, and far away as many as the logarithm of how far.
+    fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let below = |d: &mut D, position: &I| {
+            let inside = d.compare(Compare::Lt, position, &self.fiber.end);
+            d.and(inside, &|d| {
+                let c = d.load(self.fiber.crd, position);
+                d.compare(Compare::Lt, &c, target)
+            })
+        };
+        let here = d.get(self.p);
+        let behind = below(d, &here);
+        let leap = |d: &mut D| {
+            let one = d.int(1);
+            let step = d.state("step", one.clone());
+            let next = |d: &mut D| {
+                let (p, step) = (d.get(self.p), d.get(step));
+                d.arith(Arith::Add, &p, &step)
+            };
+            let far = |d: &mut D| {
+                let next = next(d);
+                below(d, &next)
+            };
+            d.repeat(&far, &mut |d| {
+                let width = d.get(step);
+                d.advance(self.p, width.clone());
+                d.advance(step, width);
+            });
+            let next = next(d);
+            let hi = d.arith(Arith::Min, &next, &self.fiber.end);
+            let hi = d.state("hi", hi);
+            d.advance(self.p, one);
+            self.halve(d, (self.p, hi), target);
+        };
+        d.branch(behind, &mut |d| leap(d), &mut |_| {});
+    }
+
     /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.
     fn search<D: Domain<I = I>>(&self, d: &mut D, s: State, target: &I) {
         let hi = d.state("hi", self.fiber.end.clone());
+        self.halve(d, (s, hi), target);
+    }
+
+    /// Brings both to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
+    fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, State), target: &I) {
         d.repeat(
             &|d| {
                 let (p, h) = (d.get(s), d.get(hi));

@@ -7,10 +7,18 @@
 //!   stop                      ▲ 12               nothing from here on is looked at
 //! ```
 //!
+//! Where each turn of an outer loop sees the next piece, a *finger* stays where the last one ended: it is moved on, and what
+//! is behind it is not looked at again.
+//!
+//! ```text
+//!   crd      0   3   4   9   10   15             pieces 0..5, 5..10, 10..15
+//!                            ▲                   after the second
+//! ```
+//!
 //! Source: the offset and slice iterators of the shape paper (section 7). The factor is at least 1; what stands before `start` is below
 //! `c`, so that no coordinate is negative.
 
-use super::domain::{Arith, Compare, Domain};
+use super::domain::{Arith, Compare, Domain, State};
 
 /// How the coordinates of a fiber are seen. `None` everywhere: as they are.
 #[derive(Clone, Debug)]
@@ -23,6 +31,8 @@ pub struct View<I> {
     pub start: Option<I>,
     /// One past the last, as stored; `None`: there are none behind.
     pub stop: Option<I>,
+    /// A position of the fiber before which nothing is seen: the cursor itself, whoever opened the list first having set it.
+    pub finger: Option<State>,
 }
 
 /// A number that coordinates are moved by, or back by.
@@ -52,7 +62,7 @@ impl<I: Clone> Shift<I> {
 
 impl<I> Default for View<I> {
     fn default() -> View<I> {
-        View { shift: None, stride: None, start: None, stop: None }
+        View { shift: None, stride: None, start: None, stop: None, finger: None }
     }
 }
 

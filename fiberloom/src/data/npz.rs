@@ -93,7 +93,7 @@ fn shape(extents: &[i64]) -> Result<[u64; 2], Fault> {
 
 fn indices(npy: &mut Npy<&mut dyn Read>, limit: u64) -> Result<Vec<i64>, Fault> {
     match npy.array(Type::I64, limit)? {
-        Array::I64(v) => Ok(v.into_owned()),
+        Array::I64(v) => Ok(v.into_vec()),
         _ => unreachable!("asked for as i64"),
     }
 }

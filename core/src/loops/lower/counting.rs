@@ -30,8 +30,8 @@ pub(super) struct Tally<'a> {
 impl Context<'_> {
     /// The whole of a nest whose workspace is counting.
     pub(super) fn counted(&self, d: &mut Symbolic, nest: &Nest) {
-        let place = nest.target.tensor.0;
-        let (tensor, arrays) = (&self.program.tensors[place], &self.arrays[place]);
+        let place = nest.target.tensor;
+        let (tensor, arrays) = (&self.program.tensors[place.0], self.arrays(place));
         let LevelBuffers::Compressed { pos, crd } = arrays.levels[1] else { unreachable!("counted into rows") };
         let rows = self.extent(tensor.extents[tensor.format.order[0]]);
         if d.element(pos) == Type::I32 {

@@ -33,11 +33,10 @@ impl Context<'_> {
         let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
         needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
         needed.retain(|c| !self.params.contains_key(c));
-        for class in needed.iter().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))) {
-            self.constants.insert(class.0, class.1);
-        }
         let formulas = classes.formulas(self.params.keys().copied().collect());
         let wanted = wanted(needed, &formulas);
+        let value = |c: &ClassId| Some((*c, i64::try_from(classes.value(*c)?).ok()?));
+        self.constants.extend(wanted.iter().filter_map(value));
         for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
             let value = self.formula(&formula);
             let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);

@@ -6,7 +6,7 @@ use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Domain, Entry, List, ListFiber, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -31,6 +31,17 @@ pub(super) struct Scope {
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: HashMap<AccessId, Fiber>,
+    /// Where loops have come to in lists, by access and level.
+    pub fingers: HashMap<(AccessId, usize), Finger>,
+}
+
+/// A position in a list of which loops see one piece after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Finger {
+    /// It.
+    pub at: State,
+    /// Those loops' variables, from the one in whose turns it stays.
+    pub through: Vec<Index>,
 }
 
 impl Scope {
@@ -146,7 +157,7 @@ impl Context<'_> {
     }
 
     pub(super) fn levels(&self, a: AccessId) -> &[LevelBuffers] {
-        &self.arrays[self.program.accesses[a.0].tensor.0].levels
+        &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
     /// The fiber of a list level that an access opens next, all of it; an absent one is empty.
@@ -282,8 +293,7 @@ impl Context<'_> {
         if let Some(value) = &fiber.value {
             return value.clone();
         }
-        let values = self.arrays[self.program.accesses[a.0].tensor.0].values;
-        let load = Expr::Load(values, Box::new(fiber.position.clone()));
+        let load = Expr::Load(self.values(a), Box::new(fiber.position.clone()));
         match &fiber.present {
             None => load,
             Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(self.fill(a))]),

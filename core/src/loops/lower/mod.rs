@@ -29,7 +29,7 @@ use super::{
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
-use crate::notation::concrete::{AccessId, Index, Place, Program, Role};
+use crate::notation::concrete::{AccessId, Index, Place, Program, Role, Tensor};
 use crate::notation::typed::{SizeId, TensorId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Size};
@@ -103,7 +103,10 @@ struct Context<'a> {
     sizes: BTreeMap<ClassId, Size>,
     /// Extents that the program itself says: loops over them are compiled for just these.
     constants: BTreeMap<ClassId, i64>,
-    arrays: Vec<Arrays>,
+    /// Of each tensor: operands' from the beginning, the others' from where they are made.
+    arrays: Vec<Option<Arrays>>,
+    /// Extents whose coordinates are known to fit.
+    guarded: BTreeSet<ClassId>,
     /// The loops so far that a person would want to see.
     foralls: RefCell<Vec<Forall>>,
 }
@@ -123,14 +126,20 @@ pub struct Forall {
 pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Vec<Forall>) {
     let mut d = Symbolic::default();
     let params = extent::parameters(&mut d, program, classes);
-    let arrays: Vec<Arrays> = program.tensors.iter().map(|t| arrays(&mut d, t, options)).collect();
+    let operand = |t: &Tensor| match t.role {
+        Role::Operand(id) => {
+            let given = options.operands.get(&id);
+            Some(arrays(&mut d, t, &|l| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made)))
+        }
+        Role::Result(_) | Role::Temporary => None,
+    };
+    let arrays = program.tensors.iter().map(operand).collect();
     let simplify = Simplify { mode: options.mode };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
-    let (derived, sizes, foralls) = (BTreeMap::new(), classes.sizes(), RefCell::default());
-    let mut cx = Context { program, simplify, made, params, derived, sizes, constants, arrays, foralls };
+    let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
+    let mut cx = Context { program, simplify, made, params, derived, sizes, constants, arrays, guarded, foralls };
     cx.derive(&mut d, classes);
-    cx.guards(&mut d);
     for nest in &program.nests {
         cx.statement(&mut d, nest);
     }
@@ -142,27 +151,31 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     (kernel, cx.foralls.into_inner())
 }
 
-/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1.
-fn arrays(d: &mut Symbolic, t: &crate::notation::concrete::Tensor, options: &Options) -> Arrays {
-    let role = match t.role {
-        Role::Operand(_) => BufferRole::Operand,
-        Role::Result(_) => BufferRole::Result,
-        Role::Temporary => BufferRole::Workspace,
-    };
-    let given = match t.role {
-        Role::Operand(id) => options.operands.get(&id),
-        _ => None,
-    };
-    let width = |l: usize| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made);
+/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` says what its indices are.
+fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths) -> Arrays {
     let mut level = |l: usize| {
         let made = LevelBuffers::of(t.format.levels[l], |name, holds| {
-            let ty = holds.ty().unwrap_or(if holds == Holds::Coordinates { width(l).crd } else { width(l).pos });
-            Ok::<_, std::convert::Infallible>(d.buffer(&format!("{}{l}_{name}", t.name), ty, role))
+            let index = if holds == Holds::Coordinates { widths(l).crd } else { widths(l).pos };
+            let name = format!("{}{l}_{name}", t.name);
+            Ok::<_, std::convert::Infallible>(d.buffer(&name, holds.ty().unwrap_or(index), owner(t)))
         });
         made.unwrap_or(None).expect("kinds without loops are refused before lowering")
     };
     let levels = (0..t.format.rank()).map(&mut level).collect();
-    Arrays { levels, values: d.buffer(&format!("{}_vals", t.name), t.ty, role) }
+    Arrays { levels, values: values(d, t) }
+}
+
+/// The buffer for a tensor's values.
+fn values(d: &mut Symbolic, t: &Tensor) -> BufferId {
+    d.buffer(&format!("{}_vals", t.name), t.ty, owner(t))
+}
+
+fn owner(t: &Tensor) -> BufferRole {
+    match t.role {
+        Role::Operand(_) => BufferRole::Operand,
+        Role::Result(_) => BufferRole::Result,
+        Role::Temporary => BufferRole::Workspace,
+    }
 }
 
 impl Context<'_> {
@@ -170,30 +183,40 @@ impl Context<'_> {
         self.program.tensor(a).fill
     }
 
-    /// Coordinates of what the kernel makes must fit their type.
-    fn guards(&self, d: &mut Symbolic) {
+    /// The arrays of a tensor that is an operand, or was made.
+    fn arrays(&self, place: Place) -> &Arrays {
+        self.arrays[place.0].as_ref().expect("tensors are made before they are read")
+    }
+
+    /// Makes the arrays of a nest's target; its levels are those of `along`, if there is such.
+    fn make(&mut self, d: &mut Symbolic, place: Place, along: Option<AccessId>) {
+        let t = &self.program.tensors[place.0];
+        let made = match along {
+            Some(a) => Arrays { levels: self.levels(a)[..t.format.rank()].to_vec(), values: values(d, t) },
+            None => arrays(d, t, &|_| self.made),
+        };
+        self.arrays[place.0] = Some(made);
+    }
+
+    /// Coordinates of what the kernel makes must fit their type: those of a tensor that it makes now.
+    fn fits(&mut self, d: &mut Symbolic, place: Place) {
         if self.made.crd == Type::I64 {
             return;
         }
-        let made = self.program.tensors.iter().filter(|t| !matches!(t.role, Role::Operand(_)));
-        let mut classes: Vec<ClassId> = made
-            .flat_map(|t| (0..t.format.rank()).map(move |l| (t, l)))
-            .filter(|(t, l)| t.format.levels[*l].is_list())
-            .map(|(t, l)| t.extents[t.format.order[l]])
-            .collect();
-        classes.sort();
-        classes.dedup();
-        classes.retain(|c| self.constants.get(c).is_none_or(|n| *n > 1 << 31));
-        for class in classes {
-            let most = Expr::Const(Value::i64(1 << 31));
-            let fail = Stmt::Call(Entry::Fail(Failure::Positions));
-            d.when(binary(Op::Gt, self.extent(class), most), |d| d.emit(fail), |_| {});
+        let t = &self.program.tensors[place.0];
+        let lists = (0..t.format.rank()).filter(|l| t.format.levels[*l].is_list());
+        for class in lists.map(|l| t.extents[t.format.order[l]]) {
+            if self.guarded.insert(class) && self.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
+                let most = Expr::Const(Value::i64(1 << 31));
+                let fail = Stmt::Call(Entry::Fail(Failure::Positions));
+                d.when(binary(Op::Gt, self.extent(class), most), |d| d.emit(fail), |_| {});
+            }
         }
     }
 
     /// How a tensor of the program is passed; `None` for temporaries.
     fn argument(&self, place: Place) -> Option<Argument> {
-        let (t, arrays) = (&self.program.tensors[place.0], &self.arrays[place.0]);
+        let (t, arrays) = (&self.program.tensors[place.0], self.arrays(place));
         let (tensor, operand) = match t.role {
             Role::Operand(id) => (id, true),
             Role::Result(id) => (id, false),

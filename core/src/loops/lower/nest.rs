@@ -81,18 +81,30 @@ impl Context<'_> {
     /// A result that appends, or is dense, is lowered twice: the first time, which is thrown away, says whether the
     /// entries of operands bound what is appended (if so, room for all of it is made once, and no loop asks for more), or
     /// whether all is stored (if so, nothing need be there before).
-    pub(super) fn statement(&self, d: &mut Symbolic, nest: &Nest) {
-        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
-            return self.counted(d, nest);
+    ///
+    /// A result that is an operand as it stands has its arrays, and needs no loops.
+    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &Nest) {
+        let place = nest.target.tensor;
+        if let Some(operand) = self.is_operand(nest) {
+            self.arrays[place.0] = self.arrays[operand.0].clone();
+            return;
         }
         let mut foreseen = Foreseen::default();
         if Output::may_foresee(self, nest) {
             let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
+            self.make(&mut trial, place, None);
             let output = Output::begin(self, &mut trial, nest, Foreseen::default());
             self.fill_output(&mut trial, nest, &output);
             foreseen = output.foresee();
-            foreseen.along = foreseen.along.filter(|a| self.may_copy(d, nest, *a));
+            foreseen.along = foreseen.along.filter(|a| self.may_share(nest, *a));
             self.foralls.borrow_mut().truncate(seen);
+        }
+        if foreseen.along.is_none() {
+            self.fits(d, place);
+        }
+        self.make(d, place, foreseen.along);
+        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+            return self.counted(d, nest);
         }
         let output = Output::begin(self, d, nest, foreseen);
         self.fill_output(d, nest, &output);
@@ -131,6 +143,7 @@ impl Context<'_> {
         // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let parts = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
@@ -563,7 +576,7 @@ impl Context<'_> {
                     self.nest(d, rest, body, scope.clone(), &sink.at(slot));
                 };
                 output.reached(slot, &|a| scope.fiber(a).depth);
-                match output.copied_from(slot) {
+                match output.shared_with(slot) {
                     Some(a) => inner(d, output.entered(slot, scope.fiber(a).position)),
                     None => output.visit(d, slot, at, driven, &mut inner),
                 }
@@ -600,7 +613,10 @@ impl Context<'_> {
                     // for the other, and whoever puts need not count.
                     let seen = self.foralls.borrow().len();
                     d.assign(most, int(0));
-                    self.nest(d, inner, body, scope.clone(), &Sink::Bound { nest, scratch, most });
+                    // They pass through, and move no finger.
+                    let mut through = scope.clone();
+                    through.fingers.clear();
+                    self.nest(d, inner, body, through, &Sink::Bound { nest, scratch, most });
                     self.foralls.borrow_mut().truncate(seen);
                 }
                 self.nest(d, inner, body, scope.clone(), &Sink::Scatter { nest, scratch });
@@ -628,6 +644,14 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
+        }
+    }
+
+    /// The loops of the nest inside of those that lead here.
+    fn inside(&self) -> &'a [Index] {
+        match self {
+            Sink::Around { nest, .. } => &nest.order[nest.workspace.expect("a nest around a workspace").prefix..],
+            _ => &[],
         }
     }
 

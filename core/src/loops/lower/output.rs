@@ -6,7 +6,7 @@
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
 //!                      pos[parent + 1] = c; of hashed levels the table is made at the end
 //!   chain              nonunique, singleton, …, singleton appends as one list, a coordinate to each of its levels
-//!   copied             positions and coordinates are an operand's, and each value goes to its entry's position
+//!   shared             levels are an operand's, array by array, and each value goes to its entry's position
 //! ```
 //!
 //! Invariants: coordinates of a list arrive in ascending order, once (concretizing sees to it); position arrays start
@@ -18,7 +18,7 @@ use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_prod
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Role, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
 use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -53,8 +53,8 @@ pub(super) struct Output {
     tentative: Cell<bool>,
     /// Whose levels these are, in what was seen of the loops so far.
     along: Cell<Along>,
-    /// Whose levels were copied, and those.
-    copied: Option<(AccessId, Vec<LevelBuffers>)>,
+    /// Whose levels it shares.
+    shared: Option<AccessId>,
     /// The accesses, each with its coordinates, that bound what is appended; `None` once something is appended without such bound.
     leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
 }
@@ -118,7 +118,7 @@ impl Output {
     /// Makes the nest's result, with nothing stored.
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, Foreseen { room, filled, along }: Foreseen) -> Output {
         let place = nest.target.tensor;
-        let (tensor, arrays) = (&cx.program.tensors[place.0], &cx.arrays[place.0]);
+        let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
         let initial =
@@ -140,11 +140,11 @@ impl Output {
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
             along: Cell::new(Along::Open),
-            copied: along.map(|a| (a, cx.levels(a)[..rank].to_vec())),
+            shared: along,
             leaders: RefCell::new(Some(BTreeSet::new())),
         };
-        if let Some((_, levels)) = &output.copied {
-            output.copy(d, levels);
+        if along.is_some() {
+            alloc(d, output.values, output.entries(), None);
             return output;
         }
         let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
@@ -180,20 +180,15 @@ impl Output {
         }
     }
 
-    /// Levels and room as those of an operand.
-    fn copy(&self, d: &mut Symbolic, from: &[LevelBuffers]) {
-        for (to, from) in paired(&self.levels, from) {
-            alloc(d, to, Expr::Capacity(from), None);
-            d.each("q", int(0), Expr::Capacity(from), |d, q| {
-                d.emit(Stmt::Store(to, q.clone(), Expr::Load(from, Box::new(q))));
-            });
-        }
-        alloc(d, self.values, entries(from), None);
+    /// The number of entries of the operand whose levels it shares.
+    fn entries(&self) -> Expr {
+        let last = self.crd(self.levels.len() - 1);
+        Expr::Capacity(last.expect("a last list has coordinates"))
     }
 
     /// The access at whose entries' positions values are stored.
-    pub fn copied_from(&self, slot: &Slot) -> Option<AccessId> {
-        self.copied.as_ref().filter(|_| self.is_list(slot.level)).map(|(a, _)| *a)
+    pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
+        self.shared.filter(|_| self.is_list(slot.level))
     }
 
     /// One level further, at an entry's position.
@@ -330,7 +325,7 @@ impl Output {
 
     /// Before the loop over a list's coordinates: makes room for `bound` of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if self.roomy || self.copied.is_some() || slot.level + 1 < self.levels.len() {
+        if self.roomy || self.shared.is_some() || slot.level + 1 < self.levels.len() {
             return;
         }
         let needed = plus(self.count(slot.level), bound(d));
@@ -356,7 +351,7 @@ impl Output {
 
     /// After the loop over a list's coordinates: the fiber ends here.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(pos) = self.pos(slot.level).filter(|_| self.copied.is_none()) else { return };
+        let Some(pos) = self.pos(slot.level).filter(|_| self.shared.is_none()) else { return };
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
             self.uncovered.borrow_mut().insert(slot.level);
@@ -557,11 +552,8 @@ impl Output {
 
     /// The result's end: positions that were passed over, then lengths.
     pub fn finish(self, d: &mut Symbolic) {
-        if let Some((_, levels)) = &self.copied {
-            for (buffer, from) in paired(&self.levels, levels) {
-                self.finished(d, buffer, Expr::Capacity(from));
-            }
-            return self.finished(d, self.values, entries(levels));
+        if self.shared.is_some() {
+            return self.finished(d, self.values, self.entries());
         }
         let mut parents = int(1);
         for l in 0..self.levels.len() {
@@ -624,21 +616,9 @@ impl Output {
     }
 }
 
-/// The buffers of levels and of others of the same kinds, each with its like.
-fn paired(levels: &[LevelBuffers], others: &[LevelBuffers]) -> impl Iterator<Item = (BufferId, BufferId)> {
-    let pairs = levels.iter().zip(others).flat_map(|(a, b)| a.buffers().into_iter().zip(b.buffers()));
-    pairs.map(|((a, _), (b, _))| (a, b))
-}
-
-/// The number of entries of a last compressed level.
-fn entries(levels: &[LevelBuffers]) -> Expr {
-    let crd = levels.last().and_then(|level| level.array(Holds::Coordinates));
-    Expr::Capacity(crd.expect("a last list has coordinates"))
-}
-
 impl Context<'_> {
-    /// Whether a result that is stored along an access can have copies of that access's levels.
-    pub(super) fn may_copy(&self, d: &Symbolic, nest: &Nest, a: AccessId) -> bool {
+    /// Whether a result that is stored along an access can have that access's levels.
+    pub(super) fn may_share(&self, nest: &Nest, a: AccessId) -> bool {
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
         let access = &self.program.accesses[a.0];
         let rank = result.format.rank();
@@ -648,18 +628,30 @@ impl Context<'_> {
         let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
             && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
             && result.format.levels.last() == Some(&LevelKind::Compressed);
-        let own = &self.arrays[nest.target.tensor.0].levels;
         matches!(operand.role, Role::Operand(_))
             && kinds
             && nest.places.is_none()
             && nest.fold.is_none()
             && nest.order == vars(&nest.target)
             && vars(access) == nest.order
-            && paired(own, self.levels(a)).all(|(to, from)| d.element(to) == d.element(from))
+    }
+
+    /// The operand that a nest's result is, array by array.
+    pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
+        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
+        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let access = &self.program.accesses[a.0];
+        let same = matches!(operand.role, Role::Operand(_))
+            && operand.format == result.format
+            && (operand.ty, operand.fill) == (result.ty, result.fill)
+            && access.vars == nest.target.vars
+            && nest.places.is_none()
+            && nest.fold.is_none();
+        same.then_some(access.tensor)
     }
 
     pub(super) fn values(&self, a: AccessId) -> BufferId {
-        self.arrays[self.program.accesses[a.0].tensor.0].values
+        self.arrays(self.program.accesses[a.0].tensor).values
     }
 
     /// A guess at the number of stored values of an expression, from those of its operands: their sum, the least of

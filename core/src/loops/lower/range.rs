@@ -9,12 +9,12 @@
 //! Ranges are split before there is a lattice: they ascend, no two overlap, and inside of one the body is one
 //! expression. A fiber is sought, or stopped, only where its entries are not known to end with the range.
 
-use super::fiber::Scope;
+use super::fiber::{Finger, Scope};
 use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::shape::{ClassId, Map, Size};
-use crate::stream::{Shift, Symbolic, Term, View};
+use crate::stream::{Domain, Shift, State, Symbolic, Term, View};
 
 /// Where a range begins or ends.
 #[derive(Clone, Debug)]
@@ -208,6 +208,49 @@ impl Context<'_> {
         }
     }
 
+    /// Points fingers at the lists of which each turn of the outermost of these loops sees a piece behind the one before:
+    /// coordinates `c + J·u + v` of a loop over `u`, then one over `v`, of which there are `J`. Between the two is no loop
+    /// that would see a piece again, and nobody else walks the list.
+    pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, order: &[Index], body: &concrete::Expr) {
+        for a in body.accesses() {
+            let Some((level, w)) = self.next_var(scope, a) else { continue };
+            let tensor = self.program.tensor(a);
+            if !tensor.format.levels[level].is_list() || scope.fingers.contains_key(&(a, level)) {
+                continue;
+            }
+            let Some(sums) = around(body, a) else { continue };
+            let order: Vec<Index> = order.iter().copied().chain(sums).collect();
+            if let Some(through) = self.in_pieces(scope, w, &order) {
+                let begin = self.unopened(d, scope, a).begin;
+                let at = d.state(&format!("p_{}", tensor.name), begin);
+                scope.fingers.insert((a, level), Finger { at, through: through.to_vec() });
+            }
+        }
+    }
+
+    /// The first of these loops, if they come to the coordinates of `w` piece by piece, in order.
+    fn in_pieces<'o>(&self, scope: &Scope, w: Index, order: &'o [Index]) -> Option<&'o [Index]> {
+        let (map, roots) = (self.program.root_map(w), self.program.roots(w));
+        let last = order.iter().rposition(|u| roots.contains(u)).filter(|last| *last > 0)?;
+        let through = &order[..=last];
+        let bound = |u: &Index| through.contains(u) || scope.coordinate(*u).is_some();
+        let behind = |pair: &[Index]| {
+            let extent = Size::unknown(self.program.vars[pair[1].0].extent);
+            map.factors
+                .get(&pair[0])
+                .zip(map.factors.get(&pair[1]))
+                .is_some_and(|(outer, inner)| self.known(outer) == self.known(&inner.times(&extent)))
+        };
+        (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
+    }
+
+    /// The finger on an access's level, if the loops since it was pointed are just those that it is for.
+    fn finger(&self, scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
+        let Finger { at, through } = scope.fingers.get(&of)?;
+        let (last, outer) = through.split_last()?;
+        (*last == v && scope.order.ends_with(outer)).then_some(*at)
+    }
+
     /// How a loop over a range of `v` sees the fiber of an access's level that it opens.
     pub(super) fn view(
         &self,
@@ -246,7 +289,7 @@ impl Context<'_> {
             _ => Some(Shift::Up(fixed("shift", c.clone()))),
         };
         let stride = (r != int(1)).then(|| fixed("stride", r.clone()));
-        View { start, stop, stride, shift }
+        View { start, stop, stride, shift, finger: self.finger(scope, (a, level), v) }
     }
 }
 
@@ -260,6 +303,22 @@ fn sum(terms: Vec<(bool, Expr)>) -> Expr {
         (true, e) => binary(Op::Sub, int(0), e),
     };
     terms.fold(first, |sum, (minus, e)| if minus { binary(Op::Sub, sum, e) } else { plus(sum, e) })
+}
+
+/// The variables of the sums around an access in a body, outermost first; `None` if it is not there just once.
+fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
+    let only = |parts: &mut dyn Iterator<Item = &concrete::Expr>| {
+        let mut found = parts.filter(|part| part.accesses().contains(&a));
+        let sums = around(found.next()?, a);
+        sums.filter(|_| found.next().is_none())
+    };
+    match e {
+        concrete::Expr::Access(b, _) => (a == *b).then(Vec::new),
+        concrete::Expr::Concat(c, _) => only(&mut c.parts.iter().map(|(_, part)| part)),
+        concrete::Expr::Call(_, args, _) => only(&mut args.iter()),
+        concrete::Expr::Reduce(_, vars, body, _) => Some(vars.iter().copied().chain(around(body, a)?).collect()),
+        concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
+    }
 }
 
 /// The first concatenation of a body for which this holds, from the outside in.

@@ -188,7 +188,7 @@ impl Code {
                 ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?
             }
         };
-        Ok(loops::collect(kernel, &bound.params, buffers))
+        Ok(loops::collect(kernel, bound, buffers).expect("memory"))
     }
 }
 
@@ -291,7 +291,6 @@ fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<
 mod tests {
     use super::*;
     use fiberloom_core::format::{Array, Format, Level};
-    use std::borrow::Cow;
 
     /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.
     #[test]
@@ -303,7 +302,7 @@ mod tests {
         let good = good.expect("well-formed");
         let meant = BTreeMap::from([("R".to_string(), meaning::Function::of(&good))]);
         assert!(answers("R", &good, &meant).is_ok());
-        let array = |a: &[i32]| Array::I32(Cow::Owned(a.to_vec()));
+        let array = |a: &[i32]| Array::from(a.to_vec());
         let kind = |pos: &[i32], crd: &[i32]| {
             let mut bad = good.clone();
             bad.levels[1] = Level::Compressed { pos: array(pos), crd: array(crd) };

@@ -1,0 +1,130 @@
+//! Elements in a row, of one Rust type.
+//!
+//! ```text
+//!  Borrowed   the caller's slice: nothing is copied
+//!  Counted    a vector that its holders share; whoever writes while others hold it gets a vector of its own
+//! ```
+//!
+//! So a result can have arrays of its operands, and cloning a tensor that owns its arrays costs a count each.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Elements of an [`Array`](super::Array), borrowed or counted. Reads as a slice.
+#[derive(Clone)]
+pub enum Elements<'a, T> {
+    /// The caller's.
+    Borrowed(&'a [T]),
+    /// Everybody's who holds it.
+    Counted(Arc<Vec<T>>),
+}
+
+impl<T: Clone> Elements<'_, T> {
+    /// The elements to write to: copied before if they are borrowed or held by others.
+    pub fn to_mut(&mut self) -> &mut Vec<T> {
+        if let Elements::Borrowed(v) = self {
+            *self = Elements::from(v.to_vec());
+        }
+        match self {
+            Elements::Counted(v) => Arc::make_mut(v),
+            Elements::Borrowed(_) => unreachable!("counted by now"),
+        }
+    }
+
+    /// The elements as a vector: copied if they are borrowed or held by others.
+    pub fn into_vec(self) -> Vec<T> {
+        match self {
+            Elements::Borrowed(v) => v.to_vec(),
+            Elements::Counted(v) => Arc::unwrap_or_clone(v),
+        }
+    }
+
+    /// The same elements for as long as anybody wants them: shared if they are counted, copied if borrowed; `None` if
+    /// memory does not suffice.
+    pub fn share(&self) -> Option<Elements<'static, T>> {
+        match self {
+            Elements::Counted(v) => Some(Elements::Counted(v.clone())),
+            Elements::Borrowed(v) => {
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(v.len()).ok()?;
+                copy.extend_from_slice(v);
+                Some(copy.into())
+            }
+        }
+    }
+
+    /// As [`Elements::share`], without giving them up twice.
+    pub fn into_owned(self) -> Elements<'static, T> {
+        match self {
+            Elements::Counted(v) => Elements::Counted(v),
+            Elements::Borrowed(v) => v.to_vec().into(),
+        }
+    }
+}
+
+impl<T> Deref for Elements<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Elements::Borrowed(v) => v,
+            Elements::Counted(v) => v,
+        }
+    }
+}
+
+/// Takes the vector: nothing is copied.
+impl<T> From<Vec<T>> for Elements<'_, T> {
+    fn from(v: Vec<T>) -> Self {
+        Elements::Counted(Arc::new(v))
+    }
+}
+
+/// Borrows the slice: nothing is copied.
+impl<'a, T> From<&'a [T]> for Elements<'a, T> {
+    fn from(v: &'a [T]) -> Self {
+        Elements::Borrowed(v)
+    }
+}
+
+impl<T: PartialEq> PartialEq for Elements<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Elements<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.deref().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_to_shared_elements_copies_them() {
+        let one = Elements::from(vec![1, 2]);
+        let mut other = one.share().unwrap();
+        assert_eq!(one.as_ptr(), other.as_ptr());
+        other.to_mut()[0] = 7;
+        assert_eq!((&*one, &*other), (&[1, 2][..], &[7, 2][..]));
+        let before = other.as_ptr();
+        other.to_mut()[1] = 8;
+        assert_eq!(other.as_ptr(), before, "nobody else holds these");
+        let taken = other.into_vec();
+        assert_eq!(taken.as_ptr(), before);
+    }
+
+    #[test]
+    fn borrowed_elements_are_copied_to_be_shared() {
+        let mine = [1, 2];
+        let mut seen = Elements::from(&mine[..]);
+        assert_eq!(seen.as_ptr(), mine.as_ptr());
+        assert_ne!(seen.share().unwrap().as_ptr(), mine.as_ptr());
+        seen.to_mut()[0] = 7;
+        assert_eq!((mine, &*seen), ([1, 2], &[7, 2][..]));
+    }
+}
