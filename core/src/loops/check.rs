@@ -5,12 +5,10 @@
 //!  typing     every expression has a type, and the one that its place needs         (check/typing.rs)
 //!  flow       on every path: variables set before read, buffers allocated before    (check/flow.rs)
 //!             use, results finished at the end; loops whose turns are independent
-//!  copied     a result that has just an operand's entries has a value for each      (check/copied.rs)
 //! ```
 //!
 //! A kernel that passes may still access out of bounds or read what was never written: that is checked where it runs.
 //! Neither this nor any later stage recurses deeper than [`NESTING`] blocks and [`DEPTH`] levels of an expression.
-mod copied;
 mod flow;
 mod typing;
 
@@ -34,8 +32,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     parameters(kernel)?;
     arguments(kernel)?;
     nesting(&kernel.body, NESTING)?;
-    flow::check(kernel)?;
-    copied::check(kernel)
+    flow::check(kernel)
 }
 
 /// Neither blocks nor expressions stand deeper in each other than all that follows can bear.

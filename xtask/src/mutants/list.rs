@@ -56,7 +56,7 @@ impl Mistake {
     pub fn place(&self, text: &str) -> Result<Range<usize>, String> {
         let within: Vec<Range<usize>> = match &self.function {
             Some(name) => functions(text, name),
-            None => vec![0..text.len()],
+            None => std::iter::once(0..text.len()).collect(),
         };
         let found: Vec<Range<usize>> =
             within.into_iter().flat_map(|part| occurrences(text, part, &self.original)).collect();
