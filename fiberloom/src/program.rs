@@ -12,6 +12,7 @@ use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, LevelKind, Tensor};
+use fiberloom_core::iteration::show_spaces;
 use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, SizeId, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::shape::{self, Classes};
@@ -125,6 +126,15 @@ impl Program {
     /// [`Error::Program`] names a construct that is not lowered.
     pub fn lowered(&self, mode: Mode) -> Result<Lowered, Error> {
         self.lowered_for(&fiberloom_core::Options { mode, ..Default::default() })
+    }
+
+    /// The spaces of each statement along its index variables, with their lattices, as text.
+    ///
+    /// # Errors
+    /// [`Error::Program`] names extents that contradict each other or are not known.
+    pub fn spaces(&self, mode: Mode) -> Result<String, Error> {
+        let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
+        Ok(show_spaces(&self.inner.typed, &classes, mode))
     }
 
     /// The sizes whose magnitudes say how it is lowered, if it can be: found out once.

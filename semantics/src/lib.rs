@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod algebra;
+pub mod iteration;
 pub mod loops;
 pub mod notation;
 pub mod shape;

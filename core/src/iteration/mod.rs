@@ -8,15 +8,21 @@
 //!             └─ B exhausted ─▶ A          there is one wide loop, and no edges
 //! ```
 //!
+//! Before that, shape operators and all: the *space* of a variable (space.rs, along.rs), which `show lattice` prints first.
+//!
 //! An annihilator makes an intersection, everything else a union; a body whose value where nothing is present must be
 //! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
 //! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
 //! reads are *followers*: they are sought at the coordinates that the others lead to.
+mod along;
 pub mod draw;
 mod lattice;
 mod sequence;
 mod simplify;
+mod space;
 
+pub use along::{show as show_spaces, spaces};
 pub use lattice::{Lattice, Point, Shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;
+pub use space::{Cut, Edge, Space, SpaceLattice, SpacePoint};

@@ -1,6 +1,7 @@
 //! Generators, engines and comparisons: a plain library, so that fuzz targets are glue and `cargo test` runs it too.
 
 pub mod format;
+pub mod iteration;
 pub mod loops;
 pub mod notation;
 

@@ -1,0 +1,7 @@
+//! Sequence expressions and their lattices against sets.
+#![no_main]
+
+use fiberloom_check::iteration::attack;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| attack(bytes));
