@@ -2,7 +2,7 @@
 //!
 //! A finding is anything but the meaning's answer in a well-formed tensor: a wrong value, a malformed result, a rule of
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped, except a program
-//! whose extents nothing says.
+//! whose extents nothing says, or which folds nothing with a function that has no identity.
 
 use super::case::Case;
 use super::work::{Stage, Work};
@@ -104,6 +104,9 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     Ok(Some(work))
 }
 
+/// What is said of a fold over nothing whose function has no identity.
+const NO_VALUE: &str = "has no value";
+
 /// The program, whose print reads as itself; `None` where nothing says an extent.
 fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
@@ -115,8 +118,10 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     }
     match notation::check(&syntax) {
         Ok(typed) => Ok(Some(typed)),
-        // Nothing says an extent, or a sum rebinds a variable that is free beside it.
-        Err(wrong) if ["is unknown", "is bound already"].iter().any(|w| first(&wrong).contains(w)) => Ok(None),
+        // Nothing says an extent, a sum rebinds a variable that is free beside it, or a fold over nothing has no value.
+        Err(wrong) if ["is unknown", "is bound already", NO_VALUE].iter().any(|w| first(&wrong).contains(w)) => {
+            Ok(None)
+        }
         Err(wrong) => Err(Finding::new("checker", first(&wrong))),
     }
 }
@@ -251,6 +256,7 @@ fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Resul
     match shape::solve(typed, &given.collect::<Vec<_>>()) {
         Ok(extents) => Ok(Some(extents)),
         Err(shape::Unsolved::Unknown(_)) => Ok(None),
+        Err(shape::Unsolved::Contradiction(d)) if d.message.contains(NO_VALUE) => Ok(None),
         Err(shape::Unsolved::Contradiction(d)) => Err(Finding::new("extents", d.message)),
     }
 }
