@@ -129,3 +129,30 @@ fn what_does_not_fit_is_said() {
         assert!(refused.contains("memory"), "{refused}");
     }
 }
+
+/// A product with a stack of matrices needs memory for its result, and for nothing else; with a byte less it fails, and so it
+/// does where the stack is made first.
+#[test]
+fn a_stack_is_never_made() {
+    let declared = "tensor A: i64[I, J] csr tensor B: i64[K, J] csr tensor x: i64[J] dense tensor y: i64[L] dense ";
+    let fused = "y[l] = sum(j: concat((A[i,j], B[k,j]), (i,k) -> l) * x[j])";
+    let apart = "tensor T: i64[L, J] csr
+                 y[l] = sum(j: T[l,j] * x[j]) where { T[l,j] = concat((A[i,j], B[k,j]), (i,k) -> l) }";
+    let a = tensor(&[30, 40], "csr", scattered(&[30, 40], 300, 1));
+    let b = tensor(&[20, 40], "csr", scattered(&[20, 40], 200, 2));
+    let x = tensor(&[40], "dense", (0..40).map(|j| (vec![j], j - 20)));
+    let result = (30 + 20) * 8;
+    for engine in ENGINES {
+        let within = |statement: &str, memory: u64| {
+            let program = Program::parse(&format!("{declared}{statement}")).unwrap();
+            let kernel = program.compile(&Options { engine, memory, ..Options::default() }).unwrap();
+            kernel.run(&[("A", &a), ("B", &b), ("x", &x)]).map(|outcome| outcome["y"].clone())
+        };
+        let y = within(fused, result).unwrap();
+        assert_eq!(y, within(apart, 1 << 20).unwrap());
+        for (statement, memory) in [(fused, result - 1), (apart, result), (apart, 2 * result)] {
+            let refused = within(statement, memory).unwrap_err().to_string();
+            assert!(refused.contains("memory"), "{refused}");
+        }
+    }
+}

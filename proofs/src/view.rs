@@ -75,8 +75,15 @@ pub fn sees_the_image(fiber: &Fiber, window: Window, target: i64, view: Viewing)
     let landed = list.valid(&mut d).then(|| list.index(&mut d));
     let found = list.found(&mut d, &target);
     let first = wanted.iter().map(|(i, _)| *i).find(|i| *i >= target);
+    let own = view(window);
+    let told =
+        fiber.entries().filter(|(at, _)| own.sees(&mut d, at).unwrap_or(true) && own.on(&mut d, at).unwrap_or(true));
+    let told: Vec<i64> = told.map(|(_, run)| run.start as i64).collect();
     match d.fault() {
         Some(fault) => Err(fault),
+        None if !told.iter().eq(wanted.iter().map(|(_, position)| position)) => {
+            Err("an entry is seen, and said not to be")
+        }
         None if next != wanted => Err("next does not come to the image"),
         None if each != wanted => Err("each does not come to the image"),
         None if landed != first => Err("seek does not land on the first that is seen"),
@@ -180,8 +187,8 @@ mod tests {
     #[test]
     fn wrong_views_are_caught() {
         let wrong: [(&str, Viewing, Broken); 4] = [
-            ("it does not stop", |w| View { stop: None, ..VIEW(w) }, "next does not come to the image"),
-            ("it is not sought", |w| View { start: None, ..VIEW(w) }, "next does not come to the image"),
+            ("it does not stop", |w| View { stop: None, ..VIEW(w) }, "an entry is seen, and said not to be"),
+            ("it is not sought", |w| View { start: None, ..VIEW(w) }, "an entry is seen, and said not to be"),
             ("it passes over nothing", |w| View { stride: None, ..VIEW(w) }, "next does not come to the image"),
             ("it is not shifted", |w| View { shift: None, ..VIEW(w) }, "next does not come to the image"),
         ];

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo | test | bench | bless | tidy`.
+//! The project's own commands: `cargo xtask demo | test | bench | bless | mutants | tidy`.
 //!
 //! This crate depends on no other, so it builds on a machine that has Rust and a linker and nothing else; it is what
 //! brings LLVM there.
@@ -6,12 +6,13 @@
 //! ```text
 //!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops by hand, and SciPy
 //!  test   everything that CI runs                                bless  prints of file tests rewritten
-//!  tidy   the pages of docs/ held against the code
+//!  tidy   the pages of docs/ held against the code              mutants  mistakes on purpose, and who notices them
 //! ```
 
 mod cargo;
 mod demo;
 mod llvm;
+mod mutants;
 mod test;
 mod tidy;
 
@@ -23,6 +24,7 @@ usage: cargo xtask demo                   build, multiply a sparse matrix with a
        cargo xtask test                   everything that CI runs
        cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
+       cargo xtask mutants [--only NAME] make each mistake of proofs/mutants, and see who notices
        cargo xtask tidy                   hold code and documents to docs/architecture.md";
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["test"] => test::test(),
         ["bench", rest @ ..] => bench(rest),
         ["bless", rest @ ..] => bless(rest),
+        ["mutants", rest @ ..] => mutants::command(rest),
         ["tidy"] => tidy::command(),
         _ => Err(USAGE.to_string()),
     };

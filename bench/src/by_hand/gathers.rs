@@ -5,7 +5,7 @@ use crate::arrays::{Arrays, Compressed};
 
 /// Σ values[p] x[crd[p]] over a fiber, in four sums: one alone would wait for each addition.
 #[inline(always)]
-fn gathered(fiber: std::ops::Range<usize>, crd: &[i32], values: &[f64], x: &[f64]) -> f64 {
+pub(super) fn gathered(fiber: std::ops::Range<usize>, crd: &[i32], values: &[f64], x: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let mut p = fiber.start;
     while p + 4 <= fiber.end {

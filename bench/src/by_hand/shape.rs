@@ -1,6 +1,7 @@
 //! Reshaped, stacked and sliced matrices: what stays as it is, is copied in blocks.
 
-use super::{Appended, at, fiber, fma, place};
+use super::gathers::gathered;
+use super::{Appended, at, fiber, place};
 use crate::arrays::{Arrays, Compressed, Rows};
 
 /// An array that is filled in order, within a capacity that is known to suffice.
@@ -359,9 +360,8 @@ fn collapsed_times<T: Coordinate>(a: Rows, v_crd: &[T], v_values: &[f64]) -> (Ve
 /// y = [A; B] x: two products.
 pub fn stacked_spmv(operands: &[&Arrays]) -> Arrays {
     let (a, b, x) = (operands[0].rows(), operands[1].rows(), &operands[2].values);
-    let gathered =
-        |m: Rows, i: usize| fiber(m.pos, i).fold(0.0, |sum, p| fma(at(m.values, p), at(x, at(m.crd, p) as usize), sum));
-    let y = (0..a.rows).map(|i| gathered(a, i)).chain((0..b.rows).map(|i| gathered(b, i))).collect();
+    let row = |m: Rows, i: usize| gathered(fiber(m.pos, i), m.crd, m.values, x);
+    let y = (0..a.rows).map(|i| row(a, i)).chain((0..b.rows).map(|i| row(b, i))).collect();
     Arrays::dense(&[a.rows + b.rows], y)
 }
 

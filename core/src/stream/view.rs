@@ -72,6 +72,17 @@ impl<I: Clone> View<I> {
         self.stride.is_none() && self.start.is_none() && self.stop.is_none()
     }
 
+    /// Whether a stored coordinate is neither before what is seen nor behind; `None` where none is.
+    pub fn sees<D: Domain<I = I>>(&self, d: &mut D, stored: &I) -> Option<D::B> {
+        let below = |d: &mut D| self.stop.as_ref().map(|stop| d.compare(Compare::Lt, stored, stop));
+        let Some(start) = &self.start else { return below(d) };
+        let above = d.compare(Compare::Le, start, stored);
+        if self.stop.is_none() {
+            return Some(above);
+        }
+        Some(d.and(above, &|d| below(d).expect("it stops")))
+    }
+
     /// The coordinate, as stored, that is seen at `i`.
     pub fn stored<D: Domain<I = I>>(&self, d: &mut D, i: &I) -> I {
         let scaled = self.stride.as_ref().map_or_else(|| i.clone(), |r| d.arith(Arith::Mul, i, r));

@@ -229,6 +229,12 @@ impl<T: Into<Index>, const N: usize> Indices for [T; N] {
     }
 }
 
+impl Indices for Vec<Var<'_>> {
+    fn list(self) -> Vec<Index> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
 impl Indices for Vec<Index> {
     fn list(self) -> Vec<Index> {
         self
@@ -473,9 +479,12 @@ fn fold(function: &str, vars: &[Var], body: Expr, start: Option<Expr>) -> Expr {
 
 /// `collapse(body, (from…) -> to)`
 pub fn collapse<const N: usize>(body: impl Into<Expr>, from: [Var; N], to: Var) -> Expr {
-    let body = body.into();
+    collapsed(body.into(), &from, to)
+}
+
+pub(super) fn collapsed(body: Expr, from: &[Var], to: Var) -> Expr {
     let depth = body.depth;
-    Expr::of(ExprKind::Collapse { body: body.boxed(), from: names(&from), to: ident(to.0) }, depth)
+    Expr::of(ExprKind::Collapse { body: body.boxed(), from: names(from), to: ident(to.0) }, depth)
 }
 
 /// `split(body, from -> (outer, inner))`
@@ -487,7 +496,8 @@ pub fn split(body: impl Into<Expr>, from: Var, [outer, inner]: [Var; 2]) -> Expr
 }
 
 /// `concat((part…), (from…) -> to)`: each part with the index variable along which it is joined.
-pub fn concat<const N: usize>(parts: [(Expr, Var); N], to: Var) -> Expr {
+pub fn concat<'a>(parts: impl IntoIterator<Item = (Expr, Var<'a>)>, to: Var) -> Expr {
+    let parts: Vec<(Expr, Var)> = parts.into_iter().collect();
     let depth = parts.iter().map(|(e, _)| e.depth).max().unwrap_or(0);
     let (parts, from) = parts.into_iter().map(|(e, v)| (e.tree, ident(v.0))).unzip();
     Expr::of(ExprKind::Concat { parts, from, to: ident(to.0) }, depth)
@@ -503,7 +513,13 @@ pub fn slice_by(body: impl Into<Expr>, from: Var, to: Var, range: ops::Range<u64
     cut(body.into(), from, to, range, Some(step))
 }
 
-fn cut(body: Expr, from: Var, to: Var, ops::Range { start, end }: ops::Range<u64>, step: Option<u64>) -> Expr {
+pub(super) fn cut(
+    body: Expr,
+    from: Var,
+    to: Var,
+    ops::Range { start, end }: ops::Range<u64>,
+    step: Option<u64>,
+) -> Expr {
     let depth = body.depth;
     let (from, to) = (ident(from.0), ident(to.0));
     Expr::of(ExprKind::Slice { body: body.boxed(), from, to, start, end, step }, depth)

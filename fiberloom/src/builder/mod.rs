@@ -4,6 +4,7 @@
 //!  Builder ─┬ dim, tensor, tensor_filled ─▶ Tensor ─ at ─▶ Access ─▶ Expr
 //!           ├ function(…) { Body }        properties behind it
 //!           ├ set, add, fold              where and schedule behind it
+//!           ├ make, at ◀─ Array           reshape, vstack, … of whole arrays, as NumPy names them
 //!           └ finish ─▶ Built { program, text }
 //! ```
 //!
@@ -23,10 +24,14 @@
 //! let built = p.finish().expect("a program");
 //! assert!(built.text.ends_with("y[i] = sum(j: A[i, j] * x[j])\n"));
 //! ```
+mod array;
 mod expr;
 mod function;
 mod schedule;
 
+pub use array::{
+    Array, Window, concatenate, flatten, hstack, permute_dims, reshape, stack, transpose, vstack, windows,
+};
 pub use expr::*;
 pub use fiberloom_core::algebra::Type;
 pub use fiberloom_core::notation::syntax::{Protocol, Race, Unit};
@@ -41,6 +46,10 @@ use fiberloom_core::notation::{Diagnostic, Span, syntax};
 pub struct Builder {
     items: Vec<syntax::Item>,
     too_deep: bool,
+    /// What arrays cannot be.
+    wrong: Vec<String>,
+    /// How many index variables arrays have so far.
+    axes: usize,
 }
 
 /// A finished program and its text, to which the places in its spans and in later diagnostics refer;
@@ -226,13 +235,16 @@ impl Builder {
     /// The program and its text.
     ///
     /// # Errors
-    /// A name that is none or that the language reserves; expressions that nest too deep. Places refer to the printed
-    /// program.
+    /// A name that is none or that the language reserves; expressions that nest too deep; arrays whose ranks do not fit.
+    /// Places refer to the printed program.
     pub fn finish(self) -> Result<Built, Vec<Diagnostic>> {
         if self.too_deep {
             let message = format!("an expression nests more than {} operators", expr::DEEPEST);
             let help = "name a part of it: a tensor, or a local of a function";
             return Err(vec![Diagnostic::new(Span::default(), message).help(help)]);
+        }
+        if !self.wrong.is_empty() {
+            return Err(self.wrong.into_iter().map(|message| Diagnostic::new(Span::default(), message)).collect());
         }
         let text = syntax::Program { items: self.items }.to_string();
         match fiberloom_front::parse(&text) {

@@ -122,3 +122,73 @@ fn refusals() {
     p.set(tensor("y").at(()), deep);
     assert!(p.finish().unwrap_err()[0].message.contains("nests more than"));
 }
+
+/// The extents and the elements of an array of A, rows 1 2 3 and 4 5 6, and B, rows 7 8 9 and 10 11 12.
+fn made(array: impl Fn(Tensor, Tensor) -> Array) -> (Vec<u64>, Vec<f64>) {
+    let mut p = Builder::new();
+    let names = ["A", "B"].map(|name| p.tensor(name, Type::F64, [2, 3], "dense"));
+    let array = array(names[0], names[1]);
+    p.make("C", array, "dense");
+    let text = p.finish().map(|built| built.text).unwrap_or_else(|e| panic!("{e:?}"));
+    let program = crate::Program::parse(&text).and_then(|p| p.compile(&crate::Options::default()));
+    let program = program.unwrap_or_else(|e| panic!("{text}{e}"));
+    let operand = |first: i32| {
+        let values: Vec<f64> = (first..first + 6).map(f64::from).collect();
+        crate::Tensor::dense(vec![2, 3], crate::Value::zero(Type::F64), crate::Array::from(values)).unwrap()
+    };
+    let operands = [("A", operand(1)), ("B", operand(7))];
+    let outcome = program.run(&operands.each_ref().map(|(name, t)| (*name, t))).unwrap_or_else(|e| panic!("{text}{e}"));
+    let crate::Array::F64(values) = &outcome["C"].values else { panic!("{text}") };
+    (outcome["C"].extents.clone(), values.to_vec())
+}
+
+/// Against what NumPy's functions of these names are defined to give.
+#[test]
+fn arrays_are_numpys() {
+    let up = |to: i32| (1..=to).map(f64::from).collect::<Vec<f64>>();
+    assert_eq!(made(|a, _| reshape(a, [3, 2])), (vec![3, 2], up(6)));
+    assert_eq!(made(|a, _| reshape(transpose(a), [6])), (vec![6], vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+    assert_eq!(made(|a, b| reshape(vstack([a, b]), [2, 2, 3])), (vec![2, 2, 3], up(12)));
+    assert_eq!(made(|a, b| flatten(vstack([a, b]))), (vec![12], up(12)));
+    assert_eq!(made(|a, _| permute_dims(a, [1, 0])), (vec![3, 2], vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+    let beside = vec![1.0, 2.0, 3.0, 7.0, 8.0, 9.0, 4.0, 5.0, 6.0, 10.0, 11.0, 12.0];
+    assert_eq!(made(|a, b| hstack([a, b])), (vec![2, 6], beside.clone()));
+    assert_eq!(made(|a, b| concatenate([a, b], 1)), (vec![2, 6], beside.clone()));
+    assert_eq!(made(|a, b| stack([a, b], 0)), (vec![2, 2, 3], up(12)));
+    assert_eq!(made(|a, b| stack([a, b], 1)), (vec![2, 2, 3], beside));
+    let ends = vec![1.0, 7.0, 2.0, 8.0, 3.0, 9.0, 4.0, 10.0, 5.0, 11.0, 6.0, 12.0];
+    assert_eq!(made(|a, b| stack([a, b], 2)), (vec![2, 3, 2], ends));
+    assert_eq!(made(|a, b| vstack([flatten(a), flatten(b)])), (vec![2, 6], up(12)));
+    assert_eq!(made(|a, b| hstack([flatten(a), flatten(b)])), (vec![12], up(12)));
+    assert_eq!(made(|a, _| windows(a, [(1..2).into(), (0..3, 2).into()])), (vec![1, 2], vec![4.0, 6.0]));
+    let ends = (vec![2, 3], vec![1.0, 2.0, 3.0, 10.0, 11.0, 12.0]);
+    assert_eq!(made(|a, b| windows(vstack([a, b]), [(0..4, 3).into(), (..).into()])), ends);
+}
+
+/// Ranks that do not fit are the builder's errors; extents that do not are the language's.
+#[test]
+fn arrays_that_cannot_be() {
+    let refused = |array: &dyn Fn(Tensor, Tensor) -> Array| {
+        let mut p = Builder::new();
+        let (a, b) = (p.tensor("A", Type::F64, [2, 3], "csr"), p.tensor("B", Type::F64, [2, 4], "csr"));
+        let array = array(a, b);
+        p.make("C", array, "csr");
+        match p.finish() {
+            Err(wrong) => wrong[0].message.clone(),
+            Ok(built) => crate::Program::parse(&built.text).map(|_| ()).unwrap_err().to_string(),
+        }
+    };
+    let says = |array: &dyn Fn(Tensor, Tensor) -> Array, part: &str| {
+        let message = refused(array);
+        assert!(message.contains(part), "{message}");
+    };
+    says(&|_, _| tensor("D").into(), "`D` is not declared, so that nothing says how many modes it has");
+    says(&|a, _| permute_dims(a, [0, 0]), "[0, 0] is no order of 2 modes");
+    says(&|a, b| concatenate([a, b], 2), "there is no axis 2 to join along");
+    says(&|a, b| stack([a, b], 3), "there is no axis 3 to join along");
+    says(&|a, b| vstack([Array::from(a), flatten(b)]), "2 index variables for an array of 1 modes");
+    says(&|a, _| windows(a, [(..).into()]), "1 windows for an array of 2 modes");
+    says(&|a, _| vstack([a]), "one array is not joined with anything");
+    says(&|a, b| vstack([a, b]), "4");
+    says(&|a, _| reshape(a, [4, 2]), "6");
+}

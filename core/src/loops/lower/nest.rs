@@ -10,9 +10,12 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
-use crate::stream::{Arith, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
+use crate::stream::{Arith, Compare, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
+
+/// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
+const SIFTED: i64 = 32;
 
 /// Where the values of a nest go.
 pub(super) enum Sink<'a> {
@@ -155,7 +158,11 @@ impl Context<'_> {
                 output.led_by(slot, self.led_by(&scope, part.top(), v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
-            let tentative = |part: &Part| self.tentative(&scope, sink, part.top(), (v, rest));
+            let tentative = |part: &Part| {
+                let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
+                self.tentative(&scope, sink, part.top(), (v, rest))
+                    || alone.is_some_and(|fiber| self.sifts(&scope, sink, (part.top(), fiber), (v, rest)))
+            };
             let spare = parts.iter().any(tentative) as i64;
             output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
         }
@@ -261,6 +268,67 @@ impl Context<'_> {
 
     /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
     fn each(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        fiber: &ListFiber<Term>,
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        if self.sifts(scope, sink, (point, fiber), (v, rest)) {
+            let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
+            let most = d.int(SIFTED);
+            let short = d.compare(Compare::Le, &length, &most);
+            let sift = &mut |d: &mut Symbolic| self.sift(d, (point, fiber), v, scope, sink);
+            return d.branch(short, sift, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
+        }
+        self.seen(d, point, (v, rest), fiber, scope, sink);
+    }
+
+    /// Whether a short fiber's entries are all looked at, because to seek where those begin that are seen would take longer:
+    /// their values are so cheap, and go right to the end of a list, that they are written always and kept if they are seen.
+    /// Nothing else is read at a coordinate that may not be there.
+    fn sifts(
+        &self,
+        scope: &Scope,
+        sink: &Sink,
+        (point, fiber): (&Point, &ListFiber<Term>),
+        (v, rest): (Index, &[Index]),
+    ) -> bool {
+        let view = &fiber.view;
+        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none() && !fiber.repeats;
+        let open = |a: &AccessId| point.leaders.contains(a) || self.next_var(scope, *a).is_none();
+        let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
+        let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+        piece && last && self.is_flat(scope, point, rest) && point.body.accesses().iter().all(open)
+    }
+
+    /// Every entry of a fiber: written, and kept if it is seen.
+    fn sift(&self, d: &mut Symbolic, (point, fiber): (&Point, &ListFiber<Term>), v: Index, scope: &Scope, sink: &Sink) {
+        let a = point.leaders[0];
+        let (output, slot) = sink.appends(v).expect("what is sifted is appended");
+        let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
+        d.count(&format!("q_{}", self.program.tensor(a).name), begin, end, &mut |d, position| {
+            let stored = d.load(fiber.crd, &position);
+            let stored = d.snapshot("stored", stored);
+            let kept = fiber.view.sees(d, &stored).expect("a piece of it");
+            let kept = d.place(&kept);
+            let at = fiber.view.seen(d, stored);
+            let at = d.place(&at);
+            let mut scope = scope.clone();
+            scope.descend(a, (d.place(&position), None), None);
+            scope.bind(v, at);
+            let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
+            let value = self.value(d, &scope, &point.body);
+            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+                output.store_if(d, &slot, value.clone(), kept.clone());
+            });
+        });
+    }
+
+    /// The entries of a fiber that are seen.
+    fn seen(
         &self,
         d: &mut Symbolic,
         point: &Point,

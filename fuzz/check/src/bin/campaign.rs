@@ -5,23 +5,34 @@
 //! ```
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
-//! `--walk random` draws programs instead. Machine code is made without optimization, for each tenth program with it
+//! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone. Machine code is made without optimization, for each tenth program with it
 //! too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite.
-//! Each kind of finding is printed once, shrunk. Exit status 1 if there was one, or something was to be reached and was
+//! `--seconds N` begins no program after so long. Each kind of finding is printed once, shrunk; with `--until finding` a
+//! thread ends with its first one, which is left as it is. Exit status 1 if there was one, or something was to be reached and was
 //! not.
 
 use fiberloom_check::OptLevel;
-use fiberloom_check::notation::campaign::{Campaign, campaign};
+use fiberloom_check::notation::campaign::{Campaign, Walk, campaign};
 use fiberloom_check::notation::engines::{BOTH, Engine};
 use fiberloom_check::notation::product;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --walk directed|random";
+    --opt none|full|both|tenth, --walk directed|random|products, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
-    let mut wanted = Campaign { programs: 10_000, engine, each_tenth: engine, directed: true, seed: 0, threads: 1 };
+    let mut wanted = Campaign {
+        programs: 10_000,
+        engine,
+        each_tenth: engine,
+        walk: Walk::Directed,
+        seed: 0,
+        threads: 1,
+        time: Duration::MAX,
+        first: false,
+    };
     let (mut levels, mut tenth): (&[OptLevel], _) = (&[OptLevel::None], BOTH);
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
@@ -39,8 +50,12 @@ fn main() -> ExitCode {
             ("--opt", "full", _) => (levels, tenth) = (&[OptLevel::Full], &[OptLevel::Full]),
             ("--opt", "both", _) => (levels, tenth) = (BOTH, BOTH),
             ("--opt", "tenth", _) => (levels, tenth) = (&[OptLevel::None], BOTH),
-            ("--walk", "directed", _) => wanted.directed = true,
-            ("--walk", "random", _) => wanted.directed = false,
+            ("--walk", "directed", _) => wanted.walk = Walk::Directed,
+            ("--walk", "random", _) => wanted.walk = Walk::Random,
+            ("--walk", "products", _) => wanted.walk = Walk::Products,
+            ("--seconds", _, Ok(n)) => wanted.time = Duration::from_secs(n),
+            ("--until", "done", _) => wanted.first = false,
+            ("--until", "finding", _) => wanted.first = true,
             _ => {
                 eprintln!("`{name} {value}`: {USAGE}");
                 return ExitCode::from(2);
@@ -55,7 +70,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let report = campaign(&wanted);
     println!("{report}");
-    let all = wanted.directed && wanted.programs >= product::all().len() as u64;
+    let all = wanted.walk == Walk::Directed && report.programs >= product::all().len() as u64;
     let reached = !all || report.statistics.missed().is_empty();
     if report.findings.is_empty() && reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

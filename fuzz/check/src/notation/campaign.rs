@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{Case, Expr, case, coordinate, directed};
+use super::case::{Case, Expr, case, coordinate, directed, products};
 use super::engines::{Engine, Finding, run};
 use super::legal::named;
 use super::product;
@@ -18,6 +18,28 @@ const BYTES: usize = 2000;
 /// Cases that are tried until the program of a seed is one that can run.
 const TRIES: u64 = 20;
 
+/// Which programs are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// The first statement of each takes the next combination of all there are (`product.rs`).
+    Directed,
+    /// Anything.
+    Random,
+    /// Products of 2 to 5 operands alone, the protocol of a published fuzzer (`case/products.rs`).
+    Products,
+}
+
+impl Walk {
+    /// The case of a seed, made of these bytes.
+    pub fn case(self, seed: u64, u: &mut Unstructured) -> Case {
+        match self {
+            Walk::Directed => directed(u, &product::nth(seed)),
+            Walk::Random => case(u),
+            Walk::Products => products(u),
+        }
+    }
+}
+
 /// What is to be run.
 #[derive(Clone, Copy, Debug)]
 pub struct Campaign {
@@ -27,12 +49,16 @@ pub struct Campaign {
     pub engine: Engine,
     /// On which engine those whose seed is a multiple of ten run instead.
     pub each_tenth: Engine,
-    /// Whether the first statement of each takes the next combination of all there are (`product.rs`).
-    pub directed: bool,
+    /// Of which programs.
+    pub walk: Walk,
     /// The first case's; each next one's is one more.
     pub seed: u64,
     /// How many run at once.
     pub threads: u64,
+    /// No program begins after so long.
+    pub time: Duration,
+    /// Whether a thread ends with its first finding, which is then left as large as it is.
+    pub first: bool,
 }
 
 /// What came of a campaign.
@@ -59,7 +85,7 @@ pub fn campaign(wanted: &Campaign) -> Report {
     let begun = Instant::now();
     let mut report = Report::default();
     std::thread::scope(|scope| {
-        let part = |n| move || part(wanted, n);
+        let part = |n| move || part(wanted, begun, n);
         let parts: Vec<_> = (0..wanted.threads).map(|n| scope.spawn(part(n))).collect();
         for p in parts {
             report.join(p.join().expect("panics of cases are caught"));
@@ -69,13 +95,15 @@ pub fn campaign(wanted: &Campaign) -> Report {
     report
 }
 
-fn part(wanted: &Campaign, n: u64) -> Report {
+fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
     let mut report = Report::default();
     for seed in (wanted.seed..wanted.seed + wanted.programs).skip(n as usize).step_by(wanted.threads as usize) {
-        let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
-        let tries = if wanted.directed { TRIES } else { 1 };
+        if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
+            break;
+        }
+        let tries = if wanted.walk == Walk::Directed { TRIES } else { 1 };
         // Seeds of other programs are near: tries are far from them.
-        let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.program(wanted.directed, seed, bytes, engine));
+        let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.program(wanted, seed, bytes));
         report.programs += 1;
     }
     report
@@ -83,10 +111,10 @@ fn part(wanted: &Campaign, n: u64) -> Report {
 
 impl Report {
     /// Runs the program of a seed, made of the bytes of another; whether it is one that can run.
-    fn program(&mut self, is_directed: bool, seed: u64, bytes: u64, engine: Engine) -> bool {
+    fn program(&mut self, wanted: &Campaign, seed: u64, bytes: u64) -> bool {
+        let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
         let bytes = crate::bytes(bytes, BYTES);
-        let u = &mut Unstructured::new(&bytes);
-        let case = if is_directed { directed(u, &product::nth(seed)) } else { case(u) };
+        let case = wanted.walk.case(seed, &mut Unstructured::new(&bytes));
         match run(&case, engine) {
             Ok(None) => {
                 self.unknown += 1;
@@ -99,18 +127,18 @@ impl Report {
                     *self.exercised.entry(construct).or_default() += 1;
                 }
             }
-            Err(found) => self.found(seed, case, found, engine),
+            Err(found) => self.found(seed, case, found, engine, !wanted.first),
         }
         true
     }
 
-    fn found(&mut self, seed: u64, case: Case, found: Finding, engine: Engine) {
+    fn found(&mut self, seed: u64, case: Case, found: Finding, engine: Engine, smaller: bool) {
         if let Some((count, ..)) = self.findings.get_mut(found.kind) {
             *count += 1;
             return;
         }
         let kind = found.kind;
-        let (case, found) = shrink(case, found, engine);
+        let (case, found) = if smaller { shrink(case, found, engine) } else { (case, found) };
         self.findings.insert(kind, (1, seed, case, found));
     }
 
@@ -215,9 +243,10 @@ mod tests {
     use fiberloom_codegen::OptLevel;
     use fiberloom_core::algebra::Type;
 
-    fn run(programs: u64, engine: Engine, directed: bool) -> Report {
+    fn run(programs: u64, engine: Engine, walk: Walk) -> Report {
         let each_tenth = if engine == Engine::Loops { Engine::Rewrites } else { engine };
-        let wanted = Campaign { programs, engine, each_tenth, directed, seed: 0, threads: 2 };
+        let time = Duration::MAX;
+        let wanted = Campaign { programs, engine, each_tenth, walk, seed: 0, threads: 2, time, first: false };
         let report = campaign(&wanted);
         assert!(report.findings.is_empty(), "{report}");
         report
@@ -226,7 +255,7 @@ mod tests {
     /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
     #[test]
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
-        let report = run(4000, Engine::Loops, false);
+        let report = run(4000, Engine::Loops, Walk::Random);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
@@ -263,7 +292,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(4500, Engine::Loops, true);
+        let report = run(4500, Engine::Loops, Walk::Directed);
         let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
         let columns = |m: &Meeting| {
             [
@@ -288,16 +317,30 @@ mod tests {
         }
     }
 
+    /// What the protocol has, and what it cannot have.
+    #[test]
+    fn products_answer_as_the_meaning_and_are_nothing_else() {
+        let report = run(1500, Engine::Loops, Walk::Products);
+        let all = &report.exercised;
+        for wanted in ["operand level dense", "operand level compressed", "result level compressed", "operand order"] {
+            assert!(all.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
+        let operators: Vec<&String> =
+            all.keys().filter(|k| k.starts_with("operator") || k.starts_with("type")).collect();
+        assert_eq!(operators, ["operator *", "type f64"]);
+        assert_eq!(report.unknown, 0, "every program says its extents");
+    }
+
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
     #[test]
     fn the_meaning_over_what_is_stored_is_the_pointwise_one() {
-        run(3000, Engine::Meaning, false);
-        run(1000, Engine::Meaning, true);
+        run(3000, Engine::Meaning, Walk::Random);
+        run(1000, Engine::Meaning, Walk::Directed);
     }
 
     #[test]
     fn machine_code_answers_as_the_meaning_at_every_level() {
-        run(150, Engine::Llvm(&[OptLevel::None]), false);
-        run(20, Engine::Llvm(BOTH), true);
+        run(150, Engine::Llvm(&[OptLevel::None]), Walk::Random);
+        run(20, Engine::Llvm(BOTH), Walk::Directed);
     }
 }

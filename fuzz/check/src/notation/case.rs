@@ -12,10 +12,12 @@
 
 mod directed;
 mod make;
+mod products;
 mod shape;
 
 pub use directed::directed;
 pub use make::case;
+pub use products::products;
 pub use shape::Shape;
 
 use super::legal::applied;

@@ -1,0 +1,119 @@
+//! `cargo xtask mutants`: mistakes on purpose, and who notices them.
+//!
+//! ```text
+//!  proofs/mutants/*.txt ──read──▶ mistakes ─┬ weave ─▶ target/mutants/copy: the tracked files, in which each mistaken
+//!                                           │          text stands beside the right one behind a switch
+//!                                           │            │ one build
+//!                                           │            ▼
+//!                                           └ attack ─▶ each attacker with no mistake switched on: all as before;
+//!                                                       then for each mistake, until one notices
+//! ```
+//!
+//! One build has all mistakes; which one is made is read from the environment when a program starts. So a hundred mistakes cost one
+//! build, and sources hold no switches. Whoever attacks is a process of its own: a crash and a hang are noticed too.
+
+mod attack;
+mod list;
+mod report;
+mod weave;
+
+use attack::{Attacker, Outcome};
+use list::Mistake;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Where mistakes are listed, a file a stage.
+const LISTS: &str = "proofs/mutants";
+
+/// Attacks that run at once.
+const WORKERS: usize = 2;
+
+/// Of a hundred mistakes, how many must be noticed.
+const WANTED: usize = 95;
+
+/// What is asked for.
+#[derive(Default)]
+struct Asked<'a> {
+    /// Mistakes whose names or stages have this in them; all if empty.
+    only: &'a str,
+    /// Attackers of these names and no others, each to its end; all, until one notices, if empty.
+    by: Vec<&'a str>,
+    /// Nothing is run: what is woven is built and that is all.
+    build: bool,
+}
+
+/// The command.
+///
+/// # Errors
+/// If too few mistakes are noticed, one goes unnoticed that nothing is said of, or one is noticed of which it is said that it cannot be.
+pub fn command(args: &[&str]) -> Result<(), String> {
+    let asked = asked(args)?;
+    let all = list::read(Path::new(LISTS))?;
+    let switched = weave::copy(&all)?;
+    eprintln!("{} mistakes woven into {}", all.len(), weave::COPY);
+    let attackers = attack::build()?;
+    if asked.build {
+        return Ok(());
+    }
+    let wanted = |a: &Attacker| if asked.by.is_empty() { !a.is_protocol() } else { asked.by.contains(&a.name) };
+    let attackers = attackers.into_iter().filter(wanted).collect();
+    let attackers = attack::sound(attackers)?;
+    let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| m.is_called(asked.only)).collect();
+    let (begun, done) = (Instant::now(), AtomicUsize::new(0));
+    let seen = |mistake: &Mistake, outcome: &Outcome| {
+        let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
+        eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
+    };
+    let outcomes = match asked.by.is_empty() {
+        true => attack::until_noticed(&attackers, &chosen, seen),
+        false => each(&chosen, |(n, mistake)| {
+            let outcome = attack::by_each(&attackers, *n);
+            seen(mistake, &outcome);
+            outcome
+        }),
+    };
+    report::print(&chosen, &outcomes, &attackers);
+    if asked.by.is_empty() { report::verdict(&chosen, &outcomes) } else { Ok(()) }
+}
+
+fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
+    let mut asked = Asked::default();
+    let mut rest = args;
+    while !rest.is_empty() {
+        rest = match rest {
+            ["--only", name, rest @ ..] => {
+                asked.only = name;
+                rest
+            }
+            ["--by", names, rest @ ..] => {
+                asked.by = names.split(',').collect();
+                rest
+            }
+            ["--build", rest @ ..] => {
+                asked.build = true;
+                rest
+            }
+            _ => return Err("usage: cargo xtask mutants [--only NAME] [--by ATTACKER,…] [--build]".to_string()),
+        };
+    }
+    Ok(asked)
+}
+
+/// What `f` makes of each, in their order; some run at once.
+fn each<T: Sync, R: Send>(all: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = all.get(place) else { return };
+            let result = f(one);
+            made.lock().expect("nobody panics with it").push((place, result));
+        }
+    };
+    std::thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
+    let mut made = made.into_inner().expect("nobody panics with it");
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,341 @@
+//! Who attacks: campaigns, laws, unit tests and file tests of the copy, each a process of its own.
+
+use super::list::Mistake;
+use super::weave::{COPY, SWITCH};
+use crate::cargo;
+use std::fmt::{self, Display};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where cargo builds the copy.
+const BUILT: &str = "target/mutants/target";
+
+/// Only what changed is built anew when a list grows; whoever builds something while attacking builds it so too.
+const INCREMENTAL: [(&str, &str); 1] = [("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")];
+
+/// Who found nothing where nothing is mistaken, with how long that took: known until the copy changes.
+pub const SOUND: &str = "target/mutants/sound";
+
+/// Kibibytes that an attacker may use: a mistake may ask for all there is.
+const MEMORY: u64 = 12 << 20;
+
+/// A program that may notice a mistake.
+#[derive(Clone)]
+pub struct Attacker {
+    /// What it is called.
+    pub name: &'static str,
+    program: PathBuf,
+    args: Vec<String>,
+    folder: PathBuf,
+    /// How long it takes where nothing is mistaken.
+    took: Duration,
+}
+
+/// How an attacker noticed.
+#[derive(Clone, Debug)]
+pub struct Noticed {
+    /// Which.
+    pub by: &'static str,
+    /// What it said last, or how it died.
+    pub how: String,
+    /// From the beginning of the first attack on.
+    pub after: Duration,
+}
+
+/// What became of a mistake.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// By whom it was noticed: of several that were asked, by each that did.
+    pub noticed: Vec<Noticed>,
+    /// How long all attacks took.
+    pub took: Duration,
+}
+
+impl Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.noticed.is_empty() {
+            return write!(f, "NOT NOTICED in {:.1} s", self.took.as_secs_f64());
+        }
+        let one = |n: &Noticed| format!("{} ({}) {:.1} s", n.by, n.how, n.after.as_secs_f64());
+        write!(f, "{}", self.noticed.iter().map(one).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Campaigns: a name and what is asked of them. One of anything and one of every combination find different things first.
+const CAMPAIGNS: &[(&str, &str)] = &[
+    ("loops", "--programs 2000 --engine loops --walk random --seed 1000"),
+    ("directed loops", "--programs 5000 --engine loops --seed 200000"),
+    ("machine code", "--programs 300 --engine llvm --walk random --seed 5000"),
+    ("directed machine code", "--programs 1000 --engine llvm --seed 700000"),
+];
+
+/// The two protocols that are compared with each other, for the same time, where they are asked for by name.
+const PROTOCOLS: &[(&str, &str)] = &[
+    ("products", "--programs 1000000 --seconds 20 --engine loops --walk products --seed 3000000"),
+    ("whole", "--programs 1000000 --seconds 20 --engine loops --walk directed --seed 3000000"),
+];
+
+/// Test programs of the copy: a name here, and the package and target that cargo builds it from.
+const TESTS: &[(&str, &str, &str)] = &[
+    ("laws", "fiberloom-proofs", "fiberloom_proofs"),
+    ("core's tests", "fiberloom-core", "fiberloom_core"),
+    ("notation's tests", "fiberloom-core", "concrete"),
+    ("checker's tests", "fiberloom-core", "check"),
+    ("runtime's tests", "fiberloom-codegen", "fiberloom_codegen"),
+    ("kernels' tests", "fiberloom-codegen", "run"),
+    ("operators' tests", "fiberloom-codegen", "operations"),
+    ("readers' tests", "fiberloom", "fiberloom"),
+    ("library's tests", "fiberloom", "library"),
+    ("levels' tests", "fiberloom", "levels"),
+    ("files", "fiberloom-tests", "files"),
+];
+
+/// In which order they attack, the cheapest first; where a stage is named, what is made for it comes before.
+const ORDER: &[(&str, &[&str])] = &[
+    ("codegen", &["machine code", "operators' tests", "kernels' tests", "directed machine code"]),
+    ("runtime", &["runtime's tests", "machine code", "directed machine code"]),
+    ("format", &["core's tests", "readers' tests", "loops"]),
+    ("stream", &["laws", "loops"]),
+    ("", &["loops", "core's tests", "directed loops", "notation's tests", "checker's tests", "readers' tests"]),
+    ("", &["runtime's tests", "kernels' tests", "machine code", "files", "laws", "operators' tests"]),
+    ("", &["library's tests", "directed machine code", "levels' tests"]),
+];
+
+/// Builds all of them.
+///
+/// # Errors
+/// If the copy does not build.
+pub fn build() -> Result<Vec<Attacker>, String> {
+    let mut command = cargo::cargo()?;
+    let root = std::env::current_dir().map_err(|e| e.to_string())?;
+    command.args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "fiberloom-check",
+        "--bin",
+        "campaign",
+        "--package",
+        "fiberloom",
+        "--bin",
+        "fiberloom",
+    ]);
+    cargo::run(in_copy(&mut command, &root))?;
+    let mut command = cargo::cargo()?;
+    command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
+    for package in ["fiberloom-proofs", "fiberloom-core", "fiberloom-codegen", "fiberloom", "fiberloom-tests"] {
+        command.args(["--package", package]);
+    }
+    let output = in_copy(&mut command, &root).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err(format!("`{}` failed in {COPY}", cargo::text(&command)));
+    }
+    let built = String::from_utf8_lossy(&output.stdout);
+    let campaign = |(name, args): &(&'static str, &str)| Attacker {
+        name,
+        program: root.join(BUILT).join("release/campaign"),
+        args: args.split(' ').chain(["--until", "finding"]).map(str::to_string).collect(),
+        folder: root.join(COPY),
+        took: Duration::ZERO,
+    };
+    let test = |(name, package, target): &(&'static str, &str, &str)| {
+        let program = built.lines().find_map(|line| executable(line, package, target));
+        let folder = root.join(COPY);
+        let program = program.ok_or_else(|| format!("cargo made no test `{target}` of {package}"))?;
+        Ok(Attacker { name, program, args: vec![], folder, took: Duration::ZERO })
+    };
+    let campaigns = CAMPAIGNS.iter().chain(PROTOCOLS).map(campaign);
+    campaigns.map(Ok).chain(TESTS.iter().map(test)).collect()
+}
+
+fn in_copy<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
+    command.env("CARGO_TARGET_DIR", root.join(BUILT)).envs(INCREMENTAL);
+    command.current_dir(root.join(COPY))
+}
+
+/// The program that a line of cargo's messages names, if it is the test of this package and target.
+fn executable(line: &str, package: &str, target: &str) -> Option<PathBuf> {
+    let after = |key: &str| line.split_once(key).and_then(|(_, rest)| rest.split('"').next());
+    let id = after("\"package_id\":\"")?;
+    let folder = id.split(['#', '@']).next()?.rsplit('/').next()?;
+    let of = id.contains(&format!("#{package}@"))
+        || folder == package.trim_start_matches("fiberloom-")
+        || id.contains(&format!("{package}#"));
+    let named = line.contains(&format!("\"name\":\"{target}\"")) && line.contains("\"test\":true");
+    let test = line.contains("\"profile\":{")
+        && line.split_once("\"profile\":{")?.1.split('}').next()?.contains("\"test\":true");
+    (of && named && test).then(|| after("\"executable\":\"").map(PathBuf::from))?
+}
+
+/// Those attackers, each of which found nothing where nothing is mistaken, with how long that took.
+///
+/// # Errors
+/// If one found something.
+pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
+    let known = std::fs::read_to_string(SOUND).unwrap_or_default();
+    let before = |attacker: &Attacker| -> Option<f64> {
+        known.lines().find_map(|line| line.strip_prefix(attacker.name)?.strip_prefix('\t')?.parse().ok())
+    };
+    let sound = |attacker: &Attacker| {
+        if let Some(seconds) = before(attacker) {
+            return Ok(Attacker { took: Duration::from_secs_f64(seconds), ..attacker.clone() });
+        }
+        let begun = Instant::now();
+        let found = attacker.attack(0, Duration::from_secs(900));
+        let took = begun.elapsed();
+        eprintln!("{}: {:.1} s with no mistake made", attacker.name, took.as_secs_f64());
+        match found {
+            Some(how) => Err(format!("{} fails with no mistake made: {how}", attacker.name)),
+            None => Ok(Attacker { took, ..attacker.clone() }),
+        }
+    };
+    let sound: Vec<Attacker> = super::each(&attackers, sound).into_iter().collect::<Result<_, _>>()?;
+    let others = known.lines().filter(|line| !sound.iter().any(|a| line.split('\t').next() == Some(a.name)));
+    let lines = sound.iter().map(|a| format!("{}\t{:.1}", a.name, a.took.as_secs_f64()));
+    let lines: Vec<String> = others.map(str::to_string).chain(lines).collect();
+    std::fs::write(SOUND, lines.join("\n")).map_err(|e| format!("{SOUND}: {e}"))?;
+    Ok(sound)
+}
+
+/// Attacks each mistake in the order that suits its stage, until one attacker notices. All mistakes are attacked by their first attacker
+/// before any is by its second: what is cheap to notice is known first. `seen` is told of each as it is noticed.
+pub fn until_noticed(
+    attackers: &[Attacker],
+    chosen: &[(u32, &Mistake)],
+    seen: impl Fn(&Mistake, &Outcome) + Sync,
+) -> Vec<Outcome> {
+    let orders: Vec<Vec<&Attacker>> = chosen.iter().map(|(_, mistake)| order(attackers, &mistake.stage)).collect();
+    let mut outcomes = vec![Outcome::default(); chosen.len()];
+    for round in 0..orders.iter().map(Vec::len).max().unwrap_or(0) {
+        let open: Vec<usize> = (0..chosen.len()).filter(|m| outcomes[*m].noticed.is_empty()).collect();
+        eprintln!("round {}: {} mistakes are left", round + 1, open.len());
+        let attacked = super::each(&open, |m| {
+            let (n, mistake) = chosen[*m];
+            let mut outcome = outcomes[*m].clone();
+            if let Some(attacker) = orders[*m].get(round) {
+                outcome.add(attacker, n);
+            }
+            if !outcome.noticed.is_empty() {
+                seen(mistake, &outcome);
+            }
+            outcome
+        });
+        open.into_iter().zip(attacked).for_each(|(m, outcome)| outcomes[m] = outcome);
+    }
+    let unnoticed = chosen.iter().zip(&outcomes).filter(|(_, outcome)| outcome.noticed.is_empty());
+    unnoticed.for_each(|((_, mistake), outcome)| seen(mistake, outcome));
+    outcomes
+}
+
+/// The attackers in the order that suits a stage.
+fn order<'a>(attackers: &'a [Attacker], stage: &str) -> Vec<&'a Attacker> {
+    let steps = ORDER.iter().filter(|(of, _)| of.is_empty() || *of == stage);
+    let mut order: Vec<&Attacker> = Vec::new();
+    for name in steps.flat_map(|(_, names)| *names) {
+        let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name));
+        order.extend(next);
+    }
+    order
+}
+
+/// Each attacker on its own.
+pub fn by_each(attackers: &[Attacker], n: u32) -> Outcome {
+    let alone = attackers.iter().flat_map(|attacker| {
+        let mut outcome = Outcome::default();
+        outcome.add(attacker, n);
+        outcome.noticed
+    });
+    Outcome { noticed: alone.collect(), took: Duration::ZERO }
+}
+
+impl Outcome {
+    /// What an attacker notices, after all the time so far.
+    fn add(&mut self, attacker: &Attacker, n: u32) {
+        let begun = Instant::now();
+        let how = attacker.attack(n, attacker.patience());
+        self.took += begun.elapsed();
+        self.noticed.extend(how.map(|how| Noticed { by: attacker.name, how, after: self.took }));
+    }
+}
+
+impl Attacker {
+    /// Whether it is one of those that are compared with each other.
+    pub fn is_protocol(&self) -> bool {
+        PROTOCOLS.iter().any(|(name, _)| *name == self.name)
+    }
+
+    /// How long it may take before it counts as hanging.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(20) + 5 * self.took
+    }
+
+    /// Runs with this mistake made; what was noticed.
+    fn attack(&self, n: u32, patience: Duration) -> Option<String> {
+        let said = std::env::temp_dir().join(format!(
+            "fiberloom-mutant-{}-{n}-{}",
+            std::process::id(),
+            self.name.replace(' ', "-")
+        ));
+        let file = File::create(&said).expect("there is room for what an attacker says");
+        let mut command = Command::new("sh");
+        let limits = format!("ulimit -c 0; ulimit -v {MEMORY}; exec \"$0\" \"$@\"");
+        command.arg("-c").arg(limits).arg(&self.program).args(&self.args).current_dir(&self.folder);
+        command.env(SWITCH, n.to_string()).env("RUST_TEST_THREADS", "1").envs(INCREMENTAL);
+        command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+        let mut child = command.spawn().expect("an attacker starts");
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("a child can be waited for") {
+                break Some(status);
+            }
+            if begun.elapsed() > patience {
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let text = std::fs::read(&said).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let _ = std::fs::remove_file(&said);
+        match status {
+            Some(status) if status.success() => None,
+            None => Some("hangs".to_string()),
+            Some(status) => Some(finding(&text).unwrap_or_else(|| format!("dies: {status}"))),
+        }
+    }
+}
+
+/// The first finding of a campaign, or failure of a test, that was printed.
+fn finding(said: &str) -> Option<String> {
+    said.lines().find_map(|line| {
+        let found = line.strip_prefix("=== ").and_then(|found| found.split(':').next());
+        let failed = line.strip_prefix("test ").and_then(|test| test.strip_suffix(" ... FAILED"));
+        found.or(failed).map(str::to_string)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_read() {
+        let campaign = "3 programs, 1 findings\n\n=== answer: 1 found, the first of seed 3\n`R0` …";
+        assert_eq!(finding(campaign).as_deref(), Some("answer"));
+        assert_eq!(finding("test a ... ok\ntest stream::b ... FAILED\n").as_deref(), Some("stream::b"));
+        assert_eq!(finding("test a ... ok\n"), None);
+    }
+
+    #[test]
+    fn test_programs_are_found_in_cargos_messages() {
+        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/copy/proofs#fiberloom-proofs@0.1.0","target":{"name":"fiberloom_proofs","test":true},"profile":{"opt_level":"3","test":true},"executable":"/w/deps/p-1"}"#;
+        let found = executable(line, "fiberloom-proofs", "fiberloom_proofs");
+        assert_eq!(found, Some(PathBuf::from("/w/deps/p-1")));
+        assert_eq!(executable(line, "fiberloom-core", "fiberloom_core"), None);
+        let library = line.replace(r#""opt_level":"3","test":true"#, r#""opt_level":"3","test":false"#);
+        assert_eq!(executable(&library, "fiberloom-proofs", "fiberloom_proofs"), None);
+    }
+}
