@@ -190,7 +190,7 @@ mod tests {
             ("it does not stop", |w| View { stop: None, ..VIEW(w) }, "an entry is seen, and said not to be"),
             ("it is not sought", |w| View { start: None, ..VIEW(w) }, "an entry is seen, and said not to be"),
             ("it passes over nothing", |w| View { stride: None, ..VIEW(w) }, "next does not come to the image"),
-            ("it is not shifted", |w| View { shift: None, ..VIEW(w) }, "next does not come to the image"),
+            ("it is not shifted", |w| View { shift: None, ..VIEW(w) }, "an entry is seen, and said not to be"),
         ];
         for (name, view, broken) in wrong {
             let mut caught = None;

@@ -95,6 +95,7 @@ impl Concretize<'_> {
         let target = s.indices.iter().map(|i| i.bare().expect("refused otherwise"));
         let target: Vec<VarId> = target.inspect(|v| drop(self.loops(*v, &s.rhs))).collect();
         let target: Vec<Index> = target.into_iter().map(|v| self.var(v)).collect();
+        // What is read under a variable needs to know whether its loop is split.
         let folded: Vec<Index> = s.folded.iter().flat_map(|v| self.loops(*v, &s.rhs)).collect();
         let mut rhs = self.expr(&s.rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];

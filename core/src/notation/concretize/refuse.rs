@@ -4,7 +4,7 @@ use super::super::concrete::Extent;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
 use super::neutral;
-use super::shape::coordinate;
+use super::shape::linear;
 use crate::algebra::{Mode, Op};
 use crate::format::LevelKind;
 use crate::iteration::Simplify;
@@ -111,13 +111,14 @@ impl Refuse<'_> {
         match &e.kind {
             Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
             Kind::Access(_, indices) => {
-                let plain = |i: &typed::Index| i.bare().is_some() || coordinate(i).is_some();
-                if let Some(i) = indices.iter().find(|i| !plain(i)) {
-                    let what = match i.permit {
-                        true => "a permitted index `~`",
-                        false => "an index other than a bare index variable or a number",
+                for index in indices {
+                    let what = match linear(index) {
+                        Some((_, factors)) if factors.values().all(|f| *f > 0) => continue,
+                        Some(_) => "an index that falls where an index variable rises",
+                        None if index.permit => "a permitted index `~`",
+                        None => "an index with a quotient, a remainder or a gather in it",
                     };
-                    self.say(i.span, what.to_string());
+                    self.say(index.span, what.to_string());
                 }
             }
             Kind::Call(fun, args) => {

@@ -3,7 +3,7 @@
 //! ```text
 //!  slice(E, j -> k, 3:703:7)       E under j = 7*k + 3
 //!  split(E, k -> (i, j))           E under k = |J|*i + j
-//!  E[3, j]                         E[at, j] under at = 3
+//!  E[3, j], E[2*i + k, j]          E[at, j] under at = 3, under at = 2*i + k
 //!  concat((E, F), (i, k) -> l)     E where l < |I|, under i = l;  else F, under k = l - |I|
 //!  collapse(E, (i, j) -> k)        E under loops over i and j, and what is beside it under k = |J|*i + j
 //! ```
@@ -19,20 +19,39 @@ use super::super::typed::{self, Kind, VarId};
 use super::{Concretize, distinct};
 use crate::algebra::Type;
 use crate::shape::{ClassId, Map, Size};
+use std::collections::BTreeMap;
 
-/// The coordinate that an index is, if it is a number or a calculation with numbers.
-pub(super) fn coordinate(index: &typed::Index) -> Option<i64> {
-    fn value(map: &typed::Map) -> Option<i64> {
-        match map {
-            typed::Map::Const(c) => Some(*c),
-            typed::Map::Add(a, b) => value(a)?.checked_add(value(b)?),
-            typed::Map::Mul(c, a) => value(a)?.checked_mul(*c),
-            typed::Map::Div(a, c) => value(a)?.checked_div_euclid(*c),
-            typed::Map::Mod(a, c) => value(a)?.checked_rem_euclid(*c),
-            typed::Map::Var(_) | typed::Map::Gather(..) => None,
-        }
+/// An index as `c + Σ f·v`, no f being 0; `None` of what is no such sum.
+pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)> {
+    type Sum = (i64, BTreeMap<VarId, i64>);
+    fn number(map: &typed::Map) -> Option<i64> {
+        sum(map).filter(|(_, factors)| factors.is_empty()).map(|(c, _)| c)
     }
-    value(&index.map).filter(|_| !index.permit)
+    fn sum(map: &typed::Map) -> Option<Sum> {
+        Some(match map {
+            typed::Map::Const(c) => (*c, BTreeMap::new()),
+            typed::Map::Var(v) => (0, BTreeMap::from([(*v, 1)])),
+            typed::Map::Add(a, b) => {
+                let ((c, mut factors), (d, others)) = (sum(a)?, sum(b)?);
+                for (v, f) in others {
+                    let all = factors.entry(v).or_insert(0);
+                    *all = all.checked_add(f)?;
+                }
+                factors.retain(|_, f| *f != 0);
+                (c.checked_add(d)?, factors)
+            }
+            typed::Map::Mul(0, _) => (0, BTreeMap::new()),
+            typed::Map::Mul(f, a) => {
+                let (c, factors) = sum(a)?;
+                let factors = factors.into_iter().map(|(v, g)| Some((v, g.checked_mul(*f)?)));
+                (c.checked_mul(*f)?, factors.collect::<Option<_>>()?)
+            }
+            typed::Map::Div(a, c) => (number(a)?.checked_div_euclid(*c)?, BTreeMap::new()),
+            typed::Map::Mod(a, c) => (number(a)?.checked_rem_euclid(*c)?, BTreeMap::new()),
+            typed::Map::Gather(..) => return None,
+        })
+    }
+    sum(&index.map).filter(|_| !index.permit)
 }
 
 impl Concretize<'_> {
@@ -159,14 +178,19 @@ impl Concretize<'_> {
         Some(Size::extent(self.classes, class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
     }
 
-    /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate.
+    /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
     pub(super) fn index(&mut self, place: Place, mode: usize, index: &typed::Index) -> Index {
         if let Some(v) = index.bare() {
             return self.var(v);
         }
-        let at = coordinate(index).expect("refused otherwise");
-        let (extent, origin) =
-            (self.out.tensors[place.0].extents[mode], Origin::Mapped(Map::constant(Size::number(at))));
+        let (at, factors) = linear(index).expect("refused otherwise");
+        let terms: Vec<Map<Index>> = factors.iter().map(|(v, f)| self.map_of(*v).times(&Size::number(*f))).collect();
+        let map = terms.iter().fold(Map::constant(Size::number(at)), |sum, term| sum.plus(term));
+        let extent = self.out.tensors[place.0].extents[mode];
+        if let Some(v) = map.as_var().filter(|v| self.out.vars[v.0].extent == extent) {
+            return v;
+        }
+        let origin = Origin::Mapped(map);
         let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
         known.map(Index).unwrap_or_else(|| {
             let taken = |name: &String| {
