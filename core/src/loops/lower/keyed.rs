@@ -47,7 +47,7 @@ pub(super) struct Keyed {
 
 impl Keyed {
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Keyed {
-        let front = Front::of(cx, nest, w);
+        let front = Front::of(cx, nest);
         let mut buffer = |what: &str, ty| d.buffer(&format!("{}_w{what}", front.name), ty, Role::Workspace);
         let values = buffer("", front.initial.ty());
         let words: Vec<BufferId> = match w.apart {

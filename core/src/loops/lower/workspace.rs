@@ -140,11 +140,9 @@ pub(super) struct Front {
 }
 
 impl Front {
-    pub fn of(cx: &Context, nest: &Nest, w: Workspace) -> Front {
+    pub fn of(cx: &Context, nest: &Nest) -> Front {
         let tensor = &cx.program.tensors[nest.target.tensor.0];
-        let outer = &nest.order[..w.prefix];
-        let levels: Vec<Index> = (0..tensor.format.rank()).map(|l| cx.program.level_var(&nest.target, l)).collect();
-        let vars: Vec<Index> = levels.into_iter().filter(|v| !outer.contains(v)).collect();
+        let vars = cx.program.drained(nest);
         let extents = vars.iter().map(|v| cx.extent(cx.program.vars[v.0].extent)).collect();
         Front { name: tensor.name.clone(), vars, extents, initial: tensor.fill }
     }
@@ -164,7 +162,7 @@ pub(super) struct Dense {
 
 impl Dense {
     fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Dense {
-        let front = Front::of(cx, nest, w);
+        let front = Front::of(cx, nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
