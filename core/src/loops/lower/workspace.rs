@@ -34,7 +34,7 @@ impl Scratch {
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
         match w.kind {
             WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
-            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w)),
+            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest)),
             WorkspaceKind::List | WorkspaceKind::Hashed => Scratch::Keyed(Keyed::begin(cx, d, nest, w)),
             WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
         }
@@ -161,7 +161,7 @@ pub(super) struct Dense {
 }
 
 impl Dense {
-    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Dense {
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Dense {
         let front = Front::of(cx, nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
