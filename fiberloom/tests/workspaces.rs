@@ -118,6 +118,18 @@ fn keys_that_collide_cost_a_bounded_number_of_steps_each() {
     assert!(agrees(program, &[("A", &a), ("B", &b)]) < 4_000_000);
 }
 
+/// Under two loops whose variables are collapsed to one: a workspace of the columns, too many to have a place each.
+#[test]
+fn rows_of_collapsed_loops_are_drained_one_by_one() {
+    let program = "tensor A: i64[R, P, M] csf tensor F: i64[R, P, Q] csf
+        B[n, m] = collapse(A[r, p, m] * F[r, p, q], (q, p) -> n)";
+    for columns in [40, LONG] {
+        let a = tensor(&[3, 4, columns], "csf", scattered(&[3, 4, columns], 30, 5));
+        let f = tensor(&[3, 4, 6], "csf", scattered(&[3, 4, 6], 20, 6));
+        agrees(program, &[("A", &a), ("F", &f)]);
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_said() {
     // A dense result of that extent cannot be.
