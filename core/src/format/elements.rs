@@ -54,7 +54,7 @@ impl<T: Clone> Elements<'_, T> {
         }
     }
 
-    /// As [`Elements::share`], without giving them up twice.
+    /// The same elements for as long as anybody wants them: as they are if they are counted, copied if borrowed.
     pub fn into_owned(self) -> Elements<'static, T> {
         match self {
             Elements::Counted(v) => Elements::Counted(v),
