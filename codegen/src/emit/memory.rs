@@ -43,6 +43,9 @@ enum Storage<'c> {
 /// Bytes of the longest workspace that stands in the frame.
 const MOST_FRAMED: u64 = 1 << 12;
 
+/// Where a workspace in the frame begins: with a line of the cache, for a vector that straddles two costs twice.
+const LINE: u32 = 64;
+
 /// Fields of `fl_buffer`.
 const DATA: u64 = 0;
 const LEN: u64 = 1;
@@ -68,7 +71,10 @@ impl<'c> Emitter<'c, '_> {
                 Storage::Fixed(data.into_pointer_value(), len.into_int_value())
             } else if let Some(len) = framed.get(&BufferId(place as u32)) {
                 let array = self.in_memory(buffer.ty).array_type(*len);
-                Storage::Frame(self.builder.build_alloca(array, &buffer.name)?, *len)
+                let row = self.builder.build_alloca(array, &buffer.name)?;
+                let made = row.as_instruction().expect("an alloca is an instruction");
+                made.set_alignment(LINE).expect("a power of two");
+                Storage::Frame(row, *len)
             } else {
                 let slots = (
                     self.builder.build_alloca(address, &buffer.name)?,
