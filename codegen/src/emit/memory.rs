@@ -12,6 +12,7 @@ use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
@@ -74,6 +75,7 @@ impl<'c> Emitter<'c, '_> {
                 let row = self.builder.build_alloca(array, &buffer.name)?;
                 let made = row.as_instruction().expect("an alloca is an instruction");
                 made.set_alignment(LINE).expect("a power of two");
+                self.align_frame();
                 Storage::Frame(row, *len)
             } else {
                 let slots = (
@@ -89,6 +91,12 @@ impl<'c> Emitter<'c, '_> {
             self.buffers.push(BufferState { place: storage, description, own, others, coordinates });
         }
         Ok(())
+    }
+
+    /// Where what stands in the frame becomes registers, those that do not fit are spilled: whole vectors as well.
+    fn align_frame(&self) {
+        let kind = Attribute::get_named_enum_kind_id("alignstack");
+        self.function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, LINE.into()));
     }
 
     /// The scopes of each buffer: its own, and those of all that it does not overlap.
