@@ -94,7 +94,8 @@ impl Entries<'_> {
     /// The tensor that holds these entries, and `fill` elsewhere.
     ///
     /// Refused: coordinates out of bounds, values of another type than the fill value's, duplicates if asked, a tensor
-    /// over the limit; each names the first offending entry. A singleton in no chain takes one coordinate a parent
+    /// over the limit; each names the first offending entry. So are values that a triangle has no place for, or that a symmetric
+    /// level would mirror elsewhere. A singleton in no chain takes one coordinate a parent
     /// position: more are refused, naming the first such parent, and for none it stores the fill value at coordinate 0.
     pub fn assemble(
         &self,
@@ -110,10 +111,11 @@ impl Entries<'_> {
             (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e).into()),
             (Duplicates::Combine(f), Some(_)) => sorted.combined(f),
         };
-        // A singleton in no chain stores fill values of its own accord: those among the entries say nothing.
-        let single = (0..format.rank()).any(|l| format.is_single(l));
-        let told = if single { unique.without(fill) } else { unique };
-        told.levelled(extents, format, fill, how)
+        // Some levels store fill values of their own accord: those among the entries say nothing.
+        let structured = |l: usize| format.levels[l].pads() && format.levels[l] != LevelKind::Dense;
+        let padded = (0..format.rank()).any(|l| format.is_single(l) || structured(l));
+        let told = if padded { unique.without(fill) } else { unique };
+        told.folded(format)?.levelled(extents, format, fill, how)
     }
 
     /// Columns of one length, coordinates in bounds, values of the fill value's type.

@@ -5,10 +5,12 @@
 //! allocated that is larger than an array at hand.
 mod chain;
 mod list;
+mod structure;
 mod table;
 
 use super::{Array, Level, Malformed, Tensor};
 use crate::algebra::Type;
+use std::rc::Rc;
 
 /// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
 const POSITIONS: u64 = i64::MAX as u64;
@@ -27,9 +29,10 @@ impl Tensor<'_> {
     /// 5. a singleton has a coordinate a parent position;
     /// 6. flags are as many as positions, bits behind the last are 0;
     /// 7. below a flag that is not set everything is empty: lists are, flags are not set, singletons in no chain have
-    ///    coordinate 0, values are bit-identical to the fill value;
+    ///    coordinate 0, there is one run, values are bit-identical to the fill value;
     /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
-    /// 9. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
+    /// 9. intervals are in the mode's extent; runs reach its end; a triangle stands below a dense level of an equal extent;
+    /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
         let mut above = Above { positions: 1, ties: None, unset: None };
@@ -57,14 +60,14 @@ impl Tensor<'_> {
                 list::length_and_type(l, "words", words, positions.div_ceil(64), &[Type::U64])?;
                 check_unused(l, words, positions)?;
                 check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, ties: None, unset: Some(Unset { level, each: 1 }) })
+                Ok(Above { positions, ties: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
             }
             Level::Bytemap { flags } => {
                 let positions = spread(l, parents, extent)?;
                 list::length_and_type(l, "flags", flags, positions, &[Type::Bool])?;
                 check_bools(Some(l), flags)?;
                 check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, ties: None, unset: Some(Unset { level, each: 1 }) })
+                Ok(Above { positions, ties: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
             }
             Level::Compressed { pos, crd } => {
                 list::check(l, pos, crd, extent, &above)?;
@@ -96,6 +99,15 @@ impl Tensor<'_> {
                 table::check(l, pos, crd, table)?;
                 Ok(below(crd.len()))
             }
+            Level::Band { pos, first } => {
+                Ok(below(structure::check_intervals(l, pos, Some(first), extent, &above)? as usize))
+            }
+            Level::Ragged { pos } => Ok(below(structure::check_intervals(l, pos, None, extent, &above)? as usize)),
+            Level::Lower | Level::Upper | Level::Symmetric => {
+                let outer = l.checked_sub(1).map(|outer| (self.levels[outer].kind(), self.level_extent(outer)));
+                structure::check_triangles(l, (level.kind(), outer), extent, above)
+            }
+            Level::Runs { pos, crd } => structure::check_runs(l, (pos, crd), extent, &above),
         }
     }
 
@@ -147,11 +159,20 @@ struct Above<'t> {
     unset: Option<Unset<'t>>,
 }
 
-/// A level with flags, each of its positions standing for so many of the level at hand.
-#[derive(Clone, Copy)]
+/// Flags, each standing for so many positions of the level at hand.
+#[derive(Clone)]
 struct Unset<'t> {
-    level: &'t Level<'t>,
+    of: Source<'t>,
     each: u64,
+}
+
+/// Where flags are.
+#[derive(Clone)]
+enum Source<'t> {
+    /// In a level.
+    Level(&'t Level<'t>),
+    /// Here: what lies between belongs to uneven numbers of positions.
+    Listed(Rc<Vec<bool>>),
 }
 
 impl<'t> Unset<'t> {
@@ -159,14 +180,28 @@ impl<'t> Unset<'t> {
     fn spread(of: Option<Unset<'t>>, extent: u64) -> Option<Unset<'t>> {
         of.map(|u| Unset { each: u.each.saturating_mul(extent), ..u })
     }
+
+    fn is_set(&self, flag: usize) -> bool {
+        match &self.of {
+            Source::Level(level) => level.is_set(flag),
+            Source::Listed(flags) => flags[flag],
+        }
+    }
 }
 
 impl Above<'_> {
     /// The first of the first `n` positions that lies below a flag that is not set although `full` holds of it.
     fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
-        let unset = self.unset?;
+        let unset = self.unset.as_ref()?;
         let each = usize::try_from(unset.each).unwrap_or(usize::MAX).max(1);
-        (0..n).find(|&p| !unset.level.is_set(p / each) && full(p))
+        (0..n).find(|&p| !unset.is_set(p / each) && full(p))
+    }
+
+    /// Each of the first `n` positions that lies below a flag that is not set.
+    fn each_unset(&self, n: usize, mut f: impl FnMut(usize)) {
+        let Some(unset) = &self.unset else { return };
+        let each = usize::try_from(unset.each).unwrap_or(usize::MAX).max(1);
+        (0..n).filter(|&p| !unset.is_set(p / each)).for_each(&mut f);
     }
 }
 
@@ -202,7 +237,7 @@ fn check_unused(l: usize, words: &Array, positions: u64) -> Result<(), Malformed
 
 /// Below a flag that is not set, none is.
 fn check_flags(l: usize, level: &Level, positions: u64, extent: u64, above: &Above) -> Result<(), Malformed> {
-    let above = Above { positions, ties: None, unset: Unset::spread(above.unset, extent) };
+    let above = Above { positions, ties: None, unset: Unset::spread(above.unset.clone(), extent) };
     match above.first_unset(positions as usize, |p| level.is_set(p)) {
         Some(p) => malformed(Some(l), p, "the flag is set below one that is not"),
         None => Ok(()),

@@ -1,10 +1,10 @@
 //! Tensors from lists and from dense data, to dense data, and from one format to another.
 //!
 //! All of it goes through [`Entries`]: any mixture of levels in any order of modes becomes any other. What the innermost
-//! level says to be stored stays stored, fill values among it; where that level says nothing of the kind, being dense or
-//! a singleton in no chain, only what is not bit-identical to the fill value counts as stored.
+//! level says to be stored stays stored, fill values among it; where that level says nothing of the kind, being dense,
+//! structured or a singleton in no chain, only what is not bit-identical to the fill value counts as stored.
 
-use super::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
+use super::{Array, Assembly, Entries, Error, Format, Level, Tensor};
 use crate::algebra::{Type, Value};
 
 impl<'a> Tensor<'a> {
@@ -84,7 +84,7 @@ impl<'a> Tensor<'a> {
     /// # Panics
     /// If the tensor is malformed.
     pub fn stored_entries(&self) -> Result<Entries<'_>, Error> {
-        let padded = |l| self.format.levels[l] == LevelKind::Dense || self.format.is_single(l);
+        let padded = |l: usize| self.format.levels[l].pads() || self.format.is_single(l);
         if !self.extents.len().checked_sub(1).is_some_and(padded) {
             return Ok(self.listed());
         }

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! Entries may stand in any order and may repeat a coordinate; what is read off a tensor stands in its storage order
-//! and does not. An entry may hold the fill value.
+//! and does not. An entry may hold the fill value. What is stored once for several coordinates, as a run, is an entry at each.
 
-use super::{Array, Level, Tensor};
+use super::{Array, Level, Tensor, triangle};
 use crate::algebra::{Type, Value};
+use std::cmp::Ordering;
 
 /// Coordinates and values, a column each, all of one length.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +59,14 @@ impl<'a> Entries<'a> {
     }
 }
 
+/// One of the coordinates that a position stands for.
+struct Spread {
+    /// Which of the entries it is.
+    entry: usize,
+    parent: usize,
+    coordinate: i64,
+}
+
 impl Tensor<'_> {
     /// What is stored, fill values among it, in storage order: a column of coordinates a mode, the values borrowed
     /// unless flags leave some out. It takes time and memory proportional to what is stored.
@@ -65,17 +74,18 @@ impl Tensor<'_> {
     /// # Panics
     /// If the tensor is malformed.
     pub fn listed(&self) -> Entries<'_> {
-        if self.is_flagged() {
+        if self.is_flagged() || self.format.levels.iter().any(|kind| kind.shares()) {
             return self.listed_at(self.stored_positions()).expect("memory for as many values as coordinates");
         }
-        let coordinates = self.coordinates_at((0..self.values.len()).collect());
+        let positions = (0..self.values.len()).collect();
+        let (_, coordinates) = self.coordinates_at(positions).expect("memory for as many coordinates as values");
         Entries { coordinates, values: self.values.borrow() }
     }
 
     /// What is stored at these positions of the last level; `None` if memory does not suffice.
     pub(super) fn listed_at(&self, positions: Vec<usize>) -> Option<Entries<'static>> {
-        let values = self.values.gather(&positions)?;
-        Some(Entries { coordinates: self.coordinates_at(positions), values })
+        let (positions, coordinates) = self.coordinates_at(positions)?;
+        Some(Entries { coordinates, values: self.values.gather(&positions)? })
     }
 
     /// Whether some level has flags.
@@ -100,25 +110,98 @@ impl Tensor<'_> {
         kept
     }
 
-    /// The coordinates of these positions of the last level, a column a mode.
-    fn coordinates_at(&self, positions: Vec<usize>) -> Vec<Vec<i64>> {
-        let mut coordinates = vec![Vec::new(); self.extents.len()];
+    /// The coordinates of these positions of the last level, a column a mode, and the position of each: one that stands for
+    /// several coordinates comes as often. In storage order. `None` if memory does not suffice.
+    fn coordinates_at(&self, mut positions: Vec<usize>) -> Option<(Vec<usize>, Vec<Vec<i64>>)> {
+        // A column a level, outermost first.
+        let mut columns: Vec<Vec<i64>> = vec![];
         // From the last level up: the position of each entry in the level at hand, then that of its parent.
-        let mut at = positions;
-        for (l, level) in self.levels.iter().enumerate().rev() {
-            coordinates[self.format.order[l]] = match level {
-                Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
-                    let extent = self.level_extent(l).max(1) as usize;
-                    at.iter().map(|p| (p % extent) as i64).collect()
+        let mut at = positions.clone();
+        for l in (0..self.levels.len()).rev() {
+            let column = match &self.levels[l] {
+                Level::Runs { .. } | Level::Symmetric => {
+                    let spread = self.spread(l, &at)?;
+                    let again = |column: &Vec<i64>| spread.iter().map(|s| column[s.entry]).collect();
+                    columns = columns.iter().map(again).collect();
+                    positions = spread.iter().map(|s| positions[s.entry]).collect();
+                    at = spread.iter().map(|s| s.parent).collect();
+                    spread.iter().map(|s| s.coordinate).collect()
                 }
-                Level::Compressed { crd, .. }
-                | Level::Nonunique { crd, .. }
-                | Level::Singleton { crd }
-                | Level::Hashed { crd, .. } => at.iter().map(|&p| crd.index(p)).collect(),
+                _ => {
+                    let column = self.column(l, &at);
+                    self.to_parents(l, &mut at);
+                    column
+                }
             };
-            self.to_parents(l, &mut at);
+            columns.insert(0, column);
         }
-        coordinates
+        if self.format.levels.iter().any(|kind| kind.shares()) {
+            let mut order: Vec<usize> = (0..positions.len()).collect();
+            order.sort_by(|&a, &b| columns.iter().map(|c| c[a].cmp(&c[b])).fold(Ordering::Equal, Ordering::then));
+            columns = columns.iter().map(|c| order.iter().map(|&e| c[e]).collect()).collect();
+            positions = order.iter().map(|&e| positions[e]).collect();
+        }
+        let mut coordinates = vec![Vec::new(); columns.len()];
+        self.format.order.iter().zip(columns).for_each(|(&mode, column)| coordinates[mode] = column);
+        Some((positions, coordinates))
+    }
+
+    /// The coordinates in level `l` of positions that stand for one each.
+    fn column(&self, l: usize, at: &[usize]) -> Vec<i64> {
+        match &self.levels[l] {
+            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
+                let extent = self.level_extent(l).max(1) as usize;
+                at.iter().map(|p| (p % extent) as i64).collect()
+            }
+            Level::Compressed { crd, .. }
+            | Level::Nonunique { crd, .. }
+            | Level::Singleton { crd }
+            | Level::Hashed { crd, .. } => at.iter().map(|&p| crd.index(p)).collect(),
+            Level::Band { pos, first } => {
+                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+                at.iter().map(|&p| first.index(parents[p]) + p as i64 - pos.index(parents[p])).collect()
+            }
+            Level::Ragged { pos } => {
+                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+                at.iter().map(|&p| p as i64 - pos.index(parents[p])).collect()
+            }
+            Level::Lower | Level::Upper => at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64).collect(),
+            Level::Runs { .. } | Level::Symmetric => unreachable!("their positions stand for several coordinates"),
+        }
+    }
+
+    /// Of a position of a triangle: which of the triangles, and its coordinates there.
+    fn in_triangle(&self, l: usize, p: usize) -> (u64, (u64, u64)) {
+        let n = self.level_extent(l);
+        let all = triangle::positions(n).expect("a checked tensor").max(1);
+        (p as u64 / all, triangle::coordinates(self.format.levels[l], n, p as u64 % all))
+    }
+
+    /// What entries at these positions of level `l` stand for; `None` if memory does not suffice.
+    fn spread(&self, l: usize, at: &[usize]) -> Option<Vec<Spread>> {
+        let mut all: Vec<Spread> = Vec::new();
+        match &self.levels[l] {
+            Level::Runs { pos, crd } => {
+                let parents = parents(pos, crd.len());
+                for (entry, &p) in at.iter().enumerate() {
+                    let parent = parents[p];
+                    let begin = if p as i64 == pos.index(parent) { 0 } else { crd.index(p - 1) + 1 };
+                    all.try_reserve((crd.index(p) + 1 - begin) as usize).ok()?;
+                    all.extend((begin..=crd.index(p)).map(|coordinate| Spread { entry, parent, coordinate }));
+                }
+            }
+            _ => {
+                for (entry, &p) in at.iter().enumerate() {
+                    let (which, (i, j)) = self.in_triangle(l, p);
+                    let first = which * self.level_extent(l);
+                    let at = |i: u64, j: u64| Spread { entry, parent: (first + i) as usize, coordinate: j as i64 };
+                    all.try_reserve(2).ok()?;
+                    all.push(at(i, j));
+                    all.extend((i != j).then(|| at(j, i)));
+                }
+            }
+        }
+        Some(all)
     }
 
     /// From positions of level `l` to their parents'.
@@ -128,9 +211,23 @@ impl Tensor<'_> {
                 let extent = self.level_extent(l).max(1) as usize;
                 at.iter_mut().for_each(|p| *p /= extent);
             }
-            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
+            Level::Compressed { pos, crd }
+            | Level::Nonunique { pos, crd }
+            | Level::Hashed { pos, crd, .. }
+            | Level::Runs { pos, crd } => {
                 let parents = parents(pos, crd.len());
                 at.iter_mut().for_each(|p| *p = parents[*p]);
+            }
+            Level::Band { pos, .. } | Level::Ragged { pos } => {
+                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+                at.iter_mut().for_each(|p| *p = parents[*p]);
+            }
+            Level::Lower | Level::Upper | Level::Symmetric => {
+                let n = self.level_extent(l);
+                at.iter_mut().for_each(|p| {
+                    let (which, (i, _)) = self.in_triangle(l, *p);
+                    *p = (which * n + i) as usize;
+                });
             }
             Level::Singleton { .. } => {}
         }

@@ -84,6 +84,26 @@ impl LevelKind {
         matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
     }
 
+    /// Whether a fiber holds the values of an interval of coordinates, one a coordinate, and nothing else.
+    pub fn is_interval(self) -> bool {
+        matches!(self, LevelKind::Band | LevelKind::Ragged | LevelKind::Lower | LevelKind::Upper)
+    }
+
+    /// Whether its positions are those of a triangle, below a dense level of an equal extent.
+    pub fn is_triangle(self) -> bool {
+        matches!(self, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)
+    }
+
+    /// Whether what it stores is a matter of where, not of what: fill values as well as others.
+    pub fn pads(self) -> bool {
+        self == LevelKind::Dense || self == LevelKind::Runs || self.is_interval() || self.is_triangle()
+    }
+
+    /// Whether one of its positions may stand for several coordinates.
+    pub fn shares(self) -> bool {
+        matches!(self, LevelKind::Runs | LevelKind::Symmetric)
+    }
+
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<LevelKind> {
         LevelKind::ALL.into_iter().find(|k| k.name() == name)

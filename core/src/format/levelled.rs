@@ -6,9 +6,12 @@
 //!       compressed, hashed: a new position where (parent, coordinate) changes; pos counts them
 //!                a chain's: a new position where (parent, the chain's coordinates) changes; its first level counts them
 //!         other singletons: position = parent; one coordinate each, or it is refused
+//!   intervals, triangles, runs: `structure`
 //! ```
 //!
 //! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
+
+mod structure;
 
 use super::assemble::{Assembly, Error, index_type};
 use super::entries::parents;
@@ -28,7 +31,9 @@ impl Sorted {
     ) -> Result<Tensor<'static>, Error> {
         let mut store = Store {
             format,
+            extents,
             columns: &self.columns,
+            values: &self.values,
             pos_ty: how.pos.unwrap_or(index_type(self.values.len() as u64)),
             crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
             at: vec![0; self.values.len()],
@@ -61,8 +66,12 @@ impl Sorted {
 /// What is known between two levels.
 struct Store<'s> {
     format: &'s Format,
+    /// In the order of the modes.
+    extents: &'s [u64],
     /// Coordinates, a column a level.
     columns: &'s [Vec<i64>],
+    /// As long as each column.
+    values: &'s Array<'s>,
     pos_ty: Type,
     crd_ty: Type,
     /// Of each entry the position in the level at hand.
@@ -110,7 +119,19 @@ impl Store<'_> {
             }
             LevelKind::Singleton if self.format.is_single(l) => Ok(Level::Singleton { crd: self.single(l, extent)? }),
             LevelKind::Singleton => Ok(Level::Singleton { crd: self.coordinates(l)? }),
-            kind => Err(Error::Kind(kind)),
+            LevelKind::Band => {
+                let (pos, first) = self.intervals(l, false)?;
+                Ok(Level::Band { pos, first })
+            }
+            LevelKind::Ragged => Ok(Level::Ragged { pos: self.intervals(l, true)?.0 }),
+            LevelKind::Lower => self.triangles(l, extent).map(|()| Level::Lower),
+            LevelKind::Upper => self.triangles(l, extent).map(|()| Level::Upper),
+            LevelKind::Symmetric => self.triangles(l, extent).map(|()| Level::Symmetric),
+            LevelKind::Runs => {
+                let (pos, crd) = self.runs(l, extent)?;
+                Ok(Level::Runs { pos, crd })
+            }
+            kind @ (LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function) => Err(Error::Kind(kind)),
         }
     }
 

@@ -12,9 +12,15 @@
 //!  hashed      pos crd table      pos[parent] .. pos[parent + 1]   crd[position]  table finds the position of it
 //!  bitmap      words              parent · extent + coordinate     a bit a position: whether anything is stored
 //!  bytemap     flags              parent · extent + coordinate     a byte a position: the same
+//!  band        pos first          pos[parent] .. pos[parent + 1]   first[parent] and those that follow
+//!  ragged      pos                pos[parent] .. pos[parent + 1]   0 and those that follow
+//!  lower       –                  those of a row of a triangle     0 .. i + 1
+//!  upper       –                  the same                         i .. extent
+//!  symmetric   –                  as lower                         0 .. i + 1, and the same mirrored
+//!  runs        pos crd            pos[parent] .. pos[parent + 1]   .. crd[position] + 1, from where the last run ended
 //! ```
 //!
-//! `docs/format.md` draws each. The other kinds of levels are names so far.
+//! `docs/format.md` draws each. `packbits`, `vbl` and `function` are names so far.
 //!
 //! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
 //! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
@@ -32,10 +38,12 @@ mod entries;
 pub mod hash;
 mod level;
 mod levelled;
+mod mirror;
 mod sort;
 mod tensor;
 #[cfg(test)]
 mod tests;
+pub mod triangle;
 
 pub use array::Array;
 pub use assemble::{Assembly, Duplicates, Error, added};

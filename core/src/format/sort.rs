@@ -75,8 +75,13 @@ impl Sorted {
     /// The entries that do not hold `fill`, bit for bit.
     pub(super) fn without(self, fill: Value) -> Sorted {
         let kept: Vec<usize> = (0..self.values.len()).filter(|&e| self.values.get(e) != fill).collect();
+        self.only(&kept)
+    }
+
+    /// These entries.
+    pub(super) fn only(self, kept: &[usize]) -> Sorted {
         let values = kept.iter().map(|&e| self.values.get(e)).collect();
-        self.of_these(&kept, values)
+        self.of_these(kept, values)
     }
 
     fn of_these(self, kept: &[usize], values: Vec<Value>) -> Sorted {

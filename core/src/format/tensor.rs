@@ -51,6 +51,34 @@ pub enum Level<'a> {
         /// [`slot`](super::hash::slot) and goes on place by place, around the end, to the first −1.
         table: Array<'a>,
     },
+    /// A fiber's positions are `pos[parent]..pos[parent + 1]`, their coordinates one after the other from
+    /// `first[parent]` on.
+    Band {
+        /// One more than there are parent positions; from 0, never falling.
+        pos: Array<'a>,
+        /// One a parent position, of the type of coordinates; all of a fiber is in the mode's extent.
+        first: Array<'a>,
+    },
+    /// As band, each fiber from coordinate 0 on.
+    Ragged {
+        /// As of a band.
+        pos: Array<'a>,
+    },
+    /// Below a dense level of an equal extent: at its coordinate i the coordinates 0 to i. Positions are those of
+    /// [`triangle`](super::triangle).
+    Lower,
+    /// As lower, the coordinates from i on.
+    Upper,
+    /// As lower, and what stands at (i, j) stands at (j, i) too.
+    Symmetric,
+    /// A fiber's positions are `pos[parent]..pos[parent + 1]`; each stands for the coordinates behind those of the one
+    /// before it up to `crd[position]`. Every fiber reaches the end of its extent.
+    Runs {
+        /// As of a compressed level.
+        pos: Array<'a>,
+        /// The last coordinate of each run, strictly ascending within a fiber.
+        crd: Array<'a>,
+    },
 }
 
 impl<'a> Level<'a> {
@@ -64,14 +92,22 @@ impl<'a> Level<'a> {
             Level::Bitmap { .. } => LevelKind::Bitmap,
             Level::Bytemap { .. } => LevelKind::Bytemap,
             Level::Hashed { .. } => LevelKind::Hashed,
+            Level::Band { .. } => LevelKind::Band,
+            Level::Ragged { .. } => LevelKind::Ragged,
+            Level::Lower => LevelKind::Lower,
+            Level::Upper => LevelKind::Upper,
+            Level::Symmetric => LevelKind::Symmetric,
+            Level::Runs { .. } => LevelKind::Runs,
         }
     }
 
     /// Its arrays, in the order in which they are declared.
     pub fn arrays(&self) -> Vec<&Array<'a>> {
         match self {
-            Level::Dense => vec![],
-            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => vec![pos, crd],
+            Level::Dense | Level::Lower | Level::Upper | Level::Symmetric => vec![],
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Runs { pos, crd } => vec![pos, crd],
+            Level::Band { pos, first } => vec![pos, first],
+            Level::Ragged { pos } => vec![pos],
             Level::Singleton { crd } => vec![crd],
             Level::Bitmap { words } => vec![words],
             Level::Bytemap { flags } => vec![flags],
@@ -83,10 +119,14 @@ impl<'a> Level<'a> {
     pub fn index_types(&self) -> (Option<Type>, Option<Type>) {
         match self {
             Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => (None, None),
+            Level::Lower | Level::Upper | Level::Symmetric => (None, None),
             Level::Singleton { crd } => (None, Some(crd.ty())),
-            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Hashed { pos, crd, .. } => {
-                (Some(pos.ty()), Some(crd.ty()))
-            }
+            Level::Ragged { pos } => (Some(pos.ty()), None),
+            Level::Compressed { pos, crd }
+            | Level::Nonunique { pos, crd }
+            | Level::Hashed { pos, crd, .. }
+            | Level::Band { pos, first: crd }
+            | Level::Runs { pos, crd } => (Some(pos.ty()), Some(crd.ty())),
         }
     }
 
@@ -114,6 +154,12 @@ impl<'a> Level<'a> {
             Level::Hashed { pos, crd, table } => {
                 Level::Hashed { pos: pos.borrow(), crd: crd.borrow(), table: table.borrow() }
             }
+            Level::Band { pos, first } => Level::Band { pos: pos.borrow(), first: first.borrow() },
+            Level::Ragged { pos } => Level::Ragged { pos: pos.borrow() },
+            Level::Lower => Level::Lower,
+            Level::Upper => Level::Upper,
+            Level::Symmetric => Level::Symmetric,
+            Level::Runs { pos, crd } => Level::Runs { pos: pos.borrow(), crd: crd.borrow() },
         }
     }
 
@@ -129,6 +175,12 @@ impl<'a> Level<'a> {
             Level::Hashed { pos, crd, table } => {
                 Level::Hashed { pos: pos.into_owned(), crd: crd.into_owned(), table: table.into_owned() }
             }
+            Level::Band { pos, first } => Level::Band { pos: pos.into_owned(), first: first.into_owned() },
+            Level::Ragged { pos } => Level::Ragged { pos: pos.into_owned() },
+            Level::Lower => Level::Lower,
+            Level::Upper => Level::Upper,
+            Level::Symmetric => Level::Symmetric,
+            Level::Runs { pos, crd } => Level::Runs { pos: pos.into_owned(), crd: crd.into_owned() },
         }
     }
 }

@@ -3,6 +3,7 @@
 mod exhaustive;
 mod kinds;
 mod read;
+mod structure;
 
 use super::LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
 use super::*;

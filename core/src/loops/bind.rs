@@ -130,5 +130,11 @@ fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<
         LevelBuffers::Hashed { pos, crd, table } => {
             Level::Hashed { pos: take(pos)?, crd: take(crd)?, table: take(table)? }
         }
+        LevelBuffers::Band { pos, first } => Level::Band { pos: take(pos)?, first: take(first)? },
+        LevelBuffers::Ragged { pos } => Level::Ragged { pos: take(pos)? },
+        LevelBuffers::Lower => Level::Lower,
+        LevelBuffers::Upper => Level::Upper,
+        LevelBuffers::Symmetric => Level::Symmetric,
+        LevelBuffers::Runs { pos, crd } => Level::Runs { pos: take(pos)?, crd: take(crd)? },
     })
 }

@@ -119,6 +119,31 @@ pub enum LevelBuffers {
         /// `table`
         table: BufferId,
     },
+    /// Positions, and where each fiber begins.
+    Band {
+        /// `pos`
+        pos: BufferId,
+        /// `first`
+        first: BufferId,
+    },
+    /// Positions.
+    Ragged {
+        /// `pos`
+        pos: BufferId,
+    },
+    /// None.
+    Lower,
+    /// None.
+    Upper,
+    /// None.
+    Symmetric,
+    /// Positions, and each run's last coordinate.
+    Runs {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+    },
 }
 
 impl LevelBuffers {
@@ -132,16 +157,24 @@ impl LevelBuffers {
             LevelBuffers::Bytemap { .. } => LevelKind::Bytemap,
             LevelBuffers::Bitmap { .. } => LevelKind::Bitmap,
             LevelBuffers::Hashed { .. } => LevelKind::Hashed,
+            LevelBuffers::Band { .. } => LevelKind::Band,
+            LevelBuffers::Ragged { .. } => LevelKind::Ragged,
+            LevelBuffers::Lower => LevelKind::Lower,
+            LevelBuffers::Upper => LevelKind::Upper,
+            LevelBuffers::Symmetric => LevelKind::Symmetric,
+            LevelBuffers::Runs { .. } => LevelKind::Runs,
         }
     }
 
     /// Its buffers in storage order, each with what its elements are.
     pub fn buffers(&self) -> Vec<(BufferId, Holds)> {
         match *self {
-            LevelBuffers::Dense => vec![],
-            LevelBuffers::Compressed { pos, crd } | LevelBuffers::Nonunique { pos, crd } => {
-                vec![(pos, Holds::Positions), (crd, Holds::Coordinates)]
-            }
+            LevelBuffers::Dense | LevelBuffers::Lower | LevelBuffers::Upper | LevelBuffers::Symmetric => vec![],
+            LevelBuffers::Compressed { pos, crd }
+            | LevelBuffers::Nonunique { pos, crd }
+            | LevelBuffers::Runs { pos, crd }
+            | LevelBuffers::Band { pos, first: crd } => vec![(pos, Holds::Positions), (crd, Holds::Coordinates)],
+            LevelBuffers::Ragged { pos } => vec![(pos, Holds::Positions)],
             LevelBuffers::Singleton { crd } => vec![(crd, Holds::Coordinates)],
             LevelBuffers::Bytemap { flags } => vec![(flags, Holds::Flags)],
             LevelBuffers::Bitmap { words } => vec![(words, Holds::Words)],
@@ -178,7 +211,17 @@ impl LevelBuffers {
                 crd: of("crd", Holds::Coordinates)?,
                 table: of("table", Holds::Positions)?,
             },
-            _ => return Ok(None),
+            LevelKind::Band => {
+                LevelBuffers::Band { pos: of("pos", Holds::Positions)?, first: of("first", Holds::Coordinates)? }
+            }
+            LevelKind::Ragged => LevelBuffers::Ragged { pos: of("pos", Holds::Positions)? },
+            LevelKind::Lower => LevelBuffers::Lower,
+            LevelKind::Upper => LevelBuffers::Upper,
+            LevelKind::Symmetric => LevelBuffers::Symmetric,
+            LevelKind::Runs => {
+                LevelBuffers::Runs { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
+            }
+            LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function => return Ok(None),
         }))
     }
 }

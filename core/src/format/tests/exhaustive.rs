@@ -6,7 +6,7 @@ use crate::algebra::{Type, Value};
 use crate::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Malformed, Tensor};
 use std::collections::BTreeMap;
 
-type Map = BTreeMap<Vec<i64>, Value>;
+pub(super) type Map = BTreeMap<Vec<i64>, Value>;
 
 /// Every map whose keys are some of the coordinates; the values tell the coordinates apart.
 fn maps(extents: &[u64]) -> impl Iterator<Item = Map> {
@@ -17,7 +17,7 @@ fn maps(extents: &[u64]) -> impl Iterator<Item = Map> {
     })
 }
 
-fn made(map: &Map, extents: &[u64], format: &Format) -> Result<Tensor<'static>, Error> {
+pub(super) fn made(map: &Map, extents: &[u64], format: &Format) -> Result<Tensor<'static>, Error> {
     let entries = Entries::of(extents.len(), Type::I16, map.clone());
     entries.assemble(extents, format, Value::zero(Type::I16), &Assembly::default())
 }
@@ -71,7 +71,7 @@ fn extents_of_zero_and_one() {
 }
 
 /// All arrays, the values last.
-fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
+pub(super) fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
     let levels = t.levels.iter_mut().flat_map(|level| match level {
         Level::Dense => vec![],
         Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => vec![pos, crd],
@@ -79,12 +79,16 @@ fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
         Level::Bitmap { words } => vec![words],
         Level::Bytemap { flags } => vec![flags],
         Level::Hashed { pos, crd, table } => vec![pos, crd, table],
+        Level::Band { pos, first } => vec![pos, first],
+        Level::Ragged { pos } => vec![pos],
+        Level::Lower | Level::Upper | Level::Symmetric => vec![],
+        Level::Runs { pos, crd } => vec![pos, crd],
     });
     levels.chain([&mut t.values]).collect()
 }
 
 /// The array with element `i` changed, or, at its end, one longer or shorter.
-fn changes(array: &Array<'static>) -> Vec<Array<'static>> {
+pub(super) fn changes(array: &Array<'static>) -> Vec<Array<'static>> {
     let (ty, n) = (array.ty(), array.len());
     let bits = |x: i64| Value::from_bits(ty, x as u64);
     let mut all = vec![];

@@ -1,0 +1,85 @@
+//! Intervals, triangles and runs.
+
+use super::{Above, Source, Unset, list, malformed, spread};
+use crate::algebra::Type;
+use crate::format::{Array, LevelKind, Malformed, triangle};
+use std::rc::Rc;
+
+const INDICES: [Type; 2] = [Type::I32, Type::I64];
+
+/// `pos` of a level of intervals, and that each is in the extent from where it begins: at 0 without `first`. Gives how many
+/// positions there are.
+pub(super) fn check_intervals(
+    l: usize,
+    pos: &Array,
+    first: Option<&Array>,
+    extent: u64,
+    above: &Above,
+) -> Result<u64, Malformed> {
+    if pos.is_empty() || !INDICES.contains(&pos.ty()) {
+        return malformed(Some(l), 0, "pos is empty or of another type than i32 or i64");
+    }
+    let positions = pos.index(pos.len() - 1).max(0);
+    list::check_pos(l, pos, positions as usize, above)?;
+    if let Some(first) = first {
+        list::length_and_type(l, "first", first, above.positions, &INDICES)?;
+    }
+    for parent in 0..pos.len() - 1 {
+        let begin = first.map_or(0, |first| first.index(parent));
+        let length = pos.index(parent + 1) - pos.index(parent);
+        if begin < 0 || begin as u64 > extent || length as u64 > extent - begin as u64 {
+            let what = format!("{length} coordinates from {begin} on are not in 0..{extent}");
+            return malformed(Some(l), parent, what);
+        }
+    }
+    Ok(positions as u64)
+}
+
+/// A triangle for each square that the level above and this one would make: how many positions, and how many of them a flag
+/// above stands for.
+pub(super) fn check_triangles<'t>(
+    l: usize,
+    (kind, outer): (LevelKind, Option<(LevelKind, u64)>),
+    n: u64,
+    above: Above<'t>,
+) -> Result<Above<'t>, Malformed> {
+    if outer != Some((LevelKind::Dense, n)) {
+        let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
+        return malformed(Some(l), 0, what);
+    }
+    let squares = if n == 0 { 0 } else { above.positions / n };
+    let Some(all) = triangle::positions(n) else {
+        return malformed(Some(l), 0, "the number of positions does not fit 63 bits");
+    };
+    let unset = above.unset.map(|u| Unset { each: if n == 0 { 0 } else { u.each / n }, ..u });
+    Ok(Above { positions: spread(l, squares, all)?, ties: None, unset: Unset::spread(unset, all) })
+}
+
+/// Runs, of which each fiber has all of the extent; below a flag that is not set, one run.
+pub(super) fn check_runs<'t>(
+    l: usize,
+    (pos, crd): (&'t Array, &Array),
+    extent: u64,
+    above: &Above<'t>,
+) -> Result<Above<'t>, Malformed> {
+    let anywhere = Above { positions: above.positions, ties: None, unset: None };
+    list::check(l, pos, crd, extent, &anywhere)?;
+    for parent in 0..pos.len() - 1 {
+        let (begin, end) = (pos.index(parent), pos.index(parent + 1));
+        let reaches = if begin == end { 0 } else { crd.index(end as usize - 1) as u64 + 1 };
+        if reaches != extent {
+            return malformed(Some(l), parent, format!("the runs of the fiber end at {reaches}, not at {extent}"));
+        }
+    }
+    let several = |p: usize| pos.index(p + 1) - pos.index(p) > 1;
+    if let Some(p) = above.first_unset(pos.len() - 1, several) {
+        return malformed(Some(l), p, "below a flag that is not set there is one run");
+    }
+    let mut unset = None;
+    if above.unset.is_some() {
+        let mut flags = vec![true; crd.len()];
+        above.each_unset(pos.len() - 1, |p| (pos.index(p)..pos.index(p + 1)).for_each(|q| flags[q as usize] = false));
+        unset = Some(Unset { of: Source::Listed(Rc::new(flags)), each: 1 });
+    }
+    Ok(Above { positions: crd.len() as u64, ties: None, unset })
+}

@@ -1,0 +1,112 @@
+//! Levels whose coordinates say where they are by where they stand: intervals, triangles, runs.
+//!
+//! ```text
+//!  coordinates of a parent's entries    2 3 5
+//!    band      first 2, four positions        2 3 4 5
+//!    ragged    six positions              0 1 2 3 4 5
+//!    runs      up to 1, 2, 3, 4, 5, 7     ───· · · · ───     equal values that follow one another: one run
+//! ```
+//!
+//! Intervals are as short as the entries allow; no two runs of values that follow one another are equal.
+
+use super::{Store, spend};
+use crate::format::{Array, Error, LevelKind, Malformed, triangle};
+
+/// Positions of one level are fewer.
+const POSITIONS: u64 = 1 << 60;
+
+impl Store<'_> {
+    /// Each parent's entries from first to last, or from coordinate 0: `pos`, and where each begins.
+    pub(super) fn intervals(&mut self, l: usize, from_zero: bool) -> Result<(Array<'static>, Array<'static>), Error> {
+        let parents = self.positions;
+        let (mut lengths, mut first): (Vec<i64>, Vec<i64>) = (
+            self.zeros(parents + 1, self.pos_ty.bytes())?,
+            self.zeros(if from_zero { 0 } else { parents }, self.crd_ty.bytes())?,
+        );
+        let column = &self.columns[l];
+        // A parent's entries ascend: its first says where it begins, its last where it ends.
+        for (e, (&p, &c)) in self.at.iter().zip(column).enumerate() {
+            if !from_zero && (e == 0 || self.at[e - 1] != p) {
+                first[p] = c;
+            }
+            lengths[p + 1] = c + 1 - first.get(p).unwrap_or(&0);
+        }
+        let mut pos = lengths;
+        for p in 0..parents as usize {
+            let end = pos[p + 1].checked_add(pos[p]).filter(|end| (*end as u64) < POSITIONS);
+            pos[p + 1] = end.ok_or(Error::Memory { bytes: 1 << 63 })?;
+        }
+        for (p, c) in self.at.iter_mut().zip(column) {
+            *p = (pos[*p] + c - first.get(*p).unwrap_or(&0)) as usize;
+        }
+        self.positions = pos[parents as usize] as u64;
+        let narrow = |ty, indices: &[i64]| Array::from_indices(ty, indices).ok_or(Error::Narrow(ty));
+        Ok((narrow(self.pos_ty, &pos)?, narrow(self.crd_ty, &first)?))
+    }
+
+    /// The triangles of squares of `n` rows, which the level above holds.
+    pub(super) fn triangles(&mut self, l: usize, n: u64) -> Result<(), Error> {
+        let kind = self.format.levels[l];
+        let outer = l.checked_sub(1).map(|outer| (self.format.levels[outer], self.extents[self.format.order[outer]]));
+        if outer != Some((LevelKind::Dense, n)) {
+            let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
+            return Err(Error::Malformed(Malformed { level: Some(l), position: 0, what }));
+        }
+        let squares = if n == 0 { 0 } else { self.positions / n };
+        let all = triangle::positions(n).and_then(|t| t.checked_mul(squares)).filter(|all| *all < POSITIONS);
+        let all = all.ok_or(Error::Memory { bytes: 1 << 63 })?;
+        let each = if squares == 0 { 0 } else { all / squares };
+        for (p, &c) in self.at.iter_mut().zip(&self.columns[l]) {
+            let (square, i) = (*p as u64 / n, *p as u64 % n);
+            let within = triangle::position(kind, n, i, c as u64).ok_or_else(|| outside(l, kind, *p, (i, c)))?;
+            *p = (square * each + within) as usize;
+        }
+        self.positions = all;
+        Ok(())
+    }
+
+    /// Runs that reach the end of the extent: `pos`, and the last coordinate of each.
+    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Array<'static>, Array<'static>), Error> {
+        let (parents, last_level) = (self.positions as usize, l + 1 == self.format.rank());
+        spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
+        let most = if extent == 0 { 0 } else { parents as u128 + 2 * self.at.len() as u128 };
+        spend(&mut self.left, most * self.crd_ty.bytes() as u128)?;
+        let (mut pos, mut crd) = (Vec::with_capacity(parents + 1), Vec::<i64>::new());
+        pos.push(0);
+        let mut e = 0;
+        for parent in 0..parents {
+            // What the runs so far reach, and what the last of them holds, where only values stand below.
+            let (mut next, mut held) = (0, None);
+            while e < self.at.len() && self.at[e] == parent {
+                let c = self.columns[l][e];
+                if c > next {
+                    crd.push(c - 1);
+                    held = None;
+                }
+                let value = last_level.then(|| self.values.get(e));
+                match held {
+                    Some(_) if held == value => *crd.last_mut().expect("one that holds it") = c,
+                    // Another entry of the same coordinate, which levels below tell apart.
+                    _ if c + 1 == next => {}
+                    _ => crd.push(c),
+                }
+                (next, held) = (c + 1, value);
+                self.at[e] = crd.len() - 1;
+                e += 1;
+            }
+            if (next as u64) < extent {
+                crd.push(extent as i64 - 1);
+            }
+            pos.push(crd.len() as i64);
+        }
+        self.positions = crd.len() as u64;
+        let narrow = |ty, indices: &[i64]| Array::from_indices(ty, indices).ok_or(Error::Narrow(ty));
+        Ok((narrow(self.pos_ty, &pos)?, narrow(self.crd_ty, &crd)?))
+    }
+}
+
+fn outside(l: usize, kind: LevelKind, parent: usize, (i, j): (u64, i64)) -> Error {
+    let (kind, side) = (kind.name(), if kind == LevelKind::Upper { "below" } else { "above" });
+    let what = format!("a value stands at ({i}, {j}), {side} the diagonal, where a level `{kind}` holds the fill value");
+    Error::Malformed(Malformed { level: Some(l), position: parent, what })
+}

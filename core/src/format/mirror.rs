@@ -1,0 +1,47 @@
+//! Entries of symmetric levels: what stands at (i, j) stands at (j, i) too, and one of the two is kept.
+
+use super::sort::Sorted;
+use super::{Error, Format, LevelKind, Malformed};
+use std::cmp::Ordering;
+
+impl Sorted {
+    /// The entries on and below the diagonals of the format's symmetric levels, each coordinate once. Refused if one above
+    /// has no equal below, or the other way round.
+    pub(super) fn folded(self, format: &Format) -> Result<Sorted, Error> {
+        let symmetric = |l: &usize| format.levels[*l] == LevelKind::Symmetric;
+        (0..format.rank()).filter(symmetric).try_fold(self, |sorted, l| sorted.folded_at(format, l))
+    }
+
+    fn folded_at(self, format: &Format, l: usize) -> Result<Sorted, Error> {
+        let n = self.values.len();
+        let mirrored = |e: usize, k: usize| match k {
+            _ if k + 1 == l => self.columns[l][e],
+            _ if k == l => self.columns[l - 1][e],
+            _ => self.columns[k][e],
+        };
+        // Where entry `e` is mirrored, among entries in storage order.
+        let find = |e: usize| {
+            let order = |f: usize| {
+                let ranks = (0..self.columns.len()).map(|k| self.columns[k][f].cmp(&mirrored(e, k)));
+                ranks.fold(Ordering::Equal, Ordering::then)
+            };
+            let (mut lo, mut hi) = (0, n);
+            while lo < hi {
+                let middle = lo + (hi - lo) / 2;
+                if order(middle) == Ordering::Less { lo = middle + 1 } else { hi = middle }
+            }
+            (lo < n && order(lo) == Ordering::Equal).then_some(lo)
+        };
+        for e in 0..n {
+            if find(e).is_none_or(|f| self.values.get(f) != self.values.get(e)) {
+                let mut at = vec![0; self.columns.len()];
+                format.order.iter().zip(&self.columns).for_each(|(m, column)| at[*m] = column[e]);
+                let at: Vec<String> = at.iter().map(i64::to_string).collect();
+                let what = format!("what stands at ({}) does not stand where a level `symmetric` mirrors it", at.join(", "));
+                return Err(Error::Malformed(Malformed { level: Some(l), position: e, what }));
+            }
+        }
+        let kept: Vec<usize> = (0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]).collect();
+        Ok(self.only(&kept))
+    }
+}

@@ -1,0 +1,81 @@
+//! Triangles of a square of n rows: where the entries on and below, or on and above, its diagonal stand.
+//!
+//! ```text
+//!   lower, symmetric        upper
+//!   0 . . .                 0 1 2 3
+//!   1 2 . .                 . 4 5 6         row by row; T = n (n + 1) / 2 positions
+//!   3 4 5 .                 . . 7 8
+//!   6 7 8 9                 . . . 9         turned by half a circle it is the other, from its end
+//! ```
+//!
+//! Coordinates are below n, positions below T, and T is below 2⁶³.
+
+use super::LevelKind;
+
+/// How many positions the triangle of `n` rows has, if that is below 2⁶³.
+pub fn positions(n: u64) -> Option<u64> {
+    let all = n as u128 * (n as u128 + 1) / 2;
+    u64::try_from(all).ok().filter(|t| *t < 1 << 63)
+}
+
+/// The position of `(i, j)`; `None` where the triangle of this kind has none.
+pub fn position(kind: LevelKind, n: u64, i: u64, j: u64) -> Option<u64> {
+    let below = |i: u64, j: u64| (i as u128 * (i as u128 + 1) / 2) as u64 + j;
+    match kind {
+        LevelKind::Upper => (i <= j).then(|| positions(n).expect("checked") - 1 - below(n - 1 - i, n - 1 - j)),
+        _ => (j <= i).then(|| below(i, j)),
+    }
+}
+
+/// The coordinates of a position.
+pub fn coordinates(kind: LevelKind, n: u64, position: u64) -> (u64, u64) {
+    let below = |p: u64| {
+        let i = ((8 * p as u128 + 1).isqrt() as u64 - 1) / 2;
+        (i, p - (i as u128 * (i as u128 + 1) / 2) as u64)
+    };
+    match kind {
+        LevelKind::Upper => {
+            let (i, j) = below(positions(n).expect("checked") - 1 - position);
+            (n - 1 - i, n - 1 - j)
+        }
+        _ => below(position),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row by row, each position once, there and back.
+    #[test]
+    fn positions_are_counted_row_by_row() {
+        for (kind, inside) in [(LevelKind::Lower, -1), (LevelKind::Upper, 1)] {
+            for n in 0..7u64 {
+                let mut next = 0;
+                for i in 0..n {
+                    for j in 0..n {
+                        let within = (j as i64 - i as i64) * inside >= 0;
+                        assert_eq!(position(kind, n, i, j), within.then_some(next), "{kind:?} {n} {i} {j}");
+                        if within {
+                            assert_eq!(coordinates(kind, n, next), (i, j), "{kind:?} {n} {next}");
+                            next += 1;
+                        }
+                    }
+                }
+                assert_eq!(positions(n), Some(next));
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_triangles() {
+        let n = 4294967295;
+        assert_eq!(positions(n), Some(9223372034707292160));
+        for kind in [LevelKind::Lower, LevelKind::Upper] {
+            let p = position(kind, n, n - 1, n - 1).unwrap();
+            assert_eq!((p, coordinates(kind, n, p)), (9223372034707292159, (n - 1, n - 1)));
+        }
+        assert_eq!(positions(4294967296), None);
+        assert_eq!(positions(u64::MAX >> 1), None);
+    }
+}
