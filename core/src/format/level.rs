@@ -89,6 +89,11 @@ impl LevelKind {
         matches!(self, LevelKind::Band | LevelKind::Ragged | LevelKind::Lower | LevelKind::Upper)
     }
 
+    /// Whether the position of a coordinate, if there is one, is computed: in constant time, whatever was asked before.
+    pub fn is_computed(self) -> bool {
+        self.is_located() || self.is_interval() || self == LevelKind::Symmetric
+    }
+
     /// Whether its positions are those of a triangle, below a dense level of an equal extent.
     pub fn is_triangle(self) -> bool {
         matches!(self, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)

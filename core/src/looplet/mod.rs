@@ -3,8 +3,12 @@
 //! ```text
 //!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
 //!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
+//!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
+//!   band, lower, upper        Sequence(Run, Lookup, Run)     the fill, an interval of values, the fill
+//!   ragged                    Sequence(Lookup, Run)
+//!   symmetric                 Sequence(Lookup, Lookup)       up to the diagonal, and mirrored behind it
 //!   …of a coordinate that is bound already
-//!                             Switch(found)     sought by bisection, or in the hash table: there or not
+//!                             Switch(found)     sought by bisection, in the hash table or by comparison: there or not
 //! ```
 //!
 //! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by
@@ -20,6 +24,14 @@ pub enum Looplet {
     Lookup,
     /// Spikes in ascending order.
     Stepper,
+    /// Runs, one behind the other.
+    Runs,
+    /// Phases: an interval of values, with the fill before and behind it.
+    Interval,
+    /// Phases: an interval of values from the first coordinate on, then the fill.
+    Prefix,
+    /// Phases: up to the diagonal, and behind it what stands at the mirrored coordinates.
+    Mirrored,
     /// One coordinate, present or not.
     Switch,
 }
@@ -27,12 +39,18 @@ pub enum Looplet {
 /// The level as a looplet; `bound` if its coordinate is known before the level is opened. `None` of kinds that are
 /// not lowered.
 pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
-    match kind {
-        _ if kind.is_located() => Some(Looplet::Lookup),
-        _ if !kind.is_list() => None,
-        _ if bound => Some(Looplet::Switch),
-        _ => Some(Looplet::Stepper),
-    }
+    use LevelKind::{Band, Function, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
+    Some(match kind {
+        _ if kind.is_located() => Looplet::Lookup,
+        Packbits | Vbl | Function => return None,
+        Symmetric if bound => Looplet::Lookup,
+        _ if bound => Looplet::Switch,
+        Runs => Looplet::Runs,
+        Band | Lower | Upper => Looplet::Interval,
+        Ragged => Looplet::Prefix,
+        Symmetric => Looplet::Mirrored,
+        _ => Looplet::Stepper,
+    })
 }
 
 impl fmt::Display for Looplet {
@@ -40,6 +58,10 @@ impl fmt::Display for Looplet {
         f.write_str(match self {
             Looplet::Lookup => "Lookup",
             Looplet::Stepper => "Stepper(Spike)",
+            Looplet::Runs => "Stepper(Run)",
+            Looplet::Interval => "Sequence(Run, Lookup, Run)",
+            Looplet::Prefix => "Sequence(Lookup, Run)",
+            Looplet::Mirrored => "Sequence(Lookup, Lookup)",
             Looplet::Switch => "Switch(found)",
         })
     }

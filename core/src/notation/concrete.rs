@@ -594,7 +594,7 @@ impl Program {
     pub fn concordant(&self, format: &Format, times: &[usize]) -> bool {
         let mut latest = 0;
         format.levels.iter().zip(&format.order).filter(|(_, mode)| times[**mode] != ALWAYS).all(|(kind, &mode)| {
-            let in_order = kind.is_located() || times[mode] >= latest;
+            let in_order = kind.is_computed() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order
         })

@@ -44,7 +44,6 @@ pub(super) fn import(
     };
     let tensor = tensor.map_err(|error| fault(error, place))?;
     debug_assert_eq!(tensor.check(), Ok(()));
-    within_structure(&tensor, declared.format)?;
     Ok(tensor)
 }
 
@@ -82,37 +81,11 @@ impl Fault {
 /// How a tensor of this format is stored until every kind of level has arrays of its own: what has none yet is stored
 /// compressed, which holds the same function.
 pub fn stored_format(format: &Format) -> Format {
-    use LevelKind::{Bitmap, Bytemap, Compressed, Dense, Hashed, Nonunique, Singleton};
     let stored = |kind: &LevelKind| match kind {
-        Dense | Nonunique | Singleton | Bitmap | Bytemap | Hashed => *kind,
-        _ => Compressed,
+        LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function => LevelKind::Compressed,
+        _ => *kind,
     };
     Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }
-}
-
-/// Whether a matrix in a triangular or symmetric format holds what that format can say. A file holds the whole matrix.
-fn within_structure(tensor: &Tensor, format: &Format) -> Result<(), Fault> {
-    let inner = format.levels.last();
-    if tensor.extents.len() != 2 || !matches!(inner, Some(LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)) {
-        return Ok(());
-    }
-    let (outer, inner_mode) = (format.order[0], format.order[1]);
-    let values: std::collections::HashMap<Vec<i64>, Value> = match inner {
-        Some(LevelKind::Symmetric) => tensor.entries().collect(),
-        _ => Default::default(),
-    };
-    for (at, value) in tensor.entries().filter(|(_, v)| *v != tensor.fill) {
-        let wrong = match inner {
-            Some(LevelKind::Lower) => at[inner_mode] > at[outer],
-            Some(LevelKind::Upper) => at[inner_mode] < at[outer],
-            _ => values.get(&vec![at[1], at[0]]).unwrap_or(&tensor.fill) != &value,
-        };
-        if wrong {
-            let what = format!("the value {value} at ({}, {}) does not fit the format {format}", at[0], at[1]);
-            return Err(Fault::new(Place::Whole, what));
-        }
-    }
-    Ok(())
 }
 
 /// The value of type `ty` that is the same number, if there is one; NaN is one of both float types, and `bool`'s

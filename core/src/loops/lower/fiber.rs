@@ -1,6 +1,7 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::nest::Sink;
+use super::structure::{Interval, Phase};
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
@@ -18,6 +19,8 @@ pub(super) struct Fiber {
     pub depth: usize,
     /// Position in the last open level; 0 at the root.
     pub position: Expr,
+    /// Position in the level above that.
+    pub above: Expr,
     /// Of a level whose coordinates repeat: one past the entry's last position.
     pub end: Option<Expr>,
     /// If it is not certain that the access has this fiber: whether it has. A position that is absent is not used.
@@ -33,6 +36,9 @@ pub(super) struct Scope {
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: HashMap<AccessId, Fiber>,
+    /// What is known of levels that open next, by their depth.
+    phases: HashMap<(AccessId, usize), Phase>,
+    intervals: HashMap<(AccessId, usize), Interval>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
 }
@@ -60,18 +66,38 @@ impl Scope {
 
     /// Where an access stands.
     pub fn fiber(&self, a: AccessId) -> Fiber {
-        let root = || Fiber { depth: 0, position: super::int(0), end: None, present: None, value: None };
+        let root = || Fiber { depth: 0, position: int(0), above: int(0), end: None, present: None, value: None };
         self.fibers.get(&a).cloned().unwrap_or_else(root)
     }
 
     /// Moves an access one level down, to an entry there.
     pub fn descend(&mut self, a: AccessId, (position, end): (Expr, Option<Expr>), present: Option<Expr>) {
-        let depth = self.fiber(a).depth + 1;
-        self.fibers.insert(a, Fiber { depth, position, end, present, value: None });
+        let Fiber { depth, position: above, .. } = self.fiber(a);
+        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, end, present, value: None });
+    }
+
+    /// What is known of the level that an access opens next.
+    pub fn phase(&self, a: AccessId) -> Option<&Phase> {
+        self.phases.get(&(a, self.fiber(a).depth))
+    }
+
+    /// The level that an access opens next is in this phase.
+    pub fn enter(&mut self, a: AccessId, phase: Phase) {
+        self.phases.insert((a, self.fiber(a).depth), phase);
+    }
+
+    /// Where the values are of the level that an access opens next, if that was found out.
+    pub fn interval(&self, a: AccessId) -> Option<&Interval> {
+        self.intervals.get(&(a, self.fiber(a).depth))
+    }
+
+    /// Keeps where the values are of the level that an access opens next.
+    pub fn found(&mut self, a: AccessId, interval: Interval) {
+        self.intervals.insert((a, self.fiber(a).depth), interval);
     }
 
     /// The access has its fiber, as a condition around this place says.
-    fn certain(&mut self, a: AccessId) {
+    pub fn certain(&mut self, a: AccessId) {
         let fiber = Fiber { present: None, ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }
@@ -215,6 +241,10 @@ impl Context<'_> {
                         }
                     };
                     scope.descend(a, (position, None), present);
+                } else if !tensor.format.levels[level].is_list() {
+                    if self.open_computed(d, scope, a, at) {
+                        searched.push(a);
+                    }
                 } else {
                     let simple = matches!(at, Expr::Var(_) | Expr::Const(_));
                     let at = if simple { at } else { d.define(&self.program.vars[v.0].name, Type::I64, at) };

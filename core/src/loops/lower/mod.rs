@@ -23,6 +23,7 @@ mod nest;
 mod output;
 mod range;
 mod set;
+mod structure;
 mod workspace;
 
 use super::{

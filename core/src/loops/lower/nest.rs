@@ -1,12 +1,13 @@
 //! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
 
 use super::counting::Tally;
-use super::fiber::{Scope, placed};
+use super::fiber::{Finger, Scope, placed};
 use super::output::{Foreseen, Output, Slot};
-use super::range::Range;
+use super::range::Piece;
+use super::structure::Runs;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, int};
-use crate::algebra::{Op, Value};
+use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
@@ -56,9 +57,11 @@ struct Here {
 
 /// A range of a loop: its points, and the fibers that they walk.
 struct Part {
-    range: Range,
+    piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
+    /// Accesses whose runs end within the range: it has a part for each run.
+    runs: Vec<AccessId>,
 }
 
 impl Part {
@@ -72,11 +75,17 @@ impl Part {
 struct Forall<'a> {
     v: Index,
     rest: &'a [Index],
-    range: &'a Range,
+    piece: &'a Piece,
     lattice: &'a Lattice,
     lists: &'a BTreeMap<AccessId, List<Term>>,
-    scope: &'a Scope,
     sink: &'a Sink<'a>,
+}
+
+impl Forall<'_> {
+    /// What the loops around it have bound.
+    fn scope(&self) -> &Scope {
+        &self.piece.scope
+    }
 }
 
 impl Context<'_> {
@@ -152,27 +161,27 @@ impl Context<'_> {
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
-        let parts = self.ranges(d, &scope, v, body).into_iter();
-        let parts: Vec<Part> = parts.map(|(range, body)| self.part(d, &scope, (v, range), &body, sink)).collect();
+        let pieces = self.ranges(d, &scope, v, body).into_iter();
+        let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
             let more = self.at_most_of(d, &parts);
             return d.assign(*most, super::plus(Expr::Var(*most), more));
         }
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
-                output.led_by(slot, self.led_by(&scope, part.top(), v));
+                output.led_by(slot, self.led_by(&part.piece.scope, part.top(), v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let tentative = |part: &Part| {
                 let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
-                self.tentative(&scope, sink, part.top(), (v, rest))
-                    || alone.is_some_and(|fiber| self.sifts(&scope, sink, (part.top(), fiber), (v, rest)))
+                self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
+                    || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
             };
             let spare = parts.iter().any(tentative) as i64;
             output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
         }
         for part in parts {
-            self.run(d, part, (v, rest), &scope, sink);
+            self.run(d, part, (v, rest), sink);
         }
         if let Some((output, slot)) = sink.appends(v) {
             output.close(d, slot);
@@ -180,14 +189,8 @@ impl Context<'_> {
     }
 
     /// What there is to walk over a range of `v`.
-    fn part(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        (v, range): (Index, Range),
-        body: &concrete::Expr,
-        sink: &Sink,
-    ) -> Part {
+    fn part(&self, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part {
+        let (scope, body) = (&piece.scope, &piece.body);
         let names = self.walked(scope, body, v);
         let fill = |a: AccessId| self.fill(a);
         let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
@@ -199,29 +202,89 @@ impl Context<'_> {
         let alone = alone(&lattice.points[0]).is_some();
         let fiber = |&a: &AccessId| {
             let mut fiber = self.unopened(d, scope, a);
-            fiber.view = self.view(d, scope, (a, scope.fiber(a).depth), v, &range);
+            fiber.view = self.view(d, scope, (a, scope.fiber(a).depth), v, &piece.range);
             if !alone || !fiber.is_counted() {
                 fiber.end = d.snapshot("end", fiber.end);
             }
             (a, fiber)
         };
         let fibers = names.iter().map(fiber).collect();
-        Part { range, lattice, fibers }
+        let runs = self.runs_along(scope, &lattice.points[0].body, v);
+        Part { piece, lattice, fibers, runs }
     }
 
     /// The loops of a range.
-    fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), scope: &Scope, sink: &Sink) {
-        let Part { range, lattice, fibers } = &part;
+    fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+        let Part { piece, lattice, fibers, runs } = &part;
+        if !runs.is_empty() {
+            return self.stepped(d, piece, runs, (v, rest), sink);
+        }
         let top = part.top();
         if let Some(a) = alone(top) {
-            return self.each(d, top, (v, rest), &fibers[&a], scope, sink);
+            return self.each(d, top, (v, rest), &fibers[&a], &piece.scope, sink);
         }
         let list = |(a, fiber): (&AccessId, &ListFiber<Term>)| {
             (*a, List::open(d, &format!("p_{}", self.program.tensor(*a).name), fiber.clone()))
         };
         let lists = fibers.iter().map(list).collect();
-        let forall = Forall { v, rest, range, lattice, lists: &lists, scope, sink };
+        let forall = Forall { v, rest, piece, lattice, lists: &lists, sink };
         self.point(d, &forall, top);
+    }
+
+    /// A range in which levels have runs: from the end of one to the next end of any.
+    fn stepped(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        runs: &[AccessId],
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
+        let seen = self.foralls.borrow().len();
+        let absent = runs.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
+        if let Some((a, present)) = absent {
+            let (mut with, mut without) = (piece.clone(), piece.clone());
+            with.scope.certain(a);
+            without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
+            let go = |d: &mut Symbolic, piece: Piece| {
+                let part = self.part(d, v, piece, sink);
+                self.run(d, part, (v, rest), sink);
+            };
+            d.when(present, |d| go(d, with), |d| go(d, without));
+            return self.foralls.borrow_mut().truncate(seen);
+        }
+        let mut piece = piece.clone();
+        self.follow_lists(d, &mut piece, v);
+        let all: Vec<Runs> = runs.iter().map(|a| self.open_runs(d, v, &piece, *a)).collect();
+        let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
+        let left = |d: &mut Symbolic| {
+            let from = d.get(from);
+            d.compare(Compare::Lt, &from, &Term::fixed(piece.range.hi.at.clone()))
+        };
+        d.repeat(&left, &mut |d| {
+            let begin = d.get(from);
+            let begin = d.snapshot("begin", begin);
+            let begin = d.place(&begin);
+            let within = self.within_runs(d, v, &piece, (begin, &all));
+            let stop = within.range.hi.at.clone();
+            let part = self.part(d, v, within, sink);
+            self.run(d, part, (v, rest), sink);
+            self.leave_runs(d, v, &piece, &all, &stop);
+            d.set(from, Term::fixed(stop));
+        });
+        self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// Fingers on the lists of a piece of which each run sees a part behind the one before.
+    fn follow_lists(&self, d: &mut Symbolic, piece: &mut Piece, v: Index) {
+        for a in self.walked(&piece.scope, &piece.body, v) {
+            let level = piece.scope.fiber(a).depth;
+            if !piece.scope.fingers.contains_key(&(a, level)) {
+                let begin = self.unopened(d, &piece.scope, a).begin;
+                let at = d.state(&format!("p_{}", self.program.tensor(a).name), begin);
+                piece.scope.fingers.insert((a, level), Finger { at, through: vec![v] });
+            }
+        }
     }
 
     /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
@@ -264,7 +327,7 @@ impl Context<'_> {
             .collect();
         let joined = match point.shape {
             Shape::Nothing => None,
-            Shape::Dense => return part.range.len(),
+            Shape::Dense => return part.piece.range.len(),
             Shape::Intersect => lengths.into_iter().reduce(|a, b| binary(Op::Min, a, b)),
             Shape::Each | Shape::Tree | Shape::Wide => lengths.into_iter().reduce(|a, b| binary(Op::Add, a, b)),
         };
@@ -368,11 +431,11 @@ impl Context<'_> {
                     self.arrive(d, f, point, &at, &[here], Driven::Stored);
                 });
             }
-            Shape::Intersect if self.tentative(f.scope, f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
+            Shape::Intersect if self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
                 if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
-                    && self.is_flat(f.scope, point, f.rest)
+                    && self.is_flat(f.scope(), point, f.rest)
                 {
                     // Where the lists do not meet, operands read as absent, and that changes nothing.
                     return meet(d, &lists, &mut |d, at, met| {
@@ -412,7 +475,7 @@ impl Context<'_> {
         let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
         let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
         meet(d, &lists, &mut |d, at, kept| {
-            let mut scope = f.scope.clone();
+            let mut scope = f.scope().clone();
             for Here { access, entry, present } in self.resting(d, f, &point.leaders) {
                 scope.descend(access, entry, present);
             }
@@ -454,7 +517,7 @@ impl Context<'_> {
             Point { body, ..point.clone() }
         };
         let alone = [Some(a), Some(b)].map(|absent| !self.nothing(f.sink, &part(absent).body));
-        if alone == [true; 2] && self.is_flat(f.scope, point, f.rest) && !first.repeats() && !second.repeats() {
+        if alone == [true; 2] && self.is_flat(f.scope(), point, f.rest) && !first.repeats() && !second.repeats() {
             unite_flat(d, first, second, PATIENCE, &mut |d, at, present| {
                 let here = match present {
                     None => self.resting(d, f, &point.leaders),
@@ -500,11 +563,14 @@ impl Context<'_> {
 
     /// The whole extent: dense levels are looked up, lists are followed by cursors.
     fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        if self.counted_whole(d, f, point) {
+            return;
+        }
         if let ([a], []) = (&point.followers[..], f.rest) {
             return self.gaps(d, f, point, *a);
         }
         let name = self.program.vars[f.v.0].name.clone();
-        let (lo, hi) = (Term::fixed(f.range.lo.at.clone()), Term::fixed(f.range.hi.at.clone()));
+        let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
         d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
             [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
             [a] => self.cursor(d, f, point, a, &at),
@@ -520,12 +586,44 @@ impl Context<'_> {
         });
     }
 
+    /// Where runs meet, one value for all coordinates is folded in at once: a sum takes as often as there are
+    /// coordinates, an idempotent function once. Whether that was done.
+    fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
+        let Sink::Scalar { var, fun: Fun::Op(op), begun: None } = f.sink else { return false };
+        let ty = point.body.ty();
+        let sums = *op == Op::Add && matches!(ty, Type::I64 | Type::F32 | Type::F64);
+        let once = properties(*op, ty, self.simplify.mode).idempotent;
+        let still = f.piece.in_runs && f.rest.is_empty() && point.followers.is_empty() && self.is_still(f, &point.body);
+        if !still || !(once || sums && self.simplify.mode == Mode::Algebraic) {
+            return false;
+        }
+        let mut value = self.value(d, f.scope(), &point.body);
+        if !once {
+            let times = binary(Op::Sub, f.piece.range.hi.at.clone(), f.piece.range.lo.at.clone());
+            let times = if ty == Type::I64 { times } else { Expr::Op(Op::Convert(ty), vec![times]) };
+            value = binary(Op::Mul, value, times);
+        }
+        self.accumulate(d, (*var, Fun::Op(*op)), None, value);
+        true
+    }
+
+    /// Whether an expression is the same at all coordinates of a loop.
+    fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
+        match e {
+            concrete::Expr::Literal(_) => true,
+            concrete::Expr::Index(u) => !self.program.follows(*u, f.v),
+            concrete::Expr::Access(a, _) => self.next_var(f.scope(), *a).is_none(),
+            concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|arg| self.is_still(f, arg)),
+            _ => false,
+        }
+    }
+
     /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
     fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
         let list = &f.lists[&a];
         let name = &self.program.vars[f.v.0].name;
         let (present, absent) = self.with_and_without(point, a);
-        let from = d.state("from", Term::fixed(f.range.lo.at.clone()));
+        let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
         list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
             let at = list.coordinate(d, &entry);
             let at = d.snapshot(name, at);
@@ -537,7 +635,7 @@ impl Context<'_> {
             let next = d.arith(Arith::Add, &at, &one);
             d.set(from, next);
         });
-        let (begin, end) = (d.get(from), Term::fixed(f.range.hi.at.clone()));
+        let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
         d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
     }
 
@@ -575,7 +673,7 @@ impl Context<'_> {
 
     /// At a coordinate of a point: followers are brought up to it, then the body runs.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
-        let mut scope = f.scope.clone();
+        let mut scope = f.scope().clone();
         for Here { access, entry, present } in here {
             scope.descend(*access, entry.clone(), present.clone());
         }

@@ -41,6 +41,33 @@ impl Range {
     }
 }
 
+impl Bound {
+    /// One that is only known when it is come to.
+    pub fn at(at: Expr) -> Bound {
+        Bound { at, size: None }
+    }
+}
+
+/// A range of a loop, in which the body is one expression.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// It.
+    pub range: Range,
+    /// What is computed there.
+    pub body: concrete::Expr,
+    /// Where accesses stand, and what is known of those that open here.
+    pub scope: Scope,
+    /// Whether it is where runs of levels meet.
+    pub in_runs: bool,
+}
+
+impl Piece {
+    /// The same between other bounds.
+    pub fn within(&self, lo: Bound, hi: Bound) -> Piece {
+        Piece { range: Range { lo, hi }, ..self.clone() }
+    }
+}
+
 /// A variable along a loop: `c + r·v`, where `c` is what is bound outside.
 struct Line {
     c: Map<Index>,
@@ -115,40 +142,65 @@ impl Context<'_> {
         Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
     }
 
-    /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone.
-    pub(super) fn ranges(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        v: Index,
-        body: &concrete::Expr,
-    ) -> Vec<(Range, concrete::Expr)> {
-        let mut ranges = vec![];
-        self.split(d, scope, v, (self.whole(v), body.clone()), &mut ranges);
-        ranges
+    /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone,
+    /// and of levels that have phases each is in one.
+    pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
+        let whole = Piece { range: self.whole(v), body: body.clone(), scope: scope.clone(), in_runs: false };
+        let mut pieces = vec![];
+        self.split(d, v, whole, &mut pieces);
+        pieces
     }
 
-    fn split(
-        &self,
-        d: &mut Symbolic,
-        scope: &Scope,
-        v: Index,
-        (range, body): (Range, concrete::Expr),
-        ranges: &mut Vec<(Range, concrete::Expr)>,
-    ) {
+    fn split(&self, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
         let along = |c: &Concat| {
             let roots = self.program.roots_of(&c.of);
-            roots.contains(&v) && roots.iter().all(|u| *u == v || scope.coordinate(*u).is_some())
+            roots.contains(&v) && roots.iter().all(|u| *u == v || piece.scope.coordinate(*u).is_some())
         };
-        let Some(c) = find(&body, &along).cloned() else { return ranges.push((range, body)) };
-        let cuts = self.cuts(d, scope, v, &range, &c);
+        let Some(c) = find(&piece.body, &along).cloned() else {
+            return match self.phases(d, v, &piece) {
+                Some(phases) => phases.into_iter().for_each(|part| self.split(d, v, part, pieces)),
+                None => pieces.push(piece),
+            };
+        };
+        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
         for (n, pair) in cuts.windows(2).enumerate() {
-            let part = Range { lo: pair[0].clone(), hi: pair[1].clone() };
-            if part.lo.size.is_none() || part.lo.size != part.hi.size {
-                let body = self.simplify.simplify(&self.chosen(&body, &c, n));
-                self.split(d, scope, v, (part, body), ranges);
+            let mut part = piece.within(pair[0].clone(), pair[1].clone());
+            if part.range.lo.size.is_none() || part.range.lo.size != part.range.hi.size {
+                part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+                self.split(d, v, part, pieces);
             }
         }
+    }
+
+    /// Where coordinates of an access's level are along `v`: the first coordinates of the piece's range that are not before
+    /// them. The first of the coordinates is not behind the second.
+    pub(super) fn coordinates_of(
+        &self,
+        d: &mut Symbolic,
+        v: Index,
+        piece: &Piece,
+        (a, level): (AccessId, usize),
+        stored: [Expr; 2],
+    ) -> [Bound; 2] {
+        let tensor = self.program.tensor(a);
+        let line = self.line(self.program.root_map(self.program.level_var(&self.program.accesses[a.0], level)), v);
+        let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
+        let (c, r) = (self.mapped(&piece.scope, &line.c).expect("bound outside"), self.size(&line.r));
+        let Range { lo, hi } = &piece.range;
+        let whole = lo.at == int(0) && self.reach(&line, hi) == Some(extent);
+        let same = c == int(0) && r == int(1);
+        stored.map(|at| {
+            if same && (whole || at == lo.at || at == hi.at) {
+                return Bound::at(at);
+            }
+            let mut moved = if c == int(0) { at } else { binary(Op::Sub, at, c.clone()) };
+            if r != int(1) {
+                let up = binary(Op::Add, moved, binary(Op::Sub, r.clone(), int(1)));
+                moved = binary(Op::FloorDiv, up, r.clone());
+            }
+            let within = binary(Op::Min, binary(Op::Max, moved, lo.at.clone()), hi.at.clone());
+            Bound::at(d.define("cut", Type::I64, within))
+        })
     }
 
     /// Where the parts of a concatenation begin along `v`, inside of a range, and where the last ends.

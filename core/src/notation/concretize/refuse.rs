@@ -15,7 +15,9 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let mut r = Refuse { program, mode, extents, found: Vec::new() };
     for t in &program.tensors {
         let levels = t.format.iter().flat_map(|f| &f.levels);
-        let foreign = |k: &&LevelKind| !(k.is_located() || k.is_list());
+        let read = |k: &LevelKind| k.is_computed() || k.is_list() || *k == LevelKind::Runs;
+        let written = |k: &LevelKind| k.is_located() || k.is_list();
+        let foreign = |k: &&LevelKind| !if t.role == typed::Role::Input { read(k) } else { written(k) };
         if let Some(kind) = levels.into_iter().find(foreign) {
             r.say(t.span, format!("a level of kind `{}` (of tensor `{}`)", kind.name(), t.name));
         }

@@ -1,0 +1,327 @@
+//! Levels that are no lists: intervals of values, mirrored triangles, runs.
+//!
+//! ```text
+//!  forall j: B[i,j] * x[j], B a band      for j in 0..start       nothing: B is its fill, and 0 annihilates
+//!                                         for j in start..stop    B at base + j
+//!                                         for j in stop..n_J      nothing
+//!
+//!  forall i: r[i] * s[i], both runs       while from < n
+//!                                           stop = min(end of r's run, end of s's run)
+//!                                           for i in from..stop     r and s are what they are
+//!                                           r and s go on, if their run ended
+//! ```
+//!
+//! A phase is a range of its own, found before there is a lattice (`range`). Where many intervals meet, whose phases would
+//! be as many again with each, a loop runs from the first of all to the last, and asks each whether it is there.
+
+use super::fiber::Scope;
+use super::range::{Bound, Piece};
+use super::{BufferId, Context, Expr, LevelBuffers, binary, int, plus, times};
+use crate::algebra::{Op, Type};
+use crate::format::LevelKind;
+use crate::notation::concrete::{self, AccessId, Index};
+use crate::stream::{Compare, Domain, List, ListFiber, Symbolic, Term, View, bounds};
+
+/// Intervals that have phases of their own in one loop; more are asked.
+const PHASES: usize = 3;
+
+/// Where a fiber's values are, one a coordinate.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    /// The first coordinate.
+    start: Expr,
+    /// One past the last.
+    stop: Expr,
+    /// What the position of a coordinate is more than it.
+    base: Expr,
+}
+
+/// What is known of an access's level in a range.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    /// Within its interval: the position of a coordinate is so much more than it.
+    Inside(Expr),
+    /// Behind the diagonal of a symmetric level.
+    Mirrored,
+    /// Nothing: it is asked.
+    Asked,
+}
+
+/// The number of positions above the diagonal's entry in row `i` of a triangle, or of one of `i` rows.
+fn triangle(i: Expr) -> Expr {
+    binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
+}
+
+impl Context<'_> {
+    /// The interval of an access's next level.
+    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+        let fiber = scope.fiber(a);
+        let tensor = self.program.tensor(a);
+        let only = |e: Expr| match &fiber.present {
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
+            None => e,
+        };
+        let name = |what: &str| format!("{what}_{}", tensor.name);
+        let ends = |d: &mut Symbolic, pos: BufferId, what: &str| {
+            let begin = only(d.index(pos, fiber.position.clone()));
+            let begin = d.define(&name(what), Type::I64, begin);
+            (begin, only(d.index(pos, plus(fiber.position.clone(), int(1)))))
+        };
+        match self.levels(a)[fiber.depth] {
+            LevelBuffers::Band { pos, first } => {
+                let (begin, end) = ends(d, pos, "begin");
+                let start = only(d.index(first, fiber.position.clone()));
+                let start = d.define(&name("start"), Type::I64, start);
+                let stop = plus(start.clone(), binary(Op::Sub, end, begin.clone()));
+                let stop = d.define(&name("stop"), Type::I64, stop);
+                let base = d.define(&name("base"), Type::I64, binary(Op::Sub, begin, start.clone()));
+                Interval { start, stop, base }
+            }
+            LevelBuffers::Ragged { pos } => {
+                let (begin, end) = ends(d, pos, "base");
+                let stop = d.define(&name("stop"), Type::I64, binary(Op::Sub, end, begin.clone()));
+                Interval { start: int(0), stop, base: begin }
+            }
+            _ => self.of_triangle(d, scope, a),
+        }
+    }
+
+    /// The interval of a row of a triangle; of a symmetric level up to the diagonal.
+    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+        let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
+        let row = self.row(scope, a);
+        let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+        let above = times(fiber.above.clone(), triangle(n.clone()));
+        let upper = tensor.format.levels[fiber.depth] == LevelKind::Upper;
+        let before = if upper {
+            binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
+        } else {
+            triangle(row.clone())
+        };
+        let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
+        let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
+        let Some(present) = fiber.present.filter(|_| tensor.format.levels[fiber.depth] != LevelKind::Symmetric) else {
+            return Interval { start, stop, base };
+        };
+        let only = |e: Expr| Expr::Op(Op::Select, vec![present.clone(), e, int(0)]);
+        Interval { start: only(start), stop: only(stop), base }
+    }
+
+    /// The coordinate in the level above an access's next one.
+    fn row(&self, scope: &Scope, a: AccessId) -> Expr {
+        let above = self.program.level_var(&self.program.accesses[a.0], scope.fiber(a).depth - 1);
+        self.coordinate(scope, above).expect("levels above are open")
+    }
+
+    /// Opens an access's next level, which is no list, at a coordinate of its own. Whether it may be absent there.
+    pub(super) fn open_computed(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
+        let fiber = scope.fiber(a);
+        let kind = self.program.tensor(a).format.levels[fiber.depth];
+        match scope.phase(a).cloned() {
+            _ if kind == LevelKind::Runs => {
+                let position = self.run_of(d, scope, a, at);
+                scope.descend(a, (position, None), fiber.present);
+            }
+            Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
+            Some(Phase::Mirrored) => {
+                let position = self.mirrored(scope, a, at);
+                scope.descend(a, (position, None), None);
+            }
+            Some(Phase::Asked) | None if kind == LevelKind::Symmetric => {
+                let Interval { stop, base, .. } = self.interval(d, scope, a);
+                let below = binary(Op::Lt, at.clone(), stop);
+                let mirrored = self.mirrored(scope, a, at.clone());
+                let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);
+                scope.descend(a, (position, None), fiber.present);
+            }
+            Some(Phase::Asked) | None => {
+                let Interval { start, stop, base } = self.interval(d, scope, a);
+                let below = binary(Op::Lt, at.clone(), stop);
+                let found = match start == int(0) {
+                    true => below,
+                    false => binary(Op::AndAlso, binary(Op::Le, start, at.clone()), below),
+                };
+                let found = d.define("found", Type::Bool, found);
+                scope.descend(a, (plus(base, at), None), Some(found));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The position of the run that holds a coordinate.
+    fn run_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, at: Expr) -> Expr {
+        let fiber = scope.fiber(a);
+        let LevelBuffers::Runs { pos, crd } = self.levels(a)[fiber.depth] else { unreachable!("a level of runs") };
+        let (mut begin, mut end) = bounds(d, pos, &Term::fixed(fiber.position));
+        if let Some(present) = fiber.present.map(Term::fixed) {
+            let zero = d.int(0);
+            begin = d.select(&present, &|_| begin.clone(), zero.clone());
+            end = d.select(&present, &|_| end.clone(), zero);
+        }
+        let view = View { start: Some(Term::fixed(at)), ..View::default() };
+        let ends = ListFiber { view, ..ListFiber::unique(crd, begin, end) };
+        let list = List::open(d, &format!("p_{}", self.program.tensor(a).name), ends);
+        let position = list.entry(d).position;
+        let position = d.snapshot(&format!("q_{}", self.program.tensor(a).name), position);
+        d.place(&position)
+    }
+
+    /// The position of what stands behind the diagonal of a symmetric level.
+    fn mirrored(&self, scope: &Scope, a: AccessId, at: Expr) -> Expr {
+        let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
+        let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+        let above = times(fiber.above, triangle(n));
+        plus(plus(above, triangle(at)), self.row(scope, a))
+    }
+
+    /// The accesses of a body whose next level has phases along `v`, that are not known yet.
+    fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut all = body.accesses();
+        all.retain(|a| match self.next_var(scope, *a) {
+            Some((l, w)) => {
+                let kind = self.program.tensor(*a).format.levels[l];
+                let phases = kind.is_interval() || kind == LevelKind::Symmetric;
+                phases && self.binds(scope, v, w) && scope.phase(*a).is_none()
+            }
+            None => false,
+        });
+        all
+    }
+
+    /// The pieces of a range in which one of the accesses has one phase each, the others being left; `None` if there is no
+    /// such access.
+    pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
+        let phased = self.phased(&piece.scope, &piece.body, v);
+        let (a, rest) = phased.split_first()?;
+        let mut piece = piece.clone();
+        for a in &phased {
+            if piece.scope.interval(*a).is_none() {
+                let interval = self.interval(d, &piece.scope, *a);
+                piece.scope.found(*a, interval);
+            }
+        }
+        Some(if rest.len() < PHASES { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
+    }
+
+    fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
+        let depth = piece.scope.fiber(a).depth;
+        let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
+        let symmetric = self.program.tensor(a).format.levels[depth] == LevelKind::Symmetric;
+        // A symmetric fiber that is absent is one of fill all over.
+        let absent = piece.scope.fiber(a).present.filter(|_| symmetric);
+        if absent.is_some() {
+            let mut asked = piece.clone();
+            asked.scope.enter(a, Phase::Asked);
+            return vec![asked];
+        }
+        let [start, stop] = self.coordinates_of(d, v, piece, (a, depth), [start, stop]);
+        let ends = [piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
+        let mut pieces = vec![];
+        for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
+            let mut part = piece.within(pair[0].clone(), pair[1].clone());
+            match n {
+                1 => part.scope.enter(a, Phase::Inside(base.clone())),
+                _ if symmetric => part.scope.enter(a, Phase::Mirrored),
+                _ => part.body = self.simplify.replace(&part.body, &|x| (x == a).then(|| self.fill(a))),
+            }
+            pieces.push(part);
+        }
+        pieces
+    }
+
+    /// From the first of many intervals to the last each is asked; before and behind all is fill.
+    fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
+        let depth = |a: AccessId| piece.scope.fiber(a).depth;
+        let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)] == LevelKind::Symmetric;
+        let mut middle = piece.clone();
+        all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
+        if all.iter().any(symmetric) {
+            return vec![middle];
+        }
+        let ends = all.iter().map(|a| {
+            let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
+            self.coordinates_of(d, v, &piece, (*a, depth(*a)), [start, stop]).map(|bound| bound.at)
+        });
+        let joined = |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| {
+            [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)]
+        };
+        let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
+        let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
+        let outside = |lo: Bound, hi: Bound| {
+            let mut part = piece.within(lo, hi);
+            part.body = self.simplify.replace(&part.body, &|x| all.contains(&x).then(|| self.fill(x)));
+            part
+        };
+        let before = outside(piece.range.lo.clone(), lo.clone());
+        let behind = outside(hi.clone(), piece.range.hi.clone());
+        (middle.range.lo, middle.range.hi) = (lo, hi);
+        vec![before, middle, behind]
+    }
+
+    /// The accesses of a body whose next level has runs along `v`.
+    pub(super) fn runs_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut all = body.accesses();
+        all.retain(|a| match self.next_var(scope, *a) {
+            Some((l, w)) => {
+                self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l] == LevelKind::Runs
+            }
+            None => false,
+        });
+        all
+    }
+}
+
+/// A level of runs along a loop: a list of where they end.
+pub(super) struct Runs {
+    access: AccessId,
+    depth: usize,
+    list: List<Term>,
+}
+
+impl Context<'_> {
+    /// The runs of an access that hold the first coordinate of a piece, and all behind them.
+    pub(super) fn open_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Runs {
+        let fiber = piece.scope.fiber(access);
+        let LevelBuffers::Runs { pos, crd } = self.levels(access)[fiber.depth] else { unreachable!("a level of runs") };
+        let (begin, end) = bounds(d, pos, &Term::fixed(fiber.position));
+        let start = self.view(d, &piece.scope, (access, fiber.depth), v, &piece.range).start;
+        let view = View { start, ..View::default() };
+        let fiber_of_ends = ListFiber { view, ..ListFiber::unique(crd, begin, end) };
+        let list = List::open(d, &format!("p_{}", self.program.tensor(access).name), fiber_of_ends);
+        Runs { access, depth: fiber.depth, list }
+    }
+
+    /// Where a run ends, in coordinates of `v`.
+    fn run_end(&self, d: &mut Symbolic, v: Index, piece: &Piece, runs: &Runs) -> Expr {
+        let last = runs.list.index(d);
+        let end = plus(d.place(&last), int(1));
+        let [end, _] = self.coordinates_of(d, v, piece, (runs.access, runs.depth), [end, int(0)]);
+        end.at
+    }
+
+    /// The part of a piece that begins at `from` and in which none of these runs ends: there each is open.
+    pub(super) fn within_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, (from, all): (Expr, &[Runs])) -> Piece {
+        let ends: Vec<Expr> = all.iter().map(|runs| self.run_end(d, v, piece, runs)).collect();
+        let stop = ends.into_iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end));
+        let stop = Bound::at(d.define("stop", Type::I64, stop));
+        let mut part = Piece { in_runs: true, ..piece.within(Bound::at(from), stop) };
+        for runs in all {
+            let at = runs.list.entry(d).position;
+            let at = d.snapshot(&format!("q_{}", self.program.tensor(runs.access).name), at);
+            let at = d.place(&at);
+            part.scope.descend(runs.access, (at, None), None);
+        }
+        part
+    }
+
+    /// Each of the runs that end at `stop` is left.
+    pub(super) fn leave_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, all: &[Runs], stop: &Expr) {
+        for runs in all {
+            let end = Term::fixed(self.run_end(d, v, piece, runs));
+            let over = d.compare(Compare::Le, &end, &Term::fixed(stop.clone()));
+            let over = d.snapshot_bool("over", over);
+            runs.list.next_if(d, &over);
+        }
+    }
+}
