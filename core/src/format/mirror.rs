@@ -37,7 +37,8 @@ impl Sorted {
                 let mut at = vec![0; self.columns.len()];
                 format.order.iter().zip(&self.columns).for_each(|(m, column)| at[*m] = column[e]);
                 let at: Vec<String> = at.iter().map(i64::to_string).collect();
-                let what = format!("what stands at ({}) does not stand where a level `symmetric` mirrors it", at.join(", "));
+                let what =
+                    format!("what stands at ({}) does not stand where a level `symmetric` mirrors it", at.join(", "));
                 return Err(Error::Malformed(Malformed { level: Some(l), position: e, what }));
             }
         }

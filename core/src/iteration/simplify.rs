@@ -78,7 +78,7 @@ impl Simplify<'_> {
     /// Parts that are one constant are that constant.
     pub(super) fn concat(self, c: Concat, ty: Type) -> Expr {
         match literal(&c.parts[0].1) {
-            Some(v) if c.parts.iter().all(|(_, part)| literal(part) == Some(v)) => Expr::Literal(v),
+            Some(v) if c.exprs().all(|part| literal(part) == Some(v)) => Expr::Literal(v),
             _ => Expr::Concat(Box::new(c), ty),
         }
     }

@@ -253,6 +253,9 @@ pub struct Concat {
     pub of: Map<Index>,
     /// Two or more, each with the variable that is the coordinate inside of it: its extent is the part's.
     pub parts: Vec<(Index, Expr)>,
+    /// What is before the first part and behind the last; where there is nothing, coordinates lie in some part. With it, one
+    /// part is enough: a window.
+    pub outside: Option<Expr>,
 }
 
 impl Expr {
@@ -273,7 +276,7 @@ impl Expr {
             Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_access(f)),
             Expr::Reduce(_, _, body, _) => body.each_access(f),
             Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each_access(f)),
-            Expr::Concat(c, _) => c.parts.iter().for_each(|(_, e)| e.each_access(f)),
+            Expr::Concat(c, _) => c.exprs().for_each(|e| e.each_access(f)),
             Expr::Literal(_) | Expr::Index(_) => {}
         }
     }
@@ -339,7 +342,18 @@ impl Fold {
 impl Concat {
     /// The same with other parts.
     pub fn map(self, mut f: impl FnMut(Expr) -> Expr) -> Concat {
-        Concat { of: self.of, parts: self.parts.into_iter().map(|(v, e)| (v, f(e))).collect() }
+        let parts = self.parts.into_iter().map(|(v, e)| (v, f(e))).collect();
+        Concat { of: self.of, parts, outside: self.outside.map(f) }
+    }
+
+    /// Its expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.parts.iter().map(|(_, e)| e).chain(&self.outside)
+    }
+
+    /// What it is in each of the ranges of its coordinate, ascending.
+    pub fn choices(&self) -> impl Iterator<Item = &Expr> {
+        self.outside.iter().chain(self.parts.iter().map(|(_, e)| e)).chain(&self.outside)
     }
 }
 
@@ -575,12 +589,15 @@ impl Program {
         if self.roots_of(&c.of).iter().any(|v| !bound.contains(v)) {
             return Err("the coordinate of a concatenation is not bound".to_string());
         }
+        if let Some(outside) = &c.outside {
+            self.check_expr(outside, bound)?;
+        }
+        if c.exprs().any(|e| e.ty() != c.parts[0].1.ty()) || c.choices().count() < 2 {
+            return Err("the parts of a concatenation are of several types, or there is but one".to_string());
+        }
         let mut before = Size::default();
         c.parts.iter().try_for_each(|(v, part)| {
             let Var { name, extent, origin } = &self.vars[v.0];
-            if part.ty() != c.parts[0].1.ty() {
-                return Err(format!("the part of {name} is of another type"));
-            }
             if *origin != Origin::Part(Map::part(&c.of, &before)) {
                 return Err(format!("{name} is another coordinate than that of its part"));
             }

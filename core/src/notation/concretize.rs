@@ -66,6 +66,7 @@ pub fn concretize(
         out: Program { functions: functions.clone(), ..Program::default() },
         current,
         vars: HashMap::new(),
+        windows: vec![],
     };
     for (n, statement) in program.statements.iter().enumerate() {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
@@ -85,6 +86,8 @@ struct Concretize<'a> {
     /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
     current: Vec<Option<Place>>,
     vars: HashMap<VarId, Index>,
+    /// The permitted indices so far of the argument of `coalesce` at hand, each with the variable that is within its array.
+    windows: Vec<(crate::shape::Map<Index>, Index)>,
 }
 
 impl Concretize<'_> {
@@ -266,6 +269,7 @@ impl Concretize<'_> {
                 let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
                 Expr::Access(self.out.access(place, vars), e.ty)
             }
+            Kind::Call(Fun::Op(Op::Coalesce), args) => self.coalesce(args, e.ty),
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.expr(a)).collect();
                 Expr::Call(*fun, args, e.ty)

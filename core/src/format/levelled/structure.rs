@@ -107,6 +107,7 @@ impl Store<'_> {
 
 fn outside(l: usize, kind: LevelKind, parent: usize, (i, j): (u64, i64)) -> Error {
     let (kind, side) = (kind.name(), if kind == LevelKind::Upper { "below" } else { "above" });
-    let what = format!("a value stands at ({i}, {j}), {side} the diagonal, where a level `{kind}` holds the fill value");
+    let what =
+        format!("a value stands at ({i}, {j}), {side} the diagonal, where a level `{kind}` holds the fill value");
     Error::Malformed(Malformed { level: Some(l), position: parent, what })
 }

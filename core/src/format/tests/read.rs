@@ -44,7 +44,8 @@ pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
                 found.iter().filter_map(within).collect()
             }
             Level::Runs { pos, crd } => {
-                let reaching = |&p: &usize| (pos.index(p) as usize..pos.index(p + 1) as usize).find(|&q| crd.index(q) >= c);
+                let reaching =
+                    |&p: &usize| (pos.index(p) as usize..pos.index(p + 1) as usize).find(|&q| crd.index(q) >= c);
                 found.iter().filter_map(reaching).collect()
             }
         };

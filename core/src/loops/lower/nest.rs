@@ -232,14 +232,7 @@ impl Context<'_> {
     }
 
     /// A range in which levels have runs: from the end of one to the next end of any.
-    fn stepped(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        runs: &[AccessId],
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) {
+    fn stepped(&self, d: &mut Symbolic, piece: &Piece, runs: &[AccessId], (v, rest): (Index, &[Index]), sink: &Sink) {
         let seen = self.foralls.borrow().len();
         let absent = runs.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
         if let Some((a, present)) = absent {
@@ -431,7 +424,9 @@ impl Context<'_> {
                     self.arrive(d, f, point, &at, &[here], Driven::Stored);
                 });
             }
-            Shape::Intersect if self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) => self.store_always(d, f, point),
+            Shape::Intersect if self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) => {
+                self.store_always(d, f, point)
+            }
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
                 if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
@@ -586,15 +581,33 @@ impl Context<'_> {
         });
     }
 
-    /// Where runs meet, one value for all coordinates is folded in at once: a sum takes as often as there are
-    /// coordinates, an idempotent function once. Whether that was done.
+    /// One value for all coordinates of a range is one run of the result; where runs meet, it is folded in at once: a sum
+    /// takes it as often as there are coordinates, an idempotent function once. Whether that was done.
     fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
+        let whole = f.rest.is_empty() && point.followers.is_empty() && self.is_still(f, &point.body);
+        if !whole {
+            return false;
+        }
+        if let Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } = f.sink
+            && output.ends.is_some()
+            && f.sink.appends(f.v).is_some()
+            && output.next_var(slot) == Some(f.v)
+        {
+            let value = self.value(d, f.scope(), &point.body);
+            let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
+            let put = |d: &mut Symbolic| output.put_run(d, slot, [lo.clone(), hi.clone()], value);
+            if f.piece.in_runs {
+                put(d)
+            } else {
+                d.when(binary(Op::Lt, lo.clone(), hi.clone()), put, |_| {})
+            }
+            return true;
+        }
         let Sink::Scalar { var, fun: Fun::Op(op), begun: None } = f.sink else { return false };
         let ty = point.body.ty();
         let sums = *op == Op::Add && matches!(ty, Type::I64 | Type::F32 | Type::F64);
         let once = properties(*op, ty, self.simplify.mode).idempotent;
-        let still = f.piece.in_runs && f.rest.is_empty() && point.followers.is_empty() && self.is_still(f, &point.body);
-        if !still || !(once || sums && self.simplify.mode == Mode::Algebraic) {
+        if !f.piece.in_runs || !(once || sums && self.simplify.mode == Mode::Algebraic) {
             return false;
         }
         let mut value = self.value(d, f.scope(), &point.body);
@@ -908,7 +921,7 @@ fn has_loops(e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) => true,
         concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
-        concrete::Expr::Concat(c, _) => c.parts.iter().any(|(_, part)| has_loops(part)),
+        concrete::Expr::Concat(c, _) => c.exprs().any(has_loops),
         _ => false,
     }
 }

@@ -14,6 +14,7 @@
 //! starts as `initial`, so only what differs must be stored.
 
 use super::nest::{Driven, yes};
+use super::runs::Ends;
 use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, int, plus, store_index, times};
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::LevelKind;
@@ -32,22 +33,24 @@ pub(super) struct Output {
     vars: Vec<Index>,
     /// The loops' variables of which each of them is a function.
     roots: Vec<Vec<Index>>,
-    extents: Vec<Expr>,
-    levels: Vec<LevelBuffers>,
-    values: BufferId,
+    pub(super) extents: Vec<Expr>,
+    pub(super) levels: Vec<LevelBuffers>,
+    pub(super) values: BufferId,
     /// Of each list, how many entries it has so far; the levels of a chain share one.
-    counts: Vec<Option<Var>>,
+    pub(super) counts: Vec<Option<Var>>,
     /// Of each list, the first level of its chain; of each other level, itself.
     heads: Vec<usize>,
     /// Of each bytemap or bitmap, a byte a position; a bitmap's are packed at the end.
     flags: Vec<Option<BufferId>>,
-    fill: Value,
+    pub(super) fill: Value,
     result: bool,
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
     uncovered: RefCell<BTreeSet<usize>>,
     /// Room for everything that is appended, if it was made at the beginning.
     roomy: bool,
+    /// Of a last level of runs: where its loops have come.
+    pub(super) ends: Option<Ends>,
     /// Of dense levels: whether some value may never be stored.
     gaps: Cell<bool>,
     /// Whether one entry may be written behind the last, and not kept.
@@ -74,7 +77,7 @@ enum Along {
 pub(super) struct Slot {
     /// The level that comes next.
     pub level: usize,
-    position: Expr,
+    pub(super) position: Expr,
     /// Whether every position of the level above is certainly visited.
     covered: bool,
     /// Of a last list: the coordinate that the value is appended with.
@@ -90,7 +93,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    fn mark(&self, d: &mut Symbolic) {
+    pub(super) fn mark(&self, d: &mut Symbolic) {
         for (flags, at) in &self.marks {
             d.emit(Stmt::Store(*flags, at.clone(), yes()));
         }
@@ -138,6 +141,7 @@ impl Output {
             initial,
             uncovered: RefCell::default(),
             roomy: room.is_some(),
+            ends: Ends::of(d, tensor),
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
             along: Cell::new(Along::Open),
@@ -245,6 +249,7 @@ impl Output {
                 d.assign(self.counts[l].expect("lists count"), int(0));
             }
         }
+        self.begin_runs(d);
         let dense_tail = !self.is_list(self.levels.len() - 1);
         alloc(d, self.values, if dense_tail { int(0) } else { guess }, None);
     }
@@ -283,14 +288,14 @@ impl Output {
         self.roots[l] != [self.vars[l]]
     }
 
-    /// Whether level `l` is a list.
+    /// Whether level `l` is appended to: a list, or runs.
     pub fn is_list(&self, l: usize) -> bool {
-        self.levels.get(l).is_some_and(|level| level.kind().is_list())
+        self.levels.get(l).is_some_and(|level| appended(level.kind()))
     }
 
     /// Whether a slot is right above a last list, without flags that appending would set.
     pub fn appends_last(&self, slot: &Slot) -> bool {
-        slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty()
+        slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty() && self.ends.is_none()
     }
 
     /// Whether some level says what is stored.
@@ -307,15 +312,15 @@ impl Output {
         self.heads.get(l + 1).is_some_and(|head| *head <= l)
     }
 
-    fn count(&self, l: usize) -> Expr {
+    pub(super) fn count(&self, l: usize) -> Expr {
         Expr::Var(self.counts[l].expect("lists count"))
     }
 
-    fn pos(&self, l: usize) -> Option<BufferId> {
+    pub(super) fn pos(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Positions)
     }
 
-    fn crd(&self, l: usize) -> Option<BufferId> {
+    pub(super) fn crd(&self, l: usize) -> Option<BufferId> {
         self.levels[l].array(Holds::Coordinates)
     }
 
@@ -328,6 +333,9 @@ impl Output {
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
         if self.roomy || self.shared.is_some() || slot.level + 1 < self.levels.len() {
             return;
+        }
+        if self.ends.is_some() {
+            return self.open_runs(d, slot);
         }
         let needed = plus(self.count(slot.level), bound(d));
         let needed = d.define("room", Type::I64, needed);
@@ -353,6 +361,9 @@ impl Output {
     /// After the loop over a list's coordinates: the fiber ends here.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.pos(slot.level).filter(|_| self.shared.is_none()) else { return };
+        if slot.level + 1 == self.levels.len() && self.ends.is_some() {
+            return self.close_runs(d, slot);
+        }
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
             self.uncovered.borrow_mut().insert(slot.level);
@@ -521,6 +532,9 @@ impl Output {
         let differs = |value: &Expr| binary(Op::Ne, value.clone(), Expr::Const(self.fill));
         if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
+            if self.ends.is_some() {
+                return self.put_run(d, slot, [at.clone(), plus(at, int(1))], value);
+            }
             let append = |d: &mut Symbolic, value: Expr| {
                 put(d, value);
                 self.append(d, last, slot, at);
@@ -562,6 +576,9 @@ impl Output {
                 parents = times(parents, self.extents[l].clone());
                 self.finish_flags(d, l, &parents);
                 continue;
+            }
+            if l + 1 == self.levels.len() {
+                self.finish_runs(d, &parents);
             }
             if let Some(pos) = self.pos(l) {
                 self.finish_positions(d, l, pos, &parents);
@@ -673,12 +690,17 @@ impl Context<'_> {
             concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
             concrete::Expr::Fold(fold, _) => self.stored_guess(&fold.body),
             concrete::Expr::Concat(c, _) => {
-                let known = c.parts.iter().filter_map(|(_, part)| self.stored_guess(part));
+                let known = c.exprs().filter_map(|part| self.stored_guess(part));
                 known.reduce(|a, b| binary(Op::Add, a, b))
             }
             concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
         }
     }
+}
+
+/// Whether entries of such a level are appended.
+fn appended(kind: LevelKind) -> bool {
+    kind.is_list() || kind == LevelKind::Runs
 }
 
 /// A count for each list; one for all levels of a chain.
@@ -688,7 +710,7 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
         let head = tensor.format.chain(l).map_or(l, |chain| chain.start);
         let shared = counts.get(head).copied().flatten();
         let made =
-            kind.is_list().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
+            appended(*kind).then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
         counts.push(made);
     }
     counts

@@ -209,15 +209,20 @@ impl Context<'_> {
         let line = self.line(of, v);
         let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(self.program.vars[u.0].extent)).collect();
         let total = extents.iter().fold(Size::default(), |sum, e| sum.plus(e));
+        // Where one choice ends and the next begins: of a window at its ends too.
+        let mut before = Size::default();
+        let mut ends = if c.outside.is_some() { vec![before.clone()] } else { vec![] };
+        for extent in &extents[..extents.len() - c.outside.is_none() as usize] {
+            before = before.plus(extent);
+            ends.push(before.clone());
+        }
         let all = self.reach(&line, &range.lo) == Some(Size::default())
             && self.reach(&line, &range.hi) == Some(self.known(&total));
         let mut cuts = vec![range.lo.clone()];
-        let mut before = Size::default();
-        for extent in &extents[..extents.len() - 1] {
-            before = before.plus(extent);
+        for before in ends {
             // The first coordinate at which c + r·v is not below what is before.
             let steps = line.r.value() != Some(1);
-            let beyond = Map::constant(before.clone()).plus(&line.c.times(&Size::number(-1)));
+            let beyond = Map::constant(before).plus(&line.c.times(&Size::number(-1)));
             let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond.constant));
             let mut at = self.mapped(scope, &beyond).expect("bound outside");
             if steps {
@@ -247,10 +252,11 @@ impl Context<'_> {
             let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
             c.parts.iter().map(extent).collect()
         };
-        let same = |c: &Concat| c.of == of.of && extents(c) == extents(of);
+        let same =
+            |c: &Concat| c.of == of.of && extents(c) == extents(of) && c.outside.is_some() == of.outside.is_some();
         let again = |e: &concrete::Expr| self.chosen(e, of, n);
         match body {
-            concrete::Expr::Concat(c, _) if same(c) => again(&c.parts[n].1),
+            concrete::Expr::Concat(c, _) if same(c) => again(c.choices().nth(n).expect("a range for each")),
             concrete::Expr::Concat(c, ty) => concrete::Expr::Concat(Box::new((**c).clone().map(|e| again(&e))), *ty),
             concrete::Expr::Call(fun, args, ty) => concrete::Expr::Call(*fun, args.iter().map(again).collect(), *ty),
             concrete::Expr::Reduce(op, vars, inner, ty) => {
@@ -367,7 +373,7 @@ fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
     };
     match e {
         concrete::Expr::Access(b, _) => (a == *b).then(Vec::new),
-        concrete::Expr::Concat(c, _) => only(&mut c.parts.iter().map(|(_, part)| part)),
+        concrete::Expr::Concat(c, _) => only(&mut c.exprs()),
         concrete::Expr::Call(_, args, _) => only(&mut args.iter()),
         concrete::Expr::Reduce(_, vars, body, _) => Some(vars.iter().copied().chain(around(body, a)?).collect()),
         concrete::Expr::Fold(fold, _) => {
@@ -386,7 +392,7 @@ fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
 fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e Concat> {
     match e {
         concrete::Expr::Concat(c, _) if of(c) => Some(c),
-        concrete::Expr::Concat(c, _) => c.parts.iter().find_map(|(_, part)| find(part, of)),
+        concrete::Expr::Concat(c, _) => c.exprs().find_map(|part| find(part, of)),
         concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
         concrete::Expr::Reduce(_, _, body, _) => find(body, of),
         concrete::Expr::Fold(fold, _) => fold.parts().find_map(|part| find(part, of)),

@@ -243,9 +243,8 @@ impl Context<'_> {
             let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
             self.coordinates_of(d, v, &piece, (*a, depth(*a)), [start, stop]).map(|bound| bound.at)
         });
-        let joined = |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| {
-            [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)]
-        };
+        let joined =
+            |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
         let [lo, hi] = ends.collect::<Vec<_>>().into_iter().reduce(joined).expect("many intervals");
         let [lo, hi] = [("first", lo), ("last", hi)].map(|(name, at)| Bound::at(d.define(name, Type::I64, at)));
         let outside = |lo: Bound, hi: Bound| {
@@ -263,9 +262,7 @@ impl Context<'_> {
     pub(super) fn runs_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => {
-                self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l] == LevelKind::Runs
-            }
+            Some((l, w)) => self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l] == LevelKind::Runs,
             None => false,
         });
         all

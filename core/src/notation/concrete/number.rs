@@ -119,7 +119,8 @@ impl Number<'_> {
                     made
                 };
                 let parts = c.parts.iter().map(|p| part(self, p)).collect();
-                Expr::Concat(Box::new(Concat { of, parts }), *ty)
+                let outside = c.outside.as_ref().map(|e| self.expr(e));
+                Expr::Concat(Box::new(Concat { of, parts, outside }), *ty)
             }
         }
     }

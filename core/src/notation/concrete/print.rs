@@ -275,6 +275,10 @@ impl Printing for Printer<'_, '_, '_> {
                     write!(self.out, "{} {}: ", if n == 0 { ";" } else { "," }, self.binding(*v))?;
                     self.expr(part, 0)?;
                 }
+                if let Some(outside) = &c.outside {
+                    write!(self.out, ", else ")?;
+                    self.expr(outside, 0)?;
+                }
                 write!(self.out, ")")?;
             }
         }

@@ -241,7 +241,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `concat(map; i: e, k in K: e)`
+    /// `concat(map; i: e, k in K: e)`, `concat(map; i: e, else e)`
     fn concat(&mut self) -> Read<Term> {
         self.skip();
         self.sign("(")?;
@@ -249,8 +249,15 @@ impl<'t> Reader<'t> {
         self.sign(";")?;
         let outer = self.scope.len();
         let first = self.program.vars.len() - self.extents.len();
-        let (mut before, mut deepest, mut parts) = (Size::default(), 0, vec![]);
+        let (mut before, mut deepest, mut parts, mut outside) = (Size::default(), 0, vec![], None);
         loop {
+            if !parts.is_empty() && self.peek() == Token::Word("else") {
+                self.skip();
+                let Term { expr, depth } = self.expr()?;
+                deepest = depth.max(deepest);
+                outside = Some(expr);
+                break;
+            }
             let name = self.word()?;
             let said = self.said_extent()?;
             if let Some(known) = self.find(name) {
@@ -270,7 +277,7 @@ impl<'t> Reader<'t> {
         }
         self.sign(")")?;
         let ty = parts[0].1.ty();
-        deeper(Expr::Concat(Box::new(Concat { of, parts }), ty), deepest)
+        deeper(Expr::Concat(Box::new(Concat { of, parts, outside }), ty), deepest)
     }
 
     fn foralls(&mut self) -> Read<Vec<Index>> {

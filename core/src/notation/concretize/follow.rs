@@ -76,7 +76,7 @@ impl Concretize<'_> {
         let tensor = &self.out.tensors[place.0];
         let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
         for kind in &mut levels {
-            *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
+            *kind = if kind.is_located() { LevelKind::Dense } else { LevelKind::Compressed };
         }
         // An outermost level has a flag a coordinate, if those are not too many; below, that would be one for each entry
         // and coordinate.

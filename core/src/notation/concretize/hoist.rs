@@ -85,6 +85,7 @@ impl Concretize<'_> {
                         visit(program, part, bound, free);
                         bound.pop();
                     }
+                    c.outside.iter().for_each(|e| visit(program, e, bound, free));
                 }
                 Expr::Call(_, args, _) => args.iter().for_each(|a| visit(program, a, bound, free)),
                 Expr::Reduce(_, vars, body, _) => {
@@ -250,7 +251,8 @@ impl Concretize<'_> {
                 let of = self.renamed_map(&c.of, fresh);
                 let part = |(v, part): &(Index, Expr)| (self.renamed(*v, fresh), self.rename(part, fresh));
                 let parts = c.parts.iter().map(part).collect();
-                Expr::Concat(Box::new(Concat { of, parts }), *ty)
+                let outside = c.outside.as_ref().map(|e| self.rename(e, fresh));
+                Expr::Concat(Box::new(Concat { of, parts, outside }), *ty)
             }
         }
     }

@@ -12,14 +12,18 @@ use crate::iteration::Simplify;
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
-    let mut r = Refuse { program, mode, extents, found: Vec::new() };
+    let mut r = Refuse { program, mode, extents, caught: false, found: Vec::new() };
     for t in &program.tensors {
-        let levels = t.format.iter().flat_map(|f| &f.levels);
-        let read = |k: &LevelKind| k.is_computed() || k.is_list() || *k == LevelKind::Runs;
-        let written = |k: &LevelKind| k.is_located() || k.is_list();
-        let foreign = |k: &&LevelKind| !if t.role == typed::Role::Input { read(k) } else { written(k) };
-        if let Some(kind) = levels.into_iter().find(foreign) {
-            r.say(t.span, format!("a level of kind `{}` (of tensor `{}`)", kind.name(), t.name));
+        let foreign = t.format.iter().find_map(|f| {
+            (0..f.rank()).map(|l| f.levels[l]).enumerate().find(|(l, kind)| {
+                let runs = *kind == LevelKind::Runs && (t.role == typed::Role::Input || l + 1 == f.rank());
+                let read = t.role == typed::Role::Input && kind.is_computed();
+                !(kind.is_located() || kind.is_list() || runs || read)
+            })
+        });
+        if let Some((_, kind)) = foreign {
+            let place = if t.role == typed::Role::Input { "operand" } else { "result" };
+            r.say(t.span, format!("a level of kind `{}` of the {place} `{}`", kind.name(), t.name));
         }
         if t.role == typed::Role::Input && t.format.is_none() {
             r.say(t.span, format!("an operand without a format (tensor `{}`)", t.name));
@@ -45,6 +49,8 @@ const BLOCKS: usize = 100;
 fn ranges(e: &typed::Expr) -> u64 {
     let parts = e.children().map(ranges);
     match &e.kind {
+        // Before a window, in it, behind it.
+        Kind::Access(_, indices) => indices.iter().filter(|i| i.permit).fold(1, |n: u64, _| n.saturating_mul(3)),
         Kind::Concat { .. } => parts.fold(0, u64::saturating_add),
         _ => parts.fold(1, u64::saturating_mul),
     }
@@ -55,6 +61,8 @@ struct Refuse<'a> {
     mode: Mode,
     /// How large each function is.
     extents: Vec<Extent>,
+    /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
+    caught: bool,
     found: Vec<Diagnostic>,
 }
 
@@ -115,13 +123,26 @@ impl Refuse<'_> {
             Kind::Access(_, indices) => {
                 for index in indices {
                     let what = match linear(index) {
+                        Some(_) if index.permit && !self.caught => {
+                            "a permitted index `~` below a fold or another operator"
+                        }
+                        Some((_, factors)) if index.permit && factors.is_empty() => {
+                            "a permitted index that is a number"
+                        }
                         Some((_, factors)) if factors.values().all(|f| *f > 0) => continue,
                         Some(_) => "an index that falls where an index variable rises",
-                        None if index.permit => "a permitted index `~`",
                         None => "an index with a quotient, a remainder or a gather in it",
                     };
                     self.say(index.span, what.to_string());
                 }
+            }
+            Kind::Call(Fun::Op(Op::Coalesce), args) => {
+                let outside = self.caught;
+                for (n, arg) in args.iter().enumerate() {
+                    self.caught = n + 1 < args.len();
+                    self.expr(arg);
+                }
+                self.caught = outside;
             }
             Kind::Call(fun, args) => {
                 self.called(*fun, e.span);
@@ -129,11 +150,18 @@ impl Refuse<'_> {
             }
             Kind::Reduce { fun, body, start, .. } => {
                 self.called(*fun, e.span);
-                self.expr(body);
-                start.iter().for_each(|s| self.expr(s));
+                self.uncaught(std::iter::once(&**body).chain(start.as_deref()));
             }
-            Kind::Concat { parts, .. } => parts.iter().for_each(|part| self.expr(part)),
-            Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
+            Kind::Concat { parts, .. } => self.uncaught(parts.iter()),
+            Kind::Collapse { body, .. } => self.uncaught(std::iter::once(&**body)),
+            Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
         }
+    }
+
+    /// Expressions one of which may be missing without the others.
+    fn uncaught<'e>(&mut self, all: impl Iterator<Item = &'e typed::Expr>) {
+        let outside = std::mem::replace(&mut self.caught, false);
+        all.for_each(|e| self.expr(e));
+        self.caught = outside;
     }
 }

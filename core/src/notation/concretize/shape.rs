@@ -51,7 +51,7 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
             typed::Map::Gather(..) => return None,
         })
     }
-    sum(&index.map).filter(|_| !index.permit)
+    sum(&index.map)
 }
 
 impl Concretize<'_> {
@@ -84,7 +84,7 @@ impl Concretize<'_> {
             (bound, self.expr(part))
         });
         let parts = parts.collect();
-        Expr::Concat(Box::new(Concat { of, parts }), ty)
+        Expr::Concat(Box::new(Concat { of, parts, outside: None }), ty)
     }
 
     /// `collapse(body, from -> to)`
@@ -180,13 +180,16 @@ impl Concretize<'_> {
 
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
     pub(super) fn index(&mut self, place: Place, mode: usize, index: &typed::Index) -> Index {
-        if let Some(v) = index.bare() {
+        if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.var(v);
         }
         let (at, factors) = linear(index).expect("refused otherwise");
         let terms: Vec<Map<Index>> = factors.iter().map(|(v, f)| self.map_of(*v).times(&Size::number(*f))).collect();
         let map = terms.iter().fold(Map::constant(Size::number(at)), |sum, term| sum.plus(term));
         let extent = self.out.tensors[place.0].extents[mode];
+        if index.permit {
+            return self.permitted(map, extent);
+        }
         if let Some(v) = map.as_var().filter(|v| self.out.vars[v.0].extent == extent) {
             return v;
         }
@@ -198,6 +201,37 @@ impl Concretize<'_> {
             };
             let name = distinct("at", taken);
             self.out.var(name, extent, origin)
+        })
+    }
+
+    /// The first of some expressions that is not missing: each is a window of where its permitted indices are within their
+    /// arrays, and outside of it is the next. The last is never missing.
+    pub(super) fn coalesce(&mut self, args: &[typed::Expr], ty: Type) -> Expr {
+        let (first, rest) = args.split_first().expect("`coalesce` has an argument");
+        let around = std::mem::take(&mut self.windows);
+        let value = self.expr(first);
+        let windows = std::mem::replace(&mut self.windows, around);
+        if windows.is_empty() || rest.is_empty() {
+            return value;
+        }
+        let outside = self.coalesce(rest, ty);
+        windows.into_iter().fold(value, |inside, (of, v)| {
+            let concat = Concat { of, parts: vec![(v, inside)], outside: Some(outside.clone()) };
+            Expr::Concat(Box::new(concat), ty)
+        })
+    }
+
+    /// The variable of a mode under a permitted index, in the window where it is within its extent.
+    fn permitted(&mut self, of: Map<Index>, extent: ClassId) -> Index {
+        let known = self.windows.iter().find(|(map, v)| *map == of && self.out.vars[v.0].extent == extent);
+        known.map(|(_, v)| *v).unwrap_or_else(|| {
+            let taken = |name: &String| {
+                self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
+            };
+            let name = distinct("within", taken);
+            let v = self.out.var(name, extent, Origin::Part(Map::part(&of, &Size::default())));
+            self.windows.push((of, v));
+            v
         })
     }
 

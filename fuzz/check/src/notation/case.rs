@@ -45,6 +45,10 @@ pub const KINDS: &[LevelKind] = &[
     LevelKind::Bitmap,
 ];
 
+/// Kinds of operands' levels besides; the last three stand below a dense level of the same size.
+pub const STRUCTURED: &[LevelKind] =
+    &[LevelKind::Band, LevelKind::Runs, LevelKind::Ragged, LevelKind::Lower, LevelKind::Upper, LevelKind::Symmetric];
+
 /// A program and its operands.
 #[derive(Clone, Debug)]
 pub struct Case {

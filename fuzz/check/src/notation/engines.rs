@@ -5,6 +5,7 @@
 //! whose extents nothing says, or which folds nothing with a function that has no identity.
 
 use super::case::Case;
+use super::fitted::fitted;
 use super::work::{Stage, Work};
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
@@ -275,8 +276,8 @@ fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'sta
     let stored = |a: &super::case::Tensor| {
         let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
         let value = |x: i64| Value::from_i128(a.ty, x as i128);
-        let entries = a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x)));
         let format = a.format.clone().expect("operands have formats");
+        let entries = fitted(&format, a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x))).collect());
         let tensor = Tensor::from_entries(extents, format, value(a.fill), width(a.wide.0), width(a.wide.1), entries);
         (a.name.clone(), tensor.expect("small and within the extents"))
     };

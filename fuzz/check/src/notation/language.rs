@@ -22,6 +22,7 @@ mod tests;
 
 pub use constructs::constructs;
 
+use super::fitted::fitted;
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{self, LevelKind};
@@ -143,7 +144,7 @@ impl Known {
         }
         let fill = t.fill.unwrap_or(Value::zero(t.ty));
         let stored = |format| {
-            let entries = entries.iter().cloned();
+            let entries = fitted(&format, entries.clone());
             format::Tensor::from_entries(self.extents.clone(), format, fill, Type::I32, Type::I32, entries)
         };
         let declared = t.format.clone().unwrap_or_else(|| format::Format::dense(self.extents.len()));
@@ -290,7 +291,11 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || k.is_located() || k.is_list());
+            let runs = !result || l + 1 == rank;
+            let lowered = |k: &LevelKind| {
+                k.is_located() || k.is_list() || !result && k.is_computed() || runs && *k == LevelKind::Runs
+            };
+            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || lowered(k));
             let fit: Vec<LevelKind> = fit.filter(|k| stands(*k, &kinds, result)).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();

@@ -167,7 +167,7 @@ pub fn named(op: Op) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::KINDS;
+    use crate::notation::case::{KINDS, STRUCTURED};
 
     /// Against what the language's pages say of a few, and the weights by which random formats are drawn.
     #[test]
@@ -182,9 +182,14 @@ mod tests {
         assert_eq!(LEGAL.refused["operator &"].0, ["f32", "f64"]);
         assert!(LEGAL.refused["operator coalesce"].1.contains("is not lowered yet"));
         let mut drawn: Vec<LevelKind> = KINDS.iter().copied().chain([LevelKind::Singleton]).collect();
-        drawn.sort();
-        drawn.dedup();
-        assert_eq!(LEGAL.operands, drawn, "case::KINDS lacks a level, or has one too many");
-        assert_eq!(LEGAL.results, drawn, "case::KINDS lacks a level, or has one too many");
+        let sorted = |mut kinds: Vec<LevelKind>| {
+            kinds.sort();
+            kinds.dedup();
+            kinds
+        };
+        let results = [&drawn[..], &[LevelKind::Runs]].concat();
+        assert_eq!(LEGAL.results, sorted(results), "case::KINDS lacks a level, or has one too many");
+        drawn.extend(STRUCTURED);
+        assert_eq!(LEGAL.operands, sorted(drawn), "case::STRUCTURED lacks a level, or has one too many");
     }
 }

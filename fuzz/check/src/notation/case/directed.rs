@@ -78,15 +78,20 @@ impl Maker<'_, '_> {
 
     /// An element of a new operand that has this level along `v`, in the type wanted.
     fn held(&mut self, v: usize, kind: LevelKind) -> Expr {
-        let ranks: &[usize] = if kind == LevelKind::Singleton { &[2, 3] } else { &[1, 2, 2, 3] };
+        let below = kind == LevelKind::Singleton || kind.is_triangle();
+        let ranks: &[usize] = if below { &[2, 3] } else { &[1, 2, 2, 3] };
         let rank = self.one(ranks);
         let mut format = self.format(rank);
-        let least = (kind == LevelKind::Singleton) as usize;
+        let least = below as usize;
         let level = least + self.below(rank - least);
         hold(&mut format, level, kind);
         let scope = self.scope.clone();
         let mut vars: Vec<usize> = (0..rank).map(|_| self.one(&scope)).collect();
         vars[format.order[level]] = v;
+        if kind.is_triangle() {
+            let alike: Vec<usize> = scope.iter().copied().filter(|w| w % SIZES == v % SIZES && *w != v).collect();
+            vars[format.order[level - 1]] = if alike.is_empty() { v } else { self.one(&alike) };
+        }
         let (t, sizes) = (self.case.tensors.len(), vars.iter().map(|v| v % SIZES).collect());
         let ty = if self.below(8) == 7 { self.one(&Type::ALL) } else { self.ty };
         self.stored(t, ty, sizes, format);
@@ -153,6 +158,10 @@ impl Maker<'_, '_> {
         if kind == LevelKind::Singleton && of(&format.order) == 0 {
             format.order.swap(0, 1);
         }
+        if kind == LevelKind::Runs {
+            let (at, last) = (of(&format.order), vars.len() - 1);
+            format.order.swap(at, last);
+        }
         let level = of(&format.order);
         hold(&mut format, level, kind);
         format
@@ -166,6 +175,9 @@ fn hold(format: &mut Format, level: usize, kind: LevelKind) {
     format.levels[level] = kind;
     if kind == Singleton && !begins(format.levels[level - 1]) {
         format.levels[level - 1] = Nonunique;
+    }
+    if kind.is_triangle() {
+        format.levels[level - 1] = Dense;
     }
     for l in 1..format.levels.len() {
         if format.levels[l] == Singleton && !begins(format.levels[l - 1]) {

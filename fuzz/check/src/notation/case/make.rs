@@ -1,6 +1,6 @@
 //! Cases from bytes: every choice is a number below another, and where bytes end it is 0.
 
-use super::{Case, Expr, KINDS, Place, SIZES, Statement, Tensor, VARS};
+use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type, Value};
@@ -106,7 +106,23 @@ impl<'u, 'b> Maker<'u, 'b> {
         let sizes: Vec<usize> = (0..rank).map(|_| self.below(SIZES)).collect();
         let ty = if self.below(10) == 9 { self.one(&Type::ALL) } else { self.ty };
         let format = self.format(rank);
+        let format = self.structured(&sizes, format);
         self.stored(n, ty, sizes, format);
+    }
+
+    /// The format with some levels structured.
+    fn structured(&mut self, sizes: &[usize], mut format: Format) -> Format {
+        for l in 0..format.rank() {
+            let chained = matches!(format.levels[l], LevelKind::Nonunique | LevelKind::Singleton);
+            if chained || self.below(6) != 5 {
+                continue;
+            }
+            let same = |above: usize| sizes[format.order[l]] == sizes[format.order[above]];
+            let square = l > 0 && format.levels[l - 1] == LevelKind::Dense && same(l - 1);
+            let kinds = if square { STRUCTURED } else { &STRUCTURED[..3] };
+            format.levels[l] = self.one(kinds);
+        }
+        format
     }
 
     /// The `n`-th operand with its entries.
