@@ -335,7 +335,9 @@ impl Output {
             return;
         }
         if self.ends.is_some() {
-            return self.open_runs(d, slot);
+            return if slot.level > 0 {
+                self.runs_below(d, &slot.position)
+            };
         }
         let needed = plus(self.count(slot.level), bound(d));
         let needed = d.define("room", Type::I64, needed);
@@ -362,7 +364,7 @@ impl Output {
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.pos(slot.level).filter(|_| self.shared.is_none()) else { return };
         if slot.level + 1 == self.levels.len() && self.ends.is_some() {
-            return self.close_runs(d, slot);
+            return;
         }
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
@@ -578,7 +580,7 @@ impl Output {
                 continue;
             }
             if l + 1 == self.levels.len() {
-                self.finish_runs(d, &parents);
+                self.runs_below(d, &parents);
             }
             if let Some(pos) = self.pos(l) {
                 self.finish_positions(d, l, pos, &parents);

@@ -3,11 +3,12 @@
 //! ```text
 //!   q[i] = v for i in lo..hi       next < lo     a run of fill up to lo
 //!                                  then v: the last run, if it holds the same, reaches further; else a run of its own
-//!   end of the fiber               next < n      a run of fill up to n
-//!   fibers passed over             a run of fill each, before the next one that is not
+//!   a later fiber, or the end      next < n      a run of fill up to n: also of fibers that are passed over
 //! ```
 //!
-//! Invariant: at each statement outside, the runs of the fiber so far end with `next`, and every fiber before it has all of
+//! A fiber is not done before another is begun: several loops may lead through it.
+//!
+//! Invariant: at each statement outside, the runs of the fiber at hand end with `next`, and every fiber before it has all of
 //! the extent.
 
 use super::output::{Output, Slot, reserve};
@@ -19,13 +20,14 @@ use crate::notation::concrete::Tensor;
 use crate::stream::Symbolic;
 
 /// Where the loops of a result have come in its last level of runs.
+#[derive(Clone, Copy)]
 pub(super) struct Ends {
-    /// The first position of the fiber.
+    /// The parent position of the fiber at hand.
+    parent: Var,
+    /// Its first position.
     begin: Var,
-    /// The coordinate behind the last run.
+    /// The coordinate behind its last run.
     next: Var,
-    /// The first parent position whose fiber is not done.
-    open: Var,
 }
 
 impl Ends {
@@ -33,48 +35,35 @@ impl Ends {
     pub fn of(d: &mut Symbolic, tensor: &Tensor) -> Option<Ends> {
         let mut named = |name: &str| d.fresh(&format!("{name}_{}", tensor.name), Type::I64);
         let last = tensor.format.levels.last() == Some(&LevelKind::Runs);
-        last.then(|| Ends { begin: named("begin"), next: named("next"), open: named("open") })
+        last.then(|| Ends { parent: named("parent"), begin: named("begin"), next: named("next") })
     }
 }
 
 impl Output {
     /// Before anything is stored.
     pub(super) fn begin_runs(&self, d: &mut Symbolic) {
-        if let Some(ends) = &self.ends {
-            d.assign(ends.open, int(0));
+        if let Some(Ends { parent, begin, next }) = self.ends {
+            [parent, begin, next].into_iter().for_each(|v| d.assign(v, int(0)));
         }
     }
 
-    /// At the beginning of a fiber.
-    pub(super) fn open_runs(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(ends) = &self.ends else { return };
-        if slot.level > 0 {
-            self.pass_over(d, &slot.position);
-        }
-        d.assign(ends.begin, self.count(slot.level));
-        d.assign(ends.next, int(0));
-    }
-
-    /// At the end of a fiber.
-    pub(super) fn close_runs(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(ends) = &self.ends else { return };
-        self.fill_up(d, self.extents[slot.level].clone());
-        let next = plus(slot.position.clone(), int(1));
-        let pos = self.pos(slot.level).expect("runs have positions");
-        store_index(d, pos, next.clone(), self.count(slot.level));
-        d.assign(ends.open, next);
-    }
-
-    /// At the end of the result, which has so many fibers.
-    pub(super) fn finish_runs(&self, d: &mut Symbolic, parents: &Expr) {
-        if self.ends.is_some() && self.levels.len() > 1 {
-            self.pass_over(d, parents);
-        }
+    /// The loops come to the fiber of a parent position, which is that at hand or a later one: those before it end.
+    pub(super) fn runs_below(&self, d: &mut Symbolic, position: &Expr) {
+        let Some(Ends { parent, begin, next }) = self.ends else { return };
+        let last = self.levels.len() - 1;
+        let pos = self.pos(last).expect("runs have positions");
+        d.during(binary(Op::Lt, Expr::Var(parent), position.clone()), |d| {
+            self.fill_up(d, self.extents[last].clone());
+            d.assign(parent, plus(Expr::Var(parent), int(1)));
+            store_index(d, pos, Expr::Var(parent), self.count(last));
+            d.assign(begin, self.count(last));
+            d.assign(next, int(0));
+        });
     }
 
     /// A value for the coordinates `lo..hi`, of which there are some.
     pub(super) fn put_run(&self, d: &mut Symbolic, slot: &Slot, [lo, hi]: [Expr; 2], value: Expr) {
-        let Some(ends) = &self.ends else { return };
+        let Some(ends) = self.ends else { return };
         let value = d.define("value", self.fill.ty(), value);
         self.fill_up(d, lo);
         self.push(d, hi.clone(), value);
@@ -84,27 +73,14 @@ impl Output {
 
     /// Fill up to a coordinate.
     fn fill_up(&self, d: &mut Symbolic, end: Expr) {
-        let Some(ends) = &self.ends else { return };
+        let Some(ends) = self.ends else { return };
         let gap = binary(Op::Lt, Expr::Var(ends.next), end.clone());
         d.when(gap, |d| self.push(d, end, Expr::Const(self.fill)), |_| {});
     }
 
-    /// The fibers before a parent position that are not done are all fill.
-    fn pass_over(&self, d: &mut Symbolic, parent: &Expr) {
-        let Some(ends) = &self.ends else { return };
-        let last = self.levels.len() - 1;
-        let pos = self.pos(last).expect("runs have positions");
-        d.each("passed", Expr::Var(ends.open), parent.clone(), |d, passed| {
-            d.assign(ends.begin, self.count(last));
-            d.assign(ends.next, int(0));
-            self.fill_up(d, self.extents[last].clone());
-            store_index(d, pos, plus(passed, int(1)), self.count(last));
-        });
-    }
-
     /// A run up to a coordinate, or the last one going on.
     fn push(&self, d: &mut Symbolic, end: Expr, value: Expr) {
-        let Some(ends) = &self.ends else { return };
+        let Some(ends) = self.ends else { return };
         let level = self.levels.len() - 1;
         let crd = self.crd(level).expect("runs have coordinates");
         let (count, last) = (self.count(level), binary(Op::Sub, end, int(1)));

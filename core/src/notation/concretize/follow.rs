@@ -57,7 +57,9 @@ impl Concretize<'_> {
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
             let along = |l: &usize| self.out.binds(v, access.vars[format.order[*l]], |u| outer.contains(&u));
-            let first = (0..format.rank()).find(along);
+            // A copy of levels that are computed in any order would be one of lists, which have their order.
+            let lists = format.levels.iter().all(|k| k.is_list() || k.is_located());
+            let first = (0..format.rank()).find(along).filter(|_| lists);
             level.extend(first.filter(|&l| format.levels[l].is_list()).map(|l| (a, l)));
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
@@ -76,7 +78,7 @@ impl Concretize<'_> {
         let tensor = &self.out.tensors[place.0];
         let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
         for kind in &mut levels {
-            *kind = if kind.is_located() { LevelKind::Dense } else { LevelKind::Compressed };
+            *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
         }
         // An outermost level has a flag a coordinate, if those are not too many; below, that would be one for each entry
         // and coordinate.

@@ -211,9 +211,10 @@ impl Concretize<'_> {
         let around = std::mem::take(&mut self.windows);
         let value = self.expr(first);
         let windows = std::mem::replace(&mut self.windows, around);
-        if windows.is_empty() || rest.is_empty() {
+        if rest.is_empty() {
             return value;
         }
+        // Also where the first is never missing: what the others read says extents.
         let outside = self.coalesce(rest, ty);
         windows.into_iter().fold(value, |inside, (of, v)| {
             let concat = Concat { of, parts: vec![(v, inside)], outside: Some(outside.clone()) };
