@@ -5,12 +5,9 @@
 
 use crate::array::{Dense, Number};
 use crate::file::Folder;
-use crate::{COMPILERS, REFUSED, binary};
+use crate::binary;
 use serde_json::Value;
 use std::path::Path;
-
-/// Cases that use what is not lowered yet: the compiling engines refuse them, and say why.
-const UNLOWERED: &[&str] = &["band_spmspv", "convolution", "lower_spmv", "runs_blend", "runs_dot", "symmetric_spmv"];
 
 /// Runs one case on one engine.
 ///
@@ -19,7 +16,6 @@ const UNLOWERED: &[&str] = &["band_spmspv", "convolution", "lower_spmv", "runs_b
 pub fn test(folder: &Path, engine: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(folder.join("case.json")).map_err(|e| format!("case.json: {e}"))?;
     let case: Value = serde_json::from_str(&text).map_err(|e| format!("case.json: {e}"))?;
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let results = Folder::new(&folder.join(engine))?;
     let outputs: Vec<&str> = case["outputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let file = |name: &str| results.path.join(format!("{name}.npy"));
@@ -35,12 +31,6 @@ pub fn test(folder: &Path, engine: &str) -> Result<(), String> {
         args.extend(["--out".to_string(), format!("{name}={}", file(name).display())]);
     }
     let ran = binary::run(&args)?;
-
-    if UNLOWERED.contains(&&*name) && COMPILERS.contains(&engine) {
-        ran.expect(REFUSED)
-            .map_err(|e| format!("{e}\n(if it is lowered now, take it off the list in tests/src/conformance.rs)"))?;
-        return if ran.stderr.trim().is_empty() { Err("refused without a message".to_string()) } else { Ok(()) };
-    }
     ran.expect(case["exit"].as_i64().unwrap_or(0) as i32)?;
     let says = case["says"].as_str().unwrap_or_default();
     if !ran.stderr.contains(says) {
