@@ -76,6 +76,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     }
     let wrong = |e: std::io::Error| format!("{}: {e}", to.display());
     let _ = std::fs::remove_file(super::attack::SOUND);
+    super::known::forget_vain();
     std::fs::create_dir_all(to.parent().expect("it stands in the copy")).map_err(wrong)?;
     std::fs::write(&to, bytes).map_err(wrong)
 }
