@@ -12,7 +12,7 @@
 //!
 //! Where a result's values are counted entry by entry, a count that is right is a result that is whole. Where there are as
 //! many as some operand has entries, nothing counts: that loops come to each of them, under no condition, is seen from
-//! the loops' form alone, for whatever data.
+//! the loops' form alone, for whatever data. Of a condition, each block must do it.
 
 use crate::loops::flatten::bare;
 use crate::loops::lower::{int, plus, times};
@@ -54,7 +54,8 @@ impl Entries<'_> {
                 let inside = self.open(level, at, (&Expr::Var(*var), lo, hi));
                 inside.is_some_and(|(level, at)| self.are_stored(body, level, &at))
             }
-            // What stands under a condition may not run.
+            // What stands under a condition may not run, but one of two blocks does.
+            Stmt::If(_, yes, no) => self.are_stored(yes, level, at) && self.are_stored(no, level, at),
             _ => false,
         })
     }
@@ -136,6 +137,9 @@ mod tests {
         assert_eq!(checked(NEST), Ok(()));
         let flat = "  for p in A1_pos[0]..A1_pos[n_I] {\n    B_vals[p] = A_vals[p]\n  }\n";
         assert_eq!(checked(flat), Ok(()));
+        let (store, twice) = ("B_vals[p] = 2.0 * A_vals[p]", "B_vals[p] = A_vals[p]");
+        let either = format!("if A_vals[p] != 0.0 {{\n        {store}\n      }} else {{\n        {twice}\n      }}");
+        assert_eq!(checked(&NEST.replace(store, &either)), Ok(()));
         let all = "  for p in 0..capacity(A_vals) {\n    B_vals[p] = A_vals[p]\n  }\n";
         assert_eq!(checked(all), Ok(()));
         assert_eq!(checked(&all.replace("A_vals)", "A1_crd)")), Ok(()));
