@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Data of a law: fibers as in `stream.rs`, repeating or not. *Termination* and *positions in bounds* are faults of the
-//! domain. Loops over any number of lists gather them in vectors, so that only
-//! [`unites`], of `unite_two` and `unite_flat`, is a harness.
+//! domain. [`unites`] and [`comes_to_all`] are harnesses: they ask turn by turn, and keep nothing. Loops over any number of
+//! lists gather those in vectors of a known length, which is all the memory that Kani sees taken.
 
-use crate::stream::{Broken, Fiber};
+use crate::stream::{Broken, EXTENT, Fiber};
 use fiberloom_core::loops::BufferId;
 use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_flat, unite_two, wide};
 use fiberloom_semantics::stream::{Polynomial, Semiring};
@@ -249,6 +249,62 @@ pub fn unites(a: &Fiber, b: &Fiber, unite: Unite) -> Result<(), Broken> {
     d.fault().map_or(held, Err)
 }
 
+/// A loop over two lists: its body is told a coordinate, and which lists rest on it.
+pub type Pair = fn(&mut Concrete, [&List<i64>; 2], &mut dyn FnMut(&mut Concrete, i64, [bool; 2]));
+
+/// Every coordinate of both.
+pub const INTERSECT_TWO: Pair = |d, [x, y], body| intersect(d, &[x, y], &mut |d, at| body(d, *at, [true, true]));
+/// Every coordinate of either.
+pub const WIDE_OF_TWO: Pair = |d, [x, y], body| {
+    wide(d, &[x, y], &|_, valid| valid[0] || valid[1], &mut |d, at, here| body(d, *at, [here[0], here[1]]));
+};
+
+/// *A loop of two comes to all it should*, turn by turn: each is at the least coordinate above the last one's that both lists
+/// have, or either, and says which; the loop goes on until there is none.
+///
+/// # Errors
+/// What is otherwise.
+pub fn comes_to_all(a: &Fiber, b: &Fiber, both: bool, pair: Pair) -> Result<(), Broken> {
+    let arrays = [a.array(), b.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let x = List::open(&mut d, "x", a.from(1));
+    let y = List::open(&mut d, "y", ListFiber { crd: BufferId(1), ..b.from(1) });
+    let has = |fiber: &Fiber, at: i64| fiber.entries().any(|(i, _)| i == at);
+    let there = |at: i64| [has(a, at), has(b, at)];
+    let wanted = |at: &i64| if both { there(*at) == [true, true] } else { there(*at) != [false, false] };
+    let next = |last: i64| (last + 1..EXTENT as i64).find(wanted);
+    let mut last = -1;
+    let mut held = Ok(());
+    pair(&mut d, [&x, &y], &mut |_, at, present| {
+        if next(last) != Some(at) || present != there(at) {
+            held = Err("a turn is not at the next coordinate that is wanted, or names other lists");
+        }
+        last = at;
+    });
+    if next(last).is_some() {
+        held = Err("it ends before the last coordinate that is wanted");
+    }
+    d.fault().map_or(held, Err)
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn intersects_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()));
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn widens_over_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()));
+}
+
 /// Bounds: two fibers of at most 3 positions below 4, repeating or not; `unite_flat` of those in which none repeats.
 #[cfg(kani)]
 #[kani::proof]
@@ -312,6 +368,19 @@ pub(crate) mod tests {
         }
     }
 
+    /// Bounds: those of the harnesses, and longer lists: at most 3 positions below 4.
+    #[test]
+    fn loops_of_two_come_to_all() {
+        for (positions, extent, pairs) in [(2, 3, 17 * 17), (3, 4, 50 * 50)] {
+            let runs = every(|c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, positions, extent));
+                assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()), "{a:?} {b:?}");
+                assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()), "{a:?} {b:?}");
+            });
+            assert_eq!(runs, pairs);
+        }
+    }
+
     fn both_valid(d: &mut Concrete, l: &[&List<i64>]) -> bool {
         l[0].valid(d) && l[1].valid(d)
     }
@@ -368,6 +437,14 @@ pub(crate) mod tests {
             ("where both have an entry, one moves on", Of::Any, |d, l, body| one(d, l, body, true)),
             ("the larger coordinate comes first", Of::Any, |d, l, body| one(d, l, body, false)),
         ];
+        let pairs: [(&str, bool, Pair); 2] = [
+            ("it goes on while either list lasts", true, |d, [x, y], body| {
+                WIDE_OF_TWO(d, [x, y], &mut |d, at, _| body(d, at, [true, true]));
+            }),
+            ("it ends with the first list", false, |d, [x, y], body| {
+                wide(d, &[x, y], &|_, valid| valid[0], &mut |d, at, here| body(d, *at, [here[0], here[1]]));
+            }),
+        ];
         let unions: [(&str, Unite); 2] = [
             ("the lists are taken for one another", |d, x, y, body| unite_two(d, y, x, body)),
             ("it has no turn", |_, _, _, _| {}),
@@ -384,6 +461,13 @@ pub(crate) mod tests {
                 unites(&a, &b, unite).err().into_iter().collect::<Vec<_>>()
             })
         };
-        loops.into_iter().map(looped).chain(unions.into_iter().map(united)).collect()
+        let paired = |(what, both, pair): (&str, bool, Pair)| {
+            Wrong::on_all("a loop of two", what, |c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, 2, 3));
+                comes_to_all(&a, &b, both, pair).err().into_iter().collect::<Vec<_>>()
+            })
+        };
+        let (loops, pairs) = (loops.into_iter().map(looped), pairs.into_iter().map(paired));
+        loops.chain(pairs).chain(unions.into_iter().map(united)).collect()
     }
 }

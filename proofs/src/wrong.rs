@@ -50,7 +50,7 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 18] = [
+const LAWS: [(&str, &[&str]); 19] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds"]),
     (
@@ -76,6 +76,13 @@ const LAWS: [(&str, &[&str]); 18] = [
     ("turns ascend", &["coordinates fall", "a coordinate has two turns"]),
     ("denotation", &["it finds other entries", "Theorem"]),
     ("a union of two", &["a turn is not at the next coordinate, or names other lists", "it ends before either list"]),
+    (
+        "a loop of two comes to all",
+        &[
+            "a turn is not at the next coordinate that is wanted, or names other lists",
+            "it ends before the last coordinate that is wanted",
+        ],
+    ),
     ("monotone", &["Monotone", "StrictlyMonotone"]),
     ("lawful", &["Lawful"]),
     ("settled", &["Settled"]),
