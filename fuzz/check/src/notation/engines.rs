@@ -25,10 +25,17 @@ pub enum Engine {
     Meaning,
     /// Loops, interpreted.
     Loops,
-    /// The same, as they were emitted and after each rewrite.
+    /// The same, as they were emitted and after each rewrite; and every print is read back.
     Rewrites,
     /// Machine code between fences, made at each of these levels; where there are several, their answers are compared.
     Llvm(&'static [OptLevel]),
+}
+
+impl Engine {
+    /// Whether what is printed is read back, too: it takes as long as to interpret loops.
+    fn reads_back(self) -> bool {
+        self != Engine::Loops
+    }
 }
 
 /// Both levels, that without optimization first.
@@ -68,7 +75,7 @@ pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
 
 fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<Work>, Finding> {
     let mut work = Work::default();
-    let Some(typed) = work.time(Stage::Check, || checked(case))? else { return Ok(None) };
+    let Some(typed) = work.time(Stage::Check, || checked(case, engine.reads_back()))? else { return Ok(None) };
     let mut stages = vec![];
     if engine != Engine::Meaning {
         let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed, engine))?;
@@ -77,7 +84,7 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
         work.kernels = 1;
     }
     let kernel = made.as_deref();
-    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, stages, engine, &mut work))?;
+    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, &stages, engine, &mut work))?;
     // A kernel answers for whatever extents its operands have.
     for extent in [u64::MAX, 1, 0] {
         let case = &case.shortened(extent);
@@ -107,13 +114,12 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
 /// What is said of a fold over nothing whose function has no identity.
 const NO_VALUE: &str = "has no value";
 
-/// The program, whose print reads as itself; `None` where nothing says an extent.
-fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
+/// The program, whose print reads as itself, if that is asked for; `None` where nothing says an extent.
+fn checked(case: &Case, reads_back: bool) -> Result<Option<typed::Program>, Finding> {
     let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
     let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
-    let (again, _) = fiberloom_front::parse(&syntax.to_string());
-    if again.as_ref() != Some(&syntax) {
+    if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax));
     }
     match notation::check(&syntax) {
@@ -126,7 +132,7 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     }
 }
 
-/// The kernel, whose print reads as itself; so does that of the concrete notation before it. And the kernel as it was
+/// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them.
 fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kernel, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
@@ -138,6 +144,9 @@ fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kerne
         stages.extend((engine == Engine::Rewrites).then(|| kernel.clone()));
     });
     let lowered = lowered.map_err(|d| Finding::new("refusal", refused(d)))?;
+    if !engine.reads_back() {
+        return Ok((lowered.kernel, stages));
+    }
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
         return Err(Finding::new("concrete round trip", print));
@@ -150,17 +159,26 @@ fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kerne
 }
 
 /// What runs a kernel.
-enum Code {
-    Loops(Box<Kernel>),
+enum Code<'k> {
+    Loops(machine::Prepared<'k>),
     Machine(OptLevel, Compiled),
 }
 
 /// What an engine runs a kernel by.
-fn codes(kernel: &Kernel, stages: Vec<Kernel>, engine: Engine, work: &mut Work) -> Result<Vec<Code>, Finding> {
+fn codes<'k>(
+    kernel: &'k Kernel,
+    stages: &'k [Kernel],
+    engine: Engine,
+    work: &mut Work,
+) -> Result<Vec<Code<'k>>, Finding> {
+    let mut loops = |kernel: &'k Kernel| {
+        let prepared = work.time(Stage::Run, || machine::Prepared::new(kernel));
+        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e))
+    };
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![Code::Loops(Box::new(kernel.clone()))]),
-        Engine::Rewrites => return Ok(stages.into_iter().map(|stage| Code::Loops(Box::new(stage))).collect()),
+        Engine::Loops => return Ok(vec![loops(kernel)?]),
+        Engine::Rewrites => return stages.iter().map(loops).collect(),
         Engine::Llvm(levels) => levels,
     };
     let mut made = |opt_level: &OptLevel| {
@@ -172,12 +190,12 @@ fn codes(kernel: &Kernel, stages: Vec<Kernel>, engine: Engine, work: &mut Work) 
     levels.iter().map(&mut made).collect()
 }
 
-impl Code {
+impl Code<'_> {
     /// Its results. Machine code has every operand between fences.
     fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Vec<(String, Tensor<'static>)>, Finding> {
         let buffers = match self {
-            Code::Loops(kernel) => {
-                let run = || machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+            Code::Loops(prepared) => {
+                let run = || prepared.run(&bound.params, &bound.operands, &Default::default());
                 let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
                 work.interpreted += 1;
                 work.ops += ran.ops.total();
