@@ -4,8 +4,9 @@
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped, except a program
 //! whose extents nothing says, or which folds nothing with a function that has no identity.
 
-use super::case::Case;
+use super::case::{Case, redrawn};
 use super::work::{Stage, Work};
+use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::Tensor;
@@ -50,11 +51,13 @@ pub struct Finding {
     pub what: String,
     /// The kernel, where there was one.
     pub kernel: Option<Box<Kernel>>,
+    /// On which of the program's data: those of the case are the first, 0.
+    pub draw: u64,
 }
 
 impl Finding {
     fn new(kind: &'static str, what: impl ToString) -> Finding {
-        Finding { kind, what: what.to_string(), kernel: None }
+        Finding { kind, what: what.to_string(), kernel: None, draw: 0 }
     }
 }
 
@@ -63,19 +66,42 @@ impl Finding {
 /// # Errors
 /// The finding.
 pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
-    let mut kernel = None;
-    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, &mut kernel)));
+    run_on(case, engine, &[])
+}
+
+/// The same, on the case's data and on others that are drawn from these seeds.
+///
+/// # Errors
+/// The first finding, which says on which data.
+pub fn run_on(case: &Case, engine: Engine, others: &[u64]) -> Result<Option<Work>, Finding> {
+    let (mut kernel, mut draw) = (None, 0);
+    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, others, &mut kernel, &mut draw)));
     let ran = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
         Err(Finding::new("panic", text.unwrap_or_default()))
     });
-    ran.map_err(|f| Finding { kernel, ..f })
+    ran.map_err(|f| Finding { kernel, draw, ..f })
 }
 
-fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<Work>, Finding> {
+/// The case on the data of a seed.
+pub fn on_other_data(case: &Case, seed: u64) -> Case {
+    redrawn(case, &mut Unstructured::new(&crate::bytes(seed, DATA)))
+}
+
+/// Bytes that data are drawn from.
+const DATA: usize = 1000;
+
+fn try_run(
+    case: &Case,
+    engine: Engine,
+    others: &[u64],
+    made: &mut Option<Box<Kernel>>,
+    draw: &mut u64,
+) -> Result<Option<Work>, Finding> {
     let mut work = Work::default();
-    let Some(typed) = work.time(Stage::Check, || checked(case, engine.reads_back()))? else { return Ok(None) };
+    let checked = work.time(Stage::Check, || checked(case, engine.reads_back()))?;
+    let Some(typed) = checked else { return Ok(None) };
     let mut stages = vec![];
     if engine != Engine::Meaning {
         let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed, engine))?;
@@ -87,28 +113,40 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
     let codes = kernel.map_or(Ok(vec![]), |k| codes(k, &stages, engine, &mut work))?;
     // A kernel answers for whatever extents its operands have.
     for extent in [u64::MAX, 1, 0] {
-        let case = &case.shortened(extent);
-        let operands = operands(case, &typed);
-        let Some(extents) = extents(&typed, &operands)? else { continue };
-        let evaluate = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
-        let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-        let Some(kernel) = kernel else {
-            stored_agrees(&typed, &operands, &meant)?;
-            continue;
-        };
-        let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
-        let bound = bound.map_err(|e| Finding::new("bind", e))?;
-        let mut first = None;
-        for code in &codes {
-            let results = code.run(kernel, &bound, &mut work)?;
-            work.time(Stage::Compare, || {
-                results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
-                alike(first.get_or_insert(results.clone()), &results, &meant)
-            })?;
-        }
+        on_data(&case.shortened(extent), &typed, kernel, &codes, &mut work)?;
+    }
+    for seed in others {
+        *draw += 1;
+        on_data(&on_other_data(case, *seed), &typed, kernel, &codes, &mut work)?;
     }
     Ok(Some(work))
+}
+
+/// Runs codes on a case's data, if its extents are known.
+fn on_data(
+    case: &Case,
+    typed: &typed::Program,
+    kernel: Option<&Kernel>,
+    codes: &[Code],
+    work: &mut Work,
+) -> Result<(), Finding> {
+    let operands = operands(case, typed);
+    let Some(extents) = extents(typed, &operands)? else { return Ok(()) };
+    let evaluate = || meaning::evaluate(typed, &operands, Mode::Algebraic, &Default::default());
+    let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
+    let Some(kernel) = kernel else { return stored_agrees(typed, &operands, &meant) };
+    let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t));
+    let bound = bound.map_err(|e| Finding::new("bind", e))?;
+    let mut first = None;
+    for code in codes {
+        let results = code.run(kernel, &bound, work)?;
+        work.time(Stage::Compare, || {
+            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
+            alike(first.get_or_insert(results.clone()), &results, &meant)
+        })?;
+    }
+    Ok(())
 }
 
 /// What is said of a fold over nothing whose function has no identity.
