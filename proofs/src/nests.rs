@@ -21,7 +21,7 @@ use fiberloom_core::loops::{self, Kernel};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
 use fiberloom_semantics::machine;
-use fiberloom_semantics::stream::{Attribute, Expr, MinPlus, Relation, Semiring, Shape};
+use fiberloom_semantics::stream::{Attribute, Context, Expr, MinPlus, Relation, Semiring, Shape};
 use quickcheck::{Arbitrary, Gen};
 use std::collections::BTreeMap;
 use std::num::Wrapping;
@@ -91,8 +91,13 @@ impl Nest {
     }
 
     /// What its loops make of a case's data.
-    fn run<K: Spoken>(&self, case: &Case, value: impl Fn(u32) -> K, formats: &Formats) -> Tensor<'static> {
-        let context = case.context(value);
+    fn run<K: Spoken>(
+        &self,
+        code: &machine::Prepared,
+        case: &Case,
+        context: &Context<K>,
+        formats: &Formats,
+    ) -> Tensor<'static> {
         let named = |name: &str, shape: &Shape, relation: &Relation<K>| {
             let extents = shape.iter().map(|a| case.schema[a] as u64).collect();
             let entries = relation.support().map(|(at, x)| (at.to_vec(), x.value()));
@@ -112,26 +117,26 @@ impl Nest {
         let of =
             |t: typed::TensorId| self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect();
         let bound = loops::bind(&self.kernel, &given, &of).unwrap_or_else(|e| panic!("{e}"));
-        let ran = machine::run(&self.kernel, &bound.params, &bound.operands, &Default::default());
+        let ran = code.run(&bound.params, &bound.operands, &Default::default());
         let ran = ran.unwrap_or_else(|e| panic!("{e:?}\n{}", self.kernel));
         let results = loops::collect(&self.kernel, &bound, ran.buffers).expect("memory");
         let (_, result) = results.into_iter().next().expect("a result");
         result.check().unwrap_or_else(|e| panic!("{e}\n{}", self.kernel));
         result
     }
+}
 
-    /// Whether its loops make what the expression's stream evaluates to; and whether the result stores just its support.
-    fn agrees<K: Spoken>(&self, case: &Case, value: impl Fn(u32) -> K, formats: &Formats) -> Agreement {
-        let result = self.run(case, &value, formats);
-        let relation = case.e.stream(&case.context(&value)).evaluate();
-        let stored: BTreeMap<Vec<i64>, _> = result.entries().collect();
-        let at = |t: &[i64]| stored.get(t).copied().unwrap_or(result.fill);
-        let equal = tuples(&case.shape(), &case.schema).into_iter().all(|t| {
-            let t: Vec<i64> = t.into_values().collect();
-            at(&t) == relation.at(&t).value()
-        });
-        Agreement { equal, support: stored.len() == relation.support().count() }
-    }
+/// Whether a result is what the expression's stream evaluates to at every tuple of its shape; and whether it stores just the support.
+fn agrees<K: Spoken>(result: &Tensor, relation: &Relation<K>, tuples: &[Vec<i64>]) -> Agreement {
+    let stored: BTreeMap<Vec<i64>, _> = result.entries().collect();
+    let at = |t: &[i64]| stored.get(t).copied().unwrap_or(result.fill);
+    let equal = tuples.iter().all(|t| at(t) == relation.at(t).value());
+    Agreement { equal, support: stored.len() == relation.support().count() }
+}
+
+/// All tuples of a case's result.
+fn of_result(case: &Case) -> Vec<Vec<i64>> {
+    tuples(&case.shape(), &case.schema).into_iter().map(|t| t.into_values().collect()).collect()
 }
 
 struct Agreement {
@@ -163,7 +168,11 @@ fn choose_formats(case: &Case, c: &mut impl Choose, of_rank: &dyn Fn(usize) -> V
 fn random_nests() {
     fn agree<K: Spoken>(case: &Case, formats: &Formats, value: impl Fn(u32) -> K) {
         let nest = Nest::new::<K>(case, formats);
-        assert!(nest.agrees(case, value, formats).equal, "{} {formats:?}\n{}", case.e, nest.kernel);
+        let code = machine::Prepared::new(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"));
+        let context = case.context(value);
+        let result = nest.run(&code, case, &context, formats);
+        let agreement = agrees(&result, &case.e.stream(&context).evaluate(), &of_result(case));
+        assert!(agreement.equal, "{} {formats:?}\n{}", case.e, nest.kernel);
     }
     let mut g = Gen::from_size_and_seed(1, 2024);
     let lengths = [3, i64::MAX, 0, 7, 1 << 20].map(MinPlus);
@@ -190,15 +199,20 @@ fn on_all_data(e: &Expr, variables: &[&str], extent: i64, of_rank: &dyn Fn(usize
         let formats = choose_formats(&none, c, of_rank);
         all.push((Nest::new::<Wrapping<u64>>(&none, &formats), formats));
     });
+    let codes: Vec<machine::Prepared> =
+        all.iter().map(|(nest, _)| machine::Prepared::new(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"))).collect();
+    let of_result = of_result(&none);
     let mut exact = [0, 0];
     let runs = every(|c| {
         let mut names = 0;
         let tree = |s: &Shape| (s.clone(), Tree::choose(c, &vec![extent; s.len()], Kinds::Settled, &mut names));
         let case = case(shapes.iter().map(tree).collect());
-        for (nest, formats) in &all {
-            let agreement = nest.agrees(&case, named, formats);
+        let context = case.context(named);
+        let relation = case.e.stream(&context).evaluate();
+        for ((nest, formats), code) in all.iter().zip(&codes) {
+            let agreement = agrees(&nest.run(code, &case, &context, formats), &relation, &of_result);
             assert!(agreement.equal, "{e} {formats:?}\n{:?}\n{}", case.variables, nest.kernel);
-            if !formats["r"].levels.contains(&LevelKind::Dense) && !case.shape().is_empty() {
+            if !formats["r"].levels.contains(&LevelKind::Dense) && !formats["r"].levels.is_empty() {
                 exact = [exact[0] + agreement.support as usize, exact[1] + 1];
             }
         }
