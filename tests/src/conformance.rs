@@ -4,8 +4,8 @@
 //! status, and a text that a message must contain). Results are in `expect_NAME.npy`, and equal up to 10⁻⁹.
 
 use crate::array::{Dense, Number};
-use crate::file::Folder;
 use crate::binary;
+use crate::file::Folder;
 use serde_json::Value;
 use std::path::Path;
 

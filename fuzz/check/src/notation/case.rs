@@ -16,7 +16,7 @@ mod products;
 mod shape;
 
 pub use directed::directed;
-pub use make::case;
+pub use make::{case, redrawn};
 pub use products::products;
 pub use shape::Shape;
 

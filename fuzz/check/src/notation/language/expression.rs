@@ -57,7 +57,6 @@ impl Maker<'_, '_> {
             12 => self.split(ty, deep),
             13 => self.concat(ty, deep),
             14 => self.slice(ty, deep),
-            _ if self.lowered => self.call(ty, deep),
             _ => self.coalesce(ty, deep),
         }
     }
@@ -151,10 +150,44 @@ impl Maker<'_, '_> {
     /// `coalesce(e, …, d)` in which only the last may not be missing.
     fn coalesce(&mut self, ty: Type, deep: usize) -> Expr {
         let outer = std::mem::replace(&mut self.permits, true);
-        let mut args: Vec<Expr> = (0..1 + self.below(2)).map(|_| self.expr(ty, deep)).collect();
+        let lowered = self.lowered;
+        let one = |m: &mut Self| if lowered { m.window(ty) } else { m.expr(ty, deep) };
+        let mut args: Vec<Expr> = (0..1 + self.below(2)).map(|_| one(self)).collect();
         self.permits = outer;
         args.push(self.expr(ty, 0));
         call(self.ident("coalesce"), args)
+    }
+
+    /// An element of a tensor under indices that may leave it, each rising with its variables.
+    fn window(&mut self, ty: Type) -> Expr {
+        if self.vars.is_empty() {
+            return self.leaf(ty);
+        }
+        let (mut indices, mut extents) = (vec![], vec![]);
+        for _ in 0..1 + self.below(2) {
+            let (index, extent) = match self.var_where(|_| true) {
+                Some((v, n)) if self.chance(4) => (self.bare(&v), n),
+                _ => (self.rising(), self.extent()),
+            };
+            indices.push(index);
+            extents.push(extent);
+        }
+        let tensor = self.tensor(ty, &extents, None);
+        expr(ExprKind::Access(Access { tensor: self.ident(&tensor), indices, span: NOWHERE }))
+    }
+
+    /// A permitted sum of variables, with factors of 1 or 2, and a number.
+    fn rising(&mut self) -> Index {
+        let term = |coefficient, factor| Term { coefficient, factor, divisions: vec![] };
+        let mut terms = vec![];
+        for _ in 0..1 + self.below(2) {
+            if let Some((v, _)) = self.var_where(|_| true) {
+                let coefficient = self.chance(3).then_some(2);
+                terms.push((false, term(coefficient, Factor::Var(self.ident(&v)))));
+            }
+        }
+        terms.push((self.below(2) == 0, term(None, Factor::Int(self.below(4) as u64))));
+        Index::Affine { permit: true, map: Affine { terms }, span: NOWHERE }
     }
 
     /// Functions that fold values of a type, with a start or without.
