@@ -592,12 +592,15 @@ impl Program {
         if let Some(outside) = &c.outside {
             self.check_expr(outside, bound)?;
         }
-        if c.exprs().any(|e| e.ty() != c.parts[0].1.ty()) || c.choices().count() < 2 {
-            return Err("the parts of a concatenation are of several types, or there is but one".to_string());
+        if c.choices().count() < 2 || c.outside.as_ref().is_some_and(|e| e.ty() != c.parts[0].1.ty()) {
+            return Err("a concatenation has but one part, or is of another type outside of its parts".to_string());
         }
         let mut before = Size::default();
         c.parts.iter().try_for_each(|(v, part)| {
             let Var { name, extent, origin } = &self.vars[v.0];
+            if part.ty() != c.parts[0].1.ty() {
+                return Err(format!("the part of {name} is of another type"));
+            }
             if *origin != Origin::Part(Map::part(&c.of, &before)) {
                 return Err(format!("{name} is another coordinate than that of its part"));
             }
