@@ -468,7 +468,7 @@ fn structured_formats_hold_the_function_that_they_can() {
     use fiberloom_core::format::LevelKind::{Lower, Symmetric, Upper};
     let text = format!("{HEAD}2 2 2\n1 1 1\n2 1 5\n");
     assert_eq!(dense(&read(&text, Lower).unwrap()), [1.0, 0.0, 5.0, 0.0]);
-    refused(read(&text, Upper), "in:", "at (1, 0) does not fit the format {dense, upper}");
-    refused(read(&text, Symmetric), "in:", "does not fit");
+    refused(read(&text, Upper), "in:", "a value stands at (1, 0), below the diagonal");
+    refused(read(&text, Symmetric), "in:", "what stands at (1, 0) does not stand where");
     assert_eq!(dense(&read(&text.replace("general", "symmetric"), Symmetric).unwrap()), [1.0, 5.0, 5.0, 0.0]);
 }
