@@ -328,7 +328,8 @@ mod tests {
         let names = ["slice", "stride", "split", "collapse", "concat"];
         let around = ["element", "*", "+", "function", "reduction"];
         let of = names.iter().flat_map(|a| around.iter().chain(&names).map(move |b| format!("{a} of {b}")));
-        let inside = names.iter().flat_map(|a| around[1..].iter().chain(&["alone"]).map(move |b| format!("{a} in {b}")));
+        let inside =
+            names.iter().flat_map(|a| around[1..].iter().chain(&["alone"]).map(move |b| format!("{a} in {b}")));
         let into = names.iter().flat_map(|a| Target::all().map(move |t| format!("{a} into {t}")));
         let into = into.filter(|into| !into.ends_with("folded"));
         let depths = (1..=4).map(|depth| format!("{depth} deep"));

@@ -35,7 +35,8 @@ fn value(formula: &Formula, of: &dyn Fn(ClassId) -> i128) -> i128 {
         Formula::Product(all) => product(all),
         Formula::Sum(all) => sum(all),
         Formula::Quotient(all) => {
-            let quotient = |(whole, others): &(ClassId, Vec<ClassId>)| of(*whole).checked_div(product(others)).unwrap_or(0);
+            let quotient =
+                |(whole, others): &(ClassId, Vec<ClassId>)| of(*whole).checked_div(product(others)).unwrap_or(0);
             all.iter().map(quotient).max().unwrap_or(0)
         }
         Formula::Difference(whole, others) => of(*whole) - sum(others),

@@ -12,7 +12,7 @@
 
 use super::make::{Defined, Maker};
 use super::shape::Bound;
-use super::{Case, Expr};
+use super::{Case, Expr, Shape};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
 
@@ -157,7 +157,7 @@ impl Maker<'_, '_> {
     /// An operator around the rest of a chain. What is pending stands in its first part, if not in all.
     fn operator(&mut self, bound: Bound, rest: &[Operator], pending: &[usize]) -> Expr {
         let left: Vec<usize> = pending.iter().copied().filter(|v| !bound.2.contains(v)).collect();
-        let first = self.below(2);
+        let first = if bound.0 == Shape::Concat { self.below(2) } else { 0 };
         self.around(bound, &mut |m, from, n| {
             let pending = if n == first || m.below(2) == 0 { [&left, from].concat() } else { from.to_vec() };
             if n == first || m.below(2) == 0 { m.link(rest, &pending) } else { m.core(&pending) }
