@@ -9,6 +9,7 @@
 mod shape;
 
 use crate::arrays::Arrays;
+use crate::bandwidth::{self, Reading};
 use crate::by_hand;
 use crate::generate::{dense, partner, sparse, third_mode, vectors};
 use crate::measure::{Measured, measure};
@@ -196,6 +197,8 @@ pub struct Compared {
     pub kernel_bytes: usize,
     /// The same of the loops by hand.
     pub by_hand_bytes: usize,
+    /// What reading all of it took, of a kernel that is bound by memory.
+    pub reading: Option<Reading>,
 }
 
 /// Compares the values of all sides, then times them. Each call reads the next of the matrices: what a machine learns of
@@ -240,8 +243,9 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
         let peers = peers.as_mut().expect("they have told their libraries");
         agree(library, &peers.result(library, &expected)?, &expected)?;
     }
-    drop(expected);
     libraries.extend(apart.is_some().then(|| UNFUSED.to_string()));
+    let all: Vec<&Arrays> = arrays[0].iter().copied().chain([&expected]).collect();
+    libraries.extend(bandwidth::BOUND.contains(&kernel.name).then(|| READING.to_string()));
 
     // What a side made is dropped outside its time.
     let mut turn = (0..calls.len()).cycle();
@@ -260,15 +264,31 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
             timed(&mut unfused[0])?;
             (0..calls).map(|_| timed(&mut unfused[0])).collect()
         }
+        _ if library == READING => {
+            bandwidth::read(black_box(&all));
+            Ok((0..calls).map(|_| reading(&all)).collect())
+        }
         Some(peers) => peers.time(library, calls),
         None => Ok(vec![]),
     };
-    let times = measure(run, by_hand, &libraries, peer)?;
-    Ok(Compared { times, kernel_bytes, by_hand_bytes })
+    let mut times = measure(run, by_hand, &libraries, peer)?;
+    let place = times.peers.iter().position(|p| p.name == READING);
+    let reading = place.map(|p| Reading { bytes: bandwidth::bytes(&all), time: times.peers.remove(p).time });
+    Ok(Compared { times, kernel_bytes, by_hand_bytes, reading })
+}
+
+/// What it takes to read everything once.
+fn reading(all: &[&Arrays]) -> Duration {
+    let begin = Instant::now();
+    black_box(bandwidth::read(black_box(all)));
+    begin.elapsed()
 }
 
 /// What a kernel that makes what is between its operators is called among the peers.
 const UNFUSED: &str = "unfused";
+
+/// What reading operands and result is called while it is measured as the peers are.
+const READING: &str = "reading";
 
 /// A call on each set of operands.
 fn bound<'a>(program: &'a fiberloom::Kernel, sets: &'a [Vec<(&str, Tensor)>]) -> Result<Vec<Call<'a>>, String> {

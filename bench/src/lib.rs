@@ -8,6 +8,7 @@
 //! what comes out and how to add a kernel.
 
 pub mod arrays;
+pub mod bandwidth;
 pub mod by_hand;
 pub mod compile_time;
 pub mod generate;

@@ -59,6 +59,7 @@ pub fn head(libraries: &Result<String, String>) -> String {
     format!(
         "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
          MB: the most that a call allocates, fiberloom / by hand\n\
+         % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel\n\
          peers: {peers}\n\n\
          {:<16}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
         "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
@@ -76,6 +77,10 @@ pub fn line(row: &Row) -> String {
             let _ = write!(line, "{:>12.3}{:>12.3}{:>8.2}{memory:>17}  ", ms(t.kernel), ms(t.by_hand), t.ratio);
             for p in &t.peers {
                 let _ = write!(line, " {} {:.3} ({:.2})", p.name, ms(p.time), p.ratio);
+            }
+            if let Some(reading) = c.reading {
+                let percent = 100.0 * reading.share(t.kernel);
+                let _ = write!(line, "  {percent:.0} % of {:.1} GB/s", reading.gigabytes());
             }
         }
         Outcome::Skipped(why) => line.push_str(&format!("  skipped: {why}")),
@@ -147,9 +152,13 @@ fn entry(row: &Row) -> String {
                 format!("{}: {{\"ms\": {:.6}, \"ratio\": {:.4}}}", quoted(&p.name), ms(p.time), p.ratio)
             };
             let peers: Vec<String> = t.peers.iter().map(peer).collect();
+            let bandwidth = c.reading.map_or(String::new(), |r| {
+                let (gigabytes, share) = (r.gigabytes(), r.share(t.kernel));
+                format!(", \"read_gb_s\": {gigabytes:.3}, \"bandwidth_share\": {share:.4}")
+            });
             format!(
                 "{{{case}, \"fiberloom_ms\": {:.6}, \"by_hand_ms\": {:.6}, \"ratio\": {:.4}, \"pairs\": {}, \
-                 \"fiberloom_bytes\": {}, \"by_hand_bytes\": {}, \"peers\": {{{}}}}}",
+                 \"fiberloom_bytes\": {}, \"by_hand_bytes\": {}, \"peers\": {{{}}}{bandwidth}}}",
                 ms(t.kernel),
                 ms(t.by_hand),
                 t.ratio,
@@ -189,13 +198,15 @@ fn cpu() -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::bandwidth::Reading;
     use crate::measure::{Measured, Peer};
 
     pub(crate) fn row(kernel: &'static str, kind: Kind, nonzeros: usize, ratio: f64) -> Row {
         let ms = Duration::from_millis;
         let peers = vec![Peer { name: "scipy".to_string(), time: ms(10), ratio: ratio / 2.0 }];
         let times = Measured { kernel: ms(20).mul_f64(ratio / 4.0), by_hand: ms(5), ratio, pairs: PAIRS, peers };
-        let compared = Compared { times, kernel_bytes: 1_000_000, by_hand_bytes: 500_000 };
+        let reading = Some(Reading { bytes: 1_000_000, time: times.kernel / 2 });
+        let compared = Compared { times, kernel_bytes: 1_000_000, by_hand_bytes: 500_000, reading };
         Row { kernel, kind, nonzeros, outcome: Outcome::Compared(compared) }
     }
 
@@ -203,7 +214,7 @@ pub(crate) mod tests {
     fn lines_summaries_and_who_is_behind() {
         let mut rows = vec![row("spmv", Kind::Uniform, 1000, 4.0), row("spmv", Kind::Stencil, 1000, 1.0)];
         rows.push(Row { outcome: Outcome::Failed("a \"b\"".to_string()), ..row("spmv", Kind::Banded, 1000, 1.0) });
-        assert!(line(&rows[0]).contains("1.0 / 0.5   scipy 10.000 (2.00)"), "{}", line(&rows[0]));
+        assert!(line(&rows[0]).contains("1.0 / 0.5   scipy 10.000 (2.00)  50 % of 0.1 GB/s"), "{}", line(&rows[0]));
         let said = "geometric mean to by hand 2.00, worst 4.00 (uniform 1000); to the best peer 1.00, worst 2.00";
         assert!(summary(&rows).contains(said), "{}", summary(&rows));
         assert_eq!(behind(&rows).lines().count(), 3, "{}", behind(&rows));

@@ -172,20 +172,33 @@ fn optimized_operations_compute_what_they_say() {
 fn constant_arguments_compute_the_same() {
     for ty in [Type::I8, Type::I64, Type::U16, Type::F64] {
         for op in [Op::Pow, Op::Div, Op::Rem, Op::Shl, Op::Min].into_iter().filter(|op| op.takes(ty)) {
-            for constant in boundary(ty) {
-                let mut kernel = pointwise(op, &[ty, ty], ty);
-                let Expr::Op(_, args) = the_store(&mut kernel).0 else { panic!("an operation") };
-                args[1] = Expr::Const(constant);
-                let compiled = compile(&kernel, &Options { opt_level: OptLevel::None, ..Options::default() }).unwrap();
-                let a = Array::from_values(ty, boundary(ty));
-                let results =
-                    unsafe { compiled.run(&[a.len() as i64], &[Some(&a), Some(&a), None], &Limits::default()) }
-                        .unwrap();
-                for (x, got) in a.iter().zip(results[2].as_ref().unwrap().iter()) {
-                    let want = apply(op, &[x, constant]).unwrap();
-                    assert_eq!(canonical(got), canonical(want), "{op:?} {x:?} {constant:?}");
-                }
-            }
+            boundary(ty).into_iter().for_each(|constant| compare_constant(op, constant, false));
         }
+    }
+}
+
+/// Where sums may be reassociated, a square is a product, and no other power is.
+#[test]
+fn constant_powers_compute_the_same_where_sums_may_be_reassociated() {
+    for ty in [Type::F32, Type::F64] {
+        let exponents = [-2.0, 1.0, 2.0, 3.0, 4.0].map(|y| Value::from_f64(ty, y));
+        let all = boundary(ty).into_iter().chain(exponents);
+        all.for_each(|exponent| compare_constant(Op::Pow, exponent, true));
+    }
+}
+
+/// `op(x, constant)` at boundary values of `x`.
+fn compare_constant(op: Op, constant: Value, reassociate: bool) {
+    let ty = constant.ty();
+    let mut kernel = pointwise(op, &[ty, ty], ty);
+    kernel.reassociate = reassociate;
+    let Expr::Op(_, args) = the_store(&mut kernel).0 else { panic!("an operation") };
+    args[1] = Expr::Const(constant);
+    let compiled = compile(&kernel, &Options { opt_level: OptLevel::None, ..Options::default() }).unwrap();
+    let a = Array::from_values(ty, boundary(ty));
+    let results = unsafe { compiled.run(&[a.len() as i64], &[Some(&a), Some(&a), None], &Limits::default()) }.unwrap();
+    for (x, got) in a.iter().zip(results[2].as_ref().unwrap().iter()) {
+        let want = apply(op, &[x, constant]).unwrap();
+        assert_eq!(canonical(got), canonical(want), "{op:?} {x:?} {constant:?}");
     }
 }

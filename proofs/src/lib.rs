@@ -20,9 +20,13 @@ pub mod merge;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod nests;
+#[cfg(test)]
 mod readings;
 pub mod semiring;
 pub mod stream;
 #[cfg(test)]
 mod theorem;
 pub mod view;
+#[cfg(test)]
+mod wrong;

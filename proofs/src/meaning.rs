@@ -12,7 +12,7 @@
 use crate::semiring::{Sample, sample};
 use crate::theorem::{Case, tuples};
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::format::{Array, Tensor};
+use fiberloom_core::format::{Array, Format, Tensor};
 use fiberloom_core::notation;
 use fiberloom_semantics::meaning::{self, Function};
 use fiberloom_semantics::stream::{Attribute, Expr, MinPlus, Semiring, Shape};
@@ -21,12 +21,16 @@ use std::collections::BTreeMap;
 use std::num::Wrapping;
 
 /// A semiring that the language has: its type, its functions, and its elements as values.
-trait Spoken: Sample {
+pub trait Spoken: Sample {
+    /// The type.
     const TYPE: Type;
+    /// The sum.
     const PLUS: &str;
+    /// The product.
     const TIMES: &str;
     /// The reduction by `plus`.
     const TOTAL: &str;
+    /// An element as a value.
     fn value(&self) -> Value;
 }
 
@@ -91,12 +95,12 @@ fn text<K: Spoken>(e: &Expr, shapes: &[Shape], names: &BTreeMap<Attribute, Strin
     }
 }
 
-/// The program `r = e`, with all its tensors declared.
-fn program<K: Spoken>(case: &Case) -> String {
-    let ty = K::TYPE.name();
+/// The program `r = e`, with all its tensors declared, each in a format by its name and rank; the fill is zero.
+pub fn program<K: Spoken>(case: &Case, format: &dyn Fn(&str, usize) -> Format) -> String {
+    let (ty, zero) = (K::TYPE.name(), K::zero().value());
     let declared = |name: String, shape: &Shape| {
         let extents: Vec<String> = shape.iter().map(|a| case.schema[a].to_string()).collect();
-        format!("tensor {name}: {ty}[{}] dense\n", extents.join(", "))
+        format!("tensor {name}: {ty}[{}] fill {zero} {}\n", extents.join(", "), format(&name, shape.len()))
     };
     let shapes: Vec<Shape> = case.variables.iter().map(|v| v.0.clone()).collect();
     let variables = shapes.iter().enumerate().map(|(n, shape)| declared(format!("v{n}"), shape));
@@ -116,7 +120,7 @@ fn tensor<K: Spoken>(case: &Case, shape: &Shape, at: impl Fn(&[i64]) -> K) -> Te
 
 /// What the language says that the expression is.
 fn meant<K: Spoken>(case: &Case, value: impl Fn(u32) -> K) -> Function {
-    let text = program::<K>(case);
+    let text = program::<K>(case, &|_, rank| Format::dense(rank));
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
     let typed = notation::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! Data of a law: fibers as in `stream.rs`, repeating or not. *Termination* and *positions in bounds* are faults of the
-//! domain. Loops over any number of lists gather them in vectors, so that only
-//! [`unites`], of `unite_two` and `unite_flat`, is a harness.
+//! domain. [`unites`] and [`comes_to_all`] are harnesses: they ask turn by turn, and keep nothing. Loops over any number of
+//! lists gather those in vectors of a known length, which is all the memory that Kani sees taken.
 
-use crate::stream::{Broken, Fiber};
+use crate::stream::{Broken, EXTENT, Fiber};
 use fiberloom_core::loops::BufferId;
 use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_flat, unite_two, wide};
 use fiberloom_semantics::stream::{Polynomial, Semiring};
@@ -249,6 +249,62 @@ pub fn unites(a: &Fiber, b: &Fiber, unite: Unite) -> Result<(), Broken> {
     d.fault().map_or(held, Err)
 }
 
+/// A loop over two lists: its body is told a coordinate, and which lists rest on it.
+pub type Pair = fn(&mut Concrete, [&List<i64>; 2], &mut dyn FnMut(&mut Concrete, i64, [bool; 2]));
+
+/// Every coordinate of both.
+pub const INTERSECT_TWO: Pair = |d, [x, y], body| intersect(d, &[x, y], &mut |d, at| body(d, *at, [true, true]));
+/// Every coordinate of either.
+pub const WIDE_OF_TWO: Pair = |d, [x, y], body| {
+    wide(d, &[x, y], &|_, valid| valid[0] || valid[1], &mut |d, at, here| body(d, *at, [here[0], here[1]]));
+};
+
+/// *A loop of two comes to all it should*, turn by turn: each is at the least coordinate above the last one's that both lists
+/// have, or either, and says which; the loop goes on until there is none.
+///
+/// # Errors
+/// What is otherwise.
+pub fn comes_to_all(a: &Fiber, b: &Fiber, both: bool, pair: Pair) -> Result<(), Broken> {
+    let arrays = [a.array(), b.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let x = List::open(&mut d, "x", a.from(1));
+    let y = List::open(&mut d, "y", ListFiber { crd: BufferId(1), ..b.from(1) });
+    let has = |fiber: &Fiber, at: i64| fiber.entries().any(|(i, _)| i == at);
+    let there = |at: i64| [has(a, at), has(b, at)];
+    let wanted = |at: &i64| if both { there(*at) == [true, true] } else { there(*at) != [false, false] };
+    let next = |last: i64| (last + 1..EXTENT as i64).find(wanted);
+    let mut last = -1;
+    let mut held = Ok(());
+    pair(&mut d, [&x, &y], &mut |_, at, present| {
+        if next(last) != Some(at) || present != there(at) {
+            held = Err("a turn is not at the next coordinate that is wanted, or names other lists");
+        }
+        last = at;
+    });
+    if next(last).is_some() {
+        held = Err("it ends before the last coordinate that is wanted");
+    }
+    d.fault().map_or(held, Err)
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn intersects_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()));
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn widens_over_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()));
+}
+
 /// Bounds: two fibers of at most 3 positions below 4, repeating or not; `unite_flat` of those in which none repeats.
 #[cfg(kani)]
 #[kani::proof]
@@ -262,10 +318,11 @@ fn unites_two_lists() {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::choose::every;
-    use std::collections::BTreeSet;
+    use crate::wrong::Wrong;
+    use fiberloom_core::stream::Domain;
 
     /// Bounds: all pairs of lists of at most 4 positions below 5, repeating or not.
     #[test]
@@ -298,98 +355,119 @@ mod tests {
     #[test]
     fn unites_two_lists() {
         let of = |unite: Unite, repeating: bool| {
-            let mut said = BTreeSet::new();
             every(|c| {
                 let [a, b] = [(); 2].map(|()| Fiber::within(c, 3, 4));
-                let told = repeating || !a.repeats() && !b.repeats();
-                said.extend(told.then(|| unites(&a, &b, unite).err()).flatten());
-            });
-            said
+                if repeating || !a.repeats() && !b.repeats() {
+                    assert_eq!(unites(&a, &b, unite), Ok(()), "{a:?} {b:?}");
+                }
+            })
         };
-        let said = |unite: Unite| of(unite, true);
-        assert_eq!(said(|d, x, y, body| unite_two(d, x, y, body)), [].into());
-        assert_eq!([flat::<1>, flat::<2>, flat::<9>].map(|unite| of(unite, false)), [const { BTreeSet::new() }; 3]);
-        let turn = "a turn is not at the next coordinate, or names other lists";
-        assert!(said(|d, x, y, body| unite_two(d, y, x, body)).contains(turn));
-        assert_eq!(said(|_, _, _, _| {}), ["it ends before either list"].into());
+        assert_eq!(of(|d, x, y, body| unite_two(d, x, y, body), true), 50 * 50);
+        for unite in [flat::<1>, flat::<2>, flat::<9>] {
+            assert_eq!(of(unite, false), 50 * 50);
+        }
     }
 
-    /// What the laws say of a loop, on two lists of at most 2 positions below 3.
-    fn said(of: Of, run: fn(&mut Concrete, &[&List<i64>], Body)) -> BTreeSet<Broken> {
-        let merge = Merge { name: "wrong", of, run, once: true };
-        let mut said = BTreeSet::new();
-        every(|c| {
-            let fibers = [(); 2].map(|()| Fiber::within(c, 2, 3));
-            said.extend(laws(&merge, &fibers).err());
-        });
-        said
+    /// Bounds: those of the harnesses, and longer lists: at most 3 positions below 4.
+    #[test]
+    fn loops_of_two_come_to_all() {
+        for (positions, extent, pairs) in [(2, 3, 17 * 17), (3, 4, 50 * 50)] {
+            let runs = every(|c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, positions, extent));
+                assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()), "{a:?} {b:?}");
+                assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()), "{a:?} {b:?}");
+            });
+            assert_eq!(runs, pairs);
+        }
     }
 
     fn both_valid(d: &mut Concrete, l: &[&List<i64>]) -> bool {
         l[0].valid(d) && l[1].valid(d)
     }
 
-    #[test]
-    fn wrong_loops_are_caught() {
-        use fiberloom_core::stream::Domain;
-        // Both lists move on at every turn.
-        let in_step = said(Of::All, |d, l, body| {
-            d.repeat(&|d| both_valid(d, l), &mut |d| {
-                let at = l[0].index(d);
-                if at == l[1].index(d) {
-                    body(d, at, &[true, true]);
-                }
-                l.iter().for_each(|l| l.next(d));
+    /// Both lists move on at every turn, or where they agree.
+    fn step(d: &mut Concrete, l: &[&List<i64>], body: Body, always: bool) {
+        d.repeat(&|d| both_valid(d, l), &mut |d| {
+            let at = l[0].index(d);
+            let equal = at == l[1].index(d);
+            if equal {
+                body(d, at, &[true, true]);
+            }
+            l.iter().filter(|_| always || equal).for_each(|l| l.next(d));
+        });
+    }
+
+    /// The second list may be exhausted before the first.
+    fn unchecked(d: &mut Concrete, l: &[&List<i64>], body: Body) {
+        d.repeat(&|d| l[0].valid(d), &mut |d| {
+            let at = l[0].index(d);
+            l[1].seek(d, &at);
+            if at == l[1].index(d) {
+                body(d, at, &[true, true]);
+            }
+            l[0].next(d);
+        });
+    }
+
+    fn late(d: &mut Concrete, l: &[&List<i64>], body: Body) {
+        intersect(d, l, &mut |d, at| {
+            l[0].next(d);
+            body(d, *at, &[true, true]);
+        });
+    }
+
+    /// A union of which one list moves on at a turn, that with the smaller coordinate or that with the larger.
+    fn one(d: &mut Concrete, l: &[&List<i64>], body: Body, smaller: bool) {
+        d.repeat(&|d| both_valid(d, l), &mut |d| {
+            let (x, y) = (l[0].index(d), l[1].index(d));
+            let (first, second) = if smaller { (x <= y, y <= x) } else { (x >= y, y >= x) };
+            body(d, if first { x } else { y }, &[first, second]);
+            l[if first { 0 } else { 1 }].next(d);
+        });
+    }
+
+    /// Loops that are wrong in one thing each, on two lists of at most 2 positions below 3; unions turn by turn on those of the harness.
+    pub fn wrong() -> Vec<Wrong> {
+        type Run = fn(&mut Concrete, &[&List<i64>], Body);
+        let loops: [(&str, Of, Run); 6] = [
+            ("both lists move on at every turn", Of::All, |d, l, body| step(d, l, body, true)),
+            ("only lists that agree move on", Of::All, |d, l, body| step(d, l, body, false)),
+            ("the second list's end is not asked for", Of::All, unchecked),
+            ("the body comes after the advance", Of::All, late),
+            ("where both have an entry, one moves on", Of::Any, |d, l, body| one(d, l, body, true)),
+            ("the larger coordinate comes first", Of::Any, |d, l, body| one(d, l, body, false)),
+        ];
+        let pairs: [(&str, bool, Pair); 2] = [
+            ("it goes on while either list lasts", true, |d, [x, y], body| {
+                WIDE_OF_TWO(d, [x, y], &mut |d, at, _| body(d, at, [true, true]));
+            }),
+            ("it ends with the first list", false, |d, [x, y], body| {
+                wide(d, &[x, y], &|_, valid| valid[0], &mut |d, at, here| body(d, *at, [here[0], here[1]]));
+            }),
+        ];
+        let unions: [(&str, Unite); 2] = [
+            ("the lists are taken for one another", |d, x, y, body| unite_two(d, y, x, body)),
+            ("it has no turn", |_, _, _, _| {}),
+        ];
+        let looped = |(what, of, run): (&str, Of, Run)| {
+            Wrong::on_all("a loop", what, |c| {
+                let fibers = [(); 2].map(|()| Fiber::within(c, 2, 3));
+                laws(&Merge { name: "wrong", of, run, once: true }, &fibers).err().into_iter().collect::<Vec<_>>()
             })
-        });
-        assert_eq!(in_step, ["it finds other entries"].into());
-        // Only lists that agree move on.
-        let stuck = said(Of::All, |d, l, body| {
-            d.repeat(&|d| both_valid(d, l), &mut |d| {
-                let at = l[0].index(d);
-                if at == l[1].index(d) {
-                    body(d, at, &[true, true]);
-                    l.iter().for_each(|l| l.next(d));
-                }
+        };
+        let united = |(what, unite): (&str, Unite)| {
+            Wrong::on_all("a union", what, |c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, 3, 4));
+                unites(&a, &b, unite).err().into_iter().collect::<Vec<_>>()
             })
-        });
-        assert_eq!(stuck, ["a loop does not end"].into());
-        // The second list may be exhausted before the first.
-        let unchecked = said(Of::All, |d, l, body| {
-            d.repeat(&|d| l[0].valid(d), &mut |d| {
-                let at = l[0].index(d);
-                l[1].seek(d, &at);
-                if at == l[1].index(d) {
-                    body(d, at, &[true, true]);
-                }
-                l[0].next(d);
+        };
+        let paired = |(what, both, pair): (&str, bool, Pair)| {
+            Wrong::on_all("a loop of two", what, |c| {
+                let [a, b] = [(); 2].map(|()| Fiber::within(c, 2, 3));
+                comes_to_all(&a, &b, both, pair).err().into_iter().collect::<Vec<_>>()
             })
-        });
-        assert!(unchecked.contains("a list that is said to be present rests elsewhere"), "{unchecked:?}");
-        // The body comes after the advance.
-        let late = said(Of::All, |d, l, body| {
-            intersect(d, l, &mut |d, at| {
-                l[0].next(d);
-                body(d, *at, &[true, true]);
-            });
-        });
-        assert!(late.contains("a list that is said to be present rests elsewhere"), "{late:?}");
-        // Where both have an entry, the union leaves the second where it is; or takes the larger coordinate first.
-        let twice = said(Of::Any, |d, l, body| {
-            d.repeat(&|d| both_valid(d, l), &mut |d| {
-                let (x, y) = (l[0].index(d), l[1].index(d));
-                body(d, x.min(y), &[x <= y, y <= x]);
-                l[if x <= y { 0 } else { 1 }].next(d);
-            })
-        });
-        assert_eq!(twice, ["a coordinate has two turns"].into());
-        let larger = said(Of::Any, |d, l, body| {
-            d.repeat(&|d| both_valid(d, l), &mut |d| {
-                let (x, y) = (l[0].index(d), l[1].index(d));
-                body(d, x.max(y), &[x >= y, y >= x]);
-                l[if x >= y { 0 } else { 1 }].next(d);
-            })
-        });
-        assert!(larger.contains("coordinates fall"), "{larger:?}");
+        };
+        let (loops, pairs) = (loops.into_iter().map(looped), pairs.into_iter().map(paired));
+        loops.chain(pairs).chain(unions.into_iter().map(united)).collect()
     }
 }

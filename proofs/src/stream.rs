@@ -333,11 +333,11 @@ fn list_laws() {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::choose::every;
+    use crate::wrong::Wrong;
     use fiberloom_core::stream::Domain;
-    use std::collections::BTreeSet;
 
     /// Bounds: as stated on the harness; every choice is run.
     #[test]
@@ -353,93 +353,73 @@ mod tests {
         assert!(runs > 1000, "only {runs} choices");
     }
 
-    /// All that a law says on some data.
-    fn said(law: impl Fn(&mut exhaustigen::Gen) -> Result<(), Broken>) -> BTreeSet<Broken> {
-        let mut said = BTreeSet::new();
-        every(|c| said.extend(law(c).err()));
-        said
+    /// Lists and tables that are wrong in one thing each.
+    pub fn wrong() -> Vec<Wrong> {
+        [wrong_lists(), wrong_tables()].into_iter().flatten().collect()
     }
 
-    fn visits(ops: Operations) -> BTreeSet<Broken> {
-        said(|c| visits_every_entry_once(&Fiber::choose(c), ops))
+    fn said(law: Result<(), Broken>) -> Vec<Broken> {
+        law.err().into_iter().collect()
     }
 
-    #[test]
-    fn wrong_advances_are_caught() {
+    fn wrong_lists() -> Vec<Wrong> {
+        let visits =
+            |what: &str, ops| Wrong::on_all("a list", what, |c| said(visits_every_entry_once(&Fiber::choose(c), ops)));
+        let seeks = |what: &str, ops| {
+            Wrong::on_all("a list", what, |c| {
+                let fiber = Fiber::choose(c);
+                let start = c.upto(fiber.len);
+                said(seek_is_repeated_next(&fiber, start, c.upto(EXTENT) as i64, ops))
+            })
+        };
         let two_steps = |l: &List<i64>, d: &mut Concrete| {
             l.next(d);
             l.next(d);
         };
-        let two_steps = visits(Operations { next: two_steps, ..LIST });
-        assert_eq!(two_steps, ["it ends before the last entry", "it is not at the next entry"].into());
-        // A list that does not move is at the wrong entry, or behind the last one, after the first turn.
-        let resting = visits(Operations { next: |_, _| {}, ..LIST });
-        assert_eq!(resting, ["it goes on behind the last entry", "it is not at the next entry"].into());
-        let always = Operations { next_if: |l, d, _| l.next(d), ..LIST };
-        let always = said(|c| next_if_is_next_or_nothing(&Fiber::choose(c), c.flag(), always));
-        assert_eq!(always, ["it moved otherwise"].into());
-    }
-
-    fn seeks(ops: Operations) -> BTreeSet<Broken> {
-        said(|c| {
-            let fiber = Fiber::choose(c);
-            let start = c.upto(fiber.len);
-            seek_is_repeated_next(&fiber, start, c.upto(EXTENT) as i64, ops)
-        })
-    }
-
-    #[test]
-    fn wrong_seeks_are_caught() {
-        let lands = "seek does not land on the first entry at or after its target";
-        let beyond = Operations { seek: |l, d, i| l.seek(d, &(i + 1)), ..LIST };
-        let short = Operations { seek: |l, d, i| l.seek(d, &(i - 1)), ..LIST };
         let once = |l: &List<i64>, d: &mut Concrete, i| {
             if l.valid(d) && l.index(d) < i {
                 l.next(d);
             }
         };
-        for wrong in [beyond, short, Operations { seek: once, ..LIST }] {
-            assert_eq!(seeks(wrong), [lands].into());
-        }
         let unchecked = |l: &List<i64>, d: &mut Concrete, i| {
             d.repeat(&|d| l.index(d) < i, &mut |d| l.next(d));
         };
-        let unchecked = seeks(Operations { seek: unchecked, ..LIST });
-        assert_eq!(unchecked, ["a load out of bounds", "a loop does not end"].into());
         let waiting = |l: &List<i64>, d: &mut Concrete, i| {
             d.repeat(&|d| l.valid(d) && l.index(d) < i, &mut |_| {});
         };
-        assert_eq!(seeks(Operations { seek: waiting, ..LIST }), ["a loop does not end"].into());
-    }
-
-    #[test]
-    fn wrong_reads_are_caught() {
-        let unchecked = seeks(Operations { found: |l, d, i| l.index(d) == i, ..LIST });
-        assert_eq!(unchecked, ["found says otherwise than the entry"].into());
+        let always = Operations { next_if: |l, d, _| l.next(d), ..LIST };
         let behind = Operations { index_or: |l, d, _| l.index(d), ..LIST };
-        let behind = said(|c| exhausted_reads_as_asked(&Fiber::choose(c), behind));
-        assert_eq!(behind, ["it reads behind its end"].into());
+        vec![
+            visits("next takes two steps", Operations { next: two_steps, ..LIST }),
+            visits("next rests", Operations { next: |_, _| {}, ..LIST }),
+            Wrong::on_all("a list", "next_if moves under no condition", |c| {
+                said(next_if_is_next_or_nothing(&Fiber::choose(c), c.flag(), always))
+            }),
+            seeks("seek goes beyond", Operations { seek: |l, d, i| l.seek(d, &(i + 1)), ..LIST }),
+            seeks("seek falls short", Operations { seek: |l, d, i| l.seek(d, &(i - 1)), ..LIST }),
+            seeks("seek takes one step", Operations { seek: once, ..LIST }),
+            seeks("seek does not ask for the end", Operations { seek: unchecked, ..LIST }),
+            seeks("seek waits", Operations { seek: waiting, ..LIST }),
+            seeks("found does not ask for the end", Operations { found: |l, d, i| l.index(d) == i, ..LIST }),
+            Wrong::on_all("a list", "index_or does not ask for the end", |c| {
+                said(exhausted_reads_as_asked(&Fiber::choose(c), behind))
+            }),
+        ]
     }
 
-    fn looks(lookup: Lookup) -> BTreeSet<Broken> {
-        said(|c| {
-            let level = Hashed::choose(c);
-            let (parent, at) = (c.flag() as i64, c.upto(EXTENT) as i64);
-            find_is_a_scan(&level, parent, at, lookup)?;
-            free_is_the_first_free(&level, parent, at, lookup)
-        })
-    }
-
-    #[test]
-    fn wrong_lookups_are_caught() {
-        // Another parent's entry at the coordinate is taken for one's own.
+    fn wrong_tables() -> Vec<Wrong> {
+        let looks = |what: &str, lookup: Lookup| {
+            Wrong::on_all("a table", what, |c| {
+                let level = Hashed::choose(c);
+                let (parent, at) = (c.flag() as i64, c.upto(EXTENT) as i64);
+                let found = find_is_a_scan(&level, parent, at, lookup);
+                said(found.and_then(|()| free_is_the_first_free(&level, parent, at, lookup)))
+            })
+        };
         let any_parent = Lookup {
             find: |t, d, parent, at| t.find(d, "p", &parent, &ListFiber::unique(BufferId(1), 0, 9), &at),
             ..TABLE
         };
-        let other = ["an entry is found that is not there", "an entry is not found where it is"];
-        assert_eq!(looks(any_parent), other.into());
-        // What is not in its own slot is not looked for.
         let slot = |t: &Table<i64>, d: &mut Concrete, parent, at| {
             let slot = hash::slot(parent, at, t.size);
             let position = d.load(t.table, &slot);
@@ -447,13 +427,15 @@ mod tests {
             let here = begin <= position && position < end && d.load(t.crd, &position) == at;
             (here, position)
         };
-        assert_eq!(looks(Lookup { find: slot, ..TABLE }), ["an entry is not found where it is"].into());
         let taken = Lookup { free: |t, _, parent, at| hash::slot(parent, at, t.size), ..TABLE };
-        assert_eq!(looks(taken), ["it is not the first free place"].into());
         let larger = |t: &Table<i64>, d: &mut Concrete, parent, at| {
             (TABLE.find)(&Table { size: 2 * t.size, ..t.clone() }, d, parent, at)
         };
-        let larger = looks(Lookup { find: larger, ..TABLE });
-        assert!(larger.contains("a load out of bounds"), "{larger:?}");
+        vec![
+            looks("another parent's entry is taken for one's own", any_parent),
+            looks("an entry is looked for in its own slot alone", Lookup { find: slot, ..TABLE }),
+            looks("a new entry is put where another is", taken),
+            looks("the table is taken for a larger one", Lookup { find: larger, ..TABLE }),
+        ]
     }
 }

@@ -33,6 +33,39 @@ fn harnesses_compile_against_kanis_interface() {
     run(&mut cargo);
 }
 
+/// The entries of a table of a manifest: a line each.
+fn table<'m>(manifest: &'m str, name: &str) -> Vec<(&'m str, &'m str)> {
+    let header = format!("[{name}]");
+    let lines = manifest.lines().skip_while(|line| *line != header).skip(1).take_while(|line| !line.starts_with('['));
+    lines.filter_map(|line| line.split_once(" = ")).collect()
+}
+
+/// What Kani reads of the manifest: flags that it has, with values of the kind that each takes; and nothing beside them.
+#[test]
+fn the_manifest_configures_kani() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(here.join(path)).expect("it stands in the crate");
+    let (manifest, stub) = (read("Cargo.toml"), read("kani/flags.txt"));
+    let known: Vec<(&str, &str)> = stub.lines().filter_map(|line| line.split_once(' ')).collect();
+    let flags = table(&manifest, "package.metadata.kani.flags");
+    for (flag, value) in &flags {
+        let kind = known.iter().find(|(name, _)| name == flag).unwrap_or_else(|| panic!("Kani has no flag `{flag}`")).1;
+        let number =
+            value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).is_some_and(|v| v.parse::<u32>().is_ok());
+        assert!(if kind == "number" { number } else { *value == kind }, "`{flag}` takes a {kind}, not {value}");
+    }
+    let tables: Vec<&str> =
+        manifest.lines().filter(|line| line.contains("kani")).filter(|l| l.starts_with('[')).collect();
+    assert_eq!(tables, ["[package.metadata.kani.flags]"]);
+    let unwind = flags.iter().find(|(flag, _)| *flag == "default-unwind").map(|(_, n)| *n);
+    let ledger = read("README.md");
+    let said = unwind.expect("a bound for harnesses that say none").trim_matches('"');
+    assert!(ledger.contains(&format!("`default-unwind` {said}")), "the ledger does not say the bound {said}");
+    // What a manifest says of the whole workspace would be read in its stead where both are: there is one place.
+    let root = std::fs::read_to_string(here.join("../Cargo.toml")).expect("the workspace's manifest");
+    assert!(!root.contains("metadata.kani"));
+}
+
 /// A harness: its path from the crate's root, and how often its loops are unrolled, where that is said.
 type Harness = (String, Option<u32>);
 

@@ -161,9 +161,33 @@ impl fmt::Display for Breach {
 /// # Errors
 /// As [`Fault`] says. No kernel and no arguments make it panic, and none run longer than the limits allow.
 pub fn run(kernel: &Kernel, params: &[i64], operands: &[Option<&Array>], limits: &Limits) -> Result<Outcome, Fault> {
-    loops::check(kernel).map_err(Fault::Rejected)?;
-    arguments(kernel, params, operands).map_err(Fault::Rejected)?;
-    execute::execute(kernel, params, operands, limits)
+    Prepared::new(kernel)?.run(params, operands, limits)
+}
+
+/// A kernel that was looked at once, to be run often.
+pub struct Prepared<'k> {
+    kernel: &'k Kernel,
+    body: code::Block<'k>,
+}
+
+impl<'k> Prepared<'k> {
+    /// Checks a kernel and makes what is executed.
+    ///
+    /// # Errors
+    /// If it breaks a rule of loops.
+    pub fn new(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
+        loops::check(kernel).map_err(Fault::Rejected)?;
+        Ok(Prepared { kernel, body: code::compile(kernel).map_err(Fault::Rejected)? })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As for [`run`].
+    pub fn run(&self, params: &[i64], operands: &[Option<&Array>], limits: &Limits) -> Result<Outcome, Fault> {
+        arguments(self.kernel, params, operands).map_err(Fault::Rejected)?;
+        execute::execute(self.kernel, &self.body, params, operands, limits)
+    }
 }
 
 fn arguments(kernel: &Kernel, params: &[i64], operands: &[Option<&Array>]) -> Result<(), String> {

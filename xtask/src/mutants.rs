@@ -10,14 +10,17 @@
 //! ```
 //!
 //! One build has all mistakes; which one is made is read from the environment when a program starts. So a hundred mistakes cost one
-//! build, and sources hold no switches. Whoever attacks is a process of its own: a crash and a hang are noticed too.
+//! build, and sources hold no switches. What attacks come to is kept as they end: with `--resume`, a run goes on where another was ended.
+//! Whoever attacks is a process of its own: a crash and a hang are noticed too.
 
 mod attack;
+mod known;
 mod list;
 mod report;
 mod weave;
 
 use attack::{Attacker, Outcome};
+use known::Known;
 use list::Mistake;
 use std::path::Path;
 use std::sync::Mutex;
@@ -42,6 +45,8 @@ struct Asked<'a> {
     by: Vec<&'a str>,
     /// Nothing is run: what is woven is built and that is all.
     build: bool,
+    /// What the run before came to is taken as known, except attacks in vain on another copy.
+    resume: bool,
 }
 
 /// The command.
@@ -61,15 +66,16 @@ pub fn command(args: &[&str]) -> Result<(), String> {
     let attackers = attackers.into_iter().filter(wanted).collect();
     let attackers = attack::sound(attackers)?;
     let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| m.is_called(asked.only)).collect();
+    let known = Known::open(&asked.by, asked.resume)?;
     let (begun, done) = (Instant::now(), AtomicUsize::new(0));
     let seen = |mistake: &Mistake, outcome: &Outcome| {
         let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
         eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
     };
     let outcomes = match asked.by.is_empty() {
-        true => attack::until_noticed(&attackers, &chosen, seen),
+        true => attack::until_noticed(&attackers, &chosen, &known, seen),
         false => each(&chosen, |(n, mistake)| {
-            let outcome = attack::by_each(&attackers, *n);
+            let outcome = attack::by_each(&attackers, *n, mistake, &known);
             seen(mistake, &outcome);
             outcome
         }),
@@ -95,7 +101,15 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
                 asked.build = true;
                 rest
             }
-            _ => return Err("usage: cargo xtask mutants [--only NAME] [--by ATTACKER,…] [--build]".to_string()),
+            ["--resume", rest @ ..] => {
+                asked.resume = true;
+                rest
+            }
+            _ => {
+                return Err(
+                    "usage: cargo xtask mutants [--only NAME] [--by ATTACKER,…] [--build] [--resume]".to_string()
+                );
+            }
         };
     }
     Ok(asked)

@@ -71,19 +71,23 @@ pub fn spmspv_rows(operands: &[&Arrays]) -> Arrays {
     Arrays::dense(&[a.rows], y)
 }
 
-/// C = A B for a dense B of `COLUMNS` columns; a row of sums stays in registers.
+/// Sums that begin with a line of the cache: a vector that straddles two costs twice.
+#[repr(align(64))]
+struct Sums<const COLUMNS: usize>([f64; COLUMNS]);
+
+/// C = A B for a dense B of `COLUMNS` columns; a row of sums stays in registers, or in the nearest cache.
 pub fn spmm<const COLUMNS: usize>(operands: &[&Arrays]) -> Arrays {
     let (a, b) = (operands[0].rows(), &operands[1].values);
     let mut c = Vec::with_capacity(a.rows * COLUMNS);
     for i in 0..a.rows {
-        let mut sums = [0.0; COLUMNS];
+        let mut sums = Sums([0.0; COLUMNS]);
         for p in fiber(a.pos, i) {
             let (value, row) = (at(a.values, p), lanes::<COLUMNS>(b, at(a.crd, p) as usize * COLUMNS));
-            for (sum, b) in sums.iter_mut().zip(row) {
+            for (sum, b) in sums.0.iter_mut().zip(row) {
                 *sum = fma(value, *b, *sum);
             }
         }
-        c.extend_from_slice(&sums);
+        c.extend_from_slice(&sums.0);
     }
     Arrays::dense(&[a.rows, COLUMNS], c)
 }

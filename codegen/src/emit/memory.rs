@@ -12,6 +12,7 @@ use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
@@ -43,6 +44,9 @@ enum Storage<'c> {
 /// Bytes of the longest workspace that stands in the frame.
 const MOST_FRAMED: u64 = 1 << 12;
 
+/// Where a workspace in the frame begins: with a line of the cache, for a vector that straddles two costs twice.
+const LINE: u32 = 64;
+
 /// Fields of `fl_buffer`.
 const DATA: u64 = 0;
 const LEN: u64 = 1;
@@ -68,7 +72,11 @@ impl<'c> Emitter<'c, '_> {
                 Storage::Fixed(data.into_pointer_value(), len.into_int_value())
             } else if let Some(len) = framed.get(&BufferId(place as u32)) {
                 let array = self.in_memory(buffer.ty).array_type(*len);
-                Storage::Frame(self.builder.build_alloca(array, &buffer.name)?, *len)
+                let row = self.builder.build_alloca(array, &buffer.name)?;
+                let made = row.as_instruction().expect("an alloca is an instruction");
+                made.set_alignment(LINE).expect("a power of two");
+                self.align_frame();
+                Storage::Frame(row, *len)
             } else {
                 let slots = (
                     self.builder.build_alloca(address, &buffer.name)?,
@@ -83,6 +91,12 @@ impl<'c> Emitter<'c, '_> {
             self.buffers.push(BufferState { place: storage, description, own, others, coordinates });
         }
         Ok(())
+    }
+
+    /// Where what stands in the frame becomes registers, those that do not fit are spilled: whole vectors as well.
+    fn align_frame(&self) {
+        let kind = Attribute::get_named_enum_kind_id("alignstack");
+        self.function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, LINE.into()));
     }
 
     /// The scopes of each buffer: its own, and those of all that it does not overlap.

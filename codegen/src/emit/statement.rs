@@ -6,7 +6,7 @@ use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::loops::{Expr, How, Stmt, Var};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{IntValue, MetadataValue};
+use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
 
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
@@ -140,6 +140,12 @@ impl<'c> Emitter<'c, '_> {
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
             // Branches make its turns uneven; whether their number is odd would be one more to predict.
             vec![hint("llvm.loop.unroll.disable", yes)]
+        } else if body.iter().any(|stmt| matches!(stmt, Stmt::Store(b, ..) if self.is_framed(*b))) {
+            // Turns of whole vectors are written out, so that as many values as there are registers for stay there.
+            let text = |name: &str| BasicMetadataValueEnum::from(self.context.metadata_string(name));
+            let whole = self.context.metadata_node(&[text("llvm.loop.unroll.full")]);
+            let then = [text("llvm.loop.vectorize.followup_vectorized"), whole.into()];
+            vec![self.context.metadata_node(&then)]
         } else {
             vec![]
         }

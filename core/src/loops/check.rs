@@ -5,11 +5,13 @@
 //!  typing     every expression has a type, and the one that its place needs         (check/typing.rs)
 //!  flow       on every path: variables set before read, buffers allocated before    (check/flow.rs)
 //!             use, results finished at the end; loops whose turns are independent
+//!  shared     a result whose levels are an operand's has a value for each entry     (check/shared.rs)
 //! ```
 //!
 //! A kernel that passes may still access out of bounds or read what was never written: that is checked where it runs.
 //! Neither this nor any later stage recurses deeper than [`NESTING`] blocks and [`DEPTH`] levels of an expression.
 mod flow;
+mod shared;
 mod typing;
 
 use super::print::role_name;
@@ -32,7 +34,8 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     parameters(kernel)?;
     arguments(kernel)?;
     nesting(&kernel.body, NESTING)?;
-    flow::check(kernel)
+    flow::check(kernel)?;
+    shared::check(kernel)
 }
 
 /// Neither blocks nor expressions stand deeper in each other than all that follows can bear.

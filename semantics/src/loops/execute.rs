@@ -1,6 +1,6 @@
 //! The machine that runs [`Code`].
 
-use super::code::{Block, Code, For, Kind, Step, compile};
+use super::code::{Block, Code, For, Kind, Step};
 use super::memory::{Buffer, Refused};
 use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
@@ -11,11 +11,11 @@ use fiberloom_core::loops::{Failure, How, Kernel, headline};
 /// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
 pub(super) fn execute(
     kernel: &Kernel,
+    body: &Block,
     params: &[i64],
     operands: &[Option<&Array>],
     limits: &Limits,
 ) -> Result<Outcome, Fault> {
-    let body = compile(kernel).map_err(Fault::Rejected)?;
     let mut machine = Machine {
         kernel,
         vars: vec![0; kernel.vars.len()],
@@ -29,7 +29,7 @@ pub(super) fn execute(
     for (p, value) in kernel.params.iter().zip(params) {
         machine.set_var(p.0 as usize, *value as u64);
     }
-    match machine.block(&body) {
+    match machine.block(body) {
         Err(Halt::Stopped(failure)) => Err(Fault::Stopped(failure)),
         Err(Halt::Broken(breach)) => Err(Fault::Broken(breach)),
         Ok(()) => machine.outcome(),

@@ -314,7 +314,8 @@ fn unchecked_kernels_break_rules() {
         let kernel = kernel(&text);
         assert!(loops::check(&kernel).is_err(), "{body}");
         let a = i32s(&[1]);
-        let ran = execute::execute(&kernel, &[0], &[Some(&a), None, None], &Limits::default());
+        let code = code::compile(&kernel).expect(body);
+        let ran = execute::execute(&kernel, &code, &[0], &[Some(&a), None, None], &Limits::default());
         ran.map(|o| panic!("{o:?}\n{body}")).unwrap_err().to_string()
     };
     assert_eq!(broken("a[0] = 2i32"), "`a` is an operand and is changed, in `a[0] = 2i32`");

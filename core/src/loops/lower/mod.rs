@@ -241,7 +241,7 @@ impl Context<'_> {
 }
 
 /// An integer constant.
-fn int(x: i64) -> Expr {
+pub(super) fn int(x: i64) -> Expr {
     Expr::Const(Value::i64(x))
 }
 
@@ -264,7 +264,7 @@ pub(super) fn plus(a: Expr, b: Expr) -> Expr {
 }
 
 /// `a · b`, without multiplying by 0 or 1.
-fn times(a: Expr, b: Expr) -> Expr {
+pub(super) fn times(a: Expr, b: Expr) -> Expr {
     let is = |e: &Expr, x: i64| *e == int(x);
     if is(&a, 0) || is(&b, 0) {
         int(0)

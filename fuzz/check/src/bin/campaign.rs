@@ -6,11 +6,12 @@
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
 //! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk shapes` takes each
-//! chain of one to four shape operators in turn. Machine code is made without optimization, for each tenth program with it
-//! too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite.
-//! `--seconds N` begins no program after so long. Each kind of finding is printed once, shrunk; with `--until finding` a
-//! thread ends with its first one, which is left as it is. Exit status 1 if there was one, or something was to be reached and was
-//! not.
+//! chain of one to four shape operators in turn. Machine code is made without
+//! optimization, for each tenth program with it too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run
+//! before and after each rewrite, and its prints are read back.
+//! `--data N` runs each kernel on so many data of the same extents. `--seconds N` begins no program after so long. Each kind of
+//! finding is printed once, shrunk; with `--until finding` a thread ends with its first one, which is left as it is. Exit status 1 if
+//! there was one, or something was to be reached and was not.
 
 use fiberloom_check::OptLevel;
 use fiberloom_check::notation::campaign::{Campaign, Walk, campaign};
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --walk directed|random|products|shapes, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --walk directed|random|products|shapes, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         each_tenth: engine,
         walk: Walk::Directed,
         seed: 0,
+        data: 1,
         threads: 1,
         time: Duration::MAX,
         first: false,
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
             ("--programs", "all", _) => wanted.programs = product::all().len() as u64,
             ("--programs", _, Ok(n)) => wanted.programs = n,
             ("--seed", _, Ok(n)) => wanted.seed = n,
+            ("--data", _, Ok(n @ 1..=10_000)) => wanted.data = n,
             ("--threads", _, Ok(n @ 1..=256)) => wanted.threads = n,
             ("--engine", "meaning", _) => wanted.engine = Engine::Meaning,
             ("--engine", "loops", _) => wanted.engine = Engine::Loops,

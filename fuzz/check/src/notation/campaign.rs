@@ -1,7 +1,7 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
 use super::case::{Case, Expr, case, chain, directed, nested, products};
-use super::engines::{Engine, Finding, run};
+use super::engines::{Engine, Finding, on_other_data, run_on};
 use super::legal::named;
 use super::product;
 use super::shrink::shrink;
@@ -56,6 +56,8 @@ pub struct Campaign {
     pub walk: Walk,
     /// The first case's; each next one's is one more.
     pub seed: u64,
+    /// On how many data each kernel runs; on the first, at shorter extents too.
+    pub data: u64,
     /// How many run at once.
     pub threads: u64,
     /// No program begins after so long.
@@ -118,7 +120,9 @@ impl Report {
         let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
         let bytes = crate::bytes(bytes, BYTES);
         let case = wanted.walk.case(seed, &mut Unstructured::new(&bytes));
-        match run(&case, engine) {
+        // Seeds of data are far from those of programs, and from one another.
+        let others: Vec<u64> = (1..wanted.data).map(|draw| !seed ^ draw << 32).collect();
+        match run_on(&case, engine, &others) {
             Ok(None) => {
                 self.unknown += 1;
                 return false;
@@ -130,7 +134,10 @@ impl Report {
                     *self.exercised.entry(construct).or_default() += 1;
                 }
             }
-            Err(found) => self.found(seed, case, found, engine, !wanted.first),
+            Err(found) => {
+                let data = found.draw.checked_sub(1).map(|n| on_other_data(&case, others[n as usize]));
+                self.found(seed, data.unwrap_or(case), found, engine, !wanted.first);
+            }
         }
         true
     }
@@ -249,7 +256,7 @@ mod tests {
     fn run(programs: u64, engine: Engine, walk: Walk) -> Report {
         let each_tenth = if engine == Engine::Loops { Engine::Rewrites } else { engine };
         let time = Duration::MAX;
-        let wanted = Campaign { programs, engine, each_tenth, walk, seed: 0, threads: 2, time, first: false };
+        let wanted = Campaign { programs, engine, each_tenth, walk, seed: 0, data: 2, threads: 2, time, first: false };
         let report = campaign(&wanted);
         assert!(report.findings.is_empty(), "{report}");
         report

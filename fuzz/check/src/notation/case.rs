@@ -19,7 +19,7 @@ mod shape;
 
 pub use at::At;
 pub use directed::directed;
-pub use make::case;
+pub use make::{case, redrawn};
 pub use nested::{Operator, chain, chains, nested};
 pub use products::products;
 pub use shape::Shape;

@@ -4,9 +4,10 @@
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped, except a program
 //! whose extents nothing says, or which folds nothing with a function that has no identity.
 
-use super::case::Case;
+use super::case::{Case, redrawn};
 use super::extents;
 use super::work::{Stage, Work};
+use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::Tensor;
@@ -26,10 +27,17 @@ pub enum Engine {
     Meaning,
     /// Loops, interpreted.
     Loops,
-    /// The same, as they were emitted and after each rewrite.
+    /// The same, as they were emitted and after each rewrite; and every print is read back.
     Rewrites,
     /// Machine code between fences, made at each of these levels; where there are several, their answers are compared.
     Llvm(&'static [OptLevel]),
+}
+
+impl Engine {
+    /// Whether what is printed is read back, too: it takes as long as to interpret loops.
+    fn reads_back(self) -> bool {
+        self != Engine::Loops
+    }
 }
 
 /// Both levels, that without optimization first.
@@ -44,11 +52,13 @@ pub struct Finding {
     pub what: String,
     /// The kernel, where there was one.
     pub kernel: Option<Box<Kernel>>,
+    /// On which of the program's data: those of the case are the first, 0.
+    pub draw: u64,
 }
 
 impl Finding {
     fn new(kind: &'static str, what: impl ToString) -> Finding {
-        Finding { kind, what: what.to_string(), kernel: None }
+        Finding { kind, what: what.to_string(), kernel: None, draw: 0 }
     }
 }
 
@@ -57,19 +67,42 @@ impl Finding {
 /// # Errors
 /// The finding.
 pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
-    let mut kernel = None;
-    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, &mut kernel)));
+    run_on(case, engine, &[])
+}
+
+/// The same, on the case's data and on others that are drawn from these seeds.
+///
+/// # Errors
+/// The first finding, which says on which data.
+pub fn run_on(case: &Case, engine: Engine, others: &[u64]) -> Result<Option<Work>, Finding> {
+    let (mut kernel, mut draw) = (None, 0);
+    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, others, &mut kernel, &mut draw)));
     let ran = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
         Err(Finding::new("panic", text.unwrap_or_default()))
     });
-    ran.map_err(|f| Finding { kernel, ..f })
+    ran.map_err(|f| Finding { kernel, draw, ..f })
 }
 
-fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Result<Option<Work>, Finding> {
+/// The case on the data of a seed.
+pub fn on_other_data(case: &Case, seed: u64) -> Case {
+    redrawn(case, &mut Unstructured::new(&crate::bytes(seed, DATA)))
+}
+
+/// Bytes that data are drawn from.
+const DATA: usize = 1000;
+
+fn try_run(
+    case: &Case,
+    engine: Engine,
+    others: &[u64],
+    made: &mut Option<Box<Kernel>>,
+    draw: &mut u64,
+) -> Result<Option<Work>, Finding> {
     let mut work = Work::default();
-    let Some(typed) = work.time(Stage::Check, || checked(case))? else { return Ok(None) };
+    let checked = work.time(Stage::Check, || checked(case, engine.reads_back()))?;
+    let Some(typed) = checked else { return Ok(None) };
     let mut stages = vec![];
     if engine != Engine::Meaning {
         let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed, engine))?;
@@ -78,44 +111,55 @@ fn try_run(case: &Case, engine: Engine, made: &mut Option<Box<Kernel>>) -> Resul
         work.kernels = 1;
     }
     let kernel = made.as_deref();
-    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, stages, engine, &mut work))?;
+    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, &stages, engine, &mut work))?;
     // A kernel answers for whatever extents its operands have.
     for extent in [u64::MAX, 1, 0] {
-        let case = &case.shortened(extent);
-        let operands = operands(case, &typed);
-        let Some(extents) = solved(&typed, &operands)? else { continue };
-        extents::follow(&typed, &extents).map_err(|e| Finding::new("formula", e))?;
-        let evaluate = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &Default::default());
-        let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-        let Some(kernel) = kernel else {
-            stored_agrees(&typed, &operands, &meant)?;
-            continue;
-        };
-        let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let bound = loops::bind(kernel, &given, &|t| extents_of(&typed, &extents, t));
-        let bound = bound.map_err(|e| Finding::new("bind", e))?;
-        let mut first = None;
-        for code in &codes {
-            let results = code.run(kernel, &bound, &mut work)?;
-            work.time(Stage::Compare, || {
-                results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
-                alike(first.get_or_insert(results.clone()), &results, &meant)
-            })?;
-        }
+        on_data(&case.shortened(extent), &typed, kernel, &codes, &mut work)?;
+    }
+    for seed in others {
+        *draw += 1;
+        on_data(&on_other_data(case, *seed), &typed, kernel, &codes, &mut work)?;
     }
     Ok(Some(work))
+}
+
+/// Runs codes on a case's data, if its extents are known.
+fn on_data(
+    case: &Case,
+    typed: &typed::Program,
+    kernel: Option<&Kernel>,
+    codes: &[Code],
+    work: &mut Work,
+) -> Result<(), Finding> {
+    let operands = operands(case, typed);
+    let Some(extents) = solved(typed, &operands)? else { return Ok(()) };
+    extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
+    let evaluate = || meaning::evaluate(typed, &operands, Mode::Algebraic, &Default::default());
+    let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
+    let Some(kernel) = kernel else { return stored_agrees(typed, &operands, &meant) };
+    let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t));
+    let bound = bound.map_err(|e| Finding::new("bind", e))?;
+    let mut first = None;
+    for code in codes {
+        let results = code.run(kernel, &bound, work)?;
+        work.time(Stage::Compare, || {
+            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
+            alike(first.get_or_insert(results.clone()), &results, &meant)
+        })?;
+    }
+    Ok(())
 }
 
 /// What is said of a fold over nothing whose function has no identity.
 const NO_VALUE: &str = "has no value";
 
-/// The program, whose print reads as itself; `None` where nothing says an extent.
-fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
+/// The program, whose print reads as itself, if that is asked for; `None` where nothing says an extent.
+fn checked(case: &Case, reads_back: bool) -> Result<Option<typed::Program>, Finding> {
     let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
     let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
-    let (again, _) = fiberloom_front::parse(&syntax.to_string());
-    if again.as_ref() != Some(&syntax) {
+    if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax));
     }
     match notation::check(&syntax) {
@@ -128,7 +172,7 @@ fn checked(case: &Case) -> Result<Option<typed::Program>, Finding> {
     }
 }
 
-/// The kernel, whose print reads as itself; so does that of the concrete notation before it. And the kernel as it was
+/// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them.
 fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kernel, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
@@ -140,6 +184,9 @@ fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kerne
         stages.extend((engine == Engine::Rewrites).then(|| kernel.clone()));
     });
     let lowered = lowered.map_err(|d| Finding::new("refusal", refused(d)))?;
+    if !engine.reads_back() {
+        return Ok((lowered.kernel, stages));
+    }
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
         return Err(Finding::new("concrete round trip", print));
@@ -152,17 +199,26 @@ fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kerne
 }
 
 /// What runs a kernel.
-enum Code {
-    Loops(Box<Kernel>),
+enum Code<'k> {
+    Loops(machine::Prepared<'k>),
     Machine(OptLevel, Compiled),
 }
 
 /// What an engine runs a kernel by.
-fn codes(kernel: &Kernel, stages: Vec<Kernel>, engine: Engine, work: &mut Work) -> Result<Vec<Code>, Finding> {
+fn codes<'k>(
+    kernel: &'k Kernel,
+    stages: &'k [Kernel],
+    engine: Engine,
+    work: &mut Work,
+) -> Result<Vec<Code<'k>>, Finding> {
+    let mut loops = |kernel: &'k Kernel| {
+        let prepared = work.time(Stage::Run, || machine::Prepared::new(kernel));
+        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e))
+    };
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![Code::Loops(Box::new(kernel.clone()))]),
-        Engine::Rewrites => return Ok(stages.into_iter().map(|stage| Code::Loops(Box::new(stage))).collect()),
+        Engine::Loops => return Ok(vec![loops(kernel)?]),
+        Engine::Rewrites => return stages.iter().map(loops).collect(),
         Engine::Llvm(levels) => levels,
     };
     let mut made = |opt_level: &OptLevel| {
@@ -174,12 +230,12 @@ fn codes(kernel: &Kernel, stages: Vec<Kernel>, engine: Engine, work: &mut Work) 
     levels.iter().map(&mut made).collect()
 }
 
-impl Code {
+impl Code<'_> {
     /// Its results. Machine code has every operand between fences.
     fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Vec<(String, Tensor<'static>)>, Finding> {
         let buffers = match self {
-            Code::Loops(kernel) => {
-                let run = || machine::run(kernel, &bound.params, &bound.operands, &Default::default());
+            Code::Loops(prepared) => {
+                let run = || prepared.run(&bound.params, &bound.operands, &Default::default());
                 let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
                 work.interpreted += 1;
                 work.ops += ran.ops.total();

@@ -22,6 +22,17 @@ pub fn case(u: &mut Unstructured) -> Case {
     m.case
 }
 
+/// The same program on other data: other entries of the same extents.
+pub fn redrawn(case: &Case, u: &mut Unstructured) -> Case {
+    let mut m = Maker::new(u);
+    m.case = case.clone();
+    for (n, a) in case.tensors.iter().enumerate().filter(|(_, a)| a.entries.is_some()) {
+        let format = a.format.as_ref().expect("what the caller gives has a format");
+        m.case.tensors[n].entries = Some(m.entries(&a.sizes, format));
+    }
+    m.case
+}
+
 pub(super) struct Maker<'u, 'b> {
     u: &'u mut Unstructured<'b>,
     pub case: Case,

@@ -1,0 +1,170 @@
+//! The law of shared levels: *every entry is stored*.
+//!
+//! ```text
+//!   out B at dense, compressed(A1_pos, A1_crd), B_vals      B's levels are A's: it has a value for each entry of A1
+//!
+//!   for i in 0..n_I                          a dense level's coordinates, all of them
+//!     for p in A1_pos[i]..A1_pos[i + 1]      a list's fiber, all of it; or fibers of several levels, one behind the other
+//!       B_vals[p] = …                        at the entry's own position, whatever is there
+//!
+//!   for p in 0..capacity(A1_crd)             or all entries at once: an operand's array is as long as it has entries
+//! ```
+//!
+//! Where a result's values are counted entry by entry, a count that is right is a result that is whole. Where there are as
+//! many as some operand has entries, nothing counts: that loops come to each of them, under no condition, is seen from
+//! the loops' form alone, for whatever data. Of a condition, each block must do it.
+
+use crate::loops::flatten::bare;
+use crate::loops::lower::{int, plus, times};
+use crate::loops::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Stmt};
+
+/// Holds every result to the law whose last level is an operand's and whose values are its own.
+pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
+    for result in kernel.arguments.iter().filter(|a| !a.operand) {
+        let Some(crd) = result.levels.last().and_then(|level| level.array(Holds::Coordinates)) else { continue };
+        let whose = kernel.arguments.iter().filter(|a| a.operand).find_map(|a| Some((a, level(a, crd)?)));
+        let Some((of, last)) = whose.filter(|(of, _)| of.values != result.values) else { continue };
+        if !(Entries { of, last, values: result.values }).are_stored(&kernel.body, 0, &int(0)) {
+            let (result, crd) = (&result.name, &kernel.buffers[crd.0 as usize].name);
+            return Err(format!("result `{result}` has a value for each of `{crd}`, and not each is stored"));
+        }
+    }
+    Ok(())
+}
+
+/// The level whose coordinates these are.
+fn level(a: &Argument, crd: BufferId) -> Option<usize> {
+    a.levels.iter().position(|level| level.array(Holds::Coordinates) == Some(crd))
+}
+
+/// The entries of an operand's level, and where a value for each belongs.
+struct Entries<'k> {
+    of: &'k Argument,
+    last: usize,
+    values: BufferId,
+}
+
+impl Entries<'_> {
+    /// Whether a block, which runs once for each position of the levels above `level`, being `at` then, stores a value for each
+    /// entry below it.
+    fn are_stored(&self, block: &[Stmt], level: usize, at: &Expr) -> bool {
+        block.iter().any(|stmt| match stmt {
+            Stmt::Store(to, place, _) => level > self.last && *to == self.values && same(place, at),
+            Stmt::For { var, lo, hi, body, .. } => {
+                let inside = self.open(level, at, (&Expr::Var(*var), lo, hi));
+                inside.is_some_and(|(level, at)| self.are_stored(body, level, &at))
+            }
+            // What stands under a condition may not run, but one of two blocks does.
+            Stmt::If(_, yes, no) => self.are_stored(yes, level, at) && self.are_stored(no, level, at),
+            _ => false,
+        })
+    }
+
+    /// Whether an array of the operand has an element for each entry of the level.
+    fn are_as_many(&self, array: BufferId) -> bool {
+        let values = self.last + 1 == self.of.levels.len() && array == self.of.values;
+        values || self.of.levels[self.last].array(Holds::Coordinates) == Some(array)
+    }
+
+    /// The level that a loop opens whole, with those above it from `level` on, and its position there.
+    fn open(&self, level: usize, at: &Expr, (var, lo, hi): (&Expr, &Expr, &Expr)) -> Option<(usize, Expr)> {
+        if level == 0 && *lo == int(0) && matches!(hi, Expr::Capacity(b) if self.are_as_many(*b)) {
+            return Some((self.last + 1, var.clone()));
+        }
+        let (mut begin, mut end) = (at.clone(), plus(at.clone(), int(1)));
+        for l in level..=self.last {
+            match self.of.levels[l] {
+                LevelBuffers::Dense => {
+                    let extent = Expr::Var(self.of.extents[self.of.format.order[l]]);
+                    // An extent that the program says stands there as its number.
+                    if l == level && *lo == int(0) && (*hi == extent || matches!(hi, Expr::Const(_))) {
+                        return Some((l + 1, plus(times(at.clone(), hi.clone()), var.clone())));
+                    }
+                    (begin, end) = (times(begin, extent.clone()), times(end, extent));
+                }
+                LevelBuffers::Compressed { pos, .. } => {
+                    (begin, end) = (Expr::Load(pos, Box::new(begin)), Expr::Load(pos, Box::new(end)));
+                    if same(lo, &begin) && same(hi, &end) {
+                        return Some((l + 1, var.clone()));
+                    }
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Whether two expressions are one but for the widths of indices.
+fn same(a: &Expr, b: &Expr) -> bool {
+    match (bare(a), bare(b)) {
+        (Expr::Load(x, i), Expr::Load(y, j)) => x == y && same(i, j),
+        (Expr::Op(f, xs), Expr::Op(g, ys)) => {
+            f == g && xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same(x, y))
+        }
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::loops::{check, read};
+
+    const LISTS: &str = "
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, d0_pos: i32, d0_crd: i32, d_vals: f64
+  result B_vals: f64
+  in A@0: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
+  in d@1: f64[n_I] {compressed} at compressed(d0_pos, d0_crd), d_vals
+  out B@2: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), B_vals
+";
+
+    /// What the checker says of a kernel in which `loops` store the values of rows that are an operand's.
+    fn checked(loops: &str) -> Result<(), String> {
+        let made = format!("  alloc B_vals[capacity(A1_crd)]\n{loops}  finish B_vals[capacity(A1_crd)]\n");
+        let text = format!("kernel k(n_I, n_J) reassociate{LISTS}\n{made}");
+        check(&read(&text).unwrap_or_else(|e| panic!("{e}\n{text}")))
+    }
+
+    const NEST: &str = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      B_vals[p] = 2.0 * A_vals[p]
+    }
+  }
+";
+
+    #[test]
+    fn loops_over_all_entries_store_each() {
+        assert_eq!(checked(NEST), Ok(()));
+        let flat = "  for p in A1_pos[0]..A1_pos[n_I] {\n    B_vals[p] = A_vals[p]\n  }\n";
+        assert_eq!(checked(flat), Ok(()));
+        let (store, twice) = ("B_vals[p] = 2.0 * A_vals[p]", "B_vals[p] = A_vals[p]");
+        let either = format!("if A_vals[p] != 0.0 {{\n        {store}\n      }} else {{\n        {twice}\n      }}");
+        assert_eq!(checked(&NEST.replace(store, &either)), Ok(()));
+        let all = "  for p in 0..capacity(A_vals) {\n    B_vals[p] = A_vals[p]\n  }\n";
+        assert_eq!(checked(all), Ok(()));
+        assert_eq!(checked(&all.replace("A_vals)", "A1_crd)")), Ok(()));
+    }
+
+    /// Two of them were made once: rows that another list leads to, and a value at the position of a level below.
+    #[test]
+    fn wrong_lowerings_are_caught() {
+        let led = NEST
+            .replace("i in 0..n_I", "r in d0_pos[0]..d0_pos[1]")
+            .replace("    for p", "    i = d0_crd[r]\n    for p");
+        let below = NEST.replace("B_vals[p]", "B_vals[A1_crd[p]]");
+        let condition = NEST.replace(
+            "      B_vals[p] = 2.0 * A_vals[p]\n",
+            "      if A_vals[p] != 0.0 {\n        B_vals[p] = A_vals[p]\n      }\n",
+        );
+        let later = NEST.replace("i in 0..n_I", "i in 1..n_I");
+        let other = NEST.replace("0..n_I", "0..n_J");
+        let first = NEST.replace("A1_pos[i + 1]", "A1_pos[i] + 1");
+        let fewer = "  for p in 0..capacity(A1_pos) {\n    B_vals[p] = 1.0\n  }\n".to_string();
+        let none = String::new();
+        for wrong in [led, below, condition, later, other, first, fewer, none] {
+            assert!(wrong != NEST, "it differs");
+            let said = checked(&wrong).expect_err(&wrong);
+            assert_eq!(said, "result `B` has a value for each of `A1_crd`, and not each is stored");
+        }
+    }
+}
