@@ -12,7 +12,6 @@
 //! every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
 //! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
 //! every access is in bounds of what is allocated, what is read was written, results end with their length set.
-mod apart;
 mod bind;
 mod blocks;
 mod check;
@@ -26,7 +25,6 @@ mod read;
 mod tests;
 
 pub use crate::text::{DEPTH, LITERALS, is_name};
-pub use apart::apart;
 pub use bind::{Bound, bind, collect};
 pub use blocks::{blocks, runs};
 pub use check::{NESTING, accumulates, check, private};
