@@ -134,10 +134,13 @@ fn close(mut parts: Vec<Sequence>, none: Sequence, many: impl Fn(Vec<Sequence>) 
     }
 }
 
+/// An expression made of what parts become.
+type Made<'a> = &'a dyn Fn(&mut dyn FnMut(Expr) -> Expr) -> Expr;
+
 /// Where `body` can differ from its *background*, and the background: the body with these lists at their fill values.
 pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> Value, s: Simplify) -> (Sequence, Expr) {
     // Of what is made of parts, wherever any of them can differ.
-    let of_parts = |made: &dyn Fn(&mut dyn FnMut(Expr) -> Expr) -> Expr| {
+    let of_parts = |made: Made| {
         let mut sets = Vec::new();
         let whole = made(&mut |part| {
             let (set, rest) = background(&part, lists, fill, s);
