@@ -106,13 +106,14 @@ const NESTS: &str = "nests";
 
 /// In which order they attack, the cheapest first; where a stage is named, what is made for it comes before.
 const ORDER: &[(&str, &[&str])] = &[
+    ("algebra", &["loops", "core's tests", "operators' tests"]),
     ("codegen", &["machine code", "operators' tests", "kernels' tests", "directed machine code"]),
     ("runtime", &["runtime's tests", "machine code", "directed machine code"]),
     ("format", &["core's tests", "readers' tests", "loops"]),
     ("stream", &["loops", "laws"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
-    ("", &["core's tests", "operators' tests", "machine code", "library's tests", "directed loops", "files"]),
-    ("", &["levels' tests", "laws", "directed machine code", NESTS]),
+    ("", &["core's tests", "directed loops", "library's tests", "files", "machine code", "levels' tests"]),
+    ("", &["laws", "operators' tests", "directed machine code", NESTS]),
 ];
 
 /// Builds all of them.
