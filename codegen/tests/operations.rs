@@ -202,3 +202,38 @@ fn compare_constant(op: Op, constant: Value, reassociate: bool) {
         assert_eq!(canonical(got), canonical(want), "{op:?} {x:?} {constant:?}");
     }
 }
+
+/// What a NaN is asked for is not assumed to be no NaN, whatever order sums may be in.
+#[test]
+fn not_a_number_is_seen_where_sums_may_be_reassociated() {
+    let kernel = kernel(
+        "kernel unequal(len) reassociate\n operand a: f64, b: f64\n result r: bool
+         in a@0: f64[len] {dense} at dense, a\n in b@1: f64[len] {dense} at dense, b
+         out r@9: bool[len] {dense} at dense, r\n
+         alloc r[len]\n for k in 0..len {\n let t = a[k] + b[k]\n r[k] = t != t\n }\n finish r[len]",
+    );
+    let [a, b] = [[f64::INFINITY, 1.0, f64::NAN], [f64::NEG_INFINITY, 2.0, 1.0]].map(|x| Array::from(x.to_vec()));
+    for opt_level in [OptLevel::None, OptLevel::Full] {
+        let compiled = compile(&kernel, &Options { opt_level, ..Options::default() }).unwrap();
+        let results = unsafe { compiled.run(&[3], &[Some(&a), Some(&b), None], &Limits::default()) }.unwrap();
+        let got: Vec<Value> = results[2].as_ref().unwrap().iter().collect();
+        assert_eq!(got, [true, false, true].map(Value::bool), "{opt_level:?}");
+    }
+}
+
+/// What was stored in a result is read from it: the load below moves with the loop though its place does not.
+#[test]
+fn a_result_overlaps_itself() {
+    let kernel = kernel(
+        "kernel first(len)\n result r: f64, s: f64
+         out r@8: f64[len] {dense} at dense, r\n out s@9: f64[len] {dense} at dense, s\n
+         alloc r[len] = 0.0\n alloc s[len]\n for k in 0..len {\n r[k] = 1.0\n s[k] = r[0]\n }
+         finish r[len]\n finish s[len]",
+    );
+    for opt_level in [OptLevel::None, OptLevel::Full] {
+        let compiled = compile(&kernel, &Options { opt_level, ..Options::default() }).unwrap();
+        let results = unsafe { compiled.run(&[50], &[None, None], &Limits::default()) }.unwrap();
+        let got: Vec<Value> = results[1].as_ref().unwrap().iter().collect();
+        assert_eq!(got, vec![Value::one(Type::F64); 50], "{opt_level:?}");
+    }
+}

@@ -218,3 +218,55 @@ macro_rules! arrays {
 }
 
 arrays!(Bool u8, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Heap;
+    use super::*;
+
+    /// Two buffers that are made of at most `limit` bytes.
+    fn with_two(limit: usize, f: impl FnOnce(&mut Session, [BufferId; 2])) {
+        let mut buffers = [Buffer::EMPTY; 2];
+        // SAFETY: the buffers outlive the session, and nobody else has them.
+        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), 2, limit) };
+        f(&mut session, [BufferId(0), BufferId(1)]);
+    }
+
+    /// The elements for which a buffer has room, each of which was set.
+    fn elements<'s>(session: &'s mut Session, b: BufferId) -> &'s mut [u32] {
+        // SAFETY: the block has room for so many, and who asks has set them.
+        unsafe {
+            let buffer = *session.buffers.add(b.0 as usize);
+            std::slice::from_raw_parts_mut(buffer.data.cast(), buffer.capacity as usize)
+        }
+    }
+
+    /// Memory that is there already is filled again, to its last byte; and with whatever is asked for.
+    #[test]
+    fn what_is_made_anew_is_filled_anew() {
+        with_two(64, |session, [b, _]| {
+            session.make(b, 4, 4, Some(0)).unwrap();
+            assert_eq!(elements(session, b), [0; 4]);
+            elements(session, b).fill(u32::MAX);
+            session.make(b, 3, 4, Some(0)).unwrap();
+            assert_eq!(elements(session, b), [0; 3]);
+            session.make(b, 4, 4, Some(7)).unwrap();
+            assert_eq!(elements(session, b), [7; 4]);
+        });
+    }
+
+    /// What one buffer has is not there for another, until it is given back.
+    #[test]
+    fn memory_is_counted_and_given_back() {
+        with_two(40, |session, [a, b]| {
+            session.make(a, 4, 4, None).unwrap();
+            assert_eq!(session.make(b, 7, 4, None), Err(Failure::Memory), "28 bytes of 24");
+            session.make(b, 6, 4, None).unwrap();
+            session.release(b);
+            // Its own 16 bytes are given back before it takes 32.
+            session.make(a, 8, 4, None).unwrap();
+            assert_eq!(session.make(b, 3, 4, None), Err(Failure::Memory), "12 bytes of 8");
+            session.make(b, 2, 4, None).unwrap();
+        });
+    }
+}
