@@ -47,11 +47,11 @@ pub(super) fn check_triangles<'t>(
         let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
         return malformed(Some(l), 0, what);
     }
-    let squares = if n == 0 { 0 } else { above.positions / n };
+    let squares = above.positions.checked_div(n).unwrap_or(0);
     let Some(all) = triangle::positions(n) else {
         return malformed(Some(l), 0, "the number of positions does not fit 63 bits");
     };
-    let unset = above.unset.map(|u| Unset { each: if n == 0 { 0 } else { u.each / n }, ..u });
+    let unset = above.unset.map(|u| Unset { each: u.each.checked_div(n).unwrap_or(0), ..u });
     Ok(Above { positions: spread(l, squares, all)?, ties: None, unset: Unset::spread(unset, all) })
 }
 

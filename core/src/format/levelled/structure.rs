@@ -52,10 +52,10 @@ impl Store<'_> {
             let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
             return Err(Error::Malformed(Malformed { level: Some(l), position: 0, what }));
         }
-        let squares = if n == 0 { 0 } else { self.positions / n };
+        let squares = self.positions.checked_div(n).unwrap_or(0);
         let all = triangle::positions(n).and_then(|t| t.checked_mul(squares)).filter(|all| *all < POSITIONS);
         let all = all.ok_or(Error::Memory { bytes: 1 << 63 })?;
-        let each = if squares == 0 { 0 } else { all / squares };
+        let each = all.checked_div(squares).unwrap_or(0);
         for (p, &c) in self.at.iter_mut().zip(&self.columns[l]) {
             let (square, i) = (*p as u64 / n, *p as u64 % n);
             let within = triangle::position(kind, n, i, c as u64).ok_or_else(|| outside(l, kind, *p, (i, c)))?;
