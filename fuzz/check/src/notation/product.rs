@@ -158,7 +158,7 @@ mod tests {
     fn a_walk_meets_each_once() {
         let walked: BTreeSet<Wanted> = (77..77 + ALL.len() as u64).map(nth).collect();
         assert_eq!(walked.len(), ALL.len());
-        let calls: usize = LEGAL.calls.iter().map(|c| if c.args.len() == 1 { 7 * 9 } else { 7 * 7 * 9 }).sum();
-        assert_eq!(ALL.len(), calls + 7 * LEGAL.folds.len(), "7 levels, 9 targets");
+        let calls: usize = LEGAL.calls.iter().map(|c| if c.args.len() == 1 { 13 * 10 } else { 13 * 13 * 10 }).sum();
+        assert_eq!(ALL.len(), calls + 13 * LEGAL.folds.len(), "13 levels, 10 targets");
     }
 }

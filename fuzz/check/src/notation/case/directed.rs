@@ -138,7 +138,7 @@ impl Maker<'_, '_> {
         }
         let format = match target {
             Target::Undeclared => None,
-            Target::Folded => Some(self.format(vars.len())),
+            Target::Folded => Some(self.result_format(vars.len())),
             Target::Level(kind) => {
                 // A variable that nothing on the right has: every coordinate of it gets the same.
                 let free = |w: &usize| !vars.contains(w) && !rhs.binds(*w);

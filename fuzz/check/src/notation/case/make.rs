@@ -112,6 +112,16 @@ impl<'u, 'b> Maker<'u, 'b> {
         Format { levels, order }
     }
 
+    /// A format of a result: its last level may have runs.
+    pub fn result_format(&mut self, rank: usize) -> Format {
+        let mut format = self.format(rank);
+        let last = format.levels.last_mut().filter(|kind| !matches!(kind, LevelKind::Singleton));
+        if let Some(last) = last.filter(|_| self.below(8) == 7) {
+            *last = LevelKind::Runs;
+        }
+        format
+    }
+
     fn small(&mut self) -> i64 {
         self.one(&[1, 2, 3, 0, -1, -2])
     }
@@ -207,7 +217,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         let mut typed = false;
         rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
         let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
-        let format = declared.then(|| self.format(sizes.len()));
+        let format = declared.then(|| self.result_format(sizes.len()));
         self.define(n, last, vars, rhs, Defined { format, freely: true });
     }
 
