@@ -13,6 +13,7 @@ use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
+use crate::shape::Size;
 use crate::stream::{Arith, Compare, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
@@ -164,6 +165,10 @@ impl Context<'_> {
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
+        // What is walked in several pieces is not seen to be walked whole.
+        if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.runs.is_empty())) {
+            output.goes_along(None);
+        }
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
             let more = self.at_most_of(d, &parts);
             return d.assign(*most, super::plus(Expr::Var(*most), more));
@@ -242,7 +247,8 @@ impl Context<'_> {
             let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
             let crd = self.levels(*a)[depth].array(Holds::Coordinates);
             let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
-            let crd = crd.filter(|_| scope.order.iter().chain([&v]).all(moves));
+            let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
+            let crd = crd.filter(|_| loops.iter().all(moves) && above.iter().all(|w| self.comes_once(*w, &loops)));
             crd.map(|crd| (*a, crd))
         };
         match point.shape {
@@ -251,6 +257,19 @@ impl Context<'_> {
             Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
             _ => point.leaders.iter().map(once).collect(),
         }
+    }
+
+    /// Whether these loops come to no coordinate of `w` twice: one of them moves it, or each moves it as far as the next one
+    /// goes. (A window, `i + k`, comes to most coordinates again.)
+    fn comes_once(&self, w: Index, loops: &[Index]) -> bool {
+        let map = self.program.root_map(w);
+        let factors: Vec<_> = loops.iter().filter_map(|u| Some((*u, map.factors.get(u)?.clone()))).collect();
+        let beyond = |(_, outer): &(Index, Size), (u, inner): &(Index, Size)| {
+            let extent = Size::unknown(self.program.vars[u.0].extent);
+            self.known(outer) == self.known(&inner.times(&extent))
+        };
+        let ascends = factors.windows(2).all(|pair| beyond(&pair[1], &pair[0]));
+        ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
     /// A bound on the coordinates that all parts come to.

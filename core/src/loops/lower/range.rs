@@ -76,7 +76,7 @@ struct Line {
 
 impl Context<'_> {
     /// A size as it is compared: numbers for the extents that are known, parts for those that are made of parts.
-    fn known(&self, size: &Size) -> Size {
+    pub(super) fn known(&self, size: &Size) -> Size {
         let number = |c: ClassId| self.constants.get(&c).map(|n| Size::number(*n));
         size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
     }
