@@ -142,6 +142,8 @@ impl Extents {
         let known = known.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| wrong("an extent is not below 2^63"))?;
         match (&unknown[..], self.get(whole)) {
             ([], _) => self.set(whole, known, span),
+            // A product, one factor of which is nothing.
+            (_, None) if unit == 1 && known == 0 => self.set(whole, 0, span),
             ([part], Some(all)) if all != 0 || known != 0 || unit == 0 => {
                 let rest = without(all, known).ok_or_else(|| wrong("extents do not divide, or do not add up"))?;
                 self.set(*part, rest, span)

@@ -45,7 +45,7 @@ fn show_space(text: &mut String, title: &str, space: &Space, classes: &Classes) 
 }
 
 /// The spaces of a statement: along its left side's variables, then along those of its reductions.
-pub fn spaces(program: &Program, classes: &Classes, mode: Mode, statement: &Statement) -> Vec<(VarId, Space)> {
+fn spaces(program: &Program, classes: &Classes, mode: Mode, statement: &Statement) -> Vec<(VarId, Space)> {
     let reader = Reader { program, classes, mode };
     let fill = program.tensors[statement.tensor.index()].fill;
     let mut all = vec![];

@@ -22,7 +22,7 @@ mod sequence;
 mod simplify;
 mod space;
 
-pub use along::{show as show_spaces, spaces};
+pub use along::show as show_spaces;
 pub use lattice::{Lattice, Point, Shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;

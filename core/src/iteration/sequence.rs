@@ -134,8 +134,21 @@ fn close(mut parts: Vec<Sequence>, none: Sequence, many: impl Fn(Vec<Sequence>) 
     }
 }
 
+/// An expression made of what parts become.
+type Made<'a> = &'a dyn Fn(&mut dyn FnMut(Expr) -> Expr) -> Expr;
+
 /// Where `body` can differ from its *background*, and the background: the body with these lists at their fill values.
 pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> Value, s: Simplify) -> (Sequence, Expr) {
+    // Of what is made of parts, wherever any of them can differ.
+    let of_parts = |made: Made| {
+        let mut sets = Vec::new();
+        let whole = made(&mut |part| {
+            let (set, rest) = background(&part, lists, fill, s);
+            sets.push(set);
+            rest
+        });
+        (Sequence::or(sets), whole)
+    };
     match body {
         Expr::Access(a, _) if lists.contains(a) => (Sequence::List(*a), Expr::Literal(fill(*a))),
         Expr::Literal(_) | Expr::Index(_) | Expr::Access(..) => (Sequence::Empty, body.clone()),
@@ -143,24 +156,8 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sequence, inner) = background(inner, lists, fill, s);
             (sequence, s.simplify(&Expr::Reduce(*op, vars.clone(), Box::new(inner), *ty)))
         }
-        Expr::Fold(fold, ty) => {
-            let mut sets = Vec::new();
-            let rest = (**fold).clone().map(|part| {
-                let (set, rest) = background(&part, lists, fill, s);
-                sets.push(set);
-                rest
-            });
-            (Sequence::or(sets), s.fold(rest, *ty))
-        }
-        Expr::Concat(c, ty) => {
-            let mut sets = Vec::new();
-            let rest = (**c).clone().map(|part| {
-                let (set, rest) = background(&part, lists, fill, s);
-                sets.push(set);
-                rest
-            });
-            (Sequence::or(sets), s.concat(rest, *ty))
-        }
+        Expr::Fold(fold, ty) => of_parts(&|part| s.fold((**fold).clone().map(part), *ty)),
+        Expr::Concat(c, ty) => of_parts(&|part| s.concat((**c).clone().map(part), *ty)),
         Expr::Call(fun, args, ty) => {
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let whole = s.call(*fun, values.clone(), *ty);

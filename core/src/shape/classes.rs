@@ -225,21 +225,30 @@ impl Classes {
     }
 
     /// The extents that follow from these, each with how, in an order in which each follows from those before.
-    pub fn formulas(&self, mut known: BTreeSet<ClassId>) -> Vec<(ClassId, Formula)> {
-        let mut all = Vec::new();
-        let says = |known: &BTreeSet<ClassId>, c: ClassId| known.contains(&c) || self.value(c).is_some();
+    ///
+    /// A quotient may turn out to be by nothing, and then says nothing: it is there where nothing else says the extent, with
+    /// all other quotients that do.
+    pub fn formulas(&self, known: BTreeSet<ClassId>) -> Vec<(ClassId, Formula)> {
+        let says = |all: &BTreeMap<ClassId, Formula>, c: ClassId| {
+            known.contains(&c) || all.contains_key(&c) || self.value(c).is_some()
+        };
+        let mut all = BTreeMap::new();
+        let mut quotients: Vec<ClassId> = vec![];
         loop {
-            let before = all.len();
-            for equation in &self.equations {
-                if let Some((class, formula)) = equation.formula(self, |c| says(&known, c)) {
-                    known.insert(class);
-                    all.push((class, formula));
-                }
-            }
-            if all.len() == before {
-                return all;
-            }
+            let follows = |e: &Equation| e.formula(self, |c| says(&all, c));
+            let found: Vec<(ClassId, Formula)> = self.equations.iter().filter_map(follows).collect();
+            let by = found.iter().find(|(_, f)| !matches!(f, Formula::Quotient(_))).or(found.first());
+            let Some((class, formula)) = by.cloned() else { break };
+            quotients.extend(matches!(formula, Formula::Quotient(_)).then_some(class));
+            all.insert(class, formula);
         }
+        for class in quotients {
+            let others = |c: ClassId| c != class && says(&all, c);
+            let equations = self.equations.iter().filter_map(|e| e.formula(self, others));
+            let further = equations.filter(|(c, _)| *c == class).map(|(_, formula)| formula).collect();
+            add(class, further, &mut all);
+        }
+        sorted(all)
     }
 
     /// The extents that are polynomials in others whatever those are, none of which is one itself.
@@ -289,6 +298,40 @@ impl Classes {
     pub(super) fn span(&self, node: usize) -> Span {
         self.spans[node]
     }
+}
+
+/// Adds whatever else says an extent that is a quotient, and does not follow from it.
+fn add(class: ClassId, further: Vec<Formula>, all: &mut BTreeMap<ClassId, Formula>) {
+    for formula in further {
+        if formula.sources().into_iter().any(|c| follows(all, c, class)) {
+            continue;
+        }
+        match (formula, all.get_mut(&class)) {
+            (Formula::Quotient(of), Some(Formula::Quotient(others))) => {
+                let new = of.into_iter().filter(|q| !others.contains(q)).collect::<Vec<_>>();
+                others.extend(new);
+            }
+            (formula, _) => {
+                all.insert(class, formula);
+                return;
+            }
+        }
+    }
+}
+
+/// Formulas, each behind those that it follows from.
+fn sorted(mut all: BTreeMap<ClassId, Formula>) -> Vec<(ClassId, Formula)> {
+    let mut sorted = Vec::new();
+    while let Some(next) = all.iter().find(|(_, f)| f.sources().iter().all(|c| !all.contains_key(c))) {
+        let class = *next.0;
+        sorted.extend(all.remove_entry(&class));
+    }
+    sorted
+}
+
+/// Whether an extent is another, or follows from it.
+fn follows(all: &BTreeMap<ClassId, Formula>, class: ClassId, from: ClassId) -> bool {
+    class == from || all.get(&class).is_some_and(|f| f.sources().into_iter().any(|c| follows(all, c, from)))
 }
 
 fn contradiction(what: &str, span: Span, one: &Known, other: &Known) -> Diagnostic {

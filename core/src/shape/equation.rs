@@ -33,14 +33,26 @@ pub enum Formula {
     Product(Vec<ClassId>),
     /// a + b + …
     Sum(Vec<ClassId>),
-    /// The whole divided by the product of the other parts.
-    Quotient(ClassId, Vec<ClassId>),
+    /// Each a whole divided by the product of the other parts. Where others are nothing, so is the whole, and another one says.
+    Quotient(Vec<(ClassId, Vec<ClassId>)>),
     /// The whole without the other parts.
     Difference(ClassId, Vec<ClassId>),
     /// ⌈(extent − start) / step⌉
     Steps(ClassId, u64, u64),
     /// extent + start
     Behind(ClassId, u64),
+}
+
+impl Formula {
+    /// The extents that it is a function of.
+    pub fn sources(&self) -> Vec<ClassId> {
+        match self {
+            Formula::Product(of) | Formula::Sum(of) => of.clone(),
+            Formula::Quotient(all) => all.iter().flat_map(|(whole, of)| of.iter().chain([whole]).copied()).collect(),
+            Formula::Difference(whole, of) => of.iter().chain([whole]).copied().collect(),
+            Formula::Steps(of, ..) | Formula::Behind(of, _) => vec![*of],
+        }
+    }
 }
 
 /// The equations of all shape operators; index variable v is node `sizes + v`.
@@ -122,6 +134,10 @@ impl Equation {
             }
             return classes.learn(whole, folded, &format!("`{}`: {written}", self.operator), self.span, errors);
         }
+        if unit == 1 && folded == 0 && classes.extent(whole).is_none() {
+            // Nothing times whatever.
+            return classes.learn(whole, 0, &format!("`{}`: {written}", self.operator), self.span, errors);
+        }
         let ([part], Some(extent)) = (&unknown[..], classes.extent(whole)) else { return false };
         match rest(extent, folded) {
             None => false,
@@ -180,7 +196,9 @@ impl Equation {
         let (parts, whole, product) = match &self.form {
             Form::Product { parts, whole } => (parts, whole, true),
             Form::Sum { parts, whole } => (parts, whole, false),
-            Form::Slice { from, to, start, step, .. } => {
+            // Where it ends before the end, the slice says nothing of what is behind.
+            Form::Slice { end: Some(_), .. } => return None,
+            Form::Slice { from, to, start, end: None, step } => {
                 return match (open(&from), open(&to), step) {
                     (false, true, _) => Some((class(to), Formula::Steps(class(from), *start, *step))),
                     (true, false, 1) => Some((class(from), Formula::Behind(class(to), *start))),
@@ -195,9 +213,14 @@ impl Equation {
                 Some((class(whole), if product { Formula::Product(parts) } else { Formula::Sum(parts) }))
             }
             ([one], false) => {
-                let others = parts.iter().enumerate().filter(|(n, _)| n != one).map(|(_, p)| class(p)).collect();
-                let whole = class(whole);
-                let rest = if product { Formula::Quotient(whole, others) } else { Formula::Difference(whole, others) };
+                let others = parts.iter().enumerate().filter(|(n, _)| n != one).map(|(_, p)| class(p));
+                let (whole, others): (_, Vec<ClassId>) = (class(whole), others.collect());
+                let nothing = others.iter().any(|c| classes.value(*c) == Some(0));
+                let rest = match product {
+                    true if nothing => return None,
+                    true => Formula::Quotient(vec![(whole, others)]),
+                    false => Formula::Difference(whole, others),
+                };
                 Some((class(&parts[*one]), rest))
             }
             _ => None,
@@ -224,7 +247,10 @@ impl Equation {
             Form::Product { parts, whole } | Form::Sum { parts, whole } => {
                 let all: Vec<usize> = parts.iter().chain([whole]).copied().collect();
                 let open: Vec<usize> = all.iter().copied().filter(|n| !known[classes.find(*n)]).collect();
-                (Vec::new(), if open.len() == 1 { open } else { Vec::new() })
+                // Nothing times whatever is nothing.
+                let product = matches!(self.form, Form::Product { .. });
+                let nothing = product && parts.iter().any(|n| classes.extent(*n) == Some(0));
+                (Vec::new(), if open.len() == 1 && (!nothing || open[0] == *whole) { open } else { Vec::new() })
             }
             Form::Slice { to, end: Some(_), .. } => (Vec::new(), vec![*to]),
             Form::Slice { from, to, step, .. } => match (known[classes.find(*from)], known[classes.find(*to)], step) {

@@ -177,7 +177,8 @@ impl<V: Ord + Copy> Map<V> {
     }
 
     /// Rule *collapse of split*: `(J·k + l) div J = k` and `(J·k + l) mod J = l`, where `l` is nothing or a variable of
-    /// extent `J`. `None` where the map is not of this form: the rule says nothing then.
+    /// extent `J`. `None` where the map is not of this form: the rule says nothing then. Nor does it of `J` = 0, where there is no
+    /// coordinate, and `k` may be anything.
     pub fn divided(&self, by: &Size, extent: impl Fn(V) -> Size) -> Option<(Map<V>, Map<V>)> {
         let one = Size::number(1);
         let rests = self.factors.iter().rev().filter(|(v, f)| **f == one && extent(**v) == *by);

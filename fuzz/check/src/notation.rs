@@ -13,6 +13,7 @@
 pub mod campaign;
 pub mod case;
 pub mod engines;
+pub mod extents;
 pub mod language;
 pub mod legal;
 pub mod product;

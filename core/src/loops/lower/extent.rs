@@ -32,6 +32,10 @@ impl Context<'_> {
         });
         let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
         needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
+        // Sizes are compared, and then computed, in their parts.
+        let known = needed.iter().chain(self.params.keys()).filter_map(|c| self.sizes.get(c));
+        let parts: Vec<ClassId> = known.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())).collect();
+        needed.extend(parts);
         needed.retain(|c| !self.params.contains_key(c));
         let formulas = classes.formulas(self.params.keys().copied().collect());
         let wanted = wanted(needed, &formulas);
@@ -51,10 +55,13 @@ impl Context<'_> {
         match formula {
             Formula::Product(of) => fold(of, times, 1),
             Formula::Sum(of) => fold(of, plus, 0),
-            // What is nothing in other directions is nothing in this.
-            Formula::Quotient(whole, of) => {
-                let by = binary(Op::Max, fold(of, times, 1), int(1));
-                binary(Op::FloorDiv, self.extent(*whole), by)
+            // By nothing is nothing: then another quotient says, or nobody asks.
+            Formula::Quotient(all) => {
+                let quotient = |(whole, of): &(ClassId, Vec<ClassId>)| {
+                    let by = binary(Op::Max, fold(of, times, 1), int(1));
+                    binary(Op::FloorDiv, self.extent(*whole), by)
+                };
+                all.iter().map(quotient).reduce(|a, b| binary(Op::Max, a, b)).unwrap_or(int(0))
             }
             Formula::Difference(whole, of) => binary(Op::Sub, self.extent(*whole), fold(of, plus, 0)),
             Formula::Steps(from, start, step) => {
@@ -82,13 +89,7 @@ impl Context<'_> {
 fn wanted(mut needed: BTreeSet<ClassId>, formulas: &[(ClassId, Formula)]) -> BTreeSet<ClassId> {
     for (class, formula) in formulas.iter().rev() {
         if needed.contains(class) {
-            match formula {
-                Formula::Product(of) | Formula::Sum(of) => needed.extend(of),
-                Formula::Quotient(whole, of) | Formula::Difference(whole, of) => {
-                    needed.extend(of.iter().chain([whole]))
-                }
-                Formula::Steps(of, ..) | Formula::Behind(of, _) => needed.extend([of]),
-            }
+            needed.extend(formula.sources());
         }
     }
     needed

@@ -306,7 +306,14 @@ impl Context<'_> {
         let open = |a: &AccessId| point.leaders.contains(a) || self.next_var(scope, *a).is_none();
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-        piece && last && self.is_flat(scope, point, rest) && point.body.accesses().iter().all(open)
+        // Levels below are at coordinates that do not move with those that are not seen.
+        let below = |a: &AccessId| {
+            let access = &self.program.accesses[a.0];
+            let depths = scope.fiber(*a).depth + 1..access.vars.len();
+            depths.into_iter().all(|l| self.coordinate(scope, self.program.level_var(access, l)).is_some())
+        };
+        let open = point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
+        piece && last && open && self.is_flat(scope, point, rest)
     }
 
     /// Every entry of a fiber: written, and kept if it is seen.
@@ -324,6 +331,8 @@ impl Context<'_> {
             let mut scope = scope.clone();
             scope.descend(a, (d.place(&position), None), None);
             scope.bind(v, at);
+            let searched = self.locate(d, &mut scope, &point.body, false);
+            debug_assert!(searched.is_empty(), "what is sifted needs no search");
             let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
             let value = self.value(d, &scope, &point.body);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {

@@ -109,7 +109,23 @@ impl Concretize<'_> {
         }
         parts.push(Some(left).filter(|left| !left.factors.is_empty())?);
         parts.reverse();
-        Some(parts)
+        self.stays_inside(&parts[0], from).then_some(parts)
+    }
+
+    /// Whether the outermost part's map stays below its extent: where the other parts are nothing the whole is nothing, and says
+    /// nothing of how far that part goes. It does where no other part can be nothing, or its map reaches as far as its extent.
+    fn stays_inside(&self, outermost: &Map<Index>, from: &[VarId]) -> bool {
+        let some = |v: &VarId| self.length(*v).value().is_some_and(|n| n > 0);
+        let sizes = self.classes.sizes();
+        let parted = |size: Size| size.within(&|c| sizes.get(&c).cloned());
+        // One past the last: what the map is where each variable is as far as it goes.
+        let last = |(v, f): (&Index, &Size)| {
+            let extent = parted(Size::extent(self.classes, self.out.vars[v.0].extent));
+            extent.plus(&Size::number(-1)).times(&parted(f.clone()))
+        };
+        let reach = outermost.factors.iter().map(last);
+        let reach = reach.fold(parted(outermost.constant.plus(&Size::number(1))), |sum, term| sum.plus(&term));
+        from[1..].iter().all(some) || reach == parted(Size::extent(self.classes, self.classes.class_of_var(from[0])))
     }
 
     /// A collapsed expression that is made: its variables, and those that it is collapsed to.

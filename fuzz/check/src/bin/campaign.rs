@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
-//! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone. Machine code is made without
+//! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk shapes` takes each
+//! chain of one to four shape operators in turn. Machine code is made without
 //! optimization, for each tenth program with it too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run
 //! before and after each rewrite, and its prints are read back.
 //! `--data N` runs each kernel on so many data of the same extents. `--seconds N` begins no program after so long. Each kind of
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --walk directed|random|products, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --walk directed|random|products|shapes, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
             ("--walk", "directed", _) => wanted.walk = Walk::Directed,
             ("--walk", "random", _) => wanted.walk = Walk::Random,
             ("--walk", "products", _) => wanted.walk = Walk::Products,
+            ("--walk", "shapes", _) => wanted.walk = Walk::Shapes,
             ("--seconds", _, Ok(n)) => wanted.time = Duration::from_secs(n),
             ("--until", "done", _) => wanted.first = false,
             ("--until", "finding", _) => wanted.first = true,

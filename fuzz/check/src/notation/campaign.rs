@@ -1,11 +1,11 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{Case, Expr, case, coordinate, directed, products};
+use super::case::{Case, Expr, case, chain, directed, nested, products};
 use super::engines::{Engine, Finding, on_other_data, run_on};
 use super::legal::named;
 use super::product;
 use super::shrink::shrink;
-use super::statistics::Statistics;
+use super::statistics::{Statistics, shaped};
 use super::work::Work;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
 
 /// Bytes that a case is made of: the largest operands take some hundred each.
-const BYTES: usize = 2000;
+const BYTES: usize = 3000;
 
 /// Cases that are tried until the program of a seed is one that can run.
 const TRIES: u64 = 20;
@@ -27,6 +27,8 @@ pub enum Walk {
     Random,
     /// Products of 2 to 5 operands alone, the protocol of a published fuzzer (`case/products.rs`).
     Products,
+    /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
+    Shapes,
 }
 
 impl Walk {
@@ -36,6 +38,7 @@ impl Walk {
             Walk::Directed => directed(u, &product::nth(seed)),
             Walk::Random => case(u),
             Walk::Products => products(u),
+            Walk::Shapes => nested(u, &chain(seed)),
         }
     }
 }
@@ -103,7 +106,7 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
         if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
             break;
         }
-        let tries = if wanted.walk == Walk::Directed { TRIES } else { 1 };
+        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes) { TRIES } else { 1 };
         // Seeds of other programs are near: tries are far from them.
         let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.program(wanted, seed, bytes));
         report.programs += 1;
@@ -178,13 +181,12 @@ fn constructs(case: &Case) -> Vec<String> {
             let word = match e {
                 Expr::Literal(_) => "literal".into(),
                 Expr::Var(..) => "index value".into(),
-                Expr::Access(t, vars) => {
-                    let repeats = (1..vars.len()).any(|m| vars[..m].contains(&vars[m]));
+                Expr::Access(t, at) => {
+                    let repeats = (1..at.len()).any(|m| at[..m].contains(&at[m]));
                     all.extend(repeats.then(|| "repeated index".to_string()));
-                    let constant = vars.iter().any(|v| coordinate(*v).is_some());
-                    all.extend(constant.then(|| "constant index".to_string()));
+                    all.extend(at.iter().map(|at| format!("index {}", at.kind())));
                     let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
-                    format!("{of} rank {}", vars.len())
+                    format!("{of} rank {}", at.len())
                 }
                 Expr::Apply(op, _) => format!("operator {}", named(*op)),
                 Expr::Reduce(op, ..) => format!("reduction {op}"),
@@ -193,6 +195,7 @@ fn constructs(case: &Case) -> Vec<String> {
             all.insert(word);
         });
     }
+    all.extend(shaped(case));
     for a in case.tensors.iter() {
         let of = if a.is_operand() { "operand" } else { "result" };
         all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));
@@ -243,10 +246,10 @@ impl Display for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notation::case::{KINDS, Shape};
+    use crate::notation::case::{KINDS, Shape, chains};
     use crate::notation::engines::BOTH;
     use crate::notation::legal::LEGAL;
-    use crate::notation::product::{Meeting, Wanted};
+    use crate::notation::product::{Meeting, Target, Wanted};
     use fiberloom_codegen::OptLevel;
     use fiberloom_core::algebra::Type;
 
@@ -322,6 +325,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Chains of shape operators: each operator around everything, in everything, in each other, at each depth, and into every
+    /// kind of level; indices that are sums and windows too.
+    #[test]
+    fn shape_operators_answer_as_the_meaning_in_every_place() {
+        let report = run(2 * chains(), Engine::Loops, Walk::Shapes);
+        let names = ["slice", "stride", "split", "collapse", "concat"];
+        let around = ["element", "*", "+", "function", "reduction"];
+        let of = names.iter().flat_map(|a| around.iter().chain(&names).map(move |b| format!("{a} of {b}")));
+        let inside =
+            names.iter().flat_map(|a| around[1..].iter().chain(&["alone"]).map(move |b| format!("{a} in {b}")));
+        let into = names.iter().flat_map(|a| Target::all().map(move |t| format!("{a} into {t}")));
+        let into = into.filter(|into| !into.ends_with("folded"));
+        let depths = (1..=4).map(|depth| format!("{depth} deep"));
+        let indices = ["constant", "affine", "sum", "window", "window with step"].map(|kind| format!("index {kind}"));
+        for construct in of.chain(inside).chain(into).chain(depths).chain(indices) {
+            let count = report.exercised.get(&construct).copied().unwrap_or(0);
+            assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+        let deep = report.exercised["4 deep"];
+        assert!(deep * 2 > report.programs, "most are four deep: {deep} of {}", report.programs);
     }
 
     /// What the protocol has, and what it cannot have.

@@ -7,16 +7,20 @@
 //!        └ statements  R[vars] = or += expression; a local one stands in the `where` of the next that is none
 //! ```
 //!
-//! Index variable v runs over size v mod 3 wherever it stands, hence extents never contradict each other. Values are
-//! small, so that answers in floats are exact.
+//! An index variable runs over one size wherever it stands, hence extents never contradict each other; shape operators add
+//! the sizes and variables that fit. Values are small, so that answers in floats are exact.
 
+mod at;
 mod directed;
 mod make;
+mod nested;
 mod products;
 mod shape;
 
+pub use at::At;
 pub use directed::directed;
 pub use make::{case, redrawn};
+pub use nested::{Operator, chain, chains, nested};
 pub use products::products;
 pub use shape::Shape;
 
@@ -28,9 +32,9 @@ use fiberloom_core::schedule::storage::Magnitude;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-/// Sizes of a case.
+/// Sizes that a case begins with.
 pub const SIZES: usize = 3;
-/// Names of index variables; the v-th is of size v mod [`SIZES`].
+/// Names of the index variables that a case begins with; the v-th is of size v mod [`SIZES`].
 pub const VARS: [&str; 9] = ["i", "j", "k", "l", "m", "n", "p", "q", "r"];
 
 /// Kinds of levels, the likelier the more often; a nonunique one may be followed by singletons.
@@ -52,6 +56,8 @@ pub struct Case {
     pub sizes: Vec<(u64, bool)>,
     /// How large each size is taken for when the program is lowered: rightly or not, it changes no answer.
     pub taken_for: Vec<Option<Magnitude>>,
+    /// The size of each index variable.
+    pub vars: Vec<usize>,
     /// Operands, then a result a statement or fewer.
     pub tensors: Vec<Tensor>,
     /// What runs.
@@ -117,9 +123,9 @@ impl Tensor {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
-            Place::Var(v) => f.write_str(VARS[v]),
-            Place::Quotient(v, n) => write!(f, "{}/{n}", VARS[v]),
-            Place::Mixed(v, n, w, extent) => write!(f, "({} + {n}*{}) % {extent}", VARS[v], VARS[w]),
+            Place::Var(v) => f.write_str(&name(v)),
+            Place::Quotient(v, n) => write!(f, "{}/{n}", name(v)),
+            Place::Mixed(v, n, w, extent) => write!(f, "({} + {n}*{}) % {extent}", name(v), name(w)),
             Place::Constant(at) => write!(f, "{at}"),
         }
     }
@@ -132,8 +138,8 @@ pub enum Expr {
     Literal(Value),
     /// An index variable's value, in this type.
     Var(usize, Type),
-    /// An element of a tensor: under variables, and coordinates, of which c is VARS.len() + c.
-    Access(usize, Vec<usize>),
+    /// An element of a tensor, an index a mode.
+    Access(usize, Vec<At>),
     /// `-a`, `a * b`, `min(a, b)`, `convert(a, u8)`
     Apply(Op, Vec<Expr>),
     /// `sum(v: e)`
@@ -143,6 +149,11 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// An element of a tensor under variables.
+    pub fn access(t: usize, vars: impl IntoIterator<Item = usize>) -> Expr {
+        Expr::Access(t, vars.into_iter().map(At::Var).collect())
+    }
+
     /// All its nodes, itself first.
     pub fn walk<'a>(&'a self, seen: &mut dyn FnMut(&'a Expr)) {
         seen(self);
@@ -173,38 +184,49 @@ impl Expr {
         found
     }
 
-    /// Whether variable `v` is an index of an access, or what a shape operator makes.
+    /// Whether variable `v` is an index of an access, or what a shape operator makes, so that its extent is said.
     fn uses(&self, v: usize) -> bool {
         let mut found = false;
         self.walk(&mut |e| {
-            found |= matches!(e, Expr::Access(_, vars) | Expr::Shape(_, _, vars, _) if vars.contains(&v));
+            found |= match e {
+                Expr::Access(_, at) => at.iter().any(|at| at.says() == Some(v)),
+                Expr::Shape(_, _, to, _) => to.contains(&v),
+                _ => false,
+            }
         });
         found
     }
 }
 
-fn names(vars: &[usize]) -> String {
-    let name = |v: &usize| coordinate(*v).map_or_else(|| VARS[*v].to_string(), |at| at.to_string());
-    vars.iter().map(name).collect::<Vec<_>>().join(", ")
+/// The name of an index variable.
+fn name(v: usize) -> String {
+    VARS.get(v).map_or_else(|| format!("v{v}"), |name| name.to_string())
 }
 
-/// The coordinate that stands in the place of a variable.
-pub fn coordinate(v: usize) -> Option<usize> {
-    v.checked_sub(VARS.len())
+fn names(vars: &[usize]) -> String {
+    vars.iter().map(|v| name(*v)).collect::<Vec<_>>().join(", ")
 }
 
 impl Case {
+    /// The extent of an index variable.
+    pub fn extent(&self, v: usize) -> u64 {
+        self.sizes[self.vars[v]].0
+    }
+
     fn write_expr(&self, f: &mut fmt::Formatter, e: &Expr) -> fmt::Result {
         match e {
             Expr::Literal(v) => write!(f, "{v}"),
-            Expr::Var(v, Type::I64) => write!(f, "{}", VARS[*v]),
-            Expr::Var(v, ty) => write!(f, "convert({}, {ty})", VARS[*v]),
-            Expr::Access(t, vars) => write!(f, "{}[{}]", self.tensors[*t].name, names(vars)),
+            Expr::Var(v, Type::I64) => write!(f, "{}", name(*v)),
+            Expr::Var(v, ty) => write!(f, "convert({}, {ty})", name(*v)),
+            Expr::Access(t, at) => {
+                let at: Vec<String> = at.iter().map(|at| self.written(at)).collect();
+                write!(f, "{}[{}]", self.tensors[*t].name, at.join(", "))
+            }
             Expr::Apply(op, args) => {
                 let args: Vec<String> = args.iter().map(|a| Shown(self, a).to_string()).collect();
                 f.write_str(&applied(*op, &args))
             }
-            Expr::Reduce(op, v, a) => write!(f, "{op}({}: {})", VARS[*v], Shown(self, a)),
+            Expr::Reduce(op, v, a) => write!(f, "{op}({}: {})", name(*v), Shown(self, a)),
             Expr::Shape(shape, from, to, parts) => {
                 let parts: Vec<String> = parts.iter().map(|e| Shown(self, e).to_string()).collect();
                 self.write_shape(f, (*shape, from, to), &parts)
@@ -272,13 +294,14 @@ impl Case {
         // What is read at a coordinate has it.
         for s in &self.statements {
             s.rhs.walk(&mut |e| {
-                if let Expr::Access(t, vars) = e {
-                    let at = vars.iter().zip(&self.tensors[*t].sizes).filter(|(v, _)| coordinate(**v).is_some());
-                    fixed.extend(at.map(|(_, size)| *size));
+                if let Expr::Access(t, at) = e {
+                    let other = at.iter().zip(&self.tensors[*t].sizes).filter(|(at, _)| at.var().is_none());
+                    let sizes = other.flat_map(|(at, size)| at.vars().map(|v| self.vars[v]).chain([*size]));
+                    fixed.extend(sizes);
                 }
             });
         }
-        for n in (0..SIZES).filter(|n| !self.says(*n) && !fixed.contains(n)) {
+        for n in (0..self.sizes.len()).filter(|n| !self.says(*n) && !fixed.contains(n)) {
             case.sizes[n].0 = case.sizes[n].0.min(extent);
         }
         for a in &mut case.tensors {

@@ -5,6 +5,7 @@
 //! whose extents nothing says, or which folds nothing with a function that has no identity.
 
 use super::case::{Case, redrawn};
+use super::extents;
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
@@ -131,7 +132,8 @@ fn on_data(
     work: &mut Work,
 ) -> Result<(), Finding> {
     let operands = operands(case, typed);
-    let Some(extents) = extents(typed, &operands)? else { return Ok(()) };
+    let Some(extents) = solved(typed, &operands)? else { return Ok(()) };
+    extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
     let evaluate = || meaning::evaluate(typed, &operands, Mode::Algebraic, &Default::default());
     let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
     let Some(kernel) = kernel else { return stored_agrees(typed, &operands, &meant) };
@@ -306,7 +308,7 @@ pub(super) fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: ty
 }
 
 /// The extents on these operands; `None` where they say one no more, as of a split of nothing.
-fn extents(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<Option<shape::Extents>, Finding> {
+fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<Option<shape::Extents>, Finding> {
     let named = typed.tensors.iter().enumerate();
     let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
     match shape::solve(typed, &given.collect::<Vec<_>>()) {

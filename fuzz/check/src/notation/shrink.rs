@@ -4,7 +4,7 @@
 //! does. A step drops a statement or an entry, puts a part in the place of an expression, lowers an extent, or makes
 //! a format, fill value, width or value plainer.
 
-use super::case::{Case, Expr};
+use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding, run};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
@@ -63,6 +63,13 @@ fn steps(case: &Case) -> Vec<Case> {
         }
         if case.sizes[n].0 > 0 {
             change(&|c| lower(c, n));
+            // Extents that a shape operator ties together.
+            for m in (0..n).filter(|m| case.sizes[*m].0 > 0) {
+                change(&|c| {
+                    lower(c, n);
+                    lower(c, m);
+                });
+            }
         }
     }
     tensors(case, &mut all);
@@ -122,7 +129,16 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
 fn smaller(case: &Case, e: &Expr) -> Vec<Expr> {
     match e {
         Expr::Literal(v) if *v != Value::one(v.ty()) => vec![Expr::Literal(Value::one(v.ty()))],
-        Expr::Literal(_) | Expr::Access(..) => vec![],
+        Expr::Literal(_) => vec![],
+        Expr::Access(t, at) => {
+            let plainer = at.iter().enumerate().flat_map(|(n, index)| index.plainer().into_iter().map(move |p| (n, p)));
+            let with = |(n, index): (usize, At)| {
+                let mut at = at.clone();
+                at[n] = index;
+                Expr::Access(*t, at)
+            };
+            plainer.map(with).collect()
+        }
         Expr::Var(_, ty) => vec![Expr::Literal(Value::one(*ty))],
         Expr::Reduce(op, v, a) => {
             let body = smaller(case, a).into_iter().map(|a| Expr::Reduce(op, *v, Box::new(a)));

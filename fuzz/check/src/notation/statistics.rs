@@ -7,7 +7,11 @@
 //!
 //! What can be met is a product of short lists (`product.rs`), so that what was not is said too; and why the rest cannot.
 
-use super::case::{Case, Expr, Place, Statement, Tensor, coordinate};
+mod shape;
+
+pub use shape::shaped;
+
+use super::case::{Case, Expr, Place, Statement, Tensor};
 use super::legal::{LEGAL, named, subject};
 use super::product::{self, Fold, Meeting, Target, Wanted};
 use fiberloom_core::algebra::{Op, Type};
@@ -104,9 +108,9 @@ fn level(tensor: &Tensor, mode: usize) -> Option<LevelKind> {
 fn levels(case: &Case, e: &Expr) -> BTreeSet<(usize, LevelKind)> {
     let mut all = BTreeSet::new();
     e.walk(&mut |e| {
-        if let Expr::Access(t, vars) = e {
-            let along = vars.iter().enumerate().filter(|(_, v)| coordinate(**v).is_none());
-            let along = along.filter_map(|(m, v)| Some((*v, level(&case.tensors[*t], m)?)));
+        if let Expr::Access(t, at) = e {
+            let along = at.iter().enumerate();
+            let along = along.filter_map(|(m, at)| Some((at.var()?, level(&case.tensors[*t], m)?)));
             all.extend(along);
         }
     });

@@ -10,7 +10,7 @@
 //! The variable along which they meet is `v`. It runs over something; other extents may be 0.
 
 use super::make::{Defined, Maker};
-use super::{Case, Expr, SIZES, VARS};
+use super::{Case, Expr, VARS};
 use crate::notation::legal::LEGAL;
 use crate::notation::product::{Fold, Meeting, Target, Wanted};
 use arbitrary::Unstructured;
@@ -21,7 +21,8 @@ use fiberloom_core::format::{Format, LevelKind};
 pub fn directed(u: &mut Unstructured, wanted: &Wanted) -> Case {
     let mut m = Maker::new(u);
     let v = m.below(VARS.len() - 3);
-    let extent = &mut m.case.sizes[v % SIZES].0;
+    let size = m.case.vars[v];
+    let extent = &mut m.case.sizes[size].0;
     *extent = (*extent).max(1);
     m.scope = vec![v];
     for _ in 0..m.below(3) {
@@ -87,11 +88,10 @@ impl Maker<'_, '_> {
         let scope = self.scope.clone();
         let mut vars: Vec<usize> = (0..rank).map(|_| self.one(&scope)).collect();
         vars[format.order[level]] = v;
-        let (t, sizes) = (self.case.tensors.len(), vars.iter().map(|v| v % SIZES).collect());
         let ty = if self.below(8) == 7 { self.one(&Type::ALL) } else { self.ty };
-        self.stored(t, ty, sizes, format);
-        self.operands = t + 1;
-        self.converted(Expr::Access(t, vars))
+        let t = self.case.tensors.len();
+        self.stored(t, ty, vars.iter().map(|v| self.case.vars[*v]).collect(), format);
+        self.converted(Expr::access(t, vars))
     }
 
     /// Operands besides.
@@ -99,7 +99,6 @@ impl Maker<'_, '_> {
         for _ in 0..self.below(3) {
             self.operand(self.case.tensors.len());
         }
-        self.operands = self.case.tensors.len();
     }
 
     /// What meets need not be the access itself.

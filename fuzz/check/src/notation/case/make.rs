@@ -17,7 +17,6 @@ pub fn case(u: &mut Unstructured) -> Case {
     for n in 0..1 + m.below(4) {
         m.operand(n);
     }
-    m.operands = m.case.tensors.len();
     let statements = m.one(&[1, 1, 2, 3]);
     (0..statements).for_each(|n| m.statement(n, n + 1 == statements));
     m.case
@@ -43,8 +42,6 @@ pub(super) struct Maker<'u, 'b> {
     pub scope: Vec<usize>,
     /// Shape operators are drawn often.
     shapes: bool,
-    /// How many tensors are operands.
-    pub operands: usize,
     /// Tensors whose `where` block has ended.
     hidden: Vec<usize>,
 }
@@ -60,14 +57,12 @@ pub(super) struct Defined {
 impl<'u, 'b> Maker<'u, 'b> {
     /// With the extents of a case.
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
-        let case = Case { sizes: vec![], taken_for: vec![], tensors: vec![], statements: vec![] };
-        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, operands: 0, hidden: vec![] };
+        let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
+        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![] };
+        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, hidden: vec![] };
         for _ in 0..SIZES {
-            let size = (m.one(&[3, 4, 2, 5, 1, 0]), m.below(4) == 3);
-            m.case.sizes.push(size);
-            let [small, _, large, huge] = Magnitude::ALL.map(Some);
-            let taken_for = m.one(&[None, huge, large, small]);
-            m.case.taken_for.push(taken_for);
+            let extent = m.one(&[3, 4, 2, 5, 1, 0]);
+            m.new_size(extent);
         }
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
@@ -78,6 +73,16 @@ impl<'u, 'b> Maker<'u, 'b> {
             _ => {}
         }
         m
+    }
+
+    /// Another size.
+    pub fn new_size(&mut self, extent: u64) -> usize {
+        let said = self.below(4) == 3;
+        self.case.sizes.push((extent, said));
+        let [small, _, large, huge] = Magnitude::ALL.map(Some);
+        let taken_for = self.one(&[None, huge, large, small]);
+        self.case.taken_for.push(taken_for);
+        self.case.sizes.len() - 1
     }
 
     pub fn below(&mut self, n: usize) -> usize {
@@ -120,7 +125,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         self.stored(n, ty, sizes, format);
     }
 
-    /// The `n`-th operand with its entries.
+    /// The `n`-th tensor, an operand of these sizes, with its entries.
     pub fn stored(&mut self, n: usize, ty: Type, sizes: Vec<usize>, format: Format) {
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
         let wide = (self.below(4) == 3, self.below(4) == 3);
@@ -174,10 +179,10 @@ impl<'u, 'b> Maker<'u, 'b> {
             self.scope.push(0);
         }
         let rhs = self.expr(3);
-        let sizes: Vec<usize> = vars.iter().map(|v| v % SIZES).collect();
+        let sizes: Vec<usize> = vars.iter().map(|v| self.case.vars[*v]).collect();
         // An earlier result may be added to.
         let local = |m: &Self, t: usize| m.case.statements.iter().any(|s| s.local && s.tensor == t);
-        let same = |t: &usize| *t >= self.operands && self.case.tensors[*t].sizes == sizes;
+        let same = |t: &usize| !self.case.tensors[*t].is_operand() && self.case.tensors[*t].sizes == sizes;
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
             return self.end(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
@@ -193,23 +198,23 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// A statement that defines the `n`-th result.
     pub fn define(&mut self, n: usize, last: bool, vars: Vec<usize>, rhs: Expr, what: Defined) {
         let Defined { format, freely } = what;
-        let sizes: Vec<usize> = vars.iter().map(|v| v % SIZES).collect();
+        let sizes: Vec<usize> = vars.iter().map(|v| self.case.vars[*v]).collect();
         let declared = format.is_some();
         let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
         let (tensor, ty) = (self.case.tensors.len(), self.ty);
         let local = freely && !last && !declared && self.below(2) == 0;
         let mut adds = declared && self.below(6) == 5;
         let mut places = vec![];
-        let room = vars.iter().all(|v| self.case.sizes[v % SIZES].0 > 0);
+        let room = vars.iter().all(|v| self.case.extent(*v) > 0);
         if freely && declared && room && !vars.is_empty() && self.below(5) == 4 {
-            places = vars.iter().map(|v| self.place(v % SIZES)).collect();
+            places = sizes.iter().map(|size| self.place(*size)).collect();
             adds = true;
         }
         // Values that the caller gives: where it accumulates, or where it reads what it defines.
         let given = format.clone().filter(|_| self.below(3) == 0);
         let entries = given.map(|format| self.entries(&sizes, &format));
         let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
-        let before = (entries.is_some() && !adds).then(|| Expr::Access(tensor, vars.clone()));
+        let before = (entries.is_some() && !adds).then(|| Expr::access(tensor, vars.clone()));
         self.case.tensors.push(Tensor { name: format!("R{n}"), ty, sizes, fill, format, wide, entries });
         let rhs = match before {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
@@ -235,7 +240,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         let extent = self.case.sizes[size].0;
         let n = self.one(&[1, 2, 3]);
         let (any, other) = (self.one(&self.scope.clone()), self.one(&self.scope.clone()));
-        let fitting: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == size).collect();
+        let fitting: Vec<usize> = self.scope.iter().copied().filter(|v| self.case.vars[*v] == size).collect();
         match self.below(4) {
             0 | 1 if !fitting.is_empty() => Place::Var(self.one(&fitting)),
             2 if !fitting.is_empty() => Place::Quotient(self.one(&fitting), n),
@@ -307,18 +312,14 @@ impl<'u, 'b> Maker<'u, 'b> {
             return Expr::Var(self.one(&self.scope.clone()), self.ty);
         }
         let t = self.one(&self.visible());
-        let mut vars = vec![];
+        let mut at = vec![];
         for n in self.case.tensors[t].sizes.clone() {
-            let mut fit: Vec<usize> = self.scope.iter().copied().filter(|v| v % SIZES == n).collect();
-            if fit.is_empty() || self.below(16) == 15 {
-                fit = (0..self.case.sizes[n].0 as usize).map(|at| VARS.len() + at).collect();
+            match self.at(n) {
+                Some(index) => at.push(index),
+                None => return Expr::Literal(Value::one(self.ty)),
             }
-            if fit.is_empty() {
-                return Expr::Literal(Value::one(self.ty));
-            }
-            vars.push(self.one(&fit));
         }
-        self.converted(Expr::Access(t, vars))
+        self.converted(Expr::Access(t, at))
     }
 
     /// An expression in the type wanted.

@@ -11,7 +11,7 @@
 //! other. Here each program is compared with its meaning, which finds all that it would.
 
 use super::make::Maker;
-use super::{Case, Expr, SIZES, Statement, Tensor};
+use super::{Case, Expr, Statement, Tensor};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::{Format, LevelKind};
@@ -20,23 +20,23 @@ use fiberloom_core::format::{Format, LevelKind};
 pub fn products(u: &mut Unstructured) -> Case {
     let mut m = Maker::new(u);
     m.ty = Type::F64;
-    m.case.sizes = (0..SIZES).map(|_| (3 + m.below(4) as u64, false)).collect();
+    m.case.sizes = (0..m.case.sizes.len()).map(|_| (3 + m.below(4) as u64, false)).collect();
     m.case.taken_for.fill(None);
     let vars = 2 + m.below(3);
-    m.operands = 2 + m.below(4);
-    let factors: Vec<Vec<usize>> = (0..m.operands).map(|n| operand(&mut m, n, vars)).collect();
+    let operands = 2 + m.below(4);
+    let factors: Vec<Vec<usize>> = (0..operands).map(|n| operand(&mut m, n, vars)).collect();
     let alone = |v: usize| factors.iter().filter(|f| f.contains(&v)).count() == 1;
     let used = |v: &usize| factors.iter().any(|f| f.contains(v));
     // What no other operand has must be the result's.
     let kept: Vec<usize> = (0..vars).filter(used).filter(|v| alone(*v) || m.below(2) == 0).collect();
-    let accesses = factors.into_iter().enumerate().map(|(n, f)| Expr::Access(n, f));
+    let accesses = factors.into_iter().enumerate().map(|(n, f)| Expr::access(n, f));
     let rhs = accesses.reduce(|a, b| Expr::Apply(Op::Mul, vec![a, b])).expect("two operands or more");
     let format = format(&mut m, kept.len());
-    let sizes = kept.iter().map(|v| v % SIZES).collect();
+    let sizes = kept.iter().map(|v| m.case.vars[*v]).collect();
     let name = "R0".to_string();
     let result = Tensor { name, ty: m.ty, sizes, fill: 0, format: Some(format), wide: (false, false), entries: None };
     m.case.tensors.push(result);
-    let statement = Statement { tensor: m.operands, vars: kept, adds: false, places: vec![], local: false, rhs };
+    let statement = Statement { tensor: operands, vars: kept, adds: false, places: vec![], local: false, rhs };
     m.case.statements.push(statement);
     m.case
 }
@@ -47,7 +47,7 @@ fn operand(m: &mut Maker, n: usize, vars: usize) -> Vec<usize> {
     let rank = 1 + m.below(3.min(vars));
     let chosen: Vec<usize> = (0..rank).map(|_| free.remove(m.below(free.len()))).collect();
     let format = format(m, rank);
-    m.stored(n, Type::F64, chosen.iter().map(|v| v % SIZES).collect(), format);
+    m.stored(n, Type::F64, chosen.iter().map(|v| m.case.vars[*v]).collect(), format);
     let operand = m.case.tensors.last_mut().expect("it was stored");
     (operand.fill, operand.wide) = (0, (false, false));
     chosen

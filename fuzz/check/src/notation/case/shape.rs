@@ -1,7 +1,8 @@
-//! Shape operators of a case: over variables whose sizes happen to fit, inside and around anything.
+//! Shape operators of a case, inside and around anything: each makes the sizes and variables that it needs.
 
 use super::make::Maker;
-use super::{Case, Expr, SIZES, VARS};
+use super::{Case, Expr, name, names};
+use fiberloom_core::algebra::Op;
 use std::fmt;
 
 /// A shape operator, without its variables.
@@ -39,14 +40,14 @@ impl Case {
         (shape, from, to): (Shape, &[usize], &[usize]),
         parts: &[String],
     ) -> fmt::Result {
-        let names = |vars: &[usize]| {
-            let names: Vec<&str> = vars.iter().map(|v| VARS[*v]).collect();
-            if vars.len() == 1 { names.join("") } else { format!("({})", names.join(", ")) }
+        let names = |vars: &[usize]| match vars {
+            [v] => name(*v),
+            _ => format!("({})", names(vars)),
         };
         let body = if parts.len() == 1 { parts[0].clone() } else { format!("({})", parts.join(", ")) };
         write!(f, "{}({body}, {} -> {}", shape.name(), names(from), names(to))?;
         if let Shape::Slice(start, step) = shape {
-            let length = self.sizes[to[0] % SIZES].0;
+            let length = self.extent(to[0]);
             let end = if length == 0 { start } else { start + step * (length - 1) + 1 };
             write!(f, ", {start}:{end}:{step}")?;
         }
@@ -54,25 +55,61 @@ impl Case {
     }
 }
 
+/// What a shape operator binds, and what it makes of that.
+pub(super) type Bound = (Shape, Vec<usize>, Vec<usize>);
+
+/// Most coordinates of a variable that a split binds.
+const LONGEST: u64 = 60;
+
 impl Maker<'_, '_> {
-    fn extent(&self, v: usize) -> u64 {
-        self.case.sizes[v % SIZES].0
+    /// A variable of this extent that is not in scope, nor one of these: perhaps one that is bound elsewhere.
+    pub(super) fn unbound(&mut self, extent: u64, but: &[usize]) -> usize {
+        let fits = |v: &usize| self.case.extent(*v) == extent && !self.scope.contains(v) && !but.contains(v);
+        let fitting: Vec<usize> = (0..self.case.vars.len()).filter(fits).collect();
+        if self.below(3) == 0
+            && let Some(v) = self.any(&fitting)
+        {
+            return v;
+        }
+        let sizes: Vec<usize> = (0..self.case.sizes.len()).filter(|n| self.case.sizes[*n].0 == extent).collect();
+        let size = self.any(&sizes).filter(|_| self.below(4) < 3);
+        let size = size.unwrap_or_else(|| self.new_size(extent));
+        self.case.vars.push(size);
+        self.case.vars.len() - 1
     }
 
-    /// A variable of a size that is not in scope, nor one of these.
-    fn unbound(&self, size: usize, but: &[usize]) -> Option<usize> {
-        (0..VARS.len()).rev().find(|v| v % SIZES == size && !self.scope.contains(v) && !but.contains(v))
-    }
-
-    /// Any shape operator around any expressions, if there is one that fits.
+    /// Any shape operator around any expressions.
     pub(super) fn shape(&mut self, depth: usize) -> Expr {
-        let made = match self.below(4) {
-            0 => self.slice(),
-            1 => self.concat(),
-            2 => self.split(),
-            _ => self.collapse(),
+        let to = self.one(&self.scope.clone());
+        let bound = match self.below(5) {
+            0 => Some(self.slice(to, false)),
+            1 => Some(self.slice(to, true)),
+            2 => Some(self.concat(to)),
+            3 => Some(self.collapse(to)),
+            _ => {
+                let others: Vec<usize> = self.scope.iter().copied().filter(|v| *v != to).collect();
+                self.any(&others).and_then(|inner| self.split(to, inner))
+            }
         };
-        let Some((shape, from, to)) = made else { return self.leaf() };
+        let Some(bound) = bound else { return self.leaf() };
+        self.around(bound, &mut |m, bound, _| {
+            let part = m.expr(depth);
+            // The extents of what is bound are said by what is indexed with it.
+            let unsaid: Vec<usize> = bound.iter().copied().filter(|v| !part.uses(*v)).collect();
+            if unsaid.is_empty() {
+                return part;
+            }
+            let saying = m.element(&unsaid);
+            Expr::Apply(m.one(&[Op::Mul, Op::Mul, Op::Add]), vec![part, saying])
+        })
+    }
+
+    /// A shape operator around what `part` makes of the variables that are bound, and of which part it is.
+    pub(super) fn around(
+        &mut self,
+        (shape, from, to): Bound,
+        part: &mut dyn FnMut(&mut Self, &[usize], usize) -> Expr,
+    ) -> Expr {
         let outer = self.scope.clone();
         // What is bound outside is not named inside, but the variables that the operator binds are.
         self.scope.retain(|v| !to.contains(v));
@@ -81,74 +118,61 @@ impl Maker<'_, '_> {
             _ => vec![from.clone()],
         };
         let mut parts = vec![];
-        for bound in bodies {
-            self.scope.extend(&bound);
-            let part = self.expr(depth);
+        for (n, bound) in bodies.iter().enumerate() {
+            self.scope.extend(bound);
+            parts.push(part(self, bound, n));
             self.scope.truncate(self.scope.len() - bound.len());
-            if !bound.iter().all(|v| part.uses(*v)) {
-                self.scope = outer;
-                return self.leaf();
-            }
-            parts.push(part);
         }
         self.scope = outer;
         Expr::Shape(shape, from, to, parts)
     }
 
-    fn slice(&mut self) -> Option<(Shape, Vec<usize>, Vec<usize>)> {
-        let to = self.one(&self.scope.clone());
-        let n = self.extent(to);
-        let longer: Vec<usize> = (0..SIZES).filter(|s| self.case.sizes[*s].0 >= n).collect();
-        let size = self.one(&longer);
-        let from = self.unbound(size, &[])?;
-        let whole = self.extent(from);
-        let step = self.one(&[1, 2, 3, 1]);
-        let step = if n == 0 || step * (n - 1) < whole { step } else { 1 };
-        let last = if n == 0 { 0 } else { step * (n - 1) + 1 };
-        let start = self.below((whole - last) as usize + 1) as u64;
-        Some((Shape::Slice(start, step), vec![from], vec![to]))
+    pub(super) fn slice(&mut self, to: usize, strided: bool) -> Bound {
+        let n = self.case.extent(to);
+        let step = if strided { self.one(&[2, 3]) } else { 1 };
+        let start = self.one(&[0, 1, 2, 3]);
+        let needed = if n == 0 { start } else { start + step * (n - 1) + 1 };
+        let behind = self.one(&[0, 1, 2]);
+        let from = self.unbound(needed + behind, &[]);
+        (Shape::Slice(start, step), vec![from], vec![to])
     }
 
-    fn concat(&mut self) -> Option<(Shape, Vec<usize>, Vec<usize>)> {
-        let to = self.one(&self.scope.clone());
-        let count = 2 + self.below(3) / 2;
-        let mut sums = vec![];
-        for n in 0..SIZES.pow(count as u32) {
-            let parts: Vec<usize> = (0..count).map(|k| n / SIZES.pow(k as u32) % SIZES).collect();
-            if parts.iter().map(|s| self.case.sizes[*s].0).sum::<u64>() == self.extent(to) {
-                sums.push(parts);
-            }
-        }
-        let parts = sums.get(self.below(sums.len().max(1)))?.clone();
+    pub(super) fn concat(&mut self, to: usize) -> Bound {
+        let mut left = self.case.extent(to);
         let mut from = vec![];
-        for size in parts {
-            from.push(self.unbound(size, &from)?);
+        for _ in 0..1 + self.below(3) / 2 {
+            let part = self.below(left as usize + 1) as u64;
+            from.push(self.unbound(part, &from));
+            left -= part;
         }
-        Some((Shape::Concat, from, vec![to]))
+        from.push(self.unbound(left, &from));
+        (Shape::Concat, from, vec![to])
     }
 
-    fn split(&mut self) -> Option<(Shape, Vec<usize>, Vec<usize>)> {
-        let (a, b) = (self.one(&self.scope.clone()), self.one(&self.scope.clone()));
-        let product = self.extent(a) * self.extent(b);
-        let fits: Vec<usize> = (0..SIZES).filter(|s| self.case.sizes[*s].0 == product).collect();
-        if a == b || fits.is_empty() {
-            return None;
-        }
-        let size = self.one(&fits);
-        let from = self.unbound(size, &[])?;
-        Some((Shape::Split, vec![from], vec![a, b]))
+    /// `None` where what is split would be too long.
+    pub(super) fn split(&mut self, outer: usize, inner: usize) -> Option<Bound> {
+        let whole = self.case.extent(outer) * self.case.extent(inner);
+        let fits = whole <= LONGEST;
+        fits.then(|| (Shape::Split, vec![self.unbound(whole, &[])], vec![outer, inner]))
     }
 
-    fn collapse(&mut self) -> Option<(Shape, Vec<usize>, Vec<usize>)> {
-        let to = self.one(&self.scope.clone());
-        let product = |(a, b): &(usize, usize)| self.case.sizes[*a].0 * self.case.sizes[*b].0;
-        let pairs = (0..SIZES).flat_map(|a| (0..SIZES).map(move |b| (a, b)));
-        let fits: Vec<(usize, usize)> = pairs.filter(|p| product(p) == self.extent(to)).collect();
-        if fits.is_empty() {
-            return None;
+    pub(super) fn collapse(&mut self, to: usize) -> Bound {
+        let mut left = self.case.extent(to);
+        let mut from = vec![];
+        for _ in 0..1 + self.below(4) / 3 {
+            let factors: Vec<u64> = match left {
+                0 => vec![0, 0, 2, 3],
+                // The plain ones are the rarer.
+                n => (1..=n).chain(2..n).chain(2..n).filter(|f| n % f == 0).collect(),
+            };
+            let part = self.one(&factors);
+            from.push(self.unbound(part, &from));
+            left = match (left, part) {
+                (0, 0) => self.one(&[0, 2, 3]),
+                _ => left / part,
+            };
         }
-        let (a, b) = self.one(&fits);
-        let a = self.unbound(a, &[])?;
-        Some((Shape::Collapse, vec![a, self.unbound(b, &[a])?], vec![to]))
+        from.push(self.unbound(left, &from));
+        (Shape::Collapse, from, vec![to])
     }
 }
