@@ -1,6 +1,6 @@
 //! Intervals, triangles and runs: their arrays as they are drawn, and against plain maps.
 
-use super::exhaustive::{Map, arrays, changes, made};
+use super::exhaustive::{Map, changed, made};
 use super::read::{coordinates, function, holds};
 use super::{f, refused};
 use crate::algebra::{Type, Value};
@@ -173,19 +173,8 @@ fn a_changed_array_is_reported_or_still_a_function() {
         for map in [every.len() - 1, every.len() / 2 + 1, every.len() / 3, 0].map(|m| &every[m]) {
             for format in formats(extents.len(), &[Dense, Compressed, Bitmap, Band, Ragged, Lower, Symmetric, Runs]) {
                 let Ok(t) = made(map, extents, &format) else { continue };
-                for which in 0..arrays(&mut t.clone()).len() {
-                    for changed in changes(arrays(&mut t.clone())[which]) {
-                        let mut t = t.clone();
-                        *arrays(&mut t)[which] = changed;
-                        match t.check() {
-                            Ok(()) => {
-                                function(&t);
-                                sound += 1;
-                            }
-                            Err(_) => reported += 1,
-                        }
-                    }
-                }
+                let (wrong, right) = changed(&t);
+                (reported, sound) = (reported + wrong, sound + right);
             }
         }
     }
