@@ -181,7 +181,9 @@ impl<'t> Unset<'t> {
         of.map(|u| Unset { each: u.each.saturating_mul(extent), ..u })
     }
 
-    fn is_set(&self, flag: usize) -> bool {
+    /// Whether the flag above position `p` of the level at hand is set.
+    fn is_set(&self, p: usize) -> bool {
+        let flag = p / usize::try_from(self.each).unwrap_or(usize::MAX).max(1);
         match &self.of {
             Source::Level(level) => level.is_set(flag),
             Source::Listed(flags) => flags[flag],
@@ -192,16 +194,12 @@ impl<'t> Unset<'t> {
 impl Above<'_> {
     /// The first of the first `n` positions that lies below a flag that is not set although `full` holds of it.
     fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
-        let unset = self.unset.as_ref()?;
-        let each = usize::try_from(unset.each).unwrap_or(usize::MAX).max(1);
-        (0..n).find(|&p| !unset.is_set(p / each) && full(p))
+        self.unset_among(n).find(|&p| full(p))
     }
 
-    /// Each of the first `n` positions that lies below a flag that is not set.
-    fn each_unset(&self, n: usize, mut f: impl FnMut(usize)) {
-        let Some(unset) = &self.unset else { return };
-        let each = usize::try_from(unset.each).unwrap_or(usize::MAX).max(1);
-        (0..n).filter(|&p| !unset.is_set(p / each)).for_each(&mut f);
+    /// Those of the first `n` positions that lie below a flag that is not set.
+    fn unset_among(&self, n: usize) -> impl Iterator<Item = usize> {
+        self.unset.iter().flat_map(move |unset| (0..n).filter(|&p| !unset.is_set(p)))
     }
 }
 

@@ -158,11 +158,11 @@ impl Tensor<'_> {
             | Level::Singleton { crd }
             | Level::Hashed { crd, .. } => at.iter().map(|&p| crd.index(p)).collect(),
             Level::Band { pos, first } => {
-                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+                let parents = parents(pos);
                 at.iter().map(|&p| first.index(parents[p]) + p as i64 - pos.index(parents[p])).collect()
             }
             Level::Ragged { pos } => {
-                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+                let parents = parents(pos);
                 at.iter().map(|&p| p as i64 - pos.index(parents[p])).collect()
             }
             Level::Lower | Level::Upper => at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64).collect(),
@@ -182,7 +182,7 @@ impl Tensor<'_> {
         let mut all: Vec<Spread> = Vec::new();
         match &self.levels[l] {
             Level::Runs { pos, crd } => {
-                let parents = parents(pos, crd.len());
+                let parents = parents(pos);
                 for (entry, &p) in at.iter().enumerate() {
                     let parent = parents[p];
                     let begin = if p as i64 == pos.index(parent) { 0 } else { crd.index(p - 1) + 1 };
@@ -211,15 +211,13 @@ impl Tensor<'_> {
                 let extent = self.level_extent(l).max(1) as usize;
                 at.iter_mut().for_each(|p| *p /= extent);
             }
-            Level::Compressed { pos, crd }
-            | Level::Nonunique { pos, crd }
-            | Level::Hashed { pos, crd, .. }
-            | Level::Runs { pos, crd } => {
-                let parents = parents(pos, crd.len());
-                at.iter_mut().for_each(|p| *p = parents[*p]);
-            }
-            Level::Band { pos, .. } | Level::Ragged { pos } => {
-                let parents = parents(pos, pos.index(pos.len() - 1) as usize);
+            Level::Compressed { pos, .. }
+            | Level::Nonunique { pos, .. }
+            | Level::Hashed { pos, .. }
+            | Level::Runs { pos, .. }
+            | Level::Band { pos, .. }
+            | Level::Ragged { pos } => {
+                let parents = parents(pos);
                 at.iter_mut().for_each(|p| *p = parents[*p]);
             }
             Level::Lower | Level::Upper | Level::Symmetric => {
@@ -243,9 +241,9 @@ impl Tensor<'_> {
     }
 }
 
-/// The parent position of each of `n` positions.
-pub(super) fn parents(pos: &Array, n: usize) -> Vec<usize> {
-    let mut parents = Vec::with_capacity(n);
+/// The parent of each position that a level with this `pos` has.
+pub(super) fn parents(pos: &Array) -> Vec<usize> {
+    let mut parents = Vec::with_capacity(pos.index(pos.len() - 1) as usize);
     for parent in 1..pos.len() {
         parents.resize(pos.index(parent) as usize, parent - 1);
     }

@@ -84,6 +84,11 @@ impl LevelKind {
         matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
     }
 
+    /// Whether it grows at its end: a list, or runs.
+    pub fn is_appended(self) -> bool {
+        self.is_list() || self == LevelKind::Runs
+    }
+
     /// Whether a fiber holds the values of an interval of coordinates, one a coordinate, and nothing else.
     pub fn is_interval(self) -> bool {
         matches!(self, LevelKind::Band | LevelKind::Ragged | LevelKind::Lower | LevelKind::Upper)

@@ -201,7 +201,7 @@ impl Store<'_> {
         let size = (2 * n).next_power_of_two().max(2);
         let mut table: Vec<i64> = self.zeros(size as u64, self.pos_ty.bytes())?;
         table.fill(-1);
-        for (p, parent) in parents(pos, n).into_iter().enumerate() {
+        for (p, parent) in parents(pos).into_iter().enumerate() {
             let mut at = slot(parent as i64, crd.index(p), size as i64) as usize;
             while table[at] >= 0 {
                 at = (at + 1) % size;

@@ -12,6 +12,14 @@
 
 use super::LevelKind;
 
+/// Whether a triangle of `n` rows may stand below this level, of which the extent is told; why not.
+pub fn stands(kind: LevelKind, n: u64, outer: Option<(LevelKind, u64)>) -> Result<(), String> {
+    if outer == Some((LevelKind::Dense, n)) {
+        return Ok(());
+    }
+    Err(format!("a level `{}` stands directly below a dense level of an equal extent", kind.name()))
+}
+
 /// How many positions the triangle of `n` rows has, if that is below 2⁶³.
 pub fn positions(n: u64) -> Option<u64> {
     let all = n as u128 * (n as u128 + 1) / 2;

@@ -43,10 +43,7 @@ pub(super) fn check_triangles<'t>(
     n: u64,
     above: Above<'t>,
 ) -> Result<Above<'t>, Malformed> {
-    if outer != Some((LevelKind::Dense, n)) {
-        let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
-        return malformed(Some(l), 0, what);
-    }
+    triangle::stands(kind, n, outer).or_else(|what| malformed(Some(l), 0, what))?;
     let squares = above.positions.checked_div(n).unwrap_or(0);
     let Some(all) = triangle::positions(n) else {
         return malformed(Some(l), 0, "the number of positions does not fit 63 bits");
@@ -78,7 +75,9 @@ pub(super) fn check_runs<'t>(
     let mut unset = None;
     if above.unset.is_some() {
         let mut flags = vec![true; crd.len()];
-        above.each_unset(pos.len() - 1, |p| (pos.index(p)..pos.index(p + 1)).for_each(|q| flags[q as usize] = false));
+        for p in above.unset_among(pos.len() - 1) {
+            flags[pos.index(p) as usize..pos.index(p + 1) as usize].fill(false);
+        }
         unset = Some(Unset { of: Source::Listed(Rc::new(flags)), each: 1 });
     }
     Ok(Above { positions: crd.len() as u64, ties: None, unset })

@@ -18,7 +18,7 @@ pub(super) fn check(l: usize, pos: &Array, crd: &Array, table: &Array) -> Result
     if table.ty() != pos.ty() {
         return malformed(Some(l), 0, format!("the table is of type {}, and pos of type {}", table.ty(), pos.ty()));
     }
-    let parents = parents(pos, n);
+    let parents = parents(pos);
     let mut found = vec![false; n];
     // How many places directly before the one at hand are taken.
     let mut taken = (0..size).rev().take_while(|&at| table.index(at) != -1).count();

@@ -9,7 +9,7 @@
 //!
 //! Intervals are as short as the entries allow; no two runs of values that follow one another are equal.
 
-use super::{Store, spend};
+use super::{Store, narrowed, spend};
 use crate::format::{Array, Error, LevelKind, Malformed, triangle};
 
 /// Positions of one level are fewer.
@@ -40,18 +40,15 @@ impl Store<'_> {
             *p = (pos[*p] + c - first.get(*p).unwrap_or(&0)) as usize;
         }
         self.positions = pos[parents as usize] as u64;
-        let narrow = |ty, indices: &[i64]| Array::from_indices(ty, indices).ok_or(Error::Narrow(ty));
-        Ok((narrow(self.pos_ty, &pos)?, narrow(self.crd_ty, &first)?))
+        Ok((narrowed(self.pos_ty, &pos)?, narrowed(self.crd_ty, &first)?))
     }
 
     /// The triangles of squares of `n` rows, which the level above holds.
     pub(super) fn triangles(&mut self, l: usize, n: u64) -> Result<(), Error> {
         let kind = self.format.levels[l];
         let outer = l.checked_sub(1).map(|outer| (self.format.levels[outer], self.extents[self.format.order[outer]]));
-        if outer != Some((LevelKind::Dense, n)) {
-            let what = format!("a level `{}` stands directly below a dense level of an equal extent", kind.name());
-            return Err(Error::Malformed(Malformed { level: Some(l), position: 0, what }));
-        }
+        triangle::stands(kind, n, outer)
+            .map_err(|what| Error::Malformed(Malformed { level: Some(l), position: 0, what }))?;
         let squares = self.positions.checked_div(n).unwrap_or(0);
         let all = triangle::positions(n).and_then(|t| t.checked_mul(squares)).filter(|all| *all < POSITIONS);
         let all = all.ok_or(Error::Memory { bytes: 1 << 63 })?;
@@ -100,8 +97,7 @@ impl Store<'_> {
             pos.push(crd.len() as i64);
         }
         self.positions = crd.len() as u64;
-        let narrow = |ty, indices: &[i64]| Array::from_indices(ty, indices).ok_or(Error::Narrow(ty));
-        Ok((narrow(self.pos_ty, &pos)?, narrow(self.crd_ty, &crd)?))
+        Ok((narrowed(self.pos_ty, &pos)?, narrowed(self.crd_ty, &crd)?))
     }
 }
 

@@ -29,6 +29,16 @@ pub(super) struct Fiber {
     pub value: Option<Expr>,
 }
 
+impl Fiber {
+    /// A number that is only asked for where the access has this fiber; elsewhere 0.
+    pub fn if_present(&self, e: Expr) -> Expr {
+        match &self.present {
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
+            None => e,
+        }
+    }
+}
+
 /// What the loops around a place have bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
@@ -139,9 +149,20 @@ impl Context<'_> {
 
     /// The accesses of a body whose next level is a list over `v`.
     pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        self.opened_by(scope, body, v, LevelKind::is_list)
+    }
+
+    /// The accesses of a body whose next level is over `v`, and of such a kind.
+    pub(super) fn opened_by(
+        &self,
+        scope: &Scope,
+        body: &concrete::Expr,
+        v: Index,
+        such: impl Fn(LevelKind) -> bool,
+    ) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l].is_list(),
+            Some((l, w)) => self.binds(scope, v, w) && such(self.program.tensor(*a).format.levels[l]),
             None => false,
         });
         all
@@ -188,14 +209,15 @@ impl Context<'_> {
         &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
-    /// The fiber of a list level that an access opens next, all of it; an absent one is empty.
+    /// The fiber of a list level, or of the ends of runs, that an access opens next, all of it; an absent one is empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
         let (crd, (begin, end)) = match self.levels(a)[fiber.depth] {
             LevelBuffers::Compressed { pos, crd }
             | LevelBuffers::Nonunique { pos, crd }
-            | LevelBuffers::Hashed { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
+            | LevelBuffers::Hashed { pos, crd, .. }
+            | LevelBuffers::Runs { pos, crd } => (crd, bounds(d, pos, &parent)),
             LevelBuffers::Singleton { crd } => {
                 let end = fiber.end.unwrap_or_else(|| plus(fiber.position, int(1)));
                 (crd, (parent, Term::fixed(end)))

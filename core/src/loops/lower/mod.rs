@@ -31,7 +31,6 @@ use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::format::LevelKind;
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Index, Place, Program, Role, Tensor};
@@ -209,8 +208,7 @@ impl Context<'_> {
             return;
         }
         let t = &self.program.tensors[place.0];
-        let written = |kind: LevelKind| kind.is_list() || kind == LevelKind::Runs;
-        let lists = (0..t.format.rank()).filter(|l| written(t.format.levels[*l]));
+        let lists = (0..t.format.rank()).filter(|l| t.format.levels[*l].is_appended());
         for class in lists.map(|l| t.extents[t.format.order[l]]) {
             if self.guarded.insert(class) && self.constants.get(&class).is_none_or(|n| *n > 1 << 31) {
                 let most = Expr::Const(Value::i64(1 << 31));

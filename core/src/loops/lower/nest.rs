@@ -844,9 +844,6 @@ fn alone(point: &Point) -> Option<AccessId> {
 /// The access whose fiber is walked from end to end, with nothing beside it.
 fn walked_whole(parts: &[Part]) -> Option<AccessId> {
     let [part] = parts else { return None };
-    if !part.runs.is_empty() {
-        return None;
-    }
     alone(part.top()).filter(|a| part.fibers[a].is_counted())
 }
 

@@ -290,7 +290,7 @@ impl Output {
 
     /// Whether level `l` is appended to: a list, or runs.
     pub fn is_list(&self, l: usize) -> bool {
-        self.levels.get(l).is_some_and(|level| appended(level.kind()))
+        self.levels.get(l).is_some_and(|level| level.kind().is_appended())
     }
 
     /// Whether a slot is right above a last list, without flags that appending would set.
@@ -335,9 +335,11 @@ impl Output {
             return;
         }
         if self.ends.is_some() {
-            return if slot.level > 0 {
-                self.runs_below(d, &slot.position)
-            };
+            // The root's is the first fiber there is.
+            if slot.level > 0 {
+                self.runs_below(d, &slot.position);
+            }
+            return;
         }
         let needed = plus(self.count(slot.level), bound(d));
         let needed = d.define("room", Type::I64, needed);
@@ -700,11 +702,6 @@ impl Context<'_> {
     }
 }
 
-/// Whether entries of such a level are appended.
-fn appended(kind: LevelKind) -> bool {
-    kind.is_list() || kind == LevelKind::Runs
-}
-
 /// A count for each list; one for all levels of a chain.
 fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     let mut counts: Vec<Option<Var>> = vec![];
@@ -712,7 +709,7 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
         let head = tensor.format.chain(l).map_or(l, |chain| chain.start);
         let shared = counts.get(head).copied().flatten();
         let made =
-            appended(*kind).then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
+            kind.is_appended().then(|| shared.unwrap_or_else(|| d.fresh(&format!("c{l}_{}", tensor.name), Type::I64)));
         counts.push(made);
     }
     counts

@@ -172,16 +172,15 @@ impl Context<'_> {
         }
     }
 
-    /// Where coordinates of an access's level are along `v`: the first coordinates of the piece's range that are not before
-    /// them. The first of the coordinates is not behind the second.
-    pub(super) fn coordinates_of(
+    /// Where a coordinate of an access's level is along `v`: the first coordinate of the piece's range that is not before it.
+    pub(super) fn coordinate_of(
         &self,
         d: &mut Symbolic,
         v: Index,
         piece: &Piece,
         (a, level): (AccessId, usize),
-        stored: [Expr; 2],
-    ) -> [Bound; 2] {
+        at: Expr,
+    ) -> Bound {
         let tensor = self.program.tensor(a);
         let line = self.line(self.program.root_map(self.program.level_var(&self.program.accesses[a.0], level)), v);
         let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
@@ -189,18 +188,13 @@ impl Context<'_> {
         let Range { lo, hi } = &piece.range;
         let whole = lo.at == int(0) && self.reach(&line, hi) == Some(extent);
         let same = c == int(0) && r == int(1);
-        stored.map(|at| {
-            if same && (whole || at == lo.at || at == hi.at) {
-                return Bound::at(at);
-            }
-            let mut moved = if c == int(0) { at } else { binary(Op::Sub, at, c.clone()) };
-            if r != int(1) {
-                let up = binary(Op::Add, moved, binary(Op::Sub, r.clone(), int(1)));
-                moved = binary(Op::FloorDiv, up, r.clone());
-            }
-            let within = binary(Op::Min, binary(Op::Max, moved, lo.at.clone()), hi.at.clone());
-            Bound::at(d.define("cut", Type::I64, within))
-        })
+        if same && (whole || at == lo.at || at == hi.at) {
+            return Bound::at(at);
+        }
+        let moved = if c == int(0) { at } else { binary(Op::Sub, at, c) };
+        let steps = if r == int(1) { moved } else { steps_to(moved, r) };
+        let within = binary(Op::Min, binary(Op::Max, steps, lo.at.clone()), hi.at.clone());
+        Bound::at(d.define("cut", Type::I64, within))
     }
 
     /// Where the parts of a concatenation begin along `v`, inside of a range, and where the last ends.
@@ -226,8 +220,7 @@ impl Context<'_> {
             let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond.constant));
             let mut at = self.mapped(scope, &beyond).expect("bound outside");
             if steps {
-                let r = self.size(&line.r);
-                at = binary(Op::FloorDiv, binary(Op::Add, at, binary(Op::Sub, r.clone(), int(1))), r);
+                at = steps_to(at, self.size(&line.r));
             }
             let size = if all {
                 size
@@ -350,6 +343,11 @@ impl Context<'_> {
         let stride = (r != int(1)).then(|| fixed("stride", r.clone()));
         View { start, stop, stride, shift, finger: self.finger(scope, (a, level), v) }
     }
+}
+
+/// How many steps of `r` come to `at` or behind it.
+fn steps_to(at: Expr, r: Expr) -> Expr {
+    binary(Op::FloorDiv, binary(Op::Add, at, binary(Op::Sub, r.clone(), int(1))), r)
 }
 
 /// A sum of terms, some subtracted.

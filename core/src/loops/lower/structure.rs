@@ -20,7 +20,7 @@ use super::{BufferId, Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Compare, Domain, List, ListFiber, Symbolic, Term, View, bounds};
+use crate::stream::{Compare, Domain, List, ListFiber, Symbolic, Term, View};
 
 /// Intervals that have phases of their own in one loop; more are asked.
 const PHASES: usize = 3;
@@ -57,20 +57,16 @@ impl Context<'_> {
     fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
         let fiber = scope.fiber(a);
         let tensor = self.program.tensor(a);
-        let only = |e: Expr| match &fiber.present {
-            Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
-            None => e,
-        };
         let name = |what: &str| format!("{what}_{}", tensor.name);
         let ends = |d: &mut Symbolic, pos: BufferId, what: &str| {
-            let begin = only(d.index(pos, fiber.position.clone()));
+            let begin = fiber.if_present(d.index(pos, fiber.position.clone()));
             let begin = d.define(&name(what), Type::I64, begin);
-            (begin, only(d.index(pos, plus(fiber.position.clone(), int(1)))))
+            (begin, fiber.if_present(d.index(pos, plus(fiber.position.clone(), int(1)))))
         };
         match self.levels(a)[fiber.depth] {
             LevelBuffers::Band { pos, first } => {
                 let (begin, end) = ends(d, pos, "begin");
-                let start = only(d.index(first, fiber.position.clone()));
+                let start = fiber.if_present(d.index(first, fiber.position.clone()));
                 let start = d.define(&name("start"), Type::I64, start);
                 let stop = plus(start.clone(), binary(Op::Sub, end, begin.clone()));
                 let stop = d.define(&name("stop"), Type::I64, stop);
@@ -92,7 +88,8 @@ impl Context<'_> {
         let row = self.row(scope, a);
         let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
         let above = times(fiber.above.clone(), triangle(n.clone()));
-        let upper = tensor.format.levels[fiber.depth] == LevelKind::Upper;
+        let kind = tensor.format.levels[fiber.depth];
+        let upper = kind == LevelKind::Upper;
         let before = if upper {
             binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
         } else {
@@ -100,11 +97,10 @@ impl Context<'_> {
         };
         let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
         let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
-        let Some(present) = fiber.present.filter(|_| tensor.format.levels[fiber.depth] != LevelKind::Symmetric) else {
+        if kind == LevelKind::Symmetric {
             return Interval { start, stop, base };
-        };
-        let only = |e: Expr| Expr::Op(Op::Select, vec![present.clone(), e, int(0)]);
-        Interval { start: only(start), stop: only(stop), base }
+        }
+        Interval { start: fiber.if_present(start), stop: fiber.if_present(stop), base }
     }
 
     /// The coordinate in the level above an access's next one.
@@ -119,7 +115,8 @@ impl Context<'_> {
         let kind = self.program.tensor(a).format.levels[fiber.depth];
         match scope.phase(a).cloned() {
             _ if kind == LevelKind::Runs => {
-                let position = self.run_of(d, scope, a, at);
+                let list = self.ends_of_runs(d, scope, a, Some(Term::fixed(at)));
+                let position = self.run_at(d, a, &list);
                 scope.descend(a, (position, None), fiber.present);
             }
             Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
@@ -128,14 +125,14 @@ impl Context<'_> {
                 scope.descend(a, (position, None), None);
             }
             Some(Phase::Asked) | None if kind == LevelKind::Symmetric => {
-                let Interval { stop, base, .. } = self.interval(d, scope, a);
+                let Interval { stop, base, .. } = self.known_interval(d, scope, a);
                 let below = binary(Op::Lt, at.clone(), stop);
                 let mirrored = self.mirrored(scope, a, at.clone());
                 let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);
                 scope.descend(a, (position, None), fiber.present);
             }
             Some(Phase::Asked) | None => {
-                let Interval { start, stop, base } = self.interval(d, scope, a);
+                let Interval { start, stop, base } = self.known_interval(d, scope, a);
                 let below = binary(Op::Lt, at.clone(), stop);
                 let found = match start == int(0) {
                     true => below,
@@ -149,20 +146,21 @@ impl Context<'_> {
         false
     }
 
-    /// The position of the run that holds a coordinate.
-    fn run_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, at: Expr) -> Expr {
-        let fiber = scope.fiber(a);
-        let LevelBuffers::Runs { pos, crd } = self.levels(a)[fiber.depth] else { unreachable!("a level of runs") };
-        let (mut begin, mut end) = bounds(d, pos, &Term::fixed(fiber.position));
-        if let Some(present) = fiber.present.map(Term::fixed) {
-            let zero = d.int(0);
-            begin = d.select(&present, &|_| begin.clone(), zero.clone());
-            end = d.select(&present, &|_| end.clone(), zero);
-        }
-        let view = View { start: Some(Term::fixed(at)), ..View::default() };
-        let ends = ListFiber { view, ..ListFiber::unique(crd, begin, end) };
-        let list = List::open(d, &format!("p_{}", self.program.tensor(a).name), ends);
-        let position = list.entry(d).position;
+    /// The interval of an access's next level: where a loop around has found it out, that.
+    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+        scope.interval(a).cloned().unwrap_or_else(|| self.interval(d, scope, a))
+    }
+
+    /// The ends of the runs of an access's next level, from the one that holds the coordinate `start` on.
+    fn ends_of_runs(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> List<Term> {
+        let fiber = self.unopened(d, scope, a);
+        let view = View { start, ..View::default() };
+        List::open(d, &format!("p_{}", self.program.tensor(a).name), ListFiber { view, ..fiber })
+    }
+
+    /// The position of the run at which a list of ends rests.
+    fn run_at(&self, d: &mut Symbolic, a: AccessId, ends: &List<Term>) -> Expr {
+        let position = ends.entry(d).position;
         let position = d.snapshot(&format!("q_{}", self.program.tensor(a).name), position);
         d.place(&position)
     }
@@ -177,15 +175,9 @@ impl Context<'_> {
 
     /// The accesses of a body whose next level has phases along `v`, that are not known yet.
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let mut all = body.accesses();
-        all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => {
-                let kind = self.program.tensor(*a).format.levels[l];
-                let phases = kind.is_interval() || kind == LevelKind::Symmetric;
-                phases && self.binds(scope, v, w) && scope.phase(*a).is_none()
-            }
-            None => false,
-        });
+        let phases = |kind: LevelKind| kind.is_interval() || kind == LevelKind::Symmetric;
+        let mut all = self.opened_by(scope, body, v, phases);
+        all.retain(|a| scope.phase(*a).is_none());
         all
     }
 
@@ -209,13 +201,12 @@ impl Context<'_> {
         let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
         let symmetric = self.program.tensor(a).format.levels[depth] == LevelKind::Symmetric;
         // A symmetric fiber that is absent is one of fill all over.
-        let absent = piece.scope.fiber(a).present.filter(|_| symmetric);
-        if absent.is_some() {
+        if symmetric && piece.scope.fiber(a).present.is_some() {
             let mut asked = piece.clone();
             asked.scope.enter(a, Phase::Asked);
             return vec![asked];
         }
-        let [start, stop] = self.coordinates_of(d, v, piece, (a, depth), [start, stop]);
+        let [start, stop] = [start, stop].map(|at| self.coordinate_of(d, v, piece, (a, depth), at));
         let ends = [piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
         let mut pieces = vec![];
         for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
@@ -241,7 +232,7 @@ impl Context<'_> {
         }
         let ends = all.iter().map(|a| {
             let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
-            self.coordinates_of(d, v, &piece, (*a, depth(*a)), [start, stop]).map(|bound| bound.at)
+            [start, stop].map(|at| self.coordinate_of(d, v, &piece, (*a, depth(*a)), at).at)
         });
         let joined =
             |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Min, lo, start), binary(Op::Max, hi, stop)];
@@ -260,12 +251,7 @@ impl Context<'_> {
 
     /// The accesses of a body whose next level has runs along `v`.
     pub(super) fn runs_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let mut all = body.accesses();
-        all.retain(|a| match self.next_var(scope, *a) {
-            Some((l, w)) => self.binds(scope, v, w) && self.program.tensor(*a).format.levels[l] == LevelKind::Runs,
-            None => false,
-        });
-        all
+        self.opened_by(scope, body, v, |kind| kind == LevelKind::Runs)
     }
 }
 
@@ -279,46 +265,45 @@ pub(super) struct Runs {
 impl Context<'_> {
     /// The runs of an access that hold the first coordinate of a piece, and all behind them.
     pub(super) fn open_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Runs {
-        let fiber = piece.scope.fiber(access);
-        let LevelBuffers::Runs { pos, crd } = self.levels(access)[fiber.depth] else { unreachable!("a level of runs") };
-        let (begin, end) = bounds(d, pos, &Term::fixed(fiber.position));
-        let start = self.view(d, &piece.scope, (access, fiber.depth), v, &piece.range).start;
-        let view = View { start, ..View::default() };
-        let fiber_of_ends = ListFiber { view, ..ListFiber::unique(crd, begin, end) };
-        let list = List::open(d, &format!("p_{}", self.program.tensor(access).name), fiber_of_ends);
-        Runs { access, depth: fiber.depth, list }
+        let depth = piece.scope.fiber(access).depth;
+        let start = self.view(d, &piece.scope, (access, depth), v, &piece.range).start;
+        Runs { access, depth, list: self.ends_of_runs(d, &piece.scope, access, start) }
     }
 
-    /// Where a run ends, in coordinates of `v`.
-    fn run_end(&self, d: &mut Symbolic, v: Index, piece: &Piece, runs: &Runs) -> Expr {
-        let last = runs.list.index(d);
-        let end = plus(d.place(&last), int(1));
-        let [end, _] = self.coordinates_of(d, v, piece, (runs.access, runs.depth), [end, int(0)]);
-        end.at
+    /// Where the runs at hand end, in coordinates of `v`.
+    pub(super) fn run_ends(&self, d: &mut Symbolic, v: Index, piece: &Piece, all: &[Runs]) -> Vec<Expr> {
+        let end = |Runs { access, depth, list }: &Runs| {
+            let last = list.index(d);
+            let end = plus(d.place(&last), int(1));
+            let end = self.coordinate_of(d, v, piece, (*access, *depth), end).at;
+            d.define("end", Type::I64, end)
+        };
+        all.iter().map(end).collect()
     }
 
-    /// The part of a piece that begins at `from` and in which none of these runs ends: there each is open.
-    pub(super) fn within_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, (from, all): (Expr, &[Runs])) -> Piece {
-        let ends: Vec<Expr> = all.iter().map(|runs| self.run_end(d, v, piece, runs)).collect();
-        let stop = ends.into_iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end));
+    /// The part of a piece that begins at `from` and in which no run ends, these being the ends: there each is open.
+    pub(super) fn within_runs(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        from: Expr,
+        (all, ends): (&[Runs], &[Expr]),
+    ) -> Piece {
+        let stop = ends.iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end.clone()));
         let stop = Bound::at(d.define("stop", Type::I64, stop));
         let mut part = Piece { in_runs: true, ..piece.within(Bound::at(from), stop) };
         for runs in all {
-            let at = runs.list.entry(d).position;
-            let at = d.snapshot(&format!("q_{}", self.program.tensor(runs.access).name), at);
-            let at = d.place(&at);
+            let at = self.run_at(d, runs.access, &runs.list);
             part.scope.descend(runs.access, (at, None), None);
         }
         part
     }
+}
 
-    /// Each of the runs that end at `stop` is left.
-    pub(super) fn leave_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, all: &[Runs], stop: &Expr) {
-        for runs in all {
-            let end = Term::fixed(self.run_end(d, v, piece, runs));
-            let over = d.compare(Compare::Le, &end, &Term::fixed(stop.clone()));
-            let over = d.snapshot_bool("over", over);
-            runs.list.next_if(d, &over);
-        }
+/// Each of the runs that end at `stop`, these being the ends of all, is left.
+pub(super) fn leave_runs(d: &mut Symbolic, (all, ends): (&[Runs], &[Expr]), stop: &Expr) {
+    for (runs, end) in all.iter().zip(ends) {
+        let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
+        runs.list.next_if(d, &over);
     }
 }

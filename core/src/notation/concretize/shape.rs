@@ -212,10 +212,7 @@ impl Concretize<'_> {
         let origin = Origin::Mapped(map);
         let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
         known.map(Index).unwrap_or_else(|| {
-            let taken = |name: &String| {
-                self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
-            };
-            let name = distinct("at", taken);
+            let name = self.unused("at");
             self.out.var(name, extent, origin)
         })
     }
@@ -242,10 +239,7 @@ impl Concretize<'_> {
     fn permitted(&mut self, of: Map<Index>, extent: ClassId) -> Index {
         let known = self.windows.iter().find(|(map, v)| *map == of && self.out.vars[v.0].extent == extent);
         known.map(|(_, v)| *v).unwrap_or_else(|| {
-            let taken = |name: &String| {
-                self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
-            };
-            let name = distinct("within", taken);
+            let name = self.unused("within");
             let v = self.out.var(name, extent, Origin::Part(Map::part(&of, &Size::default())));
             self.windows.push((of, v));
             v
@@ -269,6 +263,14 @@ impl Concretize<'_> {
             self.out.var(own, extent, origin)
         });
         self.vars.insert(v, bound);
+    }
+
+    /// A name like this one that no variable has.
+    fn unused(&self, name: &str) -> String {
+        let taken = |name: &String| {
+            self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
+        };
+        distinct(name, taken)
     }
 
     /// A variable's name, if no other has it, else one like it.
