@@ -134,9 +134,11 @@ impl Test<'_> {
     }
 
     fn rejected(&self, operands: &[String], text: &str) -> Result<(), String> {
-        let ran = self.run(operands, &[])?;
-        ran.expect(REFUSED_DATA)?;
-        says(&ran, text)
+        for engine in ENGINES {
+            let ran = self.run(operands, &["--engine", engine])?;
+            ran.expect(REFUSED_DATA).and_then(|()| says(&ran, text)).map_err(|e| format!("{engine}: {e}"))?;
+        }
+        Ok(())
     }
 
     fn stopped(&self, operands: &[String], text: &str) -> Result<(), String> {

@@ -188,6 +188,18 @@ impl Format {
         self.chain(l).is_some_and(|chain| l + 1 < chain.end)
     }
 
+    /// The format in which loops assemble a result of this one, which its values are moved to afterwards: itself, or the same
+    /// modes in the same order in levels that are located or appended to.
+    pub fn assembled(&self) -> Format {
+        let runs = |l: usize| self.levels[l] == LevelKind::Runs && l + 1 == self.rank();
+        let kept = |l: usize| self.levels[l].is_located() || runs(l);
+        if (0..self.rank()).all(|l| kept(l) || self.levels[l].is_list()) {
+            return self.clone();
+        }
+        let levels = (0..self.rank()).map(|l| if kept(l) { self.levels[l] } else { LevelKind::Compressed });
+        Format { levels: levels.collect(), order: self.order.clone() }
+    }
+
     /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
     pub fn is_single(&self, l: usize) -> bool {
         self.levels[l] == LevelKind::Singleton && self.chain(l).is_none()

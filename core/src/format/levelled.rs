@@ -11,6 +11,7 @@
 //!
 //! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
 
+mod settled;
 mod structure;
 
 use super::assemble::{Assembly, Error, index_type};
@@ -29,38 +30,46 @@ impl Sorted {
         fill: Value,
         how: &Assembly,
     ) -> Result<Tensor<'static>, Error> {
-        let mut store = Store {
-            format,
-            extents,
-            columns: &self.columns,
-            values: &self.values,
-            pos_ty: how.pos.unwrap_or(index_type(self.values.len() as u64)),
-            crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
-            at: vec![0; self.values.len()],
-            positions: 1,
-            heads: Vec::new(),
-            left: how.limit,
-        };
+        let Sorted { columns, values, .. } = self;
+        let at = vec![0; values.len()];
+        let mut store = Store::new((format, extents), columns, (&values, at), how);
         let mut levels = Vec::new();
         for (l, &mode) in format.order.iter().enumerate() {
             levels.push(store.level(l, extents[mode])?);
         }
         let Store { at, positions, mut left, .. } = store;
-        spend(&mut left, positions as u128 * fill.ty().bytes() as u128)?;
-        let values = self.placed(&at, positions, fill)?;
+        let values = placed(values, &at, (positions, fill), &mut left)?;
         Ok(Tensor { extents: extents.to_vec(), format: format.clone(), levels, values, fill })
     }
+}
 
-    /// The values at their positions, `fill` at the others.
-    fn placed(self, at: &[usize], positions: u64, fill: Value) -> Result<Array<'static>, Error> {
-        if positions == at.len() as u64 && at.iter().enumerate().all(|(e, &p)| e == p) {
-            return Ok(self.values);
-        }
-        let bytes = positions as u128 * fill.ty().bytes() as u128;
-        let mut values = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
-        values.scatter(at, &self.values);
-        Ok(values)
+/// The values at such of so many positions, `fill` at the others.
+fn placed(
+    values: Array<'static>,
+    at: &[usize],
+    (positions, fill): (u64, Value),
+    left: &mut u64,
+) -> Result<Array<'static>, Error> {
+    let bytes = positions as u128 * fill.ty().bytes() as u128;
+    spend(left, bytes)?;
+    if positions == at.len() as u64 && counts(at) {
+        return Ok(values);
     }
+    let mut all = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
+    all.scatter(at, &values);
+    Ok(all)
+}
+
+/// Whether they are 0, 1, 2, …
+fn counts(places: &[usize]) -> bool {
+    places.iter().enumerate().all(|(n, p)| n == *p)
+}
+
+/// The coordinates of an entry in the order of declaration, of a column a level.
+pub(super) fn declared(format: &Format, columns: &[Vec<i64>], e: usize) -> Vec<i64> {
+    let mut at = vec![0; columns.len()];
+    format.order.iter().zip(columns).for_each(|(m, column)| at[*m] = column[e]);
+    at
 }
 
 /// What is known between two levels.
@@ -69,7 +78,7 @@ struct Store<'s> {
     /// In the order of the modes.
     extents: &'s [u64],
     /// Coordinates, a column a level.
-    columns: &'s [Vec<i64>],
+    columns: Vec<Vec<i64>>,
     /// As long as each column.
     values: &'s Array<'s>,
     pos_ty: Type,
@@ -84,7 +93,28 @@ struct Store<'s> {
     left: u64,
 }
 
-impl Store<'_> {
+impl<'s> Store<'s> {
+    /// Above all levels: entries at the root's only position.
+    fn new(
+        (format, extents): (&'s Format, &'s [u64]),
+        columns: Vec<Vec<i64>>,
+        (values, at): (&'s Array<'s>, Vec<usize>),
+        how: &Assembly,
+    ) -> Store<'s> {
+        Store {
+            format,
+            extents,
+            columns,
+            values,
+            pos_ty: how.pos.unwrap_or(index_type(values.len() as u64)),
+            crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
+            at,
+            positions: 1,
+            heads: Vec::new(),
+            left: how.limit,
+        }
+    }
+
     /// The arrays of level `l`, whose mode has this extent.
     fn level(&mut self, l: usize, extent: u64) -> Result<Level<'static>, Error> {
         match self.format.levels[l] {

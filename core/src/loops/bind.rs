@@ -1,7 +1,7 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
 use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
-use crate::format::{Array, Level, Tensor};
+use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::TensorId;
 
 /// What a kernel is called with.
@@ -116,6 +116,27 @@ pub fn collect(
         Some((a.name.clone(), Tensor { extents, format: a.format.clone(), levels, values, fill: a.fill }))
     };
     results.map(tensor).collect()
+}
+
+/// The results of a kernel, as it assembled them, in the formats that are declared for them.
+///
+/// # Errors
+/// The name of the first that its format does not hold, and why.
+pub fn settle<'p>(
+    kernel: &Kernel,
+    results: Vec<(String, Tensor<'static>)>,
+    declared: &dyn Fn(TensorId) -> Option<&'p Format>,
+    how: &Assembly,
+) -> Result<Vec<(String, Tensor<'static>)>, (String, format::Error)> {
+    let made = kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
+    let settled = |((name, tensor), format): ((String, Tensor<'static>), Option<&Format>)| match format {
+        Some(format) if *format != tensor.format => match tensor.settled(format, how) {
+            Ok(tensor) => Ok((name, tensor)),
+            Err(e) => Err((name, e)),
+        },
+        _ => Ok((name, tensor)),
+    };
+    results.into_iter().zip(made).map(settled).collect()
 }
 
 /// The level whose arrays `take` finds.

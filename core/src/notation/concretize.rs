@@ -130,7 +130,7 @@ impl Concretize<'_> {
         let (ty, name) = (tensor.ty, tensor.name.clone());
         let op = self.gathered(fun, ty).expect("refused otherwise");
         let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
-        let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
+        let format = tensor.format.as_ref().map_or_else(|| Format::dense(tensor.sizes.len()), Format::assembled);
         let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
         let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
         let before = self.before(s, fun, &target);
@@ -172,7 +172,8 @@ impl Concretize<'_> {
             typed::Role::Result if last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        let format = tensor.format.clone().unwrap_or_else(|| self.undeclared(target.len(), rhs));
+        let format = tensor.format.as_ref().map(Format::assembled);
+        let format = format.unwrap_or_else(|| self.undeclared(target.len(), rhs));
         // Where the value of what is not stored is not one value, or only known with extents, every value that differs
         // from zero is stored.
         let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));

@@ -130,7 +130,7 @@ fn maps(extents: &[u64], value: impl Fn(&[i64]) -> i128) -> Vec<Map> {
 fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
     let all: Vec<LevelKind> = LevelKind::ALL[..7].iter().copied().chain(STRUCTURED).collect();
     let few = [Dense, Compressed, Bitmap, Band, Lower, Symmetric, Runs];
-    let (mut held, mut refused) = (0, 0);
+    let (mut held, mut refused, how) = (0, 0, Assembly::default());
     for (extents, among) in [(&[3][..], &all[..]), (&[2, 2], &all), (&[3, 3], &few), (&[2, 2, 2], &few)] {
         // Told apart; equal where mirrored; equal.
         let values: [fn(&[i64]) -> i128; 3] =
@@ -138,8 +138,13 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
         for value in values {
             for map in maps(extents, value).iter().step_by(if extents.len() == 3 { 7 } else { 1 }) {
                 for format in formats(extents.len(), among) {
+                    let assembled = made(map, extents, &format.assembled()).map(|t| t.settled(&format, &how));
                     let made = made(map, extents, &format);
                     assert_eq!(made.is_ok(), fits(&format, map) && holds(&format, map.keys()), "{format} of {map:?}");
+                    if !(0..format.rank()).any(|l| format.is_single(l)) {
+                        let settled = assembled.unwrap();
+                        assert_eq!(settled.as_ref().ok(), made.as_ref().ok(), "{format} of {map:?}: {settled:?}");
+                    }
                     let Ok(t) = made else {
                         refused += 1;
                         continue;
@@ -152,6 +157,24 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
         }
     }
     assert!(held > 50_000 && refused > 5_000, "{held} {refused}");
+}
+
+/// What rounded sums gave: zeros are one, and mirrored values are equal in half of their digits.
+#[test]
+fn rounded_values_settle() {
+    let settled = |kind, rounded, entries: &[(i64, i64, f64)]| {
+        let t = matrix([Dense, Compressed], [2, 2], entries);
+        t.settled(&Format::of(vec![Dense, kind]), &Assembly { rounded, ..Assembly::default() }).map(|t| t.values)
+    };
+    let third = [(0, 1, 1.0 / 3.0), (1, 0, 1.0 - 2.0 / 3.0), (1, 1, 5.0)];
+    assert!(settled(Symmetric, false, &third).is_err());
+    assert_eq!(settled(Symmetric, true, &third), Ok(vec![0.0, 1.0 - 2.0 / 3.0, 5.0].into()));
+    assert!(settled(Symmetric, true, &[(0, 1, 1.0), (1, 0, 1.0 + 1e-7)]).is_err());
+    for kind in [Lower, Symmetric] {
+        assert_eq!(settled(kind, true, &[(0, 1, -0.0), (1, 0, 0.0)]), Ok(vec![0.0; 3].into()));
+        let error = settled(kind, true, &[(0, 1, 7.0)]).unwrap_err().to_string();
+        assert!(error.contains("at (0, 1)"), "{error}");
+    }
 }
 
 #[test]

@@ -248,6 +248,9 @@ impl Context<'_> {
             let crd = self.levels(*a)[depth].array(Holds::Coordinates);
             let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
             let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
+            // What stands once for several coordinates leads as often to what is below.
+            let shared = self.program.tensor(*a).format.levels[..depth].iter().any(|kind| kind.shares());
+            let crd = crd.filter(|_| !shared);
             let crd = crd.filter(|_| loops.iter().all(moves) && above.iter().all(|w| self.comes_once(*w, &loops)));
             crd.map(|crd| (*a, crd))
         };

@@ -15,13 +15,11 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let mut r = Refuse { program, mode, extents, caught: false, found: Vec::new() };
     for t in &program.tensors {
         let foreign = t.format.iter().find_map(|f| {
-            (0..f.rank()).map(|l| f.levels[l]).enumerate().find(|(l, kind)| {
-                let runs = *kind == LevelKind::Runs && (t.role == typed::Role::Input || l + 1 == f.rank());
-                let read = t.role == typed::Role::Input && kind.is_computed();
-                !(kind.is_located() || kind.is_list() || runs || read)
-            })
+            let unstored =
+                |kind: &LevelKind| matches!(kind, LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function);
+            f.levels.iter().copied().find(unstored)
         });
-        if let Some((_, kind)) = foreign {
+        if let Some(kind) = foreign {
             let place = if t.role == typed::Role::Input { "operand" } else { "result" };
             r.say(t.span, format!("a level of kind `{}` of the {place} `{}`", kind.name(), t.name));
         }
