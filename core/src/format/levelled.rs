@@ -18,7 +18,7 @@ use super::assemble::{Assembly, Error, index_type};
 use super::entries::parents;
 use super::hash::slot;
 use super::sort::Sorted;
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor};
+use super::{Array, Format, Level, LevelKind, Malformed, Tensor, blocks};
 use crate::algebra::{Type, Value};
 
 impl Sorted {
@@ -32,7 +32,7 @@ impl Sorted {
     ) -> Result<Tensor<'static>, Error> {
         let Sorted { columns, values, .. } = self;
         let at = vec![0; values.len()];
-        let mut store = Store::new((format, extents), columns, (&values, at), how);
+        let mut store = Store::new((format, extents), columns, (values.borrow(), at), how);
         let mut levels = Vec::new();
         for (l, &mode) in format.order.iter().enumerate() {
             levels.push(store.level(l, extents[mode])?);
@@ -80,7 +80,7 @@ struct Store<'s> {
     /// Coordinates, a column a level.
     columns: Vec<Vec<i64>>,
     /// As long as each column.
-    values: &'s Array<'s>,
+    values: Array<'s>,
     pos_ty: Type,
     crd_ty: Type,
     /// Of each entry the position in the level at hand.
@@ -98,16 +98,16 @@ impl<'s> Store<'s> {
     fn new(
         (format, extents): (&'s Format, &'s [u64]),
         columns: Vec<Vec<i64>>,
-        (values, at): (&'s Array<'s>, Vec<usize>),
+        (values, at): (Array<'s>, Vec<usize>),
         how: &Assembly,
     ) -> Store<'s> {
         Store {
             format,
             extents,
             columns,
-            values,
             pos_ty: how.pos.unwrap_or(index_type(values.len() as u64)),
             crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
+            values,
             at,
             positions: 1,
             heads: Vec::new(),
@@ -136,19 +136,27 @@ impl<'s> Store<'s> {
             }
             LevelKind::Compressed => {
                 let (pos, crd) = self.list(l..l + 1)?;
-                Ok(Level::Compressed { pos, crd })
+                Ok(Level::Compressed { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
+            }
+            LevelKind::Vbl => {
+                let (pos, crd) = self.list(l..l + 1)?;
+                self.blocks(LevelKind::Vbl, &pos, &crd)
             }
             LevelKind::Hashed => {
                 let (pos, crd) = self.list(l..l + 1)?;
+                let (pos, crd) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?);
                 let table = self.table(&pos, &crd)?;
                 Ok(Level::Hashed { pos, crd, table })
             }
             LevelKind::Nonunique => {
                 let (pos, crd) = self.list(self.format.chain(l).expect("it begins one"))?;
-                Ok(Level::Nonunique { pos, crd })
+                Ok(Level::Nonunique { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
             }
             LevelKind::Singleton if self.format.is_single(l) => Ok(Level::Singleton { crd: self.single(l, extent)? }),
-            LevelKind::Singleton => Ok(Level::Singleton { crd: self.coordinates(l)? }),
+            LevelKind::Singleton => {
+                let crd = self.coordinates(l)?;
+                Ok(Level::Singleton { crd: self.coordinates_of(&crd)? })
+            }
             LevelKind::Band => {
                 let (pos, first) = self.intervals(l, false)?;
                 Ok(Level::Band { pos, first })
@@ -159,9 +167,13 @@ impl<'s> Store<'s> {
             LevelKind::Symmetric => self.triangles(l, extent).map(|()| Level::Symmetric),
             LevelKind::Runs => {
                 let (pos, crd) = self.runs(l, extent)?;
-                Ok(Level::Runs { pos, crd })
+                Ok(Level::Runs { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
             }
-            kind @ (LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function) => Err(Error::Kind(kind)),
+            LevelKind::Packbits => {
+                let (pos, crd) = self.runs(l, extent)?;
+                self.blocks(LevelKind::Packbits, &pos, &crd)
+            }
+            LevelKind::Function => Err(Error::Kind(LevelKind::Function)),
         }
     }
 
@@ -174,7 +186,7 @@ impl<'s> Store<'s> {
     }
 
     /// Every tuple of coordinates of these levels that a parent has gets a position: `pos`, and `crd` of the first.
-    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Array<'static>, Array<'static>), Error> {
+    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let parents = self.positions as usize;
         let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
         spend(&mut self.left, bytes)?;
@@ -194,14 +206,34 @@ impl<'s> Store<'s> {
         pos.resize(parents + 1, heads.len() as i64);
         self.positions = heads.len() as u64;
         self.heads = heads;
-        Ok((narrowed(self.pos_ty, &pos)?, self.coordinates(levels.start)?))
+        Ok((pos, self.coordinates(levels.start)?))
     }
 
     /// The coordinates in level `l` of the positions of a list or chain.
-    fn coordinates(&mut self, l: usize) -> Result<Array<'static>, Error> {
+    fn coordinates(&mut self, l: usize) -> Result<Vec<i64>, Error> {
         spend(&mut self.left, self.heads.len() as u128 * self.crd_ty.bytes() as u128)?;
-        let crd: Vec<i64> = self.heads.iter().map(|&e| self.columns[l][e]).collect();
-        narrowed(self.crd_ty, &crd)
+        Ok(self.heads.iter().map(|&e| self.columns[l][e]).collect())
+    }
+
+    /// Positions, in their type.
+    fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
+        narrowed(self.pos_ty, pos)
+    }
+
+    /// Coordinates, in theirs.
+    fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
+        narrowed(self.crd_ty, crd)
+    }
+
+    /// A list's positions, or runs', in blocks.
+    fn blocks(&mut self, kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
+        let (pos, crd, ofs) = blocks::grouped(kind, pos, crd);
+        spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
+        let (pos, crd, ofs) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?);
+        Ok(match kind {
+            LevelKind::Vbl => Level::Vbl { pos, crd, ofs },
+            _ => Level::Packbits { pos, crd, ofs },
+        })
     }
 
     /// The coordinates of a singleton in no chain, one a parent position.

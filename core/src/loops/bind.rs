@@ -157,5 +157,9 @@ fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<
         LevelBuffers::Upper => Level::Upper,
         LevelBuffers::Symmetric => Level::Symmetric,
         LevelBuffers::Runs { pos, crd } => Level::Runs { pos: take(pos)?, crd: take(crd)? },
+        LevelBuffers::Vbl { pos, crd, ofs } => Level::Vbl { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? },
+        LevelBuffers::Packbits { pos, crd, ofs } => {
+            Level::Packbits { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? }
+        }
     })
 }

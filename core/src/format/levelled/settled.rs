@@ -12,8 +12,8 @@
 //! Invariant: `nodes` are positions of the level at hand as it was assembled, ascending, and `at` says of each where it, or
 //! before its level is made its parent, stands in the tensor that is made.
 
-use super::{Store, counts, narrowed, placed, spend};
-use crate::format::{Array, Assembly, Error, Format, Level, LevelKind, Malformed, Tensor};
+use super::{Store, counts, placed, spend};
+use crate::format::{Assembly, Error, Format, Level, LevelKind, Malformed, Tensor};
 use std::ops::Range;
 
 impl Tensor<'_> {
@@ -34,7 +34,7 @@ impl Tensor<'_> {
             return self.into_owned().convert(format, how);
         }
         let columns = vec![vec![]; format.rank()];
-        let mut store = Store::new((format, &self.extents), columns, (&self.values, vec![0]), how);
+        let mut store = Store::new((format, &self.extents), columns, (self.values.borrow(), vec![0]), how);
         let (mut nodes, mut levels) = (vec![0], vec![]);
         for (l, mode) in format.order.iter().enumerate() {
             // The levels of a chain are made of the coordinates of all of them.
@@ -47,7 +47,7 @@ impl Tensor<'_> {
                 nodes = self.held(&mut store, nodes, (l, kind), how)?;
             }
             levels.push(match &self.levels[l] {
-                Level::Runs { pos, crd } => self.runs_again(&mut store, &mut nodes, (l, pos, crd))?,
+                Level::Runs { .. } => self.runs_again(&mut store, &nodes, l)?,
                 _ => store.level(l, self.extents[*mode])?,
             });
         }
@@ -177,31 +177,28 @@ impl Tensor<'_> {
     }
 
     /// Last runs below other positions: fibers that were not there are one run of the fill value.
-    fn runs_again(
-        &self,
-        store: &mut Store,
-        nodes: &mut [usize],
-        (l, pos, crd): (usize, &Array, &Array),
-    ) -> Result<Level<'static>, Error> {
+    fn runs_again(&self, store: &mut Store, nodes: &[usize], l: usize) -> Result<Level<'static>, Error> {
         let (parents, extent) = (store.positions as usize, self.level_extent(l) as i64);
         let most = (parents as u128 + 1) * store.pos_ty.bytes() as u128;
         spend(&mut store.left, most + (parents + nodes.len()) as u128 * store.crd_ty.bytes() as u128)?;
-        let (mut ends, mut begins, mut e) = (vec![], vec![0], 0);
+        let (mut pos, mut crd, mut e) = (vec![0], vec![], 0);
         for parent in 0..parents {
-            let before = ends.len();
+            let before = crd.len();
             while e < nodes.len() && store.at[e] == parent {
-                store.at[e] = ends.len();
-                ends.push(store.columns[l][e]);
+                store.at[e] = crd.len();
+                crd.push(store.columns[l][e]);
                 e += 1;
             }
-            if ends.len() == before && extent > 0 {
-                ends.push(extent - 1);
+            if crd.len() == before && extent > 0 {
+                crd.push(extent - 1);
             }
-            begins.push(ends.len() as i64);
+            pos.push(crd.len() as i64);
         }
-        debug_assert!(pos.len() <= begins.len() && crd.len() <= ends.len());
-        store.positions = ends.len() as u64;
-        Ok(Level::Runs { pos: narrowed(store.pos_ty, &begins)?, crd: narrowed(store.crd_ty, &ends)? })
+        store.positions = crd.len() as u64;
+        match store.format.levels[l] {
+            LevelKind::Runs => Ok(Level::Runs { pos: store.positions_of(&pos)?, crd: store.coordinates_of(&crd)? }),
+            kind => store.blocks(kind, &pos, &crd),
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl Store<'_> {
     }
 
     /// Runs that reach the end of the extent: `pos`, and the last coordinate of each.
-    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Array<'static>, Array<'static>), Error> {
+    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let (parents, last_level) = (self.positions as usize, l + 1 == self.format.rank());
         spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
         let most = if extent == 0 { 0 } else { parents as u128 + 2 * self.at.len() as u128 };
@@ -98,6 +98,6 @@ impl Store<'_> {
             pos.push(crd.len() as i64);
         }
         self.positions = crd.len() as u64;
-        Ok((narrowed(self.pos_ty, &pos)?, narrowed(self.crd_ty, &crd)?))
+        Ok((pos, crd))
     }
 }

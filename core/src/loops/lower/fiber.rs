@@ -209,7 +209,7 @@ impl Context<'_> {
         &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
-    /// The fiber of a list level, or of the ends of runs, that an access opens next, all of it; an absent one is empty.
+    /// The fiber of a list level, or of the ends of runs and blocks, that an access opens next, all of it; an absent one is empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
@@ -217,7 +217,9 @@ impl Context<'_> {
             LevelBuffers::Compressed { pos, crd }
             | LevelBuffers::Nonunique { pos, crd }
             | LevelBuffers::Hashed { pos, crd, .. }
-            | LevelBuffers::Runs { pos, crd } => (crd, bounds(d, pos, &parent)),
+            | LevelBuffers::Runs { pos, crd }
+            | LevelBuffers::Vbl { pos, crd, .. }
+            | LevelBuffers::Packbits { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
             LevelBuffers::Singleton { crd } => {
                 let end = fiber.end.unwrap_or_else(|| plus(fiber.position, int(1)));
                 (crd, (parent, Term::fixed(end)))

@@ -62,8 +62,8 @@ struct Part {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
-    /// Accesses whose runs end within the range: it has a part for each run.
-    runs: Vec<AccessId>,
+    /// Accesses whose levels have pieces that end within the range: it has a part for each.
+    stepped: Vec<AccessId>,
 }
 
 impl Part {
@@ -166,7 +166,9 @@ impl Context<'_> {
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         // What is walked in several pieces is not seen to be walked whole.
-        if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.runs.is_empty())) {
+        if let Some((output, _)) =
+            sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
+        {
             output.goes_along(None);
         }
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
@@ -178,13 +180,9 @@ impl Context<'_> {
                 output.led_by(slot, self.led_by(&part.piece.scope, part.top(), v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
-            let tentative = |part: &Part| {
-                let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
-                self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
-                    || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
-            };
-            let spare = parts.iter().any(tentative) as i64;
-            output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
+            // What has pieces makes room piece by piece.
+            let whole = || parts.iter().filter(|part| part.stepped.is_empty());
+            output.open(d, slot, &|d| self.room_of(d, whole(), (v, rest), sink));
         }
         for part in parts {
             self.run(d, part, (v, rest), sink);
@@ -215,15 +213,15 @@ impl Context<'_> {
             (a, fiber)
         };
         let fibers = names.iter().map(fiber).collect();
-        let runs = self.runs_along(scope, &lattice.points[0].body, v);
-        Part { piece, lattice, fibers, runs }
+        let stepped = self.stepped_along(scope, &lattice.points[0].body, v);
+        Part { piece, lattice, fibers, stepped }
     }
 
     /// The loops of a range.
     fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
-        let Part { piece, lattice, fibers, runs } = &part;
-        if !runs.is_empty() {
-            return self.stepped(d, piece, runs, (v, rest), sink);
+        let Part { piece, lattice, fibers, stepped } = &part;
+        if !stepped.is_empty() {
+            return self.stepped(d, piece, stepped, (v, rest), sink);
         }
         let top = part.top();
         if let Some(a) = alone(top) {
@@ -275,9 +273,27 @@ impl Context<'_> {
         ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
+    /// How many entries parts append at most, or write behind the last.
+    fn room_of<'p>(
+        &self,
+        d: &mut Symbolic,
+        parts: impl IntoIterator<Item = &'p Part>,
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) -> Expr {
+        let parts: Vec<&Part> = parts.into_iter().collect();
+        let tentative = |part: &&Part| {
+            let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
+            self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
+                || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
+        };
+        let spare = parts.iter().any(tentative) as i64;
+        super::plus(self.at_most_of(d, parts), int(spare))
+    }
+
     /// A bound on the coordinates that all parts come to.
-    fn at_most_of(&self, d: &mut Symbolic, parts: &[Part]) -> Expr {
-        let bounds = parts.iter().map(|part| self.at_most(d, part));
+    fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
+        let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
     }
 

@@ -14,14 +14,9 @@ pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
     let mut r = Refuse { program, mode, extents, caught: false, found: Vec::new() };
     for t in &program.tensors {
-        let foreign = t.format.iter().find_map(|f| {
-            let unstored =
-                |kind: &LevelKind| matches!(kind, LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function);
-            f.levels.iter().copied().find(unstored)
-        });
-        if let Some(kind) = foreign {
+        if t.format.iter().any(|f| f.levels.contains(&LevelKind::Function)) {
             let place = if t.role == typed::Role::Input { "operand" } else { "result" };
-            r.say(t.span, format!("a level of kind `{}` of the {place} `{}`", kind.name(), t.name));
+            r.say(t.span, format!("a level of kind `function` of the {place} `{}`", t.name));
         }
         if t.role == typed::Role::Input && t.format.is_none() {
             r.say(t.span, format!("an operand without a format (tensor `{}`)", t.name));

@@ -291,9 +291,7 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let unstored = [LevelKind::Packbits, LevelKind::Vbl, LevelKind::Function];
-            let lowered = |k: &LevelKind| !unstored.contains(k);
-            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || lowered(k));
+            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || *k != LevelKind::Function);
             let fit: Vec<LevelKind> = fit.filter(|k| stands(*k, &kinds, result)).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();

@@ -163,7 +163,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             }
             let same = |above: usize| sizes[format.order[l]] == sizes[format.order[above]];
             let square = l > 0 && format.levels[l - 1] == LevelKind::Dense && same(l - 1);
-            let kinds = if square { STRUCTURED } else { &STRUCTURED[..3] };
+            let kinds = if square { STRUCTURED } else { &STRUCTURED[..5] };
             format.levels[l] = self.one(kinds);
         }
         format
