@@ -136,7 +136,10 @@ impl Test<'_> {
     fn rejected(&self, operands: &[String], text: &str) -> Result<(), String> {
         for engine in ENGINES {
             let ran = self.run(operands, &["--engine", engine])?;
-            ran.expect(REFUSED_DATA).and_then(|()| says(&ran, text)).map_err(|e| format!("{engine}: {e}"))?;
+            let refused = ran.expect(REFUSED_DATA);
+            // The meaning says in its own words what leaves an array.
+            let said = if COMPILERS.contains(&engine) { says(&ran, text) } else { Ok(()) };
+            refused.and(said).map_err(|e| format!("{engine}: {e}"))?;
         }
         Ok(())
     }
