@@ -1,7 +1,7 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::nest::Sink;
-use super::structure::{Interval, Phase};
+use super::structure::Phase;
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
@@ -10,7 +10,7 @@ use crate::looplet::{Looplet, unfurl};
 use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Entry, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -49,7 +49,7 @@ pub(super) struct Scope {
     fibers: HashMap<AccessId, Fiber>,
     /// What is known of levels that open next, by their depth.
     phases: HashMap<(AccessId, usize), Phase>,
-    intervals: HashMap<(AccessId, usize), Interval>,
+    intervals: HashMap<(AccessId, usize), Interval<Expr>>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
 }
@@ -103,12 +103,12 @@ impl Scope {
     }
 
     /// Where the values are of the level that an access opens next, if that was found out.
-    pub fn interval(&self, a: AccessId) -> Option<&Interval> {
+    pub fn interval(&self, a: AccessId) -> Option<&Interval<Expr>> {
         self.intervals.get(&(a, self.fiber(a).depth))
     }
 
     /// Keeps where the values are of the level that an access opens next.
-    pub fn found(&mut self, a: AccessId, interval: Interval) {
+    pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
     }
 

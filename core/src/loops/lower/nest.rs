@@ -175,16 +175,20 @@ impl Context<'_> {
             let more = self.at_most_of(d, &parts);
             return d.assign(*most, super::plus(Expr::Var(*most), more));
         }
+        // Where some part makes room piece by piece, each makes its own.
+        let apart = parts.iter().any(|part| !part.stepped.is_empty());
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
                 output.led_by(slot, self.led_by(&part.piece.scope, part.top(), v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
-            // What has pieces makes room piece by piece.
-            let whole = || parts.iter().filter(|part| part.stepped.is_empty());
-            output.open(d, slot, &|d| self.room_of(d, whole(), (v, rest), sink));
+            let all: &[Part] = if apart { &[] } else { &parts };
+            output.open(d, slot, &|d| self.room_of(d, all, (v, rest), sink));
         }
         for part in parts {
+            if apart {
+                self.make_room(d, &part, (v, rest), sink);
+            }
             self.run(d, part, (v, rest), sink);
         }
         if let Some((output, slot)) = sink.appends(v) {

@@ -16,25 +16,14 @@
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
-use super::{BufferId, Context, Expr, LevelBuffers, binary, int, plus, times};
+use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::Symbolic;
+use crate::stream::{Interval, Symbolic, Term};
 
 /// Intervals that have phases of their own in one loop; more are asked.
 const PHASES: usize = 3;
-
-/// Where a fiber's values are, one a coordinate.
-#[derive(Clone, Debug)]
-pub(super) struct Interval {
-    /// The first coordinate.
-    pub start: Expr,
-    /// One past the last.
-    pub stop: Expr,
-    /// What the position of a coordinate is more than it.
-    pub base: Expr,
-}
 
 /// What is known of an access's level in a range.
 #[derive(Clone, Debug)]
@@ -56,36 +45,23 @@ fn triangle(i: Expr) -> Expr {
 
 impl Context<'_> {
     /// The interval of an access's next level.
-    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         let fiber = scope.fiber(a);
-        let tensor = self.program.tensor(a);
-        let name = |what: &str| format!("{what}_{}", tensor.name);
-        let ends = |d: &mut Symbolic, pos: BufferId, what: &str| {
-            let begin = fiber.if_present(d.index(pos, fiber.position.clone()));
-            let begin = d.define(&name(what), Type::I64, begin);
-            (begin, fiber.if_present(d.index(pos, plus(fiber.position.clone(), int(1)))))
+        let (parent, present) = (Term::fixed(fiber.position), fiber.present.map(Term::fixed));
+        let mut open = |arrays| {
+            let Interval { start, stop, base } =
+                Interval::open(d, &self.program.tensor(a).name, arrays, &parent, present.as_ref());
+            Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
         };
         match self.levels(a)[fiber.depth] {
-            LevelBuffers::Band { pos, first } => {
-                let (begin, end) = ends(d, pos, "begin");
-                let start = fiber.if_present(d.index(first, fiber.position.clone()));
-                let start = d.define(&name("start"), Type::I64, start);
-                let stop = plus(start.clone(), binary(Op::Sub, end, begin.clone()));
-                let stop = d.define(&name("stop"), Type::I64, stop);
-                let base = d.define(&name("base"), Type::I64, binary(Op::Sub, begin, start.clone()));
-                Interval { start, stop, base }
-            }
-            LevelBuffers::Ragged { pos } => {
-                let (begin, end) = ends(d, pos, "base");
-                let stop = d.define(&name("stop"), Type::I64, binary(Op::Sub, end, begin.clone()));
-                Interval { start: int(0), stop, base: begin }
-            }
+            LevelBuffers::Band { pos, first } => open((pos, Some(first))),
+            LevelBuffers::Ragged { pos } => open((pos, None)),
             _ => self.of_triangle(d, scope, a),
         }
     }
 
     /// The interval of a row of a triangle; of a symmetric level up to the diagonal.
-    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
         let row = self.row(scope, a);
         let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
@@ -116,7 +92,7 @@ impl Context<'_> {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
         match scope.phase(a).cloned() {
-            None if kind.is_stepped() && scope.interval(a).is_none() => return self.open_stepped(d, scope, a, at),
+            None if kind.is_stepped() && scope.interval(a).is_none() => return self.open_at(d, scope, a, at),
             Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
             Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
             Some(Phase::Mirrored) => {
@@ -146,7 +122,7 @@ impl Context<'_> {
     }
 
     /// The interval of an access's next level: where a loop around has found it out, that.
-    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         scope.interval(a).cloned().unwrap_or_else(|| self.interval(d, scope, a))
     }
 
