@@ -29,7 +29,7 @@ use super::concrete::{
     self, AccessId, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
 };
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
-use crate::algebra::{Mode, Op, Type, Value, identity};
+use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
@@ -283,7 +283,7 @@ impl Concretize<'_> {
                 };
                 // A fold of a fold with the same function is one fold.
                 let folded = match body {
-                    Expr::Reduce(inner, more, body, ty) if inner == op && !self.ordered(ty) => {
+                    Expr::Reduce(inner, more, body, ty) if inner == op => {
                         Expr::Reduce(op, [vars, more].concat(), body, ty)
                     }
                     body => Expr::Reduce(op, vars, Box::new(body), e.ty),
@@ -301,10 +301,14 @@ impl Concretize<'_> {
         }
     }
 
-    /// The built-in, if folding with it may begin with its identity and go in any order.
+    /// The built-in, if folding with it may begin with its identity and go in any order: in strict mode no sum and no product
+    /// of floats.
     fn unordered(&self, fun: Fun, ty: Type) -> Option<Op> {
         match fun {
-            Fun::Op(op) => identity(op, ty).map(|_| op),
+            Fun::Op(op) => {
+                let known = properties(op, ty, self.simplify.mode);
+                (identity(op, ty).is_some() && known.commutative && known.associative).then_some(op)
+            }
             Fun::User(_) => None,
         }
     }
@@ -313,11 +317,6 @@ impl Concretize<'_> {
     /// 0 is a magnitude.)
     fn gathered(&self, fun: Fun, ty: Type) -> Option<Op> {
         self.unordered(fun, ty).filter(|op| neutral(self.simplify, *op, ty))
-    }
-
-    /// Whether folds must run in the order of the meaning.
-    fn ordered(&self, ty: Type) -> bool {
-        self.simplify.mode == Mode::Strict && ty.is_float()
     }
 
     /// Emits `place[target] = rhs`, with what must come before it.
@@ -375,14 +374,7 @@ impl Concretize<'_> {
 
     /// The cheapest order of loops.
     fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
-        choose(&Question {
-            program: &self.out,
-            target,
-            sums,
-            body,
-            keep_sums: self.ordered(body.ty()),
-            simplify: self.simplify,
-        })
+        choose(&Question { program: &self.out, target, sums, body, simplify: self.simplify })
     }
 
     /// A nest whose accesses are made such that its loops can follow them.

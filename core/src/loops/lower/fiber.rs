@@ -390,7 +390,7 @@ impl Context<'_> {
         let none = self.simplify.begins(fold.fun, ty);
         let start = match &fold.start {
             Some(start) => Some(self.value(d, scope, start)),
-            None => none.filter(|v| self.simplify.leads(fold.fun, *v)).map(Expr::Const),
+            None => self.first(fold, ty),
         };
         let begun = start.is_none().then(|| d.fresh("begun", Type::Bool));
         let t = d.fresh("t", ty);
@@ -401,6 +401,19 @@ impl Context<'_> {
         let sink = Sink::Scalar { var: t, fun: fold.fun, begun };
         self.nest(d, &fold.vars, &fold.body, scope.clone(), &sink);
         Expr::Var(t)
+    }
+
+    /// What a fold may begin with instead of with its first value, if there is such. (A sum of nothing is 0.0, which changes
+    /// a −0.0: where there is something, it begins with that.)
+    fn first(&self, fold: &Fold, ty: Type) -> Option<Expr> {
+        let none = self.simplify.begins(fold.fun, ty);
+        if let Some(v) = none.filter(|v| self.simplify.leads(fold.fun, *v)) {
+            return Some(Expr::Const(v));
+        }
+        let leads = self.simplify.leader(fold.fun, ty)?;
+        let some = fold.vars.iter().map(|v| binary(Op::Gt, self.extent(self.program.vars[v.0].extent), int(0)));
+        let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
+        Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
     }
 
     /// A function of these arguments.

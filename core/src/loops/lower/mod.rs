@@ -252,6 +252,16 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])
 }
 
+/// `a == b` or `a != b`, of values of a type: in strict mode they are two where the sign of zero differs, which quotients show.
+fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
+    if mode == Mode::Algebraic || !ty.is_float() {
+        return binary(op, a, b);
+    }
+    let inverse = |x: &Expr| binary(Op::Div, Expr::Const(Value::one(ty)), x.clone());
+    let inverses = binary(op, inverse(&a), inverse(&b));
+    binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
+}
+
 /// `a + b`, constants gathered at the end.
 pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     match (a, b) {

@@ -15,8 +15,10 @@
 
 use super::nest::{Driven, yes};
 use super::runs::Ends;
-use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, int, plus, store_index, times};
-use crate::algebra::{Op, Type, Value, identity};
+use super::{
+    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
+};
+use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
@@ -43,6 +45,7 @@ pub(super) struct Output {
     /// Of each bytemap or bitmap, a byte a position; a bitmap's are packed at the end.
     flags: Vec<Option<BufferId>>,
     pub(super) fill: Value,
+    pub(super) mode: Mode,
     result: bool,
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
@@ -137,6 +140,7 @@ impl Output {
             heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
+            mode: cx.simplify.mode,
             result: matches!(tensor.role, Role::Result(_)),
             initial,
             uncovered: RefCell::default(),
@@ -533,7 +537,8 @@ impl Output {
     /// Stores a value below all levels.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, fold: Option<Op>, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-        let differs = |value: &Expr| binary(Op::Ne, value.clone(), Expr::Const(self.fill));
+        let fill = (Expr::Const(self.fill), self.fill.ty());
+        let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), fill.clone());
         if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
             if self.ends.is_some() {

@@ -10,6 +10,7 @@
 //!  (forall j: s[j] = w[j]) where dense (forall i: forall j: w[j] += A[i, j])
 //!  forall i: y[i] = sum(j: A[i, j] * s[j])
 //!  forall i: z[i] = twice(j: A[i, j] start y[i])              # a fold in order
+//!  forall i: z[i] = sum(j: A[i, j] in order)        # the same, of a built-in of which there are others
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
@@ -30,7 +31,7 @@
 mod function;
 
 use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
-use crate::algebra::{Op, Value};
+use crate::algebra::{Op, Value, identity};
 use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
@@ -266,6 +267,8 @@ impl Printing for Printer<'_, '_, '_> {
                 if let Some(start) = &fold.start {
                     write!(self.out, " start ")?;
                     self.expr(start, 0)?;
+                } else if matches!(fold.fun, Fun::Op(op) if identity(op, fold.body.ty()).is_some()) {
+                    write!(self.out, " in order")?;
                 }
                 write!(self.out, ")")?;
             }

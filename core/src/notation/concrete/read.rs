@@ -475,10 +475,14 @@ impl<'t> Reader<'t> {
         let Term { expr: body, depth } = self.expr()?;
         self.scope.truncate(outer);
         let start = if self.eat(Token::Word("start")) { Some(self.expr()?) } else { None };
+        let in_order = self.eat(Token::Word("in"));
+        if in_order {
+            self.expect(Token::Word("order"))?;
+        }
         self.sign(")")?;
         let (ty, depth) = (body.ty(), start.as_ref().map_or(depth, |s| s.depth.max(depth)));
         match fun {
-            Fun::Op(op) if start.is_none() && identity(op, ty).is_some() => {
+            Fun::Op(op) if start.is_none() && !in_order && identity(op, ty).is_some() => {
                 deeper(Expr::Reduce(op, vars, Box::new(body), ty), depth)
             }
             fun => {

@@ -125,7 +125,7 @@ impl Concretize<'_> {
 
     /// The order of a sum's own loops: as the lists below ask for, if they agree.
     fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
-        if vars.len() < 2 || self.ordered(body.ty()) {
+        if vars.len() < 2 {
             return vars.to_vec();
         }
         let mut best = vars.to_vec();

@@ -81,9 +81,6 @@ impl Refuse<'_> {
             self.say(s.span, "a schedule".to_string());
         }
         let ty = self.program.tensors[s.tensor.index()].ty;
-        if self.mode == Mode::Strict && ty.is_float() {
-            self.say(s.span, "mode `strict` on floats".to_string());
-        }
         if let Some(fun) = s.fold {
             let begins = self.program.identity(fun, ty).is_some();
             let simplify = Simplify { mode: self.mode, functions: &[] };

@@ -25,7 +25,7 @@ pub use products::products;
 pub use shape::Shape;
 
 use super::legal::applied;
-use fiberloom_core::algebra::{Op, Type, Value, result_type};
+use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, SizeId};
 use fiberloom_core::schedule::storage::Magnitude;
@@ -66,6 +66,8 @@ pub struct Case {
     pub tensors: Vec<Tensor>,
     /// What runs.
     pub statements: Vec<Statement>,
+    /// How floats are understood. In strict mode numbers stand for values whose sums show their order.
+    pub mode: Mode,
 }
 
 /// A tensor of a case.
@@ -260,6 +262,28 @@ impl Case {
         }
     }
 
+    /// The value that a small number stands for. Floats of strict mode are those on which its promises show: the sign of
+    /// zero, sums that round and products that a contraction would round otherwise, infinity and NaN.
+    pub fn value(&self, ty: Type, x: i64) -> Value {
+        if !self.is_strict(ty) {
+            return Value::from_i128(ty, x as i128);
+        }
+        let float = match x {
+            -2 => -0.0,
+            2 => 0.1,
+            3 => 1e9,
+            4 => f64::INFINITY,
+            5 => f64::NAN,
+            x => x as f64,
+        };
+        Value::from_f64(ty, float)
+    }
+
+    /// Whether values of a type are those of strict mode.
+    pub fn is_strict(&self, ty: Type) -> bool {
+        self.mode == Mode::Strict && ty.is_float()
+    }
+
     /// How large the sizes of its program are taken for.
     pub fn magnitudes(&self, typed: &typed::Program) -> BTreeMap<SizeId, Magnitude> {
         let named = |name: &str| name.strip_prefix('S').and_then(|n| n.parse::<usize>().ok());
@@ -329,6 +353,9 @@ impl Display for Shown<'_> {
 /// The program's text.
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.mode == Mode::Strict {
+            writeln!(f, "# --mode strict")?;
+        }
         for (n, (extent, _)) in self.sizes.iter().enumerate() {
             if self.says(n) {
                 writeln!(f, "dim S{n} = {extent}")?;
@@ -338,7 +365,7 @@ impl Display for Case {
             let Some(format) = &a.format else { continue };
             debug_assert!(t < self.tensors.len());
             let sizes: Vec<String> = a.sizes.iter().map(|n| format!("S{n}")).collect();
-            let fill = Value::from_i128(a.ty, a.fill as i128);
+            let fill = self.value(a.ty, a.fill);
             let fill = if a.fill == 0 { String::new() } else { format!(" fill {fill}") };
             writeln!(f, "tensor {}: {}[{}]{fill} {format}", a.name, a.ty, sizes.join(", "))?;
         }

@@ -222,7 +222,7 @@ impl Maker<'_, '_> {
 
     fn any_type(&mut self) -> Type {
         match self.below(3) {
-            _ if self.lowered => self.one(&[Type::I64, Type::U8, Type::Bool, Type::I32, Type::I64]),
+            _ if self.lowered => self.one(&[Type::I64, Type::U8, Type::Bool, Type::I32, Type::F64, Type::I64]),
             0 => self.one(&[Type::I64, Type::F64, Type::Bool]),
             _ => self.one(&Type::ALL),
         }

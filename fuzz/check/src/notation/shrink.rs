@@ -6,7 +6,7 @@
 
 use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding, run};
-use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 
 /// Runs that shrinking may take.
@@ -39,6 +39,9 @@ fn steps(case: &Case) -> Vec<Case> {
         f(&mut smaller);
         all.push(smaller);
     };
+    if case.mode == Mode::Strict {
+        change(&|c| c.mode = Mode::Algebraic);
+    }
     for n in 0..case.statements.len() {
         let t = case.statements[n].tensor;
         if case.statements.iter().enumerate().all(|(m, s)| m == n || !s.rhs.reads(t) && s.tensor != t)

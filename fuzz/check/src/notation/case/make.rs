@@ -3,7 +3,7 @@
 use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
-use fiberloom_core::algebra::{Op, Type, Value};
+use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::schedule::storage::Magnitude;
 
@@ -28,7 +28,7 @@ pub fn redrawn(case: &Case, u: &mut Unstructured) -> Case {
     m.case = case.clone();
     for (n, a) in case.tensors.iter().enumerate().filter(|(_, a)| a.entries.is_some()) {
         let format = a.format.as_ref().expect("what the caller gives has a format");
-        m.case.tensors[n].entries = Some(m.entries(&a.sizes, format));
+        m.case.tensors[n].entries = Some(m.entries(a.ty, &a.sizes, format));
     }
     m.case
 }
@@ -58,12 +58,14 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// With the extents of a case.
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
-        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![] };
+        let mode = Mode::Algebraic;
+        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![], mode };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
             m.new_size(extent);
         }
+        m.case.mode = m.one(&[Mode::Algebraic, Mode::Algebraic, Mode::Strict]);
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
         m.shapes = m.below(4) == 3;
@@ -155,12 +157,13 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn stored(&mut self, n: usize, ty: Type, sizes: Vec<usize>, format: Format) {
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
         let wide = (self.below(4) == 3, self.below(4) == 3);
-        let entries = self.entries(&sizes, &format);
+        let entries = self.entries(ty, &sizes, &format);
         let name = format!("A{n}");
         self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
     }
 
-    fn entries(&mut self, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+    fn entries(&mut self, ty: Type, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+        let strict = self.case.is_strict(ty);
         let rank = sizes.len();
         let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
         // One in so many cells is stored; 0: none; 99: the first alone.
@@ -177,7 +180,8 @@ impl<'u, 'b> Maker<'u, 'b> {
                     at[mode] = (rest % extents[mode]) as i64;
                     rest /= extents[mode];
                 }
-                entries.push((at, self.small()));
+                let x = if strict && self.below(12) == 11 { self.one(&[4, 5]) } else { self.small() };
+                entries.push((at, x));
             }
         }
         entries
@@ -232,13 +236,14 @@ impl<'u, 'b> Maker<'u, 'b> {
         let mut adds = declared && self.below(6) == 5;
         let mut places = vec![];
         let room = vars.iter().all(|v| self.case.extent(*v) > 0);
-        if freely && declared && room && !vars.is_empty() && self.below(5) == 4 {
+        let exact = !self.case.is_strict(ty);
+        if freely && declared && exact && room && !vars.is_empty() && self.below(5) == 4 {
             places = sizes.iter().map(|size| self.place(*size)).collect();
             adds = true;
         }
         // Values that the caller gives: where it accumulates, or where it reads what it defines.
         let given = format.clone().filter(|_| self.below(3) == 0);
-        let entries = given.map(|format| self.entries(&sizes, &format));
+        let entries = given.map(|format| self.entries(ty, &sizes, &format));
         let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
         let before = (entries.is_some() && !adds).then(|| Expr::access(tensor, vars.clone()));
         self.case.tensors.push(Tensor { name: format!("R{n}"), ty, sizes, fill, format, wide, entries });
@@ -332,7 +337,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         if self.below(10) == 9 {
             let x = self.small();
             let x = if self.ty.is_signed() || self.ty.is_float() { x } else { x.abs() };
-            return Expr::Literal(Value::from_i128(self.ty, x as i128));
+            return Expr::Literal(self.case.value(self.ty, x));
         }
         if self.below(24) == 23 && self.ty != Type::Bool {
             return Expr::Var(self.one(&self.scope.clone()), self.ty);
