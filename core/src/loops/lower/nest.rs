@@ -175,7 +175,7 @@ impl Context<'_> {
         }
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
-                output.led_by(slot, self.led_by(&part.piece.scope, part.top(), v));
+                output.led_by(slot, self.led_by(part, v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let tentative = |part: &Part| {
@@ -239,8 +239,12 @@ impl Context<'_> {
 
     /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
     /// point is led to by an entry of one of them, and no access leads to an entry twice, because every loop is over the
-    /// variable of the entry's level or of one above. `None` if there is no such bound.
-    fn led_by(&self, scope: &Scope, point: &Point, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
+    /// variable of the entry's level or of one above. `None` if there is no such bound, as where each run has points of its own.
+    fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
+        let (scope, point) = (&part.piece.scope, part.top());
+        if !part.runs.is_empty() {
+            return None;
+        }
         let once = |a: &AccessId| {
             let depth = scope.fiber(*a).depth;
             let access = &self.program.accesses[a.0];
@@ -281,6 +285,9 @@ impl Context<'_> {
     /// A bound on the coordinates that a range's loops come to.
     fn at_most(&self, d: &mut Symbolic, part: &Part) -> Expr {
         let point = part.top();
+        if !part.runs.is_empty() {
+            return part.piece.range.len();
+        }
         let lengths: Vec<Expr> = point
             .leaders
             .iter()
