@@ -139,16 +139,26 @@ pub struct Nest {
     pub target: Access,
     /// Loops, outermost first: of the target's variables and of sums that could not be left inside.
     pub order: Vec<Index>,
-    /// How values that meet are joined; `None` where each is written once.
-    pub fold: Option<Op>,
+    /// How values that meet are joined; `None` where each is written once. A scatter folds with any function, in the order of
+    /// its loops, from what was there on; any other nest with a built-in whose folds may begin with its identity.
+    pub fold: Option<Fun>,
     /// The value.
     pub rhs: Expr,
     /// Of a scatter: for each mode the coordinate that is written, as a function of the loops' variables; the target's
     /// own variables are bound by none of the loops.
     pub places: Option<Vec<Expr>>,
+    /// Of a scatter: what was there, under the target's own variables; where there is none, the target's fill was.
+    pub before: Option<AccessId>,
     /// If coordinates arrive out of order: the first `prefix` loops are around a workspace over the target's other
     /// variables, which the rest of the loops fill and which is then drained in order.
     pub workspace: Option<Workspace>,
+}
+
+impl Nest {
+    /// The loops that fill its workspace: all of them, if it has none.
+    pub fn filling(&self) -> &[Index] {
+        &self.order[self.workspace.map_or(0, |w| w.prefix)..]
+    }
 }
 
 /// A temporary of assembly.
@@ -188,7 +198,7 @@ pub enum WorkspaceKind {
     Dense,
     /// Over any: a value for each coordinate that is touched, found by hashing, sorted before they are drained.
     Hashed,
-    /// Over any, each coordinate once: values in order of arrival, sorted before they are drained.
+    /// Over any: values in order of arrival, sorted before they are drained; those that meet are folded in that order.
     List,
     /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
     Counts,
@@ -492,8 +502,19 @@ impl Program {
         if nest.target.vars.iter().zip(&tensor.extents).any(|(v, e)| scatters && self.vars[v.0].extent != *e) {
             return wrong("the target's variables run over other extents");
         }
-        if nest.rhs.ty() != tensor.ty || nest.fold.is_some_and(|op| identity(op, tensor.ty).is_none()) {
+        let folds = |fun: Fun| match fun {
+            Fun::Op(op) if !scatters => identity(op, tensor.ty).is_some(),
+            fun => scatters && self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
+        };
+        if nest.rhs.ty() != tensor.ty || !nest.fold.is_none_or(folds) {
             return wrong("the target is of another type");
+        }
+        let was = nest.before.map(|a| (&self.accesses[a.0].vars, self.tensor(a)));
+        let fits = |(vars, t): (&Vec<Index>, &Tensor)| {
+            scatters && *vars == nest.target.vars && (&t.extents, t.fill) == (&tensor.extents, tensor.fill)
+        };
+        if !was.is_none_or(fits) {
+            return wrong("what was there is another tensor than the target");
         }
         if nest.workspace.is_some_and(|w| w.prefix > nest.order.len()) {
             return wrong("there are fewer loops than around the workspace");

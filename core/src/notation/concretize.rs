@@ -51,7 +51,7 @@ pub fn concretize(
     mode: Mode,
     initial: &BTreeSet<TensorId>,
 ) -> Result<Program, Vec<Diagnostic>> {
-    let refused = refuse(program, mode);
+    let refused = refuse(program);
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -119,7 +119,8 @@ impl Concretize<'_> {
         self.current[s.tensor.index()] = Some(place);
     }
 
-    /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
+    /// `T[places] f= e`: with a function whose folds may go in any order, what falls on each place is gathered from the identity on,
+    /// then joined with what was there; with any other it is folded into what was there, one value after the other.
     fn scattering(&mut self, s: &typed::Statement, last: bool) {
         let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
         let loops: Vec<Index> = s.vars.iter().chain(&s.folded).flat_map(|v| self.loops(*v, &s.rhs)).collect();
@@ -128,22 +129,29 @@ impl Concretize<'_> {
         let rhs = self.simplify.simplify(&rhs);
         let tensor = &self.typed.tensors[s.tensor.index()];
         let (ty, name) = (tensor.ty, tensor.name.clone());
-        let op = self.gathered(fun, ty).expect("refused otherwise");
-        let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
         let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
         let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
-        let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
+        let Some(op) = self.gathered(fun, ty) else {
+            let place = self.version(s, &target, &before, last);
+            let before = before.accesses().first().copied();
+            self.scatter((place, target), (fun, places, before), &loops, rhs);
+            self.current[s.tensor.index()] = Some(place);
+            return;
+        };
+        let fill = identity(op, ty).expect("what is gathered has an identity");
         let is_identity = |v: Value| self.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         let place = if nothing && tensor.format.is_some() {
             let place = self.version(s, &target, &before, last);
-            self.scatter(place, (op, places), &loops, rhs);
+            self.scatter((place, target), (fun, places, None), &loops, rhs);
             place
         } else {
             let name = format!("{name}_{}", concrete::reduction_name(op));
+            let own = self.modes(&extents);
             let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
-            self.scatter(made, (op, places), &loops, rhs);
+            self.scatter((made, own), (fun, places, None), &loops, rhs);
             let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
             let rhs = self.simplify.call(Fun::Op(op), vec![before, fallen], ty);
             let place = self.version(s, &target, &rhs, last);
@@ -369,7 +377,8 @@ impl Concretize<'_> {
             Assembly::Append => None,
         };
         let target = concrete::Access { tensor: place, vars: target };
-        self.emit(Nest { target, order, fold, rhs, workspace, places: None });
+        let fold = fold.map(Fun::Op);
+        self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None });
     }
 
     /// The cheapest order of loops.
@@ -385,21 +394,33 @@ impl Concretize<'_> {
         self.out.nests.push(nest);
     }
 
-    /// Emits a scatter: `place[places] op= rhs`, the places being functions of `loops`. The tensor's fill is the
-    /// identity of `op`.
-    fn scatter(&mut self, place: Place, (op, places): (Op, Vec<Expr>), loops: &[Index], rhs: Expr) {
+    /// A variable for each mode of a scatter's target.
+    fn modes(&mut self, extents: &[ClassId]) -> Vec<Index> {
+        extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect()
+    }
+
+    /// Emits a scatter: `place[places] f= rhs`, the places being functions of `loops`, into what was there `before`: the tensor's
+    /// fill where there was nothing. What is not gathered comes in the order of the loops as they are given.
+    fn scatter(
+        &mut self,
+        (place, vars): (Place, Vec<Index>),
+        (fun, places, before): (Fun, Vec<Expr>, Option<AccessId>),
+        loops: &[Index],
+        rhs: Expr,
+    ) {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
+        let gathers = self.gathered(fun, tensor.ty).is_some();
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
-        let order = self.order(nowhere, loops, &body);
+        let order = if gathers { self.order(nowhere, loops, &body) } else { loops.to_vec() };
         let located = tensor.format.levels.iter().all(|k| k.is_located());
         let workspace = (!located).then(|| {
-            let (kind, apart) = self.sizes.workspace(&tensor.extents, true);
+            // What a hashed one gives up to find is folded in behind what came later.
+            let (kind, apart) = self.sizes.workspace(&tensor.extents, gathers);
             Workspace { prefix: 0, kind, apart }
         });
-        let vars = tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
         let target = concrete::Access { tensor: place, vars };
-        self.emit(Nest { target, order, fold: Some(op), rhs: body, workspace, places: Some(places) });
+        self.emit(Nest { target, order, fold: Some(fun), rhs: body, workspace, places: Some(places), before });
     }
 
     /// An index map as an expression.

@@ -129,28 +129,39 @@ impl Context<'_> {
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
         let slot = output.root();
         let Some(w) = nest.workspace else {
-            let sink = Sink::Store { nest, output, slot };
-            return self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+            for nest in self.before(nest).iter().chain([nest]) {
+                let sink = Sink::Store { nest, output, slot: slot.clone() };
+                self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+            }
+            return;
         };
         let scratch = Scratch::begin(self, d, nest, w);
         let sink = Sink::Around { nest, output, slot, scratch: &scratch };
         self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
     }
 
+    /// The loops that put what was there before a scatter to where it folds.
+    fn before(&self, nest: &Nest) -> Option<Nest> {
+        let (a, target) = (nest.before?, nest.target.clone());
+        let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
+        let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
+        Some(Nest { target, order, rhs, fold: None, places: None, before: None, workspace: nest.workspace })
+    }
+
     /// Whether a body has no effect on what a sink's memory holds already.
     fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
-        let neutral = |op: Op| self.simplify.neutral(Fun::Op(op), *v);
+        let neutral = |fun: Fun| self.simplify.neutral(fun, *v);
         match sink {
             // What has not begun by its end is the identity.
             Sink::Scalar { fun, begun, .. } => {
                 let identity = || self.simplify.begins(*fun, v.ty()) == Some(*v);
                 self.simplify.neutral(*fun, *v) && (begun.is_none() || identity())
             }
-            Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Around { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Bound { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            Sink::Store { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Scatter { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Around { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Bound { nest: Nest { fold: Some(fun), .. }, .. } => neutral(*fun),
             Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => self.simplify.same(scratch.initial(), *v),
             Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
@@ -717,7 +728,11 @@ impl Context<'_> {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
                 let slot = output.locate(slot.clone(), &|v| self.coordinate(&scope, v));
-                output.store(d, &slot, nest.fold, value);
+                let value = match nest.fold {
+                    Some(fun) => self.applied(d, fun, vec![output.held(&slot), value]),
+                    None => value,
+                };
+                output.store(d, &slot, nest.fold.is_some(), value);
             }
             Sink::Tally(tally) => self.tally(d, tally, scope),
             // There is no loop inside.
@@ -725,12 +740,12 @@ impl Context<'_> {
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
-                scratch.put(d, &|v| self.coordinate(&scope, v), value);
+                scratch.put(self, d, nest, &|v| self.coordinate(&scope, v), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(self, d);
-                let prefix = nest.workspace.expect("a nest around a workspace").prefix;
-                let inner = &nest.order[prefix..];
+                let before = self.before(nest);
+                let was = before.as_ref().map(|before| (before, &before.rhs));
                 if let Some(most) = scratch.most() {
                     // Before anything is put: that brings the ends of all the inner loops' fibers near, one not waiting
                     // for the other, and whoever puts need not count.
@@ -739,10 +754,16 @@ impl Context<'_> {
                     // They pass through, and move no finger.
                     let mut through = scope.clone();
                     through.fingers.clear();
-                    self.nest(d, inner, body, through, &Sink::Bound { nest, scratch, most });
+                    for (nest, body) in was.into_iter().chain([(*nest, body)]) {
+                        self.nest(d, nest.filling(), body, through.clone(), &Sink::Bound { nest, scratch, most });
+                    }
                     self.foralls.borrow_mut().truncate(seen);
                 }
-                self.nest(d, inner, body, scope.clone(), &Sink::Scatter { nest, scratch });
+                if let Some((nest, body)) = was {
+                    self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
+                    scratch.lay(d);
+                }
+                self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
                 scratch.drain(self, d, output, slot);
             }
         }
@@ -791,7 +812,7 @@ impl<'a> Sink<'a> {
     /// The loops of the nest inside of those that lead here.
     fn inside(&self) -> &'a [Index] {
         match self {
-            Sink::Around { nest, .. } => &nest.order[nest.workspace.expect("a nest around a workspace").prefix..],
+            Sink::Around { nest, .. } => nest.filling(),
             _ => &[],
         }
     }

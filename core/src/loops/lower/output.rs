@@ -128,8 +128,11 @@ impl Output {
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
-        let initial =
-            in_place.map_or(tensor.fill, |op| identity(op, tensor.ty).expect("folds in place have an identity"));
+        // A scatter folds into what was there.
+        let initial = match in_place.filter(|_| nest.places.is_none()) {
+            Some(Fun::Op(op)) => identity(op, tensor.ty).expect("folds in place have an identity"),
+            _ => tensor.fill,
+        };
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
             roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
@@ -534,8 +537,13 @@ impl Output {
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), one));
     }
 
-    /// Stores a value below all levels.
-    pub fn store(&self, d: &mut Symbolic, slot: &Slot, fold: Option<Op>, value: Expr) {
+    /// The value that is there, below all levels.
+    pub fn held(&self, slot: &Slot) -> Expr {
+        Expr::Load(self.values, Box::new(slot.position.clone()))
+    }
+
+    /// Stores a value below all levels; whether it takes the place of one that was there.
+    pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
         let fill = (Expr::Const(self.fill), self.fill.ty());
         let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), fill.clone());
@@ -554,10 +562,7 @@ impl Output {
             let value = d.define("value", self.fill.ty(), value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
-        if let Some(op) = fold {
-            put(d, binary(op, Expr::Load(self.values, Box::new(slot.position.clone())), value));
-            slot.mark(d);
-        } else if slot.marks.is_empty() || !slot.counted {
+        if folds || slot.marks.is_empty() || !slot.counted {
             put(d, value);
             slot.mark(d);
         } else {

@@ -70,7 +70,7 @@ impl Number<'_> {
             }
             numbered
         });
-        let vars = match &nest.places {
+        let vars: Vec<Index> = match &nest.places {
             Some(_) => nest.target.vars.iter().map(|v| self.bind(*v)).collect(),
             None => {
                 // As they are written.
@@ -81,8 +81,9 @@ impl Number<'_> {
             }
         };
         let rhs = self.expr(&nest.rhs);
+        let before = nest.before.map(|a| self.out.access(self.old.accesses[a.0].tensor, vars.clone()));
         let target = Access { tensor: nest.target.tensor, vars };
-        Nest { target, order, fold: nest.fold, rhs, places, workspace: nest.workspace }
+        Nest { target, order, fold: nest.fold, rhs, places, before, workspace: nest.workspace }
     }
 
     fn expr(&mut self, e: &Expr) -> Expr {

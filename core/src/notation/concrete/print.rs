@@ -12,6 +12,7 @@
 //!  forall i: z[i] = twice(j: A[i, j] start y[i])              # a fold in order
 //!  forall i: z[i] = sum(j: A[i, j] in order)        # the same, of a built-in of which there are others
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
+//!  forall j: y[m0 = j / 2] twice= s[j] from y_in    # a scatter into what was there
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
@@ -200,7 +201,15 @@ impl Printer<'_, '_, '_> {
         write!(self.out, ")")
     }
 
-    /// `name[…] op= rhs`
+    /// The name of a function that folds.
+    fn folding(&self, fun: Fun) -> String {
+        match fun {
+            Fun::Op(op) => reduction_name(op).to_string(),
+            Fun::User(f) => function::name(&self.program.functions, f),
+        }
+    }
+
+    /// `name[…] op= rhs`, of a scatter ` from` what was there
     fn assign(&mut self, name: &str) -> fmt::Result {
         let nest = self.nest;
         write!(self.out, "{name}[")?;
@@ -213,12 +222,14 @@ impl Printer<'_, '_, '_> {
             }
         }
         let op = match nest.fold {
-            None => "",
-            Some(Op::Add) => "+",
-            Some(op) => reduction_name(op),
+            None => String::new(),
+            Some(Fun::Op(Op::Add)) => "+".to_string(),
+            Some(fun) => self.folding(fun),
         };
         write!(self.out, "] {op}= ")?;
-        self.expr(&nest.rhs, 0)
+        self.expr(&nest.rhs, 0)?;
+        let was = nest.before.map(|a| &self.program.tensor(a).name);
+        was.map_or(Ok(()), |name| write!(self.out, " from {name}"))
     }
 }
 
@@ -258,10 +269,7 @@ impl Printing for Printer<'_, '_, '_> {
             }
             Expr::Fold(fold, _) => {
                 let vars: Vec<String> = fold.vars.iter().map(|v| self.binding(*v)).collect();
-                let name = match fold.fun {
-                    Fun::Op(op) => reduction_name(op).to_string(),
-                    Fun::User(f) => function::name(&self.program.functions, f),
-                };
+                let name = self.folding(fold.fun);
                 write!(self.out, "{name}({}: ", vars.join(", "))?;
                 self.expr(&fold.body, 0)?;
                 if let Some(start) = &fold.start {

@@ -423,21 +423,35 @@ impl<'t> Reader<'t> {
             }
         };
         let rhs = self.expr()?.expr;
-        Ok(Nest { target, order, fold, rhs, places, workspace })
+        let was = if self.eat(Token::Word("from")) { Some(self.place()?) } else { None };
+        let before = was.map(|tensor| self.program.access(tensor, target.vars.clone()));
+        Ok(Nest { target, order, fold, rhs, places, before, workspace })
     }
 
     /// `=`, `+=`, `max=`, …
-    fn fold(&mut self) -> Read<Option<Op>> {
+    fn fold(&mut self) -> Read<Option<Fun>> {
         if self.eat(Token::Sign("=")) {
             return Ok(None);
         }
-        let op = self.reduction();
-        self.skip();
+        let fun = self.folding()?;
         self.sign("=")?;
-        op.map(Some).ok_or_else(|| "expected `=`, or a function and `=`".into())
+        Ok(Some(fun))
     }
 
-    /// The function by which this token folds.
+    /// The function, declared or built in, by which the token at hand folds.
+    fn folding(&mut self) -> Read<Fun> {
+        let declared = |word| self.program.functions.iter().position(|f| f.name == word);
+        let fun = match self.peek() {
+            Token::Word(word) => declared(word).map(|n| Fun::User(FnId(n as u32))),
+            _ => None,
+        };
+        let fun = fun.or_else(|| self.reduction().map(Fun::Op));
+        let fun = fun.ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
+        self.skip();
+        Ok(fun)
+    }
+
+    /// The built-in by which this token folds.
     fn reduction(&self) -> Option<Op> {
         let (Token::Word(name) | Token::Sign(name)) = self.peek() else { return None };
         let op = |op: &Op| reduction_name(*op) == name || (*op == Op::Add && name == "+");
@@ -460,14 +474,7 @@ impl<'t> Reader<'t> {
     }
 
     fn reduce(&mut self) -> Read<Term> {
-        let declared = |word| self.program.functions.iter().position(|f| f.name == word);
-        let fun = match self.peek() {
-            Token::Word(word) => declared(word).map(|n| Fun::User(FnId(n as u32))),
-            _ => None,
-        };
-        let fun = fun.or_else(|| self.reduction().map(Fun::Op));
-        let fun = fun.ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
-        self.skip();
+        let fun = self.folding()?;
         self.sign("(")?;
         let outer = self.scope.len();
         let vars = self.list(Self::binding)?;

@@ -3,16 +3,14 @@
 use super::super::concrete::Extent;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
-use super::neutral;
 use super::shape::linear;
-use crate::algebra::{Mode, Op};
+use crate::algebra::Op;
 use crate::format::LevelKind;
-use crate::iteration::Simplify;
 
 /// Everything of a program that is not lowered yet.
-pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
+pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
-    let mut r = Refuse { program, mode, extents, caught: false, found: Vec::new() };
+    let mut r = Refuse { program, extents, caught: false, found: Vec::new() };
     for t in &program.tensors {
         let foreign = t.format.iter().find_map(|f| {
             (0..f.rank()).map(|l| f.levels[l]).enumerate().find(|(l, kind)| {
@@ -58,7 +56,6 @@ fn ranges(e: &typed::Expr) -> u64 {
 
 struct Refuse<'a> {
     program: &'a typed::Program,
-    mode: Mode,
     /// How large each function is.
     extents: Vec<Extent>,
     /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
@@ -80,16 +77,7 @@ impl Refuse<'_> {
         if commands.into_iter().any(|c| c.kind != syntax::CommandKind::None) {
             self.say(s.span, "a schedule".to_string());
         }
-        let ty = self.program.tensors[s.tensor.index()].ty;
         if let Some(fun) = s.fold {
-            let begins = self.program.identity(fun, ty).is_some();
-            let simplify = Simplify { mode: self.mode, functions: &[] };
-            let gathers = matches!(fun, Fun::Op(op) if neutral(simplify, op, ty));
-            if s.scatters() && !gathers {
-                self.say(s.span, "a scatter with a function that is declared or has no neutral value".to_string());
-            } else if !begins && self.program.tensors[s.tensor.index()].fill.is_none() {
-                self.say(s.span, "an undeclared result that begins with a function that has no identity".to_string());
-            }
             self.called(fun, s.span);
         }
         if ranges(&s.rhs) > RANGES {

@@ -175,8 +175,10 @@ fn constructs(case: &Case) -> Vec<String> {
         all.insert(format!("type {ty}"));
         all.extend(case.is_strict(ty).then(|| format!("strict type {ty}")));
         all.insert(format!("result rank {}", s.vars.len()));
+        let strict = if case.is_strict(ty) { "strict " } else { "" };
+        let scatters = if s.places.is_empty() { "" } else { "scatter " };
         all.extend((!s.places.is_empty()).then(|| "scatter".to_string()));
-        all.extend(s.adds.then(|| "+=".to_string()));
+        all.extend(s.fold.map(|function| format!("{strict}{scatters}{function}=")));
         all.extend(s.local.then(|| "where".to_string()));
         s.rhs.walk(&mut |e| {
             let strict = if case.type_of(e).is_some_and(|ty| case.is_strict(ty)) { "strict " } else { "" };
@@ -276,6 +278,10 @@ mod tests {
         let reductions = LEGAL.folds.iter().map(|(f, _)| format!("reduction {f}"));
         let others = [
             "+=",
+            "min=",
+            "gcd=",
+            "scatter +=",
+            "scatter gcd=",
             "where",
             "literal",
             "index value",
@@ -293,7 +299,17 @@ mod tests {
             "earlier result rank 2",
         ];
         let shapes = Shape::NAMES.iter().map(|name| format!("shape {name}"));
-        let strict = ["operator +", "operator *", "operator min", "reduction sum", "reduction max", "type f32"];
+        let strict = [
+            "+=",
+            "scatter +=",
+            "scatter prod=",
+            "operator +",
+            "operator *",
+            "operator min",
+            "reduction sum",
+            "reduction max",
+            "type f32",
+        ];
         let shapes = shapes.chain(strict.map(|what| format!("strict {what}")));
         let others = others.iter().map(|s| s.to_string()).chain(shapes);
         for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {

@@ -96,8 +96,8 @@ pub struct Statement {
     pub tensor: usize,
     /// Its index variables.
     pub vars: Vec<usize>,
-    /// `+=` instead of `=`.
-    pub adds: bool,
+    /// What stands before `=`: of an accumulating assignment the function.
+    pub fold: Option<&'static str>,
     /// Of a scatter: what stands on the left side, a place a mode; else the variables do.
     pub places: Vec<Place>,
     /// In the `where` block of the next statement that is not local.
@@ -241,10 +241,10 @@ impl Case {
     }
 
     fn write_statement(&self, f: &mut fmt::Formatter, s: &Statement) -> fmt::Result {
-        let op = if s.adds { "+=" } else { "=" };
+        let op = s.fold.unwrap_or_default();
         let places: Vec<String> = s.places.iter().map(Place::to_string).collect();
         let left = if places.is_empty() { names(&s.vars) } else { places.join(", ") };
-        write!(f, "{}[{left}] {op} {}", self.tensors[s.tensor].name, Shown(self, &s.rhs))
+        write!(f, "{}[{left}] {op}= {}", self.tensors[s.tensor].name, Shown(self, &s.rhs))
     }
 
     /// The type of an expression; `None` if functions are given what they do not take.

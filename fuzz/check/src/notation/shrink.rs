@@ -50,8 +50,12 @@ fn steps(case: &Case) -> Vec<Case> {
         {
             change(&|c| drop(c.statements.remove(n)));
         }
-        if case.statements[n].adds && !case.statements[..n].iter().any(|s| s.tensor == t) {
-            change(&|c| c.statements[n].adds = false);
+        let adds = case.statements[n].fold == Some("+");
+        if case.statements[n].fold.is_some() && !adds {
+            change(&|c| c.statements[n].fold = Some("+"));
+        }
+        if adds && case.statements[n].places.is_empty() && !case.statements[..n].iter().any(|s| s.tensor == t) {
+            change(&|c| c.statements[n].fold = None);
         }
         if case.statements[n].local {
             change(&|c| c.statements[n].local = false);

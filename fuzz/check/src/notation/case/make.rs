@@ -215,7 +215,8 @@ impl<'u, 'b> Maker<'u, 'b> {
         let same = |t: &usize| !self.case.tensors[*t].is_operand() && self.case.tensors[*t].sizes == sizes;
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
-            return self.end(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
+            let fold = Some(self.accumulation());
+            return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
         let mut typed = false;
@@ -233,25 +234,25 @@ impl<'u, 'b> Maker<'u, 'b> {
         let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
         let (tensor, ty) = (self.case.tensors.len(), self.ty);
         let local = freely && !last && !declared && self.below(2) == 0;
-        let mut adds = declared && self.below(6) == 5;
+        let mut folds = self.below(6) == 5;
         let mut places = vec![];
         let room = vars.iter().all(|v| self.case.extent(*v) > 0);
-        let exact = !self.case.is_strict(ty);
-        if freely && declared && exact && room && !vars.is_empty() && self.below(5) == 4 {
+        if freely && declared && room && !vars.is_empty() && self.below(5) == 4 {
             places = sizes.iter().map(|size| self.place(*size)).collect();
-            adds = true;
+            folds = true;
         }
+        let fold = folds.then(|| self.accumulation()).filter(|f| declared || *f != "mask").or(folds.then_some("+"));
         // Values that the caller gives: where it accumulates, or where it reads what it defines.
         let given = format.clone().filter(|_| self.below(3) == 0);
         let entries = given.map(|format| self.entries(ty, &sizes, &format));
         let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
-        let before = (entries.is_some() && !adds).then(|| Expr::access(tensor, vars.clone()));
+        let before = (entries.is_some() && fold.is_none()).then(|| Expr::access(tensor, vars.clone()));
         self.case.tensors.push(Tensor { name: format!("R{n}"), ty, sizes, fill, format, wide, entries });
         let rhs = match before {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
             None => rhs,
         };
-        self.end(Statement { tensor, vars, adds, places, local, rhs });
+        self.end(Statement { tensor, vars, fold, places, local, rhs });
     }
 
     /// Puts a statement behind the others. What was local ends with the first one that is not.
@@ -324,6 +325,11 @@ impl<'u, 'b> Maker<'u, 'b> {
         }
         let function = self.reduction();
         Expr::Reduce(function, v, Box::new(body))
+    }
+
+    /// The function of an accumulating assignment. All but one have an identity, with which what is not declared begins.
+    fn accumulation(&mut self) -> &'static str {
+        if self.below(3) == 2 { self.reduction() } else { "+" }
     }
 
     /// A reduction of the type wanted.
