@@ -41,12 +41,13 @@ pub fn code(failure: Failure) -> i32 {
         Failure::Overflow => 2,
         Failure::Positions => 3,
         Failure::Steps => 4,
+        Failure::Outside => 5,
     }
 }
 
 /// The failure of a code; `None` of 0 and of codes that no kernel returns.
 pub fn failure(returned: i32) -> Option<Failure> {
-    [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps].into_iter().find(|f| code(*f) == returned)
+    Failure::ALL.into_iter().find(|f| code(*f) == returned)
 }
 
 /// The type of an argument or result of a function in the table.
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn codes_are_told_apart() {
-        for f in [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps] {
+        for f in Failure::ALL {
             assert_eq!(failure(code(f)), Some(f));
         }
         assert_eq!(failure(0), None);

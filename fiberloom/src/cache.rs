@@ -56,6 +56,9 @@ impl From<Stop> for Error {
                 Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())
             }
             Stop::Failure(Failure::Positions) => Error::Stopped("a result has too many entries".to_string()),
+            Stop::Failure(Failure::Outside) => {
+                Error::Stopped("a coordinate that is read from a tensor leaves the one that it is for".to_string())
+            }
             Stop::Failure(Failure::Steps) => {
                 let what = "the limit on steps is reached: the loops of one call of a function take at most";
                 Error::Stopped(format!("{what} {TURNS} turns"))

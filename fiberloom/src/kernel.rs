@@ -13,6 +13,7 @@
 //! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other. If a
 //! result outgrows 32-bit indices the kernel is compiled for 64 bits and run again.
 
+mod outside;
 mod plan;
 
 use crate::cache::{Code, Stop};
@@ -27,6 +28,7 @@ use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
 use fiberloom_semantics::agree;
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
+use outside::outside;
 use plan::{Last, Plan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -303,6 +305,9 @@ impl<'a> Call<'a> {
                 Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
                     (self.made, self.code) = (Widths::WIDE, None);
                     self.compile()?;
+                }
+                Err(Stop::Failure(Failure::Outside)) => {
+                    return Err(outside(&self.kernel.program, &self.operands, &|id| self.extents_of(id)));
                 }
                 Err(stop) => return Err(stop.into()),
                 Ok(outcome) if self.kernel.options.verify => return well_formed(&outcome).map(|()| outcome),

@@ -97,6 +97,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
         (Failure::Overflow, "OVERFLOW", "a number of elements does not fit its type"),
         (Failure::Positions, "POSITIONS", "a position does not fit 32 bits"),
         (Failure::Steps, "STEPS", "a limit of steps"),
+        (Failure::Outside, "OUTSIDE", "a coordinate that was read leaves its tensor"),
     ] {
         writeln!(out, "    FL_{name} = {}, /* {why} */", code(failure))?;
     }

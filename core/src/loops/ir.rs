@@ -414,4 +414,12 @@ pub enum Failure {
     Positions,
     /// A step limit.
     Steps,
+    /// A coordinate that was read from a tensor leaves the one that it is for.
+    Outside,
+}
+
+impl Failure {
+    /// All of them.
+    pub const ALL: [Failure; 5] =
+        [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps, Failure::Outside];
 }

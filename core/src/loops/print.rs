@@ -90,6 +90,7 @@ impl Failure {
             Failure::Overflow => "overflow",
             Failure::Positions => "positions",
             Failure::Steps => "steps",
+            Failure::Outside => "outside",
         }
     }
 }

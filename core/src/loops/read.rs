@@ -293,8 +293,7 @@ impl<'t> Reader<'t> {
             "sort" => self.sort(),
             "fail" => {
                 let word = self.word()?;
-                let all = [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps];
-                let failure = all.into_iter().find(|f| f.name() == word);
+                let failure = Failure::ALL.into_iter().find(|f| f.name() == word);
                 failure.map(Entry::Fail).ok_or_else(|| format!("`{word}` is no failure"))
             }
             _ => Err(format!("expected a statement, found `{word}` and {}", self.peek())),

@@ -19,6 +19,9 @@
 //! variable of each part by itself, so that what is inside can be moved to
 //! loops over that part alone.
 //!
+//! Where no loop can follow an index (it falls, is divided, or is read from a tensor), its variable is *computed* once all
+//! that it is made of is bound. Levels under it, and under what it is made of, are asked for their coordinate.
+//!
 //! Functions are those of the checked program, and what they compute is emitted where they are called.
 //!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
@@ -93,6 +96,18 @@ pub enum Origin {
     Mapped(Map<Index>),
     /// A part of a concatenation, inside of which it is this.
     Part(Map<Index>),
+    /// Whatever binds the variables of this coordinate.
+    Computed(Box<Computed>),
+}
+
+/// A coordinate that no loop follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computed {
+    /// It, an `i64`: made of numbers, index variables and accesses by built-ins.
+    pub of: Expr,
+    /// Whether it may leave its variable's extent: the variable is −1 there, and nothing is stored under it. Without that, one
+    /// that is read from a tensor ends the kernel there; any other is known not to leave.
+    pub permit: bool,
 }
 
 /// Where a tensor's arrays come from and go to.
@@ -279,26 +294,30 @@ impl Expr {
         }
     }
 
+    /// Calls `f` on everything that has no parts, left to right.
+    fn each_leaf(&self, f: &mut impl FnMut(&Expr)) {
+        match self {
+            Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_leaf(f)),
+            Expr::Reduce(_, _, body, _) => body.each_leaf(f),
+            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each_leaf(f)),
+            Expr::Concat(c, _) => c.exprs().for_each(|e| e.each_leaf(f)),
+            Expr::Access(..) | Expr::Literal(_) | Expr::Index(_) => f(self),
+        }
+    }
+
     /// Calls `f` on every access, left to right.
     pub fn each_access(&self, f: &mut impl FnMut(AccessId)) {
-        match self {
-            Expr::Access(a, _) => f(*a),
-            Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_access(f)),
-            Expr::Reduce(_, _, body, _) => body.each_access(f),
-            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each_access(f)),
-            Expr::Concat(c, _) => c.exprs().for_each(|e| e.each_access(f)),
-            Expr::Literal(_) | Expr::Index(_) => {}
-        }
+        self.each_leaf(&mut |e| {
+            if let Expr::Access(a, _) = e {
+                f(*a);
+            }
+        });
     }
 
     /// Its accesses, each once, in order of appearance.
     pub fn accesses(&self) -> Vec<AccessId> {
         let mut all = Vec::new();
-        self.each_access(&mut |a| {
-            if !all.contains(&a) {
-                all.push(a);
-            }
-        });
+        self.each_access(&mut |a| once(&mut all, a));
         all
     }
 
@@ -388,14 +407,14 @@ impl Program {
     pub fn map(&self, v: Index) -> Map<Index> {
         match &self.vars[v.0].origin {
             Origin::Mapped(map) => map.clone(),
-            Origin::Loop | Origin::Part(_) => Map::var(v),
+            Origin::Loop | Origin::Part(_) | Origin::Computed(_) => Map::var(v),
         }
     }
 
-    /// A variable as a map of loops' variables.
+    /// A variable as a map of loops' variables, and of computed ones.
     pub fn root_map(&self, v: Index) -> Map<Index> {
         match &self.vars[v.0].origin {
-            Origin::Loop => Map::var(v),
+            Origin::Loop | Origin::Computed(_) => Map::var(v),
             Origin::Mapped(map) | Origin::Part(map) => map.within(|u| self.root_map(u)),
         }
     }
@@ -405,14 +424,72 @@ impl Program {
         match &self.vars[v.0].origin {
             Origin::Loop => vec![v],
             Origin::Mapped(map) | Origin::Part(map) => self.roots_of(map),
+            Origin::Computed(c) => self.roots_of_all(&self.under(&c.of)),
         }
     }
 
     /// The loops' variables of which a map is a function.
     pub fn roots_of(&self, map: &Map<Index>) -> Vec<Index> {
-        let mut all: Vec<Index> = map.factors.keys().flat_map(|u| self.roots(*u)).collect();
+        self.roots_of_all(&map.factors.keys().copied().collect::<Vec<_>>())
+    }
+
+    fn roots_of_all(&self, vars: &[Index]) -> Vec<Index> {
+        let mut all: Vec<Index> = vars.iter().flat_map(|u| self.roots(*u)).collect();
         all.sort();
         all.dedup();
+        all
+    }
+
+    /// The loops' and parts' variables of which a variable is a function, in order of appearance.
+    pub fn made_of(&self, v: Index) -> Vec<Index> {
+        match &self.vars[v.0].origin {
+            Origin::Loop | Origin::Part(_) => vec![v],
+            Origin::Mapped(map) => map.factors.keys().copied().collect(),
+            Origin::Computed(c) => self.under(&c.of).into_iter().flat_map(|u| self.made_of(u)).collect(),
+        }
+    }
+
+    /// The index variables of an expression without folds, with those of its accesses.
+    pub fn under(&self, e: &Expr) -> Vec<Index> {
+        let mut all = Vec::new();
+        e.each_leaf(&mut |leaf| match leaf {
+            Expr::Index(u) => all.push(*u),
+            Expr::Access(a, _) => all.extend(&self.accesses[a.0].vars),
+            _ => {}
+        });
+        all
+    }
+
+    /// How a variable is computed, if it is.
+    pub fn computed(&self, v: Index) -> Option<&Computed> {
+        match &self.vars[v.0].origin {
+            Origin::Computed(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// Whether a variable can be −1: what is under it is missing there.
+    pub fn may_miss(&self, v: Index) -> bool {
+        self.computed(v).is_some_and(|c| c.permit || self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
+    }
+
+    /// The accesses of an expression with those that coordinates are computed from, each once, in order of appearance.
+    pub fn reads(&self, e: &Expr) -> Vec<AccessId> {
+        fn visit(program: &Program, e: &Expr, all: &mut Vec<AccessId>) {
+            e.each_leaf(&mut |leaf| {
+                let vars = match leaf {
+                    Expr::Index(v) => std::slice::from_ref(v),
+                    Expr::Access(a, _) => &program.accesses[a.0].vars,
+                    _ => &[],
+                };
+                vars.iter().filter_map(|v| program.computed(*v)).for_each(|c| visit(program, &c.of, all));
+                if let Expr::Access(a, _) = leaf {
+                    once(all, *a);
+                }
+            });
+        }
+        let mut all = Vec::new();
+        visit(self, e, &mut all);
         all
     }
 
@@ -421,9 +498,11 @@ impl Program {
         w == v || self.vars[w.0].origin != Origin::Loop && self.roots(w).contains(&v)
     }
 
-    /// Whether a loop over `v`, in loops over the variables that are `bound`, is what binds a variable at last.
+    /// Whether a loop over `v`, in loops over the variables that are `bound`, is what binds a variable at last, one that is not
+    /// computed.
     pub fn binds(&self, v: Index, w: Index, bound: impl Fn(Index) -> bool) -> bool {
-        w == v || self.follows(w, v) && self.roots(w).iter().all(|u| *u == v || bound(*u))
+        let along = || self.computed(w).is_none() && self.follows(w, v);
+        w == v || along() && self.roots(w).iter().all(|u| *u == v || bound(*u))
     }
 
     /// When loops over these variables bind a variable; `None` if they do not, [`ALWAYS`] if it is a coordinate.
@@ -551,8 +630,7 @@ impl Program {
     fn check_expr(&self, e: &Expr, bound: &mut Vec<Index>) -> Result<(), String> {
         match e {
             Expr::Literal(_) => Ok(()),
-            Expr::Index(v) if self.time(*v, bound).is_some() => Ok(()),
-            Expr::Index(v) => Err(format!("index variable {} is not bound", self.vars[v.0].name)),
+            Expr::Index(v) => self.check_index(*v, bound).map(|_| ()),
             Expr::Call(fun, args, ty) => {
                 let types: Vec<Type> = args.iter().map(Expr::ty).collect();
                 if matches!(fun, Fun::User(_)) && self.result(*fun, &types) != Some(*ty) {
@@ -582,16 +660,10 @@ impl Program {
             }
             Expr::Concat(c, _) => self.check_concat(c, bound),
             Expr::Access(a, _) => {
-                let access = &self.accesses[a.0];
-                let times: Option<Vec<usize>> = access.vars.iter().map(|v| self.time(*v, bound)).collect();
-                let name = &self.tensor(*a).name;
-                let times = times.ok_or_else(|| format!("an index variable of {name} is not bound"))?;
-                if times.len() != self.tensor(*a).extents.len() {
-                    return Err(format!("{name} has another rank"));
-                }
-                match self.concordant(&self.tensor(*a).format, &times) {
+                let times = self.check_access(*a, bound)?;
+                match self.concordant(*a, &times) {
                     true => Ok(()),
-                    false => Err(format!("{name} cannot be followed in the order of its loops")),
+                    false => Err(format!("{} cannot be followed in the order of its loops", self.tensor(*a).name)),
                 }
             }
         }
@@ -603,6 +675,32 @@ impl Program {
             Fun::Op(op) => result_type(op, types),
             Fun::User(f) => self.functions.get(f.index()).filter(|f| f.takes(types)).map(|f| f.result),
         }
+    }
+
+    /// An access is of its tensor's rank, under variables that are bound: when.
+    fn check_access(&self, a: AccessId, bound: &[Index]) -> Result<Vec<usize>, String> {
+        let (vars, tensor) = (&self.accesses[a.0].vars, self.tensor(a));
+        match vars.len() == tensor.extents.len() {
+            true => vars.iter().map(|v| self.check_index(*v, bound)).collect(),
+            false => Err(format!("{} has another rank", tensor.name)),
+        }
+    }
+
+    /// A variable is bound: when. One that is computed is an `i64`, with no loop.
+    fn check_index(&self, v: Index, bound: &[Index]) -> Result<usize, String> {
+        let check = |e: &Expr| match e {
+            Expr::Literal(_) | Expr::Call(Fun::Op(_), ..) => Ok(()),
+            Expr::Index(u) => self.check_index(*u, bound).map(|_| ()),
+            Expr::Access(a, _) => self.check_access(*a, bound).map(|_| ()),
+            _ => Err("a coordinate is computed by a loop".to_string()),
+        };
+        if let Some(c) = self.computed(v) {
+            all_of(&c.of, &check)?;
+            if c.of.ty() != Type::I64 {
+                return Err("a coordinate that is computed is no i64".to_string());
+            }
+        }
+        self.time(v, bound).ok_or_else(|| format!("index variable {} is not bound", self.vars[v.0].name))
     }
 
     /// Its coordinate is bound, and each part's variable is that coordinate behind the parts before.
@@ -630,15 +728,32 @@ impl Program {
         })
     }
 
-    /// Whether a tensor can be followed when mode m's variable is bound at time `times[m]`. What is always bound is opened
-    /// as soon as the levels above it are.
-    pub fn concordant(&self, format: &Format, times: &[usize]) -> bool {
+    /// Whether an access can be followed when mode m's variable is bound at time `times[m]`. What is always bound is opened
+    /// as soon as the levels above it are, and so is what is computed.
+    pub fn concordant(&self, a: AccessId, times: &[usize]) -> bool {
+        let (vars, format) = (&self.accesses[a.0].vars, &self.tensor(a).format);
         let mut latest = 0;
         format.levels.iter().zip(&format.order).filter(|(_, mode)| times[**mode] != ALWAYS).all(|(kind, &mode)| {
-            let in_order = kind.is_computed() || times[mode] >= latest;
+            let in_order = kind.is_computed() || self.computed(vars[mode]).is_some() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order
         })
+    }
+}
+
+/// Checks an expression and, of calls, what they are made of.
+fn all_of(e: &Expr, check: &dyn Fn(&Expr) -> Result<(), String>) -> Result<(), String> {
+    check(e)?;
+    match e {
+        Expr::Call(_, args, _) => args.iter().try_for_each(|arg| all_of(arg, check)),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what is not there.
+fn once(all: &mut Vec<AccessId>, a: AccessId) {
+    if !all.contains(&a) {
+        all.push(a);
     }
 }
 

@@ -9,8 +9,8 @@
 //!        forall i: forall j: C[i,j] = A[i,j] + sum[i,j]
 //! ```
 //!
-//! Never fails on what it takes: located levels and lists under bare index variables (where an accumulation writes, under
-//! any index map that neither gathers nor is permitted to leave), functions, folds; those that scatter with built-ins that have an identity.
+//! Never fails on what it takes: levels under any index map, functions, folds; those that scatter with built-ins that have an
+//! identity.
 //! Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
 //! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
@@ -67,6 +67,8 @@ pub fn concretize(
         current,
         vars: HashMap::new(),
         windows: vec![],
+        caught: false,
+        missing: vec![],
     };
     for (n, statement) in program.statements.iter().enumerate() {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
@@ -88,6 +90,10 @@ struct Concretize<'a> {
     vars: HashMap<VarId, Index>,
     /// The permitted indices so far of the argument of `coalesce` at hand, each with the variable that is within its array.
     windows: Vec<(crate::shape::Map<Index>, Index)>,
+    /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
+    caught: bool,
+    /// Where what has been made of an expression so far is missing, if no window says so.
+    missing: Vec<Expr>,
 }
 
 impl Concretize<'_> {
@@ -124,13 +130,17 @@ impl Concretize<'_> {
     fn scattering(&mut self, s: &typed::Statement, last: bool) {
         let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
         let loops: Vec<Index> = s.vars.iter().chain(&s.folded).flat_map(|v| self.loops(*v, &s.rhs)).collect();
-        let places: Vec<Expr> = s.indices.iter().map(|i| self.place_of(&i.map)).collect();
+        let tensor = &self.typed.tensors[s.tensor.index()];
+        let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
+        let place = |(index, extent): (&typed::Index, &ClassId)| match index.map.gathers() {
+            true => Expr::Index(self.computed(index, *extent)),
+            false => self.place_of(&index.map),
+        };
+        let places: Vec<Expr> = s.indices.iter().zip(&extents).map(place).collect();
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
-        let tensor = &self.typed.tensors[s.tensor.index()];
         let (ty, name) = (tensor.ty, tensor.name.clone());
         let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
-        let extents: Vec<ClassId> = tensor.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
         let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
         let Some(op) = self.gathered(fun, ty) else {
@@ -283,9 +293,15 @@ impl Concretize<'_> {
                 Expr::Call(*fun, args, e.ty)
             }
             Kind::Reduce { fun, vars, body, start } => {
-                let start = start.as_ref().map(|s| self.expr(s));
+                let start = start.as_ref().map(|s| {
+                    let (start, missing) = self.inside(s);
+                    self.missing.extend(missing);
+                    start
+                });
                 let vars: Vec<Index> = vars.iter().flat_map(|v| self.loops(*v, body)).collect();
-                let body = self.expr(body);
+                let (body, missing) = self.inside(body);
+                let somewhere = |e| Expr::Reduce(Op::OrElse, vars.clone(), Box::new(e), Type::Bool);
+                self.missing.extend(missing.map(somewhere));
                 let Some(op) = self.unordered(*fun, e.ty) else {
                     return Expr::Fold(Box::new(Fold { fun: *fun, vars, body, start }), e.ty);
                 };
@@ -434,7 +450,13 @@ impl Concretize<'_> {
             Map::Mul(c, a) => call(Op::Mul, int(*c), self.place_of(a)),
             Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
-            Map::Gather(..) => unreachable!("refused otherwise"),
+            Map::Gather(t, indices) => {
+                let place = self.reading(*t);
+                let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
+                let ty = self.typed.tensors[t.index()].ty;
+                let read = Expr::Access(self.out.access(place, vars), ty);
+                if ty == Type::I64 { read } else { Expr::Call(Fun::Op(Op::Convert(Type::I64)), vec![read], Type::I64) }
+            }
         }
     }
 

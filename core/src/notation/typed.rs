@@ -236,6 +236,19 @@ impl Index {
             _ => None,
         }
     }
+
+    /// Where it can be missing, if it can: it, or an index under which it is read.
+    fn may_miss(&self) -> Option<Span> {
+        fn within(map: &Map) -> Option<Span> {
+            match map {
+                Map::Var(_) | Map::Const(_) => None,
+                Map::Add(a, b) => within(a).or_else(|| within(b)),
+                Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => within(a),
+                Map::Gather(_, indices) => indices.iter().find_map(Index::may_miss),
+            }
+        }
+        if self.permit { Some(self.span) } else { within(&self.map) }
+    }
 }
 
 /// An index map `κ`: a coordinate as a function of index variables (design, section 2). Divisions round down and
@@ -293,6 +306,18 @@ impl Expr {
             }
         };
         many.iter().chain(one).chain(start)
+    }
+
+    /// Where it can be missing, if it can: a permitted index that no `coalesce` catches.
+    pub fn may_miss(&self) -> Option<Span> {
+        match &self.kind {
+            Kind::Access(_, indices) => indices.iter().find_map(Index::may_miss),
+            Kind::Call(Fun::Op(Op::Coalesce), args) => {
+                let all: Option<Vec<Span>> = args.iter().map(Expr::may_miss).collect();
+                all.and_then(|spans| spans.first().copied())
+            }
+            _ => self.children().find_map(Expr::may_miss),
+        }
     }
 
     /// Gives `each` this expression and all inside it, outer ones first.

@@ -162,10 +162,9 @@ impl Search<'_, '_> {
     /// Whether no variable of `order` has been bound before a level that must come first.
     fn followed(&self, order: &[Index], a: AccessId) -> bool {
         let access = &self.q.program.accesses[a.0];
-        let format = &self.q.program.tensor(a).format;
         let late = order.len();
         let times: Vec<usize> = access.vars.iter().map(|v| self.q.program.time(*v, order).unwrap_or(late)).collect();
-        self.q.program.concordant(format, &times)
+        self.q.program.concordant(a, &times)
     }
 
     /// What the order costs besides its visits: transposed operands, assembly, strides.

@@ -28,7 +28,7 @@ impl Context<'_> {
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
         let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
             Origin::Mapped(map) | Origin::Part(map) => Some(map),
-            Origin::Loop => None,
+            Origin::Loop | Origin::Computed(_) => None,
         });
         let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
         needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));

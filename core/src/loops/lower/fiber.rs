@@ -7,7 +7,8 @@ use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
-use crate::notation::concrete::{self, AccessId, Fold, Index};
+use crate::loops::{self, Failure};
+use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, Entry, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
@@ -68,6 +69,11 @@ impl Scope {
         self.coordinates.get(&v)
     }
 
+    /// Keeps what an index variable is that no loop binds.
+    fn compute(&mut self, v: Index, x: Expr) {
+        self.coordinates.insert(v, x);
+    }
+
     /// Binds an index variable.
     pub fn bind(&mut self, v: Index, x: Expr) {
         self.coordinates.insert(v, x);
@@ -110,6 +116,13 @@ impl Scope {
     pub fn certain(&mut self, a: AccessId) {
         let fiber = Fiber { present: None, ..self.fiber(a) };
         self.fibers.insert(a, fiber);
+    }
+
+    /// The access has its fiber where it has it so far, if this holds too.
+    fn require(&mut self, a: AccessId, condition: Expr) {
+        let fiber = self.fiber(a);
+        let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
+        self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
     }
 
     fn keep(&mut self, a: AccessId, value: Expr) {
@@ -246,8 +259,10 @@ impl Context<'_> {
         let mut searched = Vec::new();
         for a in body.accesses() {
             while let Some((level, v)) = self.next_var(scope, a)
-                && let Some(at) = self.coordinate(scope, v)
+                && let Some(at) = self.come_to(d, scope, v)
             {
+                let inside = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+                inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
                 if tensor.format.levels[level].is_located() {
@@ -267,6 +282,8 @@ impl Context<'_> {
                     if self.open_computed(d, scope, a, at) {
                         searched.push(a);
                     }
+                    // An interval that begins with 0 is not asked whether it begins behind −1.
+                    inside.into_iter().for_each(|inside| scope.require(a, inside));
                 } else {
                     let simple = matches!(at, Expr::Var(_) | Expr::Const(_));
                     let at = if simple { at } else { d.define(&self.program.vars[v.0].name, Type::I64, at) };
@@ -276,6 +293,51 @@ impl Context<'_> {
             }
         }
         searched
+    }
+
+    /// An index variable's value, if loops have bound it, or all that it is computed from.
+    fn come_to(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
+        if let Some(at) = self.coordinate(scope, v) {
+            return Some(at);
+        }
+        let computed = self.program.computed(v)?;
+        let ready = self.program.roots(v).into_iter().all(|u| scope.coordinate(u).is_some());
+        ready.then(|| {
+            let at = self.compute(d, scope, v, computed);
+            scope.compute(v, at.clone());
+            at
+        })
+    }
+
+    /// A coordinate that no loop follows. What is read for it is located; what leaves its extent is −1 if it may, and so is what
+    /// is missing.
+    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, Computed { of, permit }: &Computed) -> Expr {
+        self.locate(d, scope, of, false);
+        let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
+        let at = self.value(d, scope, of);
+        let at = d.define(name, Type::I64, at);
+        let mut read = false;
+        of.each_access(&mut |_| read = true);
+        if !read && !permit {
+            return at;
+        }
+        let leaves = binary(Op::Lt, at.clone(), int(0));
+        let leaves = binary(Op::OrElse, leaves, binary(Op::Ge, at.clone(), self.extent(*extent)));
+        let unless = |d: &mut Symbolic, missing: Expr| {
+            let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
+            d.define(name, Type::I64, found)
+        };
+        let under = self.program.under(of).into_iter().filter(|u| self.program.may_miss(*u));
+        let missing = under.map(|u| binary(Op::Lt, self.coordinate(scope, u).expect("computed before"), int(0)));
+        let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
+        if *permit {
+            return unless(d, leaves);
+        }
+        let outside = missing
+            .iter()
+            .fold(leaves, |out, missing| binary(Op::AndAlso, Expr::Op(Op::Not, vec![missing.clone()]), out));
+        d.when(outside, |d| d.call(loops::Entry::Fail(Failure::Outside)), |_| {});
+        missing.map_or(at.clone(), |missing| unless(d, missing))
     }
 
     fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
@@ -358,7 +420,10 @@ impl Context<'_> {
     pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
         match body {
             concrete::Expr::Literal(v) => Expr::Const(*v),
-            concrete::Expr::Index(v) => self.coordinate(scope, *v).expect("bound: checked concrete notation"),
+            concrete::Expr::Index(v) => {
+                let known = self.coordinate(scope, *v);
+                known.or_else(|| self.come_to(d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
+            }
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
             concrete::Expr::Call(fun, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();

@@ -275,8 +275,11 @@ impl Context<'_> {
     }
 
     /// Whether these loops come to no coordinate of `w` twice: one of them moves it, or each moves it as far as the next one
-    /// goes. (A window, `i + k`, comes to most coordinates again.)
+    /// goes. (A window, `i + k`, comes to most coordinates again; of what is computed nothing is known.)
     fn comes_once(&self, w: Index, loops: &[Index]) -> bool {
+        if self.program.computed(w).is_some() {
+            return false;
+        }
         let map = self.program.root_map(w);
         let factors: Vec<_> = loops.iter().filter_map(|u| Some((*u, map.factors.get(u)?.clone()))).collect();
         let beyond = |(_, outer): &(Index, Size), (u, inner): &(Index, Size)| {
@@ -457,8 +460,10 @@ impl Context<'_> {
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         let open = |a: AccessId| {
+            let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
             let depth = scope.fiber(a).depth + point.leaders.contains(&a) as usize;
-            self.program.tensor(a).format.levels[depth..].iter().all(|kind| kind.is_located())
+            let counted = |l: usize| self.program.computed(self.program.level_var(access, l)).is_none();
+            (depth..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
         };
         rest.is_empty() && cheap(&point.body) && point.body.accesses().into_iter().all(open)
     }

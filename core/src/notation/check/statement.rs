@@ -82,7 +82,7 @@ impl Check {
         let (rhs, folded) = self.right(s, &mut scope, want);
         let rhs = rhs?;
         self.nesting(&rhs, 0)?;
-        if let Some(at) = may_be_missing(&rhs) {
+        if let Some(at) = rhs.may_miss() {
             let d =
                 Diagnostic::new(at, "an index under `~` may leave the array, and what is missing there has no value");
             self.error(d.help("replace it: coalesce(…, 0)"));
@@ -334,32 +334,4 @@ fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec
         }
     }
     bound.truncate(depth);
-}
-
-/// Where an expression can be missing, if it can: a permitted index that no `coalesce` catches.
-fn may_be_missing(e: &Expr) -> Option<Span> {
-    match &e.kind {
-        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => None,
-        Kind::Access(_, indices) => indices.iter().find_map(missing_index),
-        Kind::Call(Fun::Op(Op::Coalesce), args) => {
-            let all: Option<Vec<Span>> = args.iter().map(may_be_missing).collect();
-            all.and_then(|spans| spans.first().copied())
-        }
-        Kind::Call(_, args) => args.iter().find_map(may_be_missing),
-        Kind::Reduce { body, start, .. } => may_be_missing(body).or_else(|| start.as_deref().and_then(may_be_missing)),
-        Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => may_be_missing(body),
-        Kind::Concat { parts, .. } => parts.iter().find_map(may_be_missing),
-    }
-}
-
-fn missing_index(i: &typed::Index) -> Option<Span> {
-    fn gathers(map: &typed::Map) -> Option<Span> {
-        match map {
-            typed::Map::Var(_) | typed::Map::Const(_) => None,
-            typed::Map::Add(a, b) => gathers(a).or_else(|| gathers(b)),
-            typed::Map::Mul(_, a) | typed::Map::Div(a, _) | typed::Map::Mod(a, _) => gathers(a),
-            typed::Map::Gather(_, indices) => indices.iter().find_map(missing_index),
-        }
-    }
-    if i.permit { Some(i.span) } else { gathers(&i.map) }
 }

@@ -1,6 +1,6 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
+use super::{Access, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
 use crate::shape::Map;
 
 impl Program {
@@ -32,17 +32,18 @@ impl Number<'_> {
             Origin::Loop => Origin::Loop,
             Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
             Origin::Part(map) => Origin::Part(self.map(&map)),
+            Origin::Computed(c) => Origin::Computed(Box::new(Computed { of: self.expr(&c.of), permit: c.permit })),
         };
         let new = self.out.var(name, extent, origin);
         self.scope.push((v, new));
         new
     }
 
-    /// A variable's number; a mapped one is bound where it first stands.
+    /// A variable's number; a mapped or computed one is bound where it first stands.
     fn of(&mut self, v: Index) -> Index {
         let known = self.scope.iter().rev().find(|(old, _)| *old == v).map(|(_, new)| *new);
         known.unwrap_or_else(|| match self.old.vars[v.0].origin {
-            Origin::Mapped(_) => self.bind(v),
+            Origin::Mapped(_) | Origin::Computed(_) => self.bind(v),
             Origin::Loop | Origin::Part(_) => unreachable!("every variable is bound: checked"),
         })
     }

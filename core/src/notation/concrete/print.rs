@@ -14,10 +14,11 @@
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
 //!  forall j: y[m0 = j / 2] twice= s[j] from y_in    # a scatter into what was there
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
+//!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
 //!
-//! A mapped variable is written with its map wherever it stands, as a value in `index(i = …)`, on the left side
+//! A mapped or computed variable is written with what it is wherever it stands, as a value in `index(i = …)`, on the left side
 //! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
 //!
@@ -85,7 +86,7 @@ impl Program {
             let m = a.vars.iter().position(|u| *u == v)?;
             self.tensors[a.tensor.0].extents.get(m).copied()
         };
-        let accesses = |e: &Expr| e.accesses().into_iter().find_map(|a| at(&self.accesses[a.0]));
+        let accesses = |e: &Expr| self.reads(e).into_iter().find_map(|a| at(&self.accesses[a.0]));
         let places = || {
             let places = nest.places.as_ref()?;
             self.written(nest).into_iter().find_map(|m| accesses(places.get(m)?))
@@ -104,11 +105,6 @@ struct Printer<'a, 'f, 'g> {
 }
 
 impl Printer<'_, '_, '_> {
-    fn names(&self, vars: &[Index]) -> String {
-        let names: Vec<String> = vars.iter().map(|v| self.named(*v)).collect();
-        names.join(", ")
-    }
-
     fn bare(&self, v: Index) -> String {
         self.program.vars[v.0].name.clone()
     }
@@ -117,16 +113,20 @@ impl Printer<'_, '_, '_> {
     fn written(&self, v: Index) -> String {
         match &self.program.vars[v.0].origin {
             Origin::Mapped(map) => format!("{}: {}", self.bare(v), self.map(map)),
-            Origin::Loop | Origin::Part(_) => self.bare(v),
+            Origin::Loop | Origin::Part(_) | Origin::Computed(_) => self.bare(v),
         }
     }
 
-    /// A variable, with its map if it is mapped.
-    fn named(&self, v: Index) -> String {
-        let var = &self.program.vars[v.0];
-        match &var.origin {
-            Origin::Mapped(map) => format!("{} = {}", self.binding(v), self.map(map)),
-            Origin::Loop | Origin::Part(_) => var.name.clone(),
+    /// A variable, with what it is if no loop binds it.
+    fn named(&mut self, v: Index) -> fmt::Result {
+        let program = self.program;
+        match &program.vars[v.0].origin {
+            Origin::Mapped(map) => write!(self.out, "{} = {}", self.binding(v), self.map(map)),
+            Origin::Loop | Origin::Part(_) => write!(self.out, "{}", self.bare(v)),
+            Origin::Computed(c) => {
+                write!(self.out, "{} {} ", self.binding(v), if c.permit { "within" } else { "from" })?;
+                self.expr(&c.of, 0)
+            }
         }
     }
 
@@ -249,13 +249,20 @@ impl Printing for Printer<'_, '_, '_> {
         let depth = std::mem::replace(&mut self.depth, depth);
         match e {
             Expr::Literal(v) => write!(self.out, "{}", literal(*v))?,
-            Expr::Index(v) if matches!(self.program.vars[v.0].origin, Origin::Mapped(_)) => {
-                write!(self.out, "index({})", self.named(*v))?;
+            Expr::Index(v) if matches!(self.program.vars[v.0].origin, Origin::Mapped(_) | Origin::Computed(_)) => {
+                write!(self.out, "index(")?;
+                self.named(*v)?;
+                write!(self.out, ")")?;
             }
             Expr::Index(v) => write!(self.out, "{}", self.program.vars[v.0].name)?,
             Expr::Access(a, _) => {
-                let vars = self.names(&self.program.accesses[a.0].vars);
-                write!(self.out, "{}[{vars}]", self.program.tensor(*a).name)?;
+                let program = self.program;
+                write!(self.out, "{}[", program.tensor(*a).name)?;
+                for (n, v) in program.accesses[a.0].vars.iter().enumerate() {
+                    write!(self.out, "{}", if n > 0 { ", " } else { "" })?;
+                    self.named(*v)?;
+                }
+                write!(self.out, "]")?;
             }
             Expr::Call(Fun::Op(op), args, _) => self.applied(*op, &args.iter().collect::<Vec<_>>(), least)?,
             Expr::Call(Fun::User(f), args, _) => {

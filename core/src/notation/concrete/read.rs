@@ -9,8 +9,8 @@
 mod function;
 
 use super::{
-    Access, Concat, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace, WorkspaceKind,
-    reduction_name,
+    Access, Computed, Concat, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace,
+    WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value, identity};
 use crate::notation::typed::{FnId, Fun, TensorId};
@@ -178,21 +178,27 @@ impl<'t> Reader<'t> {
         self.find(name).ok_or_else(|| format!("index variable {name} is not bound"))
     }
 
-    /// A variable in its place: one that is bound, or a mapped one with its map.
-    fn index(&mut self) -> Read<Index> {
+    /// A variable in its place, and how deep what it is computed from is: one that is bound, or with what it is.
+    fn index(&mut self) -> Read<(Index, usize)> {
         let name = self.word()?;
         let extent = self.said_extent()?;
-        if !self.eat(Token::Sign("=")) {
-            return match extent {
-                None => self.bound(name),
-                Some(_) => Err(format!("nothing says what {name} is")),
-            };
-        }
-        let map = self.map()?;
-        let Some(known) = self.find(name) else { return self.bind(name, extent, Origin::Mapped(map)) };
-        match self.program.vars[known.0].origin == Origin::Mapped(map) {
-            true => Ok(known),
-            false => Err(format!("index variable {name} is bound twice")),
+        let (origin, depth) = match self.peek() {
+            Token::Sign("=") => {
+                self.skip();
+                (Origin::Mapped(self.map()?), 0)
+            }
+            Token::Word(word @ ("from" | "within")) => {
+                self.skip();
+                let Term { expr, depth } = self.expr()?;
+                (Origin::Computed(Box::new(Computed { of: expr, permit: word == "within" })), depth)
+            }
+            _ if extent.is_some() => return Err(format!("nothing says what {name} is")),
+            _ => return Ok((self.bound(name)?, 0)),
+        };
+        match self.find(name) {
+            None => Ok((self.bind(name, extent, origin)?, depth)),
+            Some(known) if self.program.vars[known.0].origin == origin => Ok((known, depth)),
+            Some(_) => Err(format!("index variable {name} is bound twice")),
         }
     }
 
@@ -226,7 +232,7 @@ impl<'t> Reader<'t> {
                 _ => {
                     let name = self.word()?;
                     let v = self.bound(name)?;
-                    if let Origin::Mapped(_) = self.program.vars[v.0].origin {
+                    if let Origin::Mapped(_) | Origin::Computed(_) = self.program.vars[v.0].origin {
                         return Err(format!("{name} is mapped itself"));
                     }
                     if !product.factors.is_empty() {
@@ -545,18 +551,20 @@ impl<'t> Operators<'t> for Reader<'t> {
         match self.ahead(1) {
             Token::Sign("[") => {
                 let tensor = self.place()?;
-                let vars = self.enclosed("[", "]", Self::index)?;
+                let (vars, depths): (Vec<Index>, Vec<usize>) =
+                    self.enclosed("[", "]", Self::index)?.into_iter().unzip();
                 self.settle(tensor, &vars)?;
                 let ty = self.program.tensors[tensor.0].ty;
-                Ok(Term { expr: Expr::Access(self.program.access(tensor, vars), ty), depth: 1 })
+                let deepest = depths.into_iter().max().unwrap_or(0);
+                deeper(Expr::Access(self.program.access(tensor, vars), ty), deepest)
             }
             Token::Sign("(") if word == "concat" => self.concat(),
             Token::Sign("(") if word == "index" => {
                 self.skip();
                 self.sign("(")?;
-                let v = self.index()?;
+                let (v, depth) = self.index()?;
                 self.sign(")")?;
-                Ok(Term { expr: Expr::Index(v), depth: 1 })
+                deeper(Expr::Index(v), depth)
             }
             Token::Sign("(") if self.folds() => self.reduce(),
             Token::Sign("(") => match self.program.functions.iter().position(|f| f.name == word) {

@@ -21,8 +21,7 @@ impl Concretize<'_> {
                 let access = self.out.accesses[a.0].clone();
                 let time = |v: &Index| self.out.time(*v, bound).expect("every variable is bound");
                 let times: Vec<usize> = access.vars.iter().map(time).collect();
-                let tensor = &self.out.tensors[access.tensor.0];
-                if self.out.concordant(&tensor.format, &times) {
+                if self.out.concordant(a, &times) {
                     return Expr::Access(a, ty);
                 }
                 let copy = self.transposed(access.tensor, &times);

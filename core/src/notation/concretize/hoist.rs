@@ -8,7 +8,7 @@
 //! A sum that stays runs anew at each turn of the loops around it: only where it and all its lists depend on every one
 //! of them, so that nothing is added up twice, and where its lists can be followed there.
 
-use super::super::concrete::{self, AccessId, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
+use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
 use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, identity};
@@ -67,8 +67,8 @@ impl Concretize<'_> {
     /// ones are functions.
     pub(super) fn free(&self, body: &Expr, bound: &[Index]) -> Vec<Index> {
         fn visit(program: &Program, e: &Expr, bound: &mut Vec<Index>, free: &mut Vec<Index>) {
-            let mut seen = |map: Map<Index>| {
-                for v in map.factors.into_keys() {
+            let mut seen = |made_of: Vec<Index>| {
+                for v in made_of {
                     if !bound.contains(&v) && !free.contains(&v) {
                         free.push(v);
                     }
@@ -76,10 +76,10 @@ impl Concretize<'_> {
             };
             match e {
                 Expr::Literal(_) => {}
-                Expr::Index(v) => seen(program.map(*v)),
-                Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(program.map(*v))),
+                Expr::Index(v) => seen(program.made_of(*v)),
+                Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(program.made_of(*v))),
                 Expr::Concat(c, _) => {
-                    seen(c.of.clone());
+                    seen(c.of.factors.keys().copied().collect());
                     for (v, part) in &c.parts {
                         bound.push(*v);
                         visit(program, part, bound, free);
@@ -119,7 +119,7 @@ impl Concretize<'_> {
             };
             let time = |v: &Index| self.out.roots(*v).iter().map(time).max().unwrap_or(concrete::ALWAYS);
             let times: Vec<usize> = access.vars.iter().map(time).collect();
-            self.out.concordant(&self.out.tensor(a).format, &times)
+            self.out.concordant(a, &times)
         })
     }
 
@@ -267,6 +267,10 @@ impl Concretize<'_> {
             Origin::Loop => origin.clone(),
             Origin::Mapped(map) => Origin::Mapped(self.renamed_map(map, fresh)),
             Origin::Part(map) => Origin::Part(self.renamed_map(map, fresh)),
+            Origin::Computed(c) => {
+                let Computed { of, permit } = c.as_ref();
+                Origin::Computed(Box::new(Computed { of: self.rename(of, fresh), permit: *permit }))
+            }
         };
         let made = if made == origin { v } else { self.out.var(name, extent, made) };
         fresh.insert(v, made);

@@ -3,14 +3,13 @@
 use super::super::concrete::Extent;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span, syntax};
-use super::shape::linear;
 use crate::algebra::Op;
 use crate::format::LevelKind;
 
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
-    let mut r = Refuse { program, extents, caught: false, found: Vec::new() };
+    let mut r = Refuse { program, extents, found: Vec::new() };
     for t in &program.tensors {
         let foreign = t.format.iter().find_map(|f| {
             (0..f.rank()).map(|l| f.levels[l]).enumerate().find(|(l, kind)| {
@@ -58,8 +57,6 @@ struct Refuse<'a> {
     program: &'a typed::Program,
     /// How large each function is.
     extents: Vec<Extent>,
-    /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
-    caught: bool,
     found: Vec<Diagnostic>,
 }
 
@@ -70,9 +67,6 @@ impl Refuse<'_> {
     }
 
     fn statement(&mut self, s: &typed::Statement) {
-        if let Some(i) = s.indices.iter().find(|i| i.permit || i.map.gathers()) {
-            self.say(i.span, "a scatter through an index tensor or a permitted index `~`".to_string());
-        }
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
         if commands.into_iter().any(|c| c.kind != syntax::CommandKind::None) {
             self.say(s.span, "a schedule".to_string());
@@ -83,7 +77,7 @@ impl Refuse<'_> {
         if ranges(&s.rhs) > RANGES {
             self.say(s.span, format!("a statement whose concatenations meet in more than {RANGES} ranges"));
         }
-        self.expr(&s.rhs);
+        s.rhs.walk(&mut |e| self.expr(e));
     }
 
     fn called(&mut self, fun: Fun, span: Span) {
@@ -104,49 +98,9 @@ impl Refuse<'_> {
 
     fn expr(&mut self, e: &typed::Expr) {
         match &e.kind {
-            Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
-            Kind::Access(_, indices) => {
-                for index in indices {
-                    let what = match linear(index) {
-                        Some(_) if index.permit && !self.caught => {
-                            "a permitted index `~` below a fold or another operator"
-                        }
-                        Some((_, factors)) if index.permit && factors.is_empty() => {
-                            "a permitted index that is a number"
-                        }
-                        Some((_, factors)) if factors.values().all(|f| *f > 0) => continue,
-                        Some(_) => "an index that falls where an index variable rises",
-                        None => "an index with a quotient, a remainder or a gather in it",
-                    };
-                    self.say(index.span, what.to_string());
-                }
-            }
-            Kind::Call(Fun::Op(Op::Coalesce), args) => {
-                let outside = self.caught;
-                for (n, arg) in args.iter().enumerate() {
-                    self.caught = n + 1 < args.len();
-                    self.expr(arg);
-                }
-                self.caught = outside;
-            }
-            Kind::Call(fun, args) => {
-                self.called(*fun, e.span);
-                args.iter().for_each(|a| self.expr(a));
-            }
-            Kind::Reduce { fun, body, start, .. } => {
-                self.called(*fun, e.span);
-                self.uncaught(std::iter::once(&**body).chain(start.as_deref()));
-            }
-            Kind::Concat { parts, .. } => self.uncaught(parts.iter()),
-            Kind::Collapse { body, .. } => self.uncaught(std::iter::once(&**body)),
-            Kind::Split { body, .. } | Kind::Slice { body, .. } => self.expr(body),
+            Kind::Call(Fun::Op(Op::Coalesce), _) => {}
+            Kind::Call(fun, _) | Kind::Reduce { fun, .. } => self.called(*fun, e.span),
+            _ => {}
         }
-    }
-
-    /// Expressions one of which may be missing without the others.
-    fn uncaught<'e>(&mut self, all: impl Iterator<Item = &'e typed::Expr>) {
-        let outside = std::mem::replace(&mut self.caught, false);
-        all.for_each(|e| self.expr(e));
-        self.caught = outside;
     }
 }

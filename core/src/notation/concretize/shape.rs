@@ -10,14 +10,23 @@
 //!
 //! Operators inside one another become one map: an access is read where it is needed, and nothing between is made.
 //!
+//! ```text
+//!  A[P[i], j]                      A under at from P[i]                    computed, once i is bound
+//!  A[4 - i], A[i / 2]              A under at from 4 - i, from i / 2       no loop follows them
+//!  coalesce(A[~(i + k - 2)], d)    a window: A where 0 <= i + k - 2 < |A|, else d
+//!  coalesce(sum(k: A[~(i + k)]), d)    if some k: at < 0 then d else sum(k: A[at]),  at within i + k
+//! ```
+//!
+//! What can be missing says where it is: the conditions gather in `missing` from the inside out, and a `coalesce` tests them.
+//!
 //! A loop over what is collapsed is one loop for each part, so that both are followed in order. Where the collapsed
 //! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
 //! expression is made first, as a temporary.
 
-use super::super::concrete::{Concat, Expr, Index, Origin, Place};
-use super::super::typed::{self, Kind, VarId};
+use super::super::concrete::{Computed, Concat, Expr, Index, Origin, Place};
+use super::super::typed::{self, Fun, Kind, VarId};
 use super::{Concretize, distinct};
-use crate::algebra::Type;
+use crate::algebra::{Op, Type, Value};
 use crate::shape::{ClassId, Map, Size};
 use std::collections::BTreeMap;
 
@@ -75,16 +84,23 @@ impl Concretize<'_> {
     pub(super) fn concat(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
         let of = self.map_of(to);
         let mut before = Size::default();
-        let parts = parts.iter().zip(from).map(|(part, v)| {
+        let (mut made, mut missing) = (Vec::new(), Vec::new());
+        for (part, v) in parts.iter().zip(from) {
             let extent = self.classes.class_of_var(*v);
             let own = self.own_name(*v);
             let bound = self.out.var(own, extent, Origin::Part(Map::part(&of, &before)));
             before = before.plus(&Size::unknown(extent));
             self.vars.insert(*v, bound);
-            (bound, self.expr(part))
-        });
-        let parts = parts.collect();
-        Expr::Concat(Box::new(Concat { of, parts, outside: None }), ty)
+            let (part, misses) = self.inside(part);
+            made.push((bound, part));
+            missing.push((bound, misses));
+        }
+        if missing.iter().any(|(_, misses)| misses.is_some()) {
+            let never = Expr::Literal(Value::bool(false));
+            let parts = missing.into_iter().map(|(v, misses)| (v, misses.unwrap_or(never.clone()))).collect();
+            self.missing.push(Expr::Concat(Box::new(Concat { of: of.clone(), parts, outside: None }), Type::Bool));
+        }
+        Expr::Concat(Box::new(Concat { of, parts: made, outside: None }), ty)
     }
 
     /// `collapse(body, from -> to)`
@@ -92,7 +108,9 @@ impl Concretize<'_> {
         let whole = self.map_of(to);
         if let Some(parts) = self.parts(whole, from) {
             from.iter().zip(parts).for_each(|(v, map)| self.mapped(*v, map));
-            return self.expr(body);
+            let (value, missing) = self.inside(body);
+            self.missing.extend(missing);
+            return value;
         }
         self.collapsed(body, from, to, ty)
     }
@@ -132,12 +150,20 @@ impl Concretize<'_> {
     fn collapsed(&mut self, body: &typed::Expr, from: &[VarId], to: VarId, ty: Type) -> Expr {
         let at = self.var(to);
         let loops = self.split_loop(to, from, body);
-        let made = self.var(to);
+        let own = self.var(to);
         self.vars.insert(to, at);
-        let value = self.expr(body);
-        let value = self.simplify.simplify(&value);
-        let free = self.free(&value, &loops);
-        self.made(value, (free, made, at), ty)
+        let (value, missing) = self.inside(body);
+        let mut made = |value: Expr, ty| {
+            let value = self.simplify.simplify(&value);
+            let free = self.free(&value, &loops);
+            self.made(value, (free, own, at), ty)
+        };
+        let value = made(value, ty);
+        if let Some(missing) = missing {
+            let missing = made(missing, Type::Bool);
+            self.missing.push(missing);
+        }
+        value
     }
 
     /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
@@ -199,17 +225,33 @@ impl Concretize<'_> {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.var(v);
         }
-        let (at, factors) = linear(index).expect("refused otherwise");
+        let extent = self.out.tensors[place.0].extents[mode];
+        let ascends = linear(index).filter(|(_, factors)| factors.values().all(|f| *f > 0));
+        let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !f.is_empty()) else {
+            return self.computed(index, extent);
+        };
         let terms: Vec<Map<Index>> = factors.iter().map(|(v, f)| self.map_of(*v).times(&Size::number(*f))).collect();
         let map = terms.iter().fold(Map::constant(Size::number(at)), |sum, term| sum.plus(term));
-        let extent = self.out.tensors[place.0].extents[mode];
         if index.permit {
             return self.permitted(map, extent);
         }
-        if let Some(v) = map.as_var().filter(|v| self.out.vars[v.0].extent == extent) {
-            return v;
+        let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
+        same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)))
+    }
+
+    /// The variable of a mode under an index that no loop follows.
+    pub(super) fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
+        let of = self.place_of(&index.map);
+        let v = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: index.permit })));
+        if self.out.may_miss(v) {
+            let nowhere = vec![Expr::Index(v), Expr::Literal(Value::i64(0))];
+            self.missing.push(Expr::Call(Fun::Op(Op::Lt), nowhere, Type::Bool));
         }
-        let origin = Origin::Mapped(map);
+        v
+    }
+
+    /// A variable of this origin, the same wherever it stands.
+    fn at(&mut self, extent: ClassId, origin: Origin) -> Index {
         let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
         known.map(Index).unwrap_or_else(|| {
             let name = self.unused("at");
@@ -217,22 +259,48 @@ impl Concretize<'_> {
         })
     }
 
-    /// The first of some expressions that is not missing: each is a window of where its permitted indices are within their
-    /// arrays, and outside of it is the next. The last is never missing.
+    /// The first of some expressions that is not missing. Each but the last is a window of where its permitted indices are within
+    /// their arrays, and outside of it is the next; what no window can say is tested.
     pub(super) fn coalesce(&mut self, args: &[typed::Expr], ty: Type) -> Expr {
-        let (first, rest) = args.split_first().expect("`coalesce` has an argument");
-        let around = std::mem::take(&mut self.windows);
-        let value = self.expr(first);
-        let windows = std::mem::replace(&mut self.windows, around);
-        if rest.is_empty() {
-            return value;
+        let certain = args.last().is_some_and(|last| last.may_miss().is_none());
+        let mut choices = Vec::new();
+        for (n, arg) in args.iter().enumerate() {
+            let around = (std::mem::take(&mut self.windows), self.caught);
+            // Also behind one that is never missing: what the others read says extents.
+            let (value, missing) = self.caught_inside(arg, certain && n + 1 < args.len());
+            let windows = std::mem::replace(&mut self.windows, around.0);
+            self.caught = around.1;
+            choices.push((value, missing, windows));
         }
-        // Also where the first is never missing: what the others read says extents.
-        let outside = self.coalesce(rest, ty);
-        windows.into_iter().fold(value, |inside, (of, v)| {
-            let concat = Concat { of, parts: vec![(v, inside)], outside: Some(outside.clone()) };
-            Expr::Concat(Box::new(concat), ty)
+        let all: Option<Vec<Expr>> = choices.iter().map(|(_, missing, _)| missing.clone()).collect();
+        self.missing.extend(all.filter(|_| !certain).and_then(|all| joined(Op::AndAlso, all)));
+        let (last, ..) = choices.pop().expect("`coalesce` has an argument");
+        choices.into_iter().rev().fold(last, |next, (value, missing, windows)| {
+            let value = match missing {
+                Some(missing) => Expr::Call(Fun::Op(Op::Select), vec![missing, next.clone(), value], ty),
+                None => value,
+            };
+            windows.into_iter().fold(value, |inside, (of, v)| {
+                let concat = Concat { of, parts: vec![(v, inside)], outside: Some(next.clone()) };
+                Expr::Concat(Box::new(concat), ty)
+            })
         })
+    }
+
+    /// An expression below an operator, or one that may be missing by itself, and where it is missing.
+    pub(super) fn inside(&mut self, e: &typed::Expr) -> (Expr, Option<Expr>) {
+        let caught = self.caught;
+        let made = self.caught_inside(e, false);
+        self.caught = caught;
+        made
+    }
+
+    fn caught_inside(&mut self, e: &typed::Expr, caught: bool) -> (Expr, Option<Expr>) {
+        self.caught = caught;
+        let around = std::mem::take(&mut self.missing);
+        let value = self.expr(e);
+        let missing = std::mem::replace(&mut self.missing, around);
+        (value, joined(Op::OrElse, missing))
     }
 
     /// The variable of a mode under a permitted index, in the window where it is within its extent.
@@ -280,4 +348,9 @@ impl Concretize<'_> {
         let taken = |name: &String| others.contains(&name.as_str()) || self.out.vars.iter().any(|u| u.name == *name);
         distinct(&self.typed.vars[v.index()].name, taken)
     }
+}
+
+/// These conditions as one; `None` of none.
+fn joined(op: Op, conditions: Vec<Expr>) -> Option<Expr> {
+    conditions.into_iter().reduce(|a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::Bool))
 }

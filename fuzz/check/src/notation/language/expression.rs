@@ -123,8 +123,7 @@ impl Maker<'_, '_> {
             let from = self.any_type();
             return convert(self.expr(from, deep), self.ty(ty));
         }
-        let lowered = |op: Op| !self.lowered || op != Op::Coalesce;
-        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| op.takes(ty) && lowered(*op)).collect();
+        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| op.takes(ty)).collect();
         let (f, op) = self.one(&fit);
         let mut args = match op {
             Op::Select | Op::Mask => vec![self.expr(Type::Bool, deep)],
@@ -150,8 +149,8 @@ impl Maker<'_, '_> {
     /// `coalesce(e, …, d)` in which only the last may not be missing.
     fn coalesce(&mut self, ty: Type, deep: usize) -> Expr {
         let outer = std::mem::replace(&mut self.permits, true);
-        let lowered = self.lowered;
-        let one = |m: &mut Self| if lowered { m.window(ty) } else { m.expr(ty, deep) };
+        // Windows are lowered in a way of their own.
+        let one = |m: &mut Self| if m.chance(3) { m.window(ty) } else { m.expr(ty, deep) };
         let mut args: Vec<Expr> = (0..1 + self.below(2)).map(|_| one(self)).collect();
         self.permits = outer;
         args.push(self.expr(ty, 0));
@@ -327,12 +326,7 @@ impl Maker<'_, '_> {
 
     /// An index, and the extent of a mode that it does not leave.
     pub(super) fn index(&mut self) -> (Index, u64) {
-        let kind = match (self.left, self.lowered) {
-            (true, false) => self.one(&[0, 9, 10]),
-            (true, true) => self.one(&[0, 10]),
-            (false, false) => self.below(12),
-            (false, true) => self.one(&[0, 0, 8]),
-        };
+        let kind = if self.left { self.one(&[0, 9, 10]) } else { self.below(12) };
         if let (8, Some((v, n))) = (kind, self.var_where(|_| true)) {
             let (start, end, step, extent) = self.bounds(n);
             self.anchored.insert(v.clone());
