@@ -192,7 +192,11 @@ fn constructs(case: &Case) -> Vec<String> {
                     let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
                     format!("{of} rank {}", at.len())
                 }
-                Expr::Apply(op, _) => format!("{strict}operator {}", named(*op)),
+                Expr::Apply(op, args) => {
+                    let compares = op.is_comparison() && args.iter().any(|a| matches!(a, Expr::Var(..)));
+                    all.extend(compares.then(|| format!("index compared {}", named(*op))));
+                    format!("{strict}operator {}", named(*op))
+                }
                 Expr::Reduce(op, ..) => format!("{strict}reduction {op}"),
                 Expr::Shape(shape, ..) => format!("shape {}", shape.name()),
             };
@@ -286,6 +290,9 @@ mod tests {
             "literal",
             "index value",
             "repeated index",
+            "index compared <",
+            "index compared >=",
+            "index compared ==",
             "scatter",
             "given result",
             "operand fill",

@@ -288,8 +288,9 @@ impl<'u, 'b> Maker<'u, 'b> {
         if self.shapes && self.below(3) == 0 {
             return self.shape(depth);
         }
-        match self.below(14) {
+        match self.below(15) {
             13 => self.shape(depth),
+            14 => self.where_compared(depth),
             0..=4 => two(self, Op::Mul),
             5 | 6 => two(self, Op::Add),
             7 if self.ty != Type::Bool => two(self, Op::Sub),
@@ -297,6 +298,41 @@ impl<'u, 'b> Maker<'u, 'b> {
             9 | 10 => self.call(depth),
             _ => self.reduce(depth),
         }
+    }
+
+    /// Something where index variables compare in some way, and something else, or nothing, elsewhere.
+    fn where_compared(&mut self, depth: usize) -> Expr {
+        let holds = self.comparison();
+        let there = self.expr(depth);
+        match self.below(4) {
+            0 | 1 => Expr::Apply(Op::Select, vec![holds, there, self.expr(depth)]),
+            2 => Expr::Apply(Op::Mask, vec![holds, there]),
+            _ => {
+                let factor = if self.ty == Type::Bool { holds } else { Expr::Apply(Op::Convert(self.ty), vec![holds]) };
+                Expr::Apply(Op::Mul, vec![factor, there])
+            }
+        }
+    }
+
+    /// A comparison of an index variable, or of its difference from something, with another, a number, or whatever is read.
+    fn comparison(&mut self) -> Expr {
+        let op = self.one(&[Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne]);
+        let var = |m: &mut Self| Expr::Var(m.one(&m.scope.clone()), Type::I64);
+        let number = |m: &mut Self| Expr::Literal(Value::i64(m.one(&[1, 0, 2, 3, -1, i64::MAX, i64::MIN])));
+        let (own, other) = (var(self), var(self));
+        let sum = self.one(&[Op::Sub, Op::Add]);
+        let number = number(self);
+        let mut sides = match self.below(6) {
+            0 | 1 => [own, other],
+            2 => [own, number],
+            3 => [own, Expr::Apply(sum, vec![other, number])],
+            4 => [Expr::Apply(Op::Sub, vec![own, other]), number],
+            _ => [Expr::Apply(sum, vec![own, number]), self.of_type(Type::I64, |m| m.leaf())],
+        };
+        if self.below(2) == 1 {
+            sides.reverse();
+        }
+        Expr::Apply(op, sides.to_vec())
     }
 
     /// Any function that gives the type wanted.
