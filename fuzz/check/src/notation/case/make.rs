@@ -211,7 +211,15 @@ impl<'u, 'b> Maker<'u, 'b> {
         let same = |t: &usize| !self.case.tensors[*t].is_operand() && self.case.tensors[*t].sizes == sizes;
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
-            return self.end(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
+            return self.end(Statement {
+                tensor,
+                vars,
+                adds: true,
+                places: vec![],
+                local: false,
+                rhs,
+                protocols: vec![],
+            });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
         let mut typed = false;
@@ -246,11 +254,12 @@ impl<'u, 'b> Maker<'u, 'b> {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
             None => rhs,
         };
-        self.end(Statement { tensor, vars, adds, places, local, rhs });
+        self.end(Statement { tensor, vars, adds, places, local, rhs, protocols: vec![] });
     }
 
     /// Puts a statement behind the others. What was local ends with the first one that is not.
-    fn end(&mut self, statement: Statement) {
+    fn end(&mut self, mut statement: Statement) {
+        statement.protocols = self.protocols(&statement.rhs);
         if !statement.local {
             self.hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
         }
