@@ -32,6 +32,7 @@ mod number;
 mod print;
 mod read;
 
+use super::syntax::Protocol;
 use super::typed::{Fun, Function, TensorId};
 use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::Format;
@@ -145,6 +146,15 @@ pub struct Access {
     pub tensor: Place,
     /// Its index variables, in the order of the modes.
     pub vars: Vec<Index>,
+    /// How modes are iterated, where the program says so.
+    pub protocols: BTreeMap<usize, Protocol>,
+}
+
+impl Access {
+    /// The access `tensor[vars]`, iterated as is thought best.
+    pub fn of(tensor: Place, vars: Vec<Index>) -> Access {
+        Access { tensor, vars, protocols: BTreeMap::new() }
+    }
 }
 
 /// One statement: loops around an assignment.
@@ -392,6 +402,11 @@ impl Program {
         &self.tensors[self.accesses[a.0].tensor.0]
     }
 
+    /// How the program wants storage level `l` of an access iterated, if it says so.
+    pub fn protocol(&self, a: AccessId, l: usize) -> Option<Protocol> {
+        self.accesses[a.0].protocols.get(&self.tensor(a).format.order[l]).copied()
+    }
+
     /// The variable of storage level `l` of an access.
     pub fn level_var(&self, a: &Access, l: usize) -> Index {
         a.vars[self.tensors[a.tensor.0].format.order[l]]
@@ -526,9 +541,13 @@ impl Program {
         outer.iter().all(|u| levels[..last].iter().any(|w| self.follows(*w, *u)))
     }
 
-    /// The access `tensor[vars]`, as one with the same id wherever it is made.
+    /// The access `tensor[vars]`, iterated as is thought best.
     pub fn access(&mut self, tensor: Place, vars: Vec<Index>) -> AccessId {
-        let access = Access { tensor, vars };
+        self.accessed(Access::of(tensor, vars))
+    }
+
+    /// An access, as one with the same id wherever it is made.
+    pub fn accessed(&mut self, access: Access) -> AccessId {
         AccessId(self.accesses.iter().position(|a| *a == access).unwrap_or_else(|| {
             self.accesses.push(access);
             self.accesses.len() - 1

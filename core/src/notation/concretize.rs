@@ -33,6 +33,7 @@ use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
+use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
@@ -69,6 +70,7 @@ pub fn concretize(
         windows: vec![],
         caught: false,
         missing: vec![],
+        asked: vec![],
     };
     for (n, statement) in program.statements.iter().enumerate() {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
@@ -94,10 +96,13 @@ struct Concretize<'a> {
     caught: bool,
     /// Where what has been made of an expression so far is missing, if no window says so.
     missing: Vec<Expr>,
+    /// How the statement's schedule wants accesses iterated.
+    asked: Vec<protocol::Asked>,
 }
 
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
+        self.asked = protocol::asked(self.typed, s);
         if s.scatters() {
             return self.scattering(s, last);
         }
@@ -285,7 +290,8 @@ impl Concretize<'_> {
             Kind::Access(t, indices) => {
                 let place = self.reading(*t);
                 let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
-                Expr::Access(self.out.access(place, vars), e.ty)
+                let protocols = protocol::of(&self.asked, *t, indices);
+                Expr::Access(self.out.accessed(concrete::Access { tensor: place, vars, protocols }), e.ty)
             }
             Kind::Call(Fun::Op(Op::Coalesce), args) => self.coalesce(args, e.ty),
             Kind::Call(fun, args) => {
@@ -392,7 +398,7 @@ impl Concretize<'_> {
             Assembly::InPlace => self.row(place, &target, &order, &rhs),
             Assembly::Append => None,
         };
-        let target = concrete::Access { tensor: place, vars: target };
+        let target = concrete::Access::of(place, target);
         let fold = fold.map(Fun::Op);
         self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None });
     }
@@ -435,7 +441,7 @@ impl Concretize<'_> {
             let (kind, apart) = self.sizes.workspace(&tensor.extents, gathers);
             Workspace { prefix: 0, kind, apart }
         });
-        let target = concrete::Access { tensor: place, vars };
+        let target = concrete::Access::of(place, vars);
         self.emit(Nest { target, order, fold: Some(fun), rhs: body, workspace, places: Some(places), before });
     }
 

@@ -12,10 +12,11 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
+use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
 use crate::stream::{Arith, Compare, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
-use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
+use crate::stream::{each, intersect, leap, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
@@ -430,6 +431,13 @@ impl Context<'_> {
             }
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+                if point.leaders.iter().any(|a| self.gallops(f.scope(), *a)) {
+                    let galloping = point.leaders.iter().map(|a| (&f.lists[a], self.gallops(f.scope(), *a)));
+                    return leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| {
+                        let here = self.resting(d, f, &point.leaders);
+                        self.arrive(d, f, point, at, &here, Driven::Stored);
+                    });
+                }
                 if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
                     && self.is_flat(f.scope(), point, f.rest)
                 {
@@ -454,7 +462,13 @@ impl Context<'_> {
     fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-        last && point.shape == Shape::Intersect && self.is_flat(scope, point, rest)
+        let steps = !point.leaders.iter().any(|a| self.gallops(scope, *a));
+        last && point.shape == Shape::Intersect && steps && self.is_flat(scope, point, rest)
+    }
+
+    /// Whether the program wants an access's next level sought in where others have come.
+    fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
+        self.protocol(scope, a) == Some(Protocol::Gallop)
     }
 
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
@@ -645,7 +659,11 @@ impl Context<'_> {
         }
         let accesses = point.body.accesses();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-            f.lists[&a].catch_up(d, at);
+            if self.gallops(f.scope(), a) {
+                f.lists[&a].gallop(d, at);
+            } else {
+                f.lists[&a].catch_up(d, at);
+            }
             let Here { entry, present, .. } = self.follow(d, f, a, at);
             scope.descend(a, entry, present);
         }

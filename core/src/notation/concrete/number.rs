@@ -83,7 +83,7 @@ impl Number<'_> {
         };
         let rhs = self.expr(&nest.rhs);
         let before = nest.before.map(|a| self.out.access(self.old.accesses[a.0].tensor, vars.clone()));
-        let target = Access { tensor: nest.target.tensor, vars };
+        let target = Access::of(nest.target.tensor, vars);
         Nest { target, order, fold: nest.fold, rhs, places, before, workspace: nest.workspace }
     }
 
@@ -92,9 +92,9 @@ impl Number<'_> {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.of(*v)),
             Expr::Access(a, ty) => {
-                let Access { tensor, vars } = &self.old.accesses[a.0];
-                let vars = vars.iter().map(|v| self.of(*v)).collect();
-                Expr::Access(self.out.access(*tensor, vars), *ty)
+                let access = self.old.accesses[a.0].clone();
+                let vars = access.vars.iter().map(|v| self.of(*v)).collect();
+                Expr::Access(self.out.accessed(Access { vars, ..access }), *ty)
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

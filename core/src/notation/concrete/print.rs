@@ -14,6 +14,7 @@
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
 //!  forall j: y[m0 = j / 2] twice= s[j] from y_in    # a scatter into what was there
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
+//!  forall i: r[] += x[i gallop] * y[i]              # a protocol
 //!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
@@ -258,9 +259,11 @@ impl Printing for Printer<'_, '_, '_> {
             Expr::Access(a, _) => {
                 let program = self.program;
                 write!(self.out, "{}[", program.tensor(*a).name)?;
-                for (n, v) in program.accesses[a.0].vars.iter().enumerate() {
-                    write!(self.out, "{}", if n > 0 { ", " } else { "" })?;
+                let access = &program.accesses[a.0];
+                for (m, v) in access.vars.iter().enumerate() {
+                    write!(self.out, "{}", if m > 0 { ", " } else { "" })?;
                     self.named(*v)?;
+                    access.protocols.get(&m).map_or(Ok(()), |protocol| write!(self.out, " {protocol}"))?;
                 }
                 write!(self.out, "]")?;
             }

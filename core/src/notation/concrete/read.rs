@@ -13,6 +13,7 @@ use super::{
     WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value, identity};
+use crate::notation::syntax::Protocol;
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -202,6 +203,13 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `gallop` behind a variable, if something like it stands there.
+    fn protocol(&mut self) -> Option<Protocol> {
+        let Token::Word(word) = self.peek() else { return None };
+        let found = Protocol::ALL.into_iter().find(|p| p.to_string() == word);
+        found.inspect(|_| self.skip())
+    }
+
     /// `2*|J|*i + j - 3`
     fn map(&mut self) -> Read<Map<Index>> {
         let mut sum = Map::constant(Size::default());
@@ -300,7 +308,7 @@ impl<'t> Reader<'t> {
     fn access(&mut self, tensor: Place, names: &[&'t str]) -> Read<Access> {
         let vars = names.iter().map(|name| self.bound(name)).collect::<Read<Vec<Index>>>()?;
         self.settle(tensor, &vars)?;
-        Ok(Access { tensor, vars })
+        Ok(Access::of(tensor, vars))
     }
 
     /// The extents of variables that stand under a tensor's modes, where none is known.
@@ -425,7 +433,7 @@ impl<'t> Reader<'t> {
                     term.map(|term| term.expr).ok_or_else(|| format!("nothing says where {name} is"))
                 };
                 let places = names.iter().map(&mut place).collect::<Read<Vec<Expr>>>()?;
-                (Access { tensor, vars }, Some(places))
+                (Access::of(tensor, vars), Some(places))
             }
         };
         let rhs = self.expr()?.expr;
@@ -551,12 +559,13 @@ impl<'t> Operators<'t> for Reader<'t> {
         match self.ahead(1) {
             Token::Sign("[") => {
                 let tensor = self.place()?;
-                let (vars, depths): (Vec<Index>, Vec<usize>) =
-                    self.enclosed("[", "]", Self::index)?.into_iter().unzip();
+                let modes = self.enclosed("[", "]", |r| Ok((r.index()?, r.protocol())))?;
+                let vars: Vec<Index> = modes.iter().map(|((v, _), _)| *v).collect();
                 self.settle(tensor, &vars)?;
                 let ty = self.program.tensors[tensor.0].ty;
-                let deepest = depths.into_iter().max().unwrap_or(0);
-                deeper(Expr::Access(self.program.access(tensor, vars), ty), deepest)
+                let deepest = modes.iter().map(|((_, depth), _)| *depth).max().unwrap_or(0);
+                let protocols = modes.iter().enumerate().filter_map(|(m, (_, how))| Some((m, (*how)?))).collect();
+                deeper(Expr::Access(self.program.accessed(Access { tensor, vars, protocols }), ty), deepest)
             }
             Token::Sign("(") if word == "concat" => self.concat(),
             Token::Sign("(") if word == "index" => {

@@ -237,7 +237,7 @@ impl Concretize<'_> {
             Expr::Access(a, ty) => {
                 let access = self.out.accesses[a.0].clone();
                 let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
-                Expr::Access(self.out.access(access.tensor, vars), *ty)
+                Expr::Access(self.out.accessed(concrete::Access { vars, ..access }), *ty)
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

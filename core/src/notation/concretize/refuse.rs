@@ -1,8 +1,9 @@
 //! What of the language is not lowered yet, refused by name.
 
 use super::super::concrete::Extent;
+use super::super::syntax::CommandKind;
 use super::super::typed::{self, Fun, Kind};
-use super::super::{Diagnostic, Span, syntax};
+use super::super::{Diagnostic, Span};
 use crate::algebra::Op;
 use crate::format::LevelKind;
 
@@ -68,8 +69,9 @@ impl Refuse<'_> {
 
     fn statement(&mut self, s: &typed::Statement) {
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
-        if commands.into_iter().any(|c| c.kind != syntax::CommandKind::None) {
-            self.say(s.span, "a schedule".to_string());
+        let lowered = |kind: &CommandKind| matches!(kind, CommandKind::None | CommandKind::Protocol(..));
+        if let Some(command) = commands.into_iter().find(|c| !lowered(&c.kind)) {
+            self.say(command.span, format!("the command `{}` of a schedule", command.kind));
         }
         if let Some(fun) = s.fold {
             self.called(fun, s.span);

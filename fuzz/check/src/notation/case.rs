@@ -15,6 +15,7 @@ mod directed;
 mod make;
 mod nested;
 mod products;
+mod protocol;
 mod shape;
 
 pub use at::At;
@@ -22,6 +23,7 @@ pub use directed::directed;
 pub use make::{case, redrawn};
 pub use nested::{Operator, chain, chains, nested};
 pub use products::products;
+pub use protocol::Iterated;
 pub use shape::Shape;
 
 use super::legal::applied;
@@ -104,6 +106,8 @@ pub struct Statement {
     pub local: bool,
     /// The right side.
     pub rhs: Expr,
+    /// How its operands are iterated, where that is legal.
+    pub protocols: Vec<Iterated>,
 }
 
 /// A place on the left side of a scatter, in a mode of a size that is not 0.
@@ -381,11 +385,11 @@ impl Display for Case {
                 for l in locals.drain(..) {
                     write!(f, "  ")?;
                     self.write_statement(f, l)?;
-                    writeln!(f)?;
+                    writeln!(f, "{}", self.schedule(l))?;
                 }
                 write!(f, "}}")?;
             }
-            writeln!(f)?;
+            writeln!(f, "{}", self.schedule(s))?;
         }
         Ok(())
     }

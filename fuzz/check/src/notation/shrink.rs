@@ -60,6 +60,9 @@ fn steps(case: &Case) -> Vec<Case> {
         if case.statements[n].local {
             change(&|c| c.statements[n].local = false);
         }
+        for p in 0..case.statements[n].protocols.len() {
+            change(&|c| c.statements[n].protocols.truncate(p));
+        }
         for rhs in smaller(case, &case.statements[n].rhs) {
             change(&|c| c.statements[n].rhs = rhs.clone());
         }

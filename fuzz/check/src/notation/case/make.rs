@@ -216,7 +216,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
             let fold = Some(self.accumulation());
-            return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs });
+            return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs, protocols: vec![] });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
         let mut typed = false;
@@ -252,11 +252,12 @@ impl<'u, 'b> Maker<'u, 'b> {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
             None => rhs,
         };
-        self.end(Statement { tensor, vars, fold, places, local, rhs });
+        self.end(Statement { tensor, vars, fold, places, local, rhs, protocols: vec![] });
     }
 
     /// Puts a statement behind the others. What was local ends with the first one that is not.
-    fn end(&mut self, statement: Statement) {
+    fn end(&mut self, mut statement: Statement) {
+        statement.protocols = self.protocols(&statement.rhs);
         if !statement.local {
             self.hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
         }
