@@ -1,5 +1,6 @@
 //! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
 
+mod dense;
 mod stepped;
 
 use super::counting::Tally;
@@ -571,84 +572,6 @@ impl Context<'_> {
             let needed = self.holds(sequence, &|a| flags[place(a)].clone());
             d.when(needed, |d| self.arrive(d, f, point, at, &here, Driven::Stored), |_| {});
         });
-    }
-
-    /// The whole extent: dense levels are looked up, lists are followed by cursors.
-    fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        if self.counted_whole(d, f, point) {
-            return;
-        }
-        if let ([a], []) = (&point.followers[..], f.rest) {
-            return self.gaps(d, f, point, *a);
-        }
-        let name = self.program.vars[f.v.0].name.clone();
-        let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
-        d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
-            [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
-            [a] => self.cursor(d, f, point, a, &at),
-            _ => {
-                let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
-                let bare = Point { followers: Vec::new(), ..point.clone() };
-                self.arrive(d, f, &bare, &at, &here, Driven::Counted);
-                for Here { access, present, .. } in here {
-                    let present = Term::fixed(present.expect("a follower's flag"));
-                    f.lists[&access].next_if(d, &present);
-                }
-            }
-        });
-    }
-
-    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
-    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
-        let list = &f.lists[&a];
-        let name = &self.program.vars[f.v.0].name;
-        let (present, absent) = self.with_and_without(point, a);
-        let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
-        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
-            let at = list.coordinate(d, &entry);
-            let at = d.snapshot(name, at);
-            let begin = d.get(from);
-            d.count(name, begin, at.clone(), &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
-            let here = Here { access: a, entry: placed(d, &entry), present: None };
-            self.arrive(d, f, &present, &at, &[here], Driven::Counted);
-            let one = d.int(1);
-            let next = d.arith(Arith::Add, &at, &one);
-            d.set(from, next);
-        });
-        let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
-        d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
-    }
-
-    /// A point where one of its followers has an entry, and where it has none.
-    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
-        let with = Point { followers: Vec::new(), ..point.clone() };
-        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
-        (with.clone(), Point { body, ..with })
-    }
-
-    /// One list beside a whole extent: the body is simplified where the list has no entry.
-    fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
-        let list = &f.lists[&a];
-        let (present, absent) = self.with_and_without(point, a);
-        let found = list.found(d, at);
-        d.branch(
-            found,
-            &mut |d| {
-                let here = self.resting(d, f, &[a]);
-                self.arrive(d, f, &present, at, &here, Driven::Counted);
-                list.next(d);
-            },
-            &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
-        );
-    }
-
-    /// Whether a cursor rests on a coordinate that is not behind it.
-    fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
-        let list = &f.lists[&access];
-        let found = list.found(d, at);
-        let found = d.snapshot_bool("here", found);
-        let entry = list.entry(d);
-        Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
     }
 
     /// At a coordinate of a point: followers are brought up to it, then the body runs.

@@ -118,7 +118,7 @@ impl Context<'_> {
     }
 
     /// Whether an expression is the same at all coordinates of a loop.
-    fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
+    pub(super) fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(u) => !self.program.follows(*u, f.v),
