@@ -12,8 +12,8 @@
 //! list is the sum of its positions' names: they are the fiber of the level below.
 
 use crate::choose::every;
-use crate::merge::{INTERSECT, MEET, Merge, Of, UNITE_TWO, Visit, WIDE, WIDE_WHILE_FIRST, visits};
-use crate::stream::{EXTENT, Fiber, LIST, LIST_CATCHING_UP, Operations};
+use crate::merge::{INTERSECT, LEAP, LEAP_BESIDE, MEET, Merge, Of, UNITE_TWO, Visit, WIDE, WIDE_WHILE_FIRST, visits};
+use crate::stream::{EXTENT, Fiber, LIST, LIST_CATCHING_UP, LIST_GALLOPING, Operations};
 use crate::wrong::Wrong;
 use fiberloom_core::stream::{Concrete, List};
 use fiberloom_semantics::stream::{
@@ -129,7 +129,7 @@ fn lists_are_lawful_settled_streams() {
         let fiber = Fiber::choose(c);
         let mut wanted = Relation::zero();
         fiber.entries().for_each(|(i, positions)| wanted.add(&[i], &names(0, positions)));
-        for ops in [LIST, LIST_CATCHING_UP] {
+        for ops in [LIST, LIST_CATCHING_UP, LIST_GALLOPING] {
             let q = list(&fiber, ops, 0);
             assert_eq!(Law::broken(&ALL, &q, &schema()), [], "{fiber:?}");
             assert_eq!(q.evaluate(), wanted, "{fiber:?}");
@@ -200,6 +200,6 @@ fn agree(merges: &[Merge], lists: usize, positions: usize, extent: usize) -> usi
 /// Bounds: two lists of at most 3 positions below 4, three of at most 2 below 3; repeating or not.
 #[test]
 fn loops_evaluate_as_streams_do() {
-    assert_eq!(agree(&[INTERSECT, MEET, UNITE_TWO, WIDE], 2, 3, 4), 2500);
-    assert_eq!(agree(&[INTERSECT, MEET, WIDE, WIDE_WHILE_FIRST], 3, 2, 3), 4913);
+    assert_eq!(agree(&[INTERSECT, LEAP, LEAP_BESIDE, MEET, UNITE_TWO, WIDE], 2, 3, 4), 2500);
+    assert_eq!(agree(&[INTERSECT, LEAP, LEAP_BESIDE, MEET, WIDE, WIDE_WHILE_FIRST], 3, 2, 3), 4913);
 }

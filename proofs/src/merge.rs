@@ -12,7 +12,7 @@
 
 use crate::stream::{Broken, EXTENT, Fiber};
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, meet, unite_flat, unite_two, wide};
+use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, leap, meet, unite_flat, unite_two, wide};
 use fiberloom_semantics::stream::{Polynomial, Semiring};
 use std::ops::Range;
 
@@ -82,6 +82,17 @@ pub const INTERSECT: Merge = Merge {
     run: |d, lists, body| intersect(d, lists, &mut |d, at| body(d, *at, &vec![true; lists.len()])),
     once: true,
 };
+/// The same, all lists galloping.
+pub const LEAP: Merge = Merge { name: "leap", run: |d, lists, body| leaping(d, lists, body, |_| true), ..INTERSECT };
+/// The same, the first list walking.
+pub const LEAP_BESIDE: Merge =
+    Merge { name: "leap beside a walk", run: |d, lists, body| leaping(d, lists, body, |n| n > 0), ..INTERSECT };
+
+fn leaping(d: &mut Concrete, lists: &[&List<i64>], body: Body, gallops: fn(usize) -> bool) {
+    let with: Vec<(&List<i64>, bool)> = lists.iter().enumerate().map(|(n, list)| (*list, gallops(n))).collect();
+    leap(d, &with, &mut |d, at| body(d, *at, &vec![true; lists.len()]));
+}
+
 /// The same, with the turns that find nothing: which lists are there is not known at those.
 pub const MEET: Merge = Merge {
     name: "meet",
@@ -254,6 +265,10 @@ pub type Pair = fn(&mut Concrete, [&List<i64>; 2], &mut dyn FnMut(&mut Concrete,
 
 /// Every coordinate of both.
 pub const INTERSECT_TWO: Pair = |d, [x, y], body| intersect(d, &[x, y], &mut |d, at| body(d, *at, [true, true]));
+/// The same, both galloping.
+pub const LEAP_TWO: Pair = |d, [x, y], body| {
+    leap(d, &[(x, true), (y, true)], &mut |d, at| body(d, *at, [true, true]));
+};
 /// Every coordinate of either.
 pub const WIDE_OF_TWO: Pair = |d, [x, y], body| {
     wide(d, &[x, y], &|_, valid| valid[0] || valid[1], &mut |d, at, here| body(d, *at, [here[0], here[1]]));
@@ -300,6 +315,15 @@ fn intersects_two_lists() {
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(10)]
+fn leaps_over_two_lists() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    assert_eq!(comes_to_all(&a, &b, true, LEAP_TWO), Ok(()));
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, repeating or not.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
 fn widens_over_two_lists() {
     let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
     assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()));
@@ -329,7 +353,7 @@ pub(crate) mod tests {
     fn two_lists() {
         let runs = every(|c| {
             let fibers = [(); 2].map(|()| Fiber::within(c, 4, 5));
-            for merge in [INTERSECT, MEET, UNITE_TWO, WIDE, WIDE_WHILE_FIRST] {
+            for merge in [INTERSECT, LEAP, LEAP_BESIDE, MEET, UNITE_TWO, WIDE, WIDE_WHILE_FIRST] {
                 assert_eq!(laws(&merge, &fibers), Ok(()), "{} of {fibers:?}", merge.name);
             }
             if !fibers.iter().any(Fiber::repeats) {
@@ -344,7 +368,7 @@ pub(crate) mod tests {
     fn three_lists() {
         let runs = every(|c| {
             let fibers = [(); 3].map(|()| Fiber::within(c, 3, 3));
-            for merge in [INTERSECT, MEET, WIDE, WIDE_WHILE_FIRST] {
+            for merge in [INTERSECT, LEAP, LEAP_BESIDE, MEET, WIDE, WIDE_WHILE_FIRST] {
                 assert_eq!(laws(&merge, &fibers), Ok(()), "{} of {fibers:?}", merge.name);
             }
         });
@@ -375,6 +399,7 @@ pub(crate) mod tests {
             let runs = every(|c| {
                 let [a, b] = [(); 2].map(|()| Fiber::within(c, positions, extent));
                 assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()), "{a:?} {b:?}");
+                assert_eq!(comes_to_all(&a, &b, true, LEAP_TWO), Ok(()), "{a:?} {b:?}");
                 assert_eq!(comes_to_all(&a, &b, false, WIDE_OF_TWO), Ok(()), "{a:?} {b:?}");
             });
             assert_eq!(runs, pairs);
@@ -409,6 +434,20 @@ pub(crate) mod tests {
         });
     }
 
+    /// The second list goes behind where the first is.
+    fn beyond(d: &mut Concrete, l: &[&List<i64>], body: Body) {
+        d.repeat(&|d| both_valid(d, l), &mut |d| {
+            let (x, y) = (l[0].index(d), l[1].index(d));
+            if x == y {
+                body(d, x, &[true, true]);
+                l[1].next(d);
+            } else if y < x {
+                return l[1].gallop(d, &(x + 1));
+            }
+            l[0].next(d);
+        });
+    }
+
     fn late(d: &mut Concrete, l: &[&List<i64>], body: Body) {
         intersect(d, l, &mut |d, at| {
             l[0].next(d);
@@ -429,7 +468,8 @@ pub(crate) mod tests {
     /// Loops that are wrong in one thing each, on two lists of at most 2 positions below 3; unions turn by turn on those of the harness.
     pub fn wrong() -> Vec<Wrong> {
         type Run = fn(&mut Concrete, &[&List<i64>], Body);
-        let loops: [(&str, Of, Run); 6] = [
+        let loops: [(&str, Of, Run); 7] = [
+            ("a list leaps beyond where the others are", Of::All, beyond),
             ("both lists move on at every turn", Of::All, |d, l, body| step(d, l, body, true)),
             ("only lists that agree move on", Of::All, |d, l, body| step(d, l, body, false)),
             ("the second list's end is not asked for", Of::All, unchecked),

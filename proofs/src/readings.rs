@@ -15,8 +15,8 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
 use fiberloom_core::stream::{
-    Concrete, Domain, List, ListFiber, Shift, Side, Symbolic, Term, View, bounds, intersect, unite_flat, unite_two,
-    wide,
+    Concrete, Domain, List, ListFiber, Shift, Side, Symbolic, Term, View, bounds, intersect, leap, unite_flat,
+    unite_two, wide,
 };
 use fiberloom_semantics::machine;
 
@@ -31,8 +31,12 @@ enum Program {
     Seek,
     /// The same one by one.
     CatchUp,
+    /// The same by leaps.
+    Gallop,
     /// The coordinates of all lists.
     Intersect,
+    /// The same, all but the first galloping.
+    Leap,
     /// The coordinates of two lists with their sides, then both tails.
     Unite,
     /// The same, by few branches.
@@ -43,12 +47,14 @@ enum Program {
     WideWhileFirst,
 }
 
-const PROGRAMS: [Program; 9] = [
+const PROGRAMS: [Program; 11] = [
     Program::Next,
     Program::Each,
     Program::Seek,
     Program::CatchUp,
+    Program::Gallop,
     Program::Intersect,
+    Program::Leap,
     Program::Unite,
     Program::UniteFlat,
     Program::Wide,
@@ -87,7 +93,15 @@ impl Program {
                 first.catch_up(d, target);
                 rests(d, first, target, record);
             }
+            Program::Gallop => {
+                first.gallop(d, target);
+                rests(d, first, target, record);
+            }
             Program::Intersect => intersect(d, &all, &mut |d, at| record(d, at)),
+            Program::Leap => {
+                let with: Vec<(&List<D::I>, bool)> = all.iter().enumerate().map(|(n, list)| (*list, n > 0)).collect();
+                leap(d, &with, &mut |d, at| record(d, at));
+            }
             Program::Unite => {
                 unite_two(d, first, &lists[1], &mut |d, side, at| {
                     record(d, at);
@@ -230,8 +244,9 @@ fn agree(data: Data, programs: &[Program]) {
         for program in programs {
             let kernel = emit(*program, data, index);
             assert_eq!(loops::check(&kernel), Ok(()), "{kernel}");
-            // Only these two ask for a target.
-            let targets = if matches!(program, Program::Seek | Program::CatchUp) { data.extent } else { 0 };
+            // Only these ask for a target.
+            let targets =
+                if matches!(program, Program::Seek | Program::CatchUp | Program::Gallop) { data.extent } else { 0 };
             let runs = every(|c| {
                 let fibers = choose(c, data);
                 let target = c.upto(targets as usize) as i64;

@@ -132,6 +132,8 @@ pub const LIST: Operations = Operations {
 };
 /// What the compiler emits for targets that ascend.
 pub const LIST_CATCHING_UP: Operations = Operations { seek: |l, d, i| l.catch_up(d, &i), ..LIST };
+/// What the compiler emits where a list gallops.
+pub const LIST_GALLOPING: Operations = Operations { seek: |l, d, i| l.gallop(d, &i), ..LIST };
 
 /// What a law says when it is broken.
 pub type Broken = &'static str;
@@ -222,7 +224,7 @@ pub fn laws(c: &mut impl Choose) {
     let fiber = Fiber::choose(c);
     let start = c.upto(fiber.len);
     let target = c.upto(EXTENT) as i64;
-    for ops in [LIST, LIST_CATCHING_UP] {
+    for ops in [LIST, LIST_CATCHING_UP, LIST_GALLOPING] {
         assert_eq!(visits_every_entry_once(&fiber, ops), Ok(()));
         assert_eq!(seek_is_repeated_next(&fiber, start, target, ops), Ok(()));
     }

@@ -42,8 +42,14 @@ impl Number {
         }
     }
 
+    /// Whether both are the same, the two zeros being two.
+    pub fn is(&self, other: &Number) -> bool {
+        let (a, b) = (self.as_f64(), other.as_f64());
+        self == other && (a.is_nan() || a.is_sign_negative() == b.is_sign_negative())
+    }
+
     /// Whether both are the same up to 10⁻⁹, relatively and absolutely.
-    pub fn is_near(self, other: Number) -> bool {
+    pub fn is_near(&self, other: &Number) -> bool {
         let (a, b) = (self.as_f64(), other.as_f64());
         self == other || (a - b).abs() <= 1e-9 + 1e-9 * b.abs()
     }
@@ -60,12 +66,12 @@ impl std::fmt::Display for Number {
 
 impl Dense {
     /// The first element at which the two differ, as text; `None` if they are alike.
-    pub fn difference(&self, expected: &Dense, alike: fn(Number, Number) -> bool) -> Option<String> {
+    pub fn difference(&self, expected: &Dense, alike: fn(&Number, &Number) -> bool) -> Option<String> {
         if self.extents != expected.extents {
             return Some(format!("extents {:?}, expected {:?}", self.extents, expected.extents));
         }
         let pairs = self.values.iter().zip(&expected.values);
-        let at = pairs.into_iter().position(|(a, b)| !alike(*a, *b))?;
+        let at = pairs.into_iter().position(|(a, b)| !alike(a, b))?;
         Some(format!("{:?}: {}, expected {}", self.coordinates(at), self.values[at], expected.values[at]))
     }
 

@@ -14,7 +14,8 @@
 //!
 //! In place of results: `#! error 3:9 TEXT`, a message at a line and column; `#! rejected TEXT`, data that is refused; `#! stopped TEXT`, a limit that
 //! every engine reaches;
-//! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word.
+//! `#! unlowered TEXT` beside results, what compiling engines refuse and with which word. `#! mode strict` runs the program in that mode,
+//! and expects the signs of zeros.
 
 use crate::array::Dense;
 use crate::data;
@@ -39,6 +40,8 @@ pub enum Directive {
         /// The directive's line in the file, from 0.
         line: usize,
     },
+    /// The program runs in strict mode.
+    Strict,
     /// A message: its place, as `LINE:COL`, and a part of its text.
     Error(String, String),
     /// Data is refused, with a message that contains this.
@@ -96,6 +99,7 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
                 rest.split_once(' ').ok_or("`LINE:COL TEXT` expected: a place and a part of the text")?;
             Directive::Error(place.to_string(), text.trim().to_string())
         }
+        "mode" if rest == "strict" => Directive::Strict,
         "rejected" => Directive::Rejected(rest),
         "stopped" => Directive::Stopped(rest),
         "unlowered" => Directive::Unlowered(rest),

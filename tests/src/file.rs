@@ -28,7 +28,7 @@ pub fn test(path: &Path, bless: bool) -> Result<(), String> {
             Directive::Stopped(text) => note(test.stopped(&operands, text)),
             Directive::Unlowered(text) => note(test.unlowered(&operands, text)),
             Directive::Show { stage, expected, line } => note(test.show(stage, expected, *line, bless)),
-            Directive::In(..) | Directive::InFile(..) | Directive::Out(..) => continue,
+            Directive::In(..) | Directive::InFile(..) | Directive::Out(..) | Directive::Strict => continue,
         }
         expects = true;
     }
@@ -97,8 +97,13 @@ impl Test<'_> {
 
     fn run(&self, operands: &[String], more: &[&str]) -> Result<Ran, String> {
         let path = self.path.display().to_string();
-        let args = ["run", &path].into_iter().chain(operands.iter().map(String::as_str)).chain(more.iter().copied());
-        binary::run(args)
+        let mode: &[&str] = if self.is_strict() { &["--mode", "strict"] } else { &[] };
+        let operands = operands.iter().map(String::as_str);
+        binary::run(["run", &path].into_iter().chain(operands).chain(mode.iter().copied()).chain(more.iter().copied()))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.directives.iter().any(|d| matches!(d, Directive::Strict))
     }
 
     /// The results of one engine are exactly the expected ones.
@@ -112,7 +117,7 @@ impl Test<'_> {
         self.run(operands, &args)?.expect(0).map_err(|e| format!("{engine}: {e}"))?;
         for (name, expected) in results {
             let got = Dense::read(&file(name))?;
-            let exact = |a: Number, b: Number| a == b;
+            let exact = if self.is_strict() { Number::is } else { Number::eq };
             if let Some(difference) = got.difference(expected, exact) {
                 return Err(format!("{engine}: {name}{difference}"));
             }

@@ -52,15 +52,15 @@ impl Assembly<'_> {
         let half = |digits: u32| 0.5f64.powi(digits as i32 / 2);
         let near = |digits| {
             let (x, y) = (a.as_f64(), b.as_f64());
-            x == y || a.is_nan() && b.is_nan() || (x - y).abs() <= half(digits) * x.abs().min(y.abs())
+            self.rounded && (x == y || (x - y).abs() <= half(digits) * x.abs().min(y.abs()))
         };
         a == b
-            || self.rounded
-                && match a.ty() {
-                    Type::F32 => near(f32::MANTISSA_DIGITS),
-                    Type::F64 => near(f64::MANTISSA_DIGITS),
-                    _ => false,
-                }
+            || match a.ty() {
+                ty if ty.is_float() && a.is_nan() => b.is_nan(),
+                Type::F32 => near(f32::MANTISSA_DIGITS),
+                Type::F64 => near(f64::MANTISSA_DIGITS),
+                _ => false,
+            }
     }
 }
 

@@ -75,6 +75,13 @@ impl Simplify<'_> {
         }
     }
 
+    /// The value with which a fold with a built-in may begin, if one is known.
+    pub fn leader(self, fun: Fun, ty: Type) -> Option<Value> {
+        let Fun::Op(op) = fun else { return None };
+        let known = properties(op, ty, self.mode).identities;
+        known.into_iter().find(|(at, _)| *at == 0).map(|(_, v)| v)
+    }
+
     /// Parts that are one constant are that constant.
     pub(super) fn concat(self, c: Concat, ty: Type) -> Expr {
         match literal(&c.parts[0].1) {

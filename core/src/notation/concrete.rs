@@ -32,6 +32,7 @@ mod number;
 mod print;
 mod read;
 
+use super::syntax::Protocol;
 use super::typed::{Fun, Function, TensorId};
 use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::Format;
@@ -145,6 +146,15 @@ pub struct Access {
     pub tensor: Place,
     /// Its index variables, in the order of the modes.
     pub vars: Vec<Index>,
+    /// How modes are iterated, where the program says so.
+    pub protocols: BTreeMap<usize, Protocol>,
+}
+
+impl Access {
+    /// The access `tensor[vars]`, iterated as is thought best.
+    pub fn of(tensor: Place, vars: Vec<Index>) -> Access {
+        Access { tensor, vars, protocols: BTreeMap::new() }
+    }
 }
 
 /// One statement: loops around an assignment.
@@ -154,16 +164,26 @@ pub struct Nest {
     pub target: Access,
     /// Loops, outermost first: of the target's variables and of sums that could not be left inside.
     pub order: Vec<Index>,
-    /// How values that meet are joined; `None` where each is written once.
-    pub fold: Option<Op>,
+    /// How values that meet are joined; `None` where each is written once. A scatter folds with any function, in the order of
+    /// its loops, from what was there on; any other nest with a built-in whose folds may begin with its identity.
+    pub fold: Option<Fun>,
     /// The value.
     pub rhs: Expr,
     /// Of a scatter: for each mode the coordinate that is written, as a function of the loops' variables; the target's
     /// own variables are bound by none of the loops.
     pub places: Option<Vec<Expr>>,
+    /// Of a scatter: what was there, under the target's own variables; where there is none, the target's fill was.
+    pub before: Option<AccessId>,
     /// If coordinates arrive out of order: the first `prefix` loops are around a workspace over the target's other
     /// variables, which the rest of the loops fill and which is then drained in order.
     pub workspace: Option<Workspace>,
+}
+
+impl Nest {
+    /// The loops that fill its workspace: all of them, if it has none.
+    pub fn filling(&self) -> &[Index] {
+        &self.order[self.workspace.map_or(0, |w| w.prefix)..]
+    }
 }
 
 /// A temporary of assembly.
@@ -203,7 +223,7 @@ pub enum WorkspaceKind {
     Dense,
     /// Over any: a value for each coordinate that is touched, found by hashing, sorted before they are drained.
     Hashed,
-    /// Over any, each coordinate once: values in order of arrival, sorted before they are drained.
+    /// Over any: values in order of arrival, sorted before they are drained; those that meet are folded in that order.
     List,
     /// Over two, of a copy: how many entries each row gets; the loops run once to count and once to place.
     Counts,
@@ -382,6 +402,11 @@ impl Program {
         &self.tensors[self.accesses[a.0].tensor.0]
     }
 
+    /// How the program wants storage level `l` of an access iterated, if it says so.
+    pub fn protocol(&self, a: AccessId, l: usize) -> Option<Protocol> {
+        self.accesses[a.0].protocols.get(&self.tensor(a).format.order[l]).copied()
+    }
+
     /// The variable of storage level `l` of an access.
     pub fn level_var(&self, a: &Access, l: usize) -> Index {
         a.vars[self.tensors[a.tensor.0].format.order[l]]
@@ -516,9 +541,13 @@ impl Program {
         outer.iter().all(|u| levels[..last].iter().any(|w| self.follows(*w, *u)))
     }
 
-    /// The access `tensor[vars]`, as one with the same id wherever it is made.
+    /// The access `tensor[vars]`, iterated as is thought best.
     pub fn access(&mut self, tensor: Place, vars: Vec<Index>) -> AccessId {
-        let access = Access { tensor, vars };
+        self.accessed(Access::of(tensor, vars))
+    }
+
+    /// An access, as one with the same id wherever it is made.
+    pub fn accessed(&mut self, access: Access) -> AccessId {
         AccessId(self.accesses.iter().position(|a| *a == access).unwrap_or_else(|| {
             self.accesses.push(access);
             self.accesses.len() - 1
@@ -571,8 +600,19 @@ impl Program {
         if nest.target.vars.iter().zip(&tensor.extents).any(|(v, e)| scatters && self.vars[v.0].extent != *e) {
             return wrong("the target's variables run over other extents");
         }
-        if nest.rhs.ty() != tensor.ty || nest.fold.is_some_and(|op| identity(op, tensor.ty).is_none()) {
+        let folds = |fun: Fun| match fun {
+            Fun::Op(op) if !scatters => identity(op, tensor.ty).is_some(),
+            fun => scatters && self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
+        };
+        if nest.rhs.ty() != tensor.ty || !nest.fold.is_none_or(folds) {
             return wrong("the target is of another type");
+        }
+        let was = nest.before.map(|a| (&self.accesses[a.0].vars, self.tensor(a)));
+        let fits = |(vars, t): (&Vec<Index>, &Tensor)| {
+            scatters && *vars == nest.target.vars && (&t.extents, t.fill) == (&tensor.extents, tensor.fill)
+        };
+        if !was.is_none_or(fits) {
+            return wrong("what was there is another tensor than the target");
         }
         if nest.workspace.is_some_and(|w| w.prefix > nest.order.len()) {
             return wrong("there are fewer loops than around the workspace");

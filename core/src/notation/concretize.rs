@@ -29,10 +29,11 @@ use super::concrete::{
     self, AccessId, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
 };
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
-use crate::algebra::{Mode, Op, Type, Value, identity};
+use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
+use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
@@ -51,7 +52,7 @@ pub fn concretize(
     mode: Mode,
     initial: &BTreeSet<TensorId>,
 ) -> Result<Program, Vec<Diagnostic>> {
-    let refused = refuse(program, mode);
+    let refused = refuse(program);
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -69,6 +70,7 @@ pub fn concretize(
         windows: vec![],
         caught: false,
         missing: vec![],
+        asked: vec![],
     };
     for (n, statement) in program.statements.iter().enumerate() {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
@@ -94,10 +96,13 @@ struct Concretize<'a> {
     caught: bool,
     /// Where what has been made of an expression so far is missing, if no window says so.
     missing: Vec<Expr>,
+    /// How the statement's schedule wants accesses iterated.
+    asked: Vec<protocol::Asked>,
 }
 
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
+        self.asked = protocol::asked(self.typed, s);
         if s.scatters() {
             return self.scattering(s, last);
         }
@@ -125,7 +130,8 @@ impl Concretize<'_> {
         self.current[s.tensor.index()] = Some(place);
     }
 
-    /// `T[places] op= e`: what falls on each place is gathered from the identity on, then joined with what was there.
+    /// `T[places] f= e`: with a function whose folds may go in any order, what falls on each place is gathered from the identity on,
+    /// then joined with what was there; with any other it is folded into what was there, one value after the other.
     fn scattering(&mut self, s: &typed::Statement, last: bool) {
         let fun = s.fold.expect("what is not under distinct variables accumulates: checked");
         let loops: Vec<Index> = s.vars.iter().chain(&s.folded).flat_map(|v| self.loops(*v, &s.rhs)).collect();
@@ -139,21 +145,28 @@ impl Concretize<'_> {
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
         let (ty, name) = (tensor.ty, tensor.name.clone());
-        let op = self.gathered(fun, ty).expect("refused otherwise");
-        let fill = identity(op, ty).expect("folds have an identity: refused otherwise");
         let format = tensor.format.as_ref().map_or_else(|| Format::dense(tensor.sizes.len()), Format::assembled);
-        let target: Vec<Index> = extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
+        let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
+        let Some(op) = self.gathered(fun, ty) else {
+            let place = self.version(s, &target, &before, last);
+            let before = before.accesses().first().copied();
+            self.scatter((place, target), (fun, places, before), &loops, rhs);
+            self.current[s.tensor.index()] = Some(place);
+            return;
+        };
+        let fill = identity(op, ty).expect("what is gathered has an identity");
         let is_identity = |v: Value| self.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         let place = if nothing && tensor.format.is_some() {
             let place = self.version(s, &target, &before, last);
-            self.scatter(place, (op, places), &loops, rhs);
+            self.scatter((place, target), (fun, places, None), &loops, rhs);
             place
         } else {
             let name = format!("{name}_{}", concrete::reduction_name(op));
+            let own = self.modes(&extents);
             let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
-            self.scatter(made, (op, places), &loops, rhs);
+            self.scatter((made, own), (fun, places, None), &loops, rhs);
             let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
             let rhs = self.simplify.call(Fun::Op(op), vec![before, fallen], ty);
             let place = self.version(s, &target, &rhs, last);
@@ -278,7 +291,8 @@ impl Concretize<'_> {
             Kind::Access(t, indices) => {
                 let place = self.reading(*t);
                 let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
-                Expr::Access(self.out.access(place, vars), e.ty)
+                let protocols = protocol::of(&self.asked, *t, indices);
+                Expr::Access(self.out.accessed(concrete::Access { tensor: place, vars, protocols }), e.ty)
             }
             Kind::Call(Fun::Op(Op::Coalesce), args) => self.coalesce(args, e.ty),
             Kind::Call(fun, args) => {
@@ -300,7 +314,7 @@ impl Concretize<'_> {
                 };
                 // A fold of a fold with the same function is one fold.
                 let folded = match body {
-                    Expr::Reduce(inner, more, body, ty) if inner == op && !self.ordered(ty) => {
+                    Expr::Reduce(inner, more, body, ty) if inner == op => {
                         Expr::Reduce(op, [vars, more].concat(), body, ty)
                     }
                     body => Expr::Reduce(op, vars, Box::new(body), e.ty),
@@ -318,10 +332,14 @@ impl Concretize<'_> {
         }
     }
 
-    /// The built-in, if folding with it may begin with its identity and go in any order.
+    /// The built-in, if folding with it may begin with its identity and go in any order: in strict mode no sum and no product
+    /// of floats.
     fn unordered(&self, fun: Fun, ty: Type) -> Option<Op> {
         match fun {
-            Fun::Op(op) => identity(op, ty).map(|_| op),
+            Fun::Op(op) => {
+                let known = properties(op, ty, self.simplify.mode);
+                (identity(op, ty).is_some() && known.commutative && known.associative).then_some(op)
+            }
             Fun::User(_) => None,
         }
     }
@@ -330,11 +348,6 @@ impl Concretize<'_> {
     /// 0 is a magnitude.)
     fn gathered(&self, fun: Fun, ty: Type) -> Option<Op> {
         self.unordered(fun, ty).filter(|op| neutral(self.simplify, *op, ty))
-    }
-
-    /// Whether folds must run in the order of the meaning.
-    fn ordered(&self, ty: Type) -> bool {
-        self.simplify.mode == Mode::Strict && ty.is_float()
     }
 
     /// Emits `place[target] = rhs`, with what must come before it.
@@ -386,20 +399,14 @@ impl Concretize<'_> {
             Assembly::InPlace => self.row(place, &target, &order, &rhs),
             Assembly::Append => None,
         };
-        let target = concrete::Access { tensor: place, vars: target };
-        self.emit(Nest { target, order, fold, rhs, workspace, places: None });
+        let target = concrete::Access::of(place, target);
+        let fold = fold.map(Fun::Op);
+        self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None });
     }
 
     /// The cheapest order of loops.
     fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
-        choose(&Question {
-            program: &self.out,
-            target,
-            sums,
-            body,
-            keep_sums: self.ordered(body.ty()),
-            simplify: self.simplify,
-        })
+        choose(&Question { program: &self.out, target, sums, body, simplify: self.simplify })
     }
 
     /// A nest whose accesses are made such that its loops can follow them.
@@ -410,21 +417,33 @@ impl Concretize<'_> {
         self.out.nests.push(nest);
     }
 
-    /// Emits a scatter: `place[places] op= rhs`, the places being functions of `loops`. The tensor's fill is the
-    /// identity of `op`.
-    fn scatter(&mut self, place: Place, (op, places): (Op, Vec<Expr>), loops: &[Index], rhs: Expr) {
+    /// A variable for each mode of a scatter's target.
+    fn modes(&mut self, extents: &[ClassId]) -> Vec<Index> {
+        extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect()
+    }
+
+    /// Emits a scatter: `place[places] f= rhs`, the places being functions of `loops`, into what was there `before`: the tensor's
+    /// fill where there was nothing. What is not gathered comes in the order of the loops as they are given.
+    fn scatter(
+        &mut self,
+        (place, vars): (Place, Vec<Index>),
+        (fun, places, before): (Fun, Vec<Expr>, Option<AccessId>),
+        loops: &[Index],
+        rhs: Expr,
+    ) {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
+        let gathers = self.gathered(fun, tensor.ty).is_some();
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
-        let order = self.order(nowhere, loops, &body);
+        let order = if gathers { self.order(nowhere, loops, &body) } else { loops.to_vec() };
         let located = tensor.format.levels.iter().all(|k| k.is_located());
         let workspace = (!located).then(|| {
-            let (kind, apart) = self.sizes.workspace(&tensor.extents, true);
+            // What a hashed one gives up to find is folded in behind what came later.
+            let (kind, apart) = self.sizes.workspace(&tensor.extents, gathers);
             Workspace { prefix: 0, kind, apart }
         });
-        let vars = tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
-        let target = concrete::Access { tensor: place, vars };
-        self.emit(Nest { target, order, fold: Some(op), rhs: body, workspace, places: Some(places) });
+        let target = concrete::Access::of(place, vars);
+        self.emit(Nest { target, order, fold: Some(fun), rhs: body, workspace, places: Some(places), before });
     }
 
     /// An index map as an expression.

@@ -1,14 +1,16 @@
-//! Declared properties, tried: on all values of `bool` and 8-bit types, elsewhere on boundary and random values. A
-//! false one is refused with a counterexample.
+//! Declared properties, tried: on all values of `bool` and 8-bit types, elsewhere on boundary and random values, and on the numbers that
+//! the function itself is written with, where exceptions are. A false one is refused with a counterexample.
 //!
 //! Floats are tried on exactly representable values; where a NaN arises in algebraic terms nothing is claimed. What
 //! takes too many steps is not tried further: a property that no trial refutes stands.
 
 use super::diagnostic::Diagnostic;
 use super::function::{self, Fuel};
-use super::typed::{FnId, Function, Program, Property, Set};
+use super::typed::{Expr, FnId, Function, Kind, Program, Property, Set, Stmt};
 use crate::algebra::{Type, Value};
 
+/// Numbers of a function with which it is tried.
+const NUMBERS: usize = 12;
 /// Evaluations of one property.
 const TRIALS: usize = 4096;
 /// Steps of one evaluation, and of all of one property.
@@ -25,7 +27,8 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
             f.properties.iter().filter_map(move |(p, span)| {
                 let small = f.locals[..f.arity].iter().all(|(_, ty)| ty.bits() <= 8);
                 let steps = if small { EXHAUSTIVE_STEPS } else { ALL_STEPS };
-                let found = Trial { program, f: FnId(n as u32), function: f, steps }.refute(p)?;
+                let edges = numbers(&program.functions[..=n]);
+                let found = Trial { program, f: FnId(n as u32), function: f, edges, steps }.refute(p)?;
                 let message = format!("`{}` is not {}: counterexample {found}", f.name, name(p));
                 Some(Diagnostic::new(*span, message).help("remove the property, or change the function"))
             })
@@ -50,6 +53,8 @@ struct Trial<'a> {
     program: &'a Program,
     f: FnId,
     function: &'a Function,
+    /// Numbers that arguments are tried with, beside those that any function is.
+    edges: Vec<Value>,
     steps: u64,
 }
 
@@ -71,6 +76,10 @@ impl Trial<'_> {
         format!("{}({})", self.function.name, args.join(", "))
     }
 
+    fn tuples(&self, types: &[Type]) -> impl Iterator<Item = Vec<Value>> + use<> {
+        tuples(types, &self.edges)
+    }
+
     fn params(&self) -> Vec<Type> {
         self.function.locals[..self.function.arity].iter().map(|(_, t)| *t).collect()
     }
@@ -79,12 +88,12 @@ impl Trial<'_> {
     fn refute(&mut self, p: &Property) -> Option<String> {
         let types = self.params();
         match p {
-            Property::Commutative => tuples(&types).find_map(|t| {
+            Property::Commutative => self.tuples(&types).find_map(|t| {
                 let (a, b) = (self.call(&t)?, self.call(&[t[1], t[0]])?);
                 (!same(a, b)).then(|| format!("{} = {a}, but {} = {b}", self.term(&t), self.term(&[t[1], t[0]])))
             }),
             Property::Associative if types[0].bits() <= 8 => self.refute_associative(types[0]),
-            Property::Associative => tuples(&[types[0]; 3]).find_map(|t| {
+            Property::Associative => self.tuples(&[types[0]; 3]).find_map(|t| {
                 let left = self.call(&[t[0], t[1]]).and_then(|x| self.call(&[x, t[2]]))?;
                 let right = self.call(&[t[1], t[2]]).and_then(|x| self.call(&[t[0], x]))?;
                 let f = &self.function.name;
@@ -93,13 +102,13 @@ impl Trial<'_> {
                 };
                 (!close(left, right)).then(shown)
             }),
-            Property::Idempotent => tuples(&types[..1]).find_map(|t| {
+            Property::Idempotent => self.tuples(&types[..1]).find_map(|t| {
                 let args = [t[0], t[0]];
                 let got = self.call(&args)?;
                 (!same(got, t[0])).then(|| self.show(&args, got, t[0]))
             }),
             Property::Identity(v, at) => self.positions(*at).find_map(|at| {
-                tuples(&types).find_map(|mut t| {
+                self.tuples(&types).find_map(|mut t| {
                     t[at] = *v;
                     let got = self.call(&t)?;
                     (!same(got, t[1 - at])).then(|| self.show(&t, got, t[1 - at]))
@@ -107,7 +116,7 @@ impl Trial<'_> {
             }),
             Property::Annihilator(v, at) => self.positions(*at).find_map(|at| {
                 let mut first: Option<(Vec<Value>, Value)> = None;
-                tuples(&types).find_map(|mut t| {
+                self.tuples(&types).find_map(|mut t| {
                     t[at] = *v;
                     let got = self.call(&t)?;
                     let (args, before) = first.get_or_insert_with(|| (t.clone(), got)).clone();
@@ -116,7 +125,7 @@ impl Trial<'_> {
                 })
             }),
             Property::Iterate(set) => self.refute_iterate(set, &types),
-            Property::Case(patterns, e) => tuples(&types).find_map(|mut t| {
+            Property::Case(patterns, e) => self.tuples(&types).find_map(|mut t| {
                 for (x, pattern) in t.iter_mut().zip(patterns) {
                     *x = pattern.unwrap_or(*x);
                 }
@@ -133,7 +142,7 @@ impl Trial<'_> {
         let value = |x: usize| Value::from_bits(ty, x as u64);
         let mut table = vec![None; n * n];
         let pair = [ty, ty];
-        for t in tuples(&pair) {
+        for t in self.tuples(&pair) {
             let place = t[0].bits() as usize * n + t[1].bits() as usize;
             table[place] = self.call(&t).map(|v| v.bits() as usize);
         }
@@ -163,7 +172,7 @@ impl Trial<'_> {
         let fills: Vec<Value> = types.iter().map(|t| Value::zero(*t)).collect();
         let fill = self.call(&fills)?;
         (0..1u32 << types.len().min(8)).find_map(|present| {
-            tuples(types).find_map(|mut t| {
+            self.tuples(types).find_map(|mut t| {
                 for (n, x) in t.iter_mut().enumerate() {
                     if present >> n & 1 == 0 {
                         *x = fills[n];
@@ -203,12 +212,12 @@ fn close(a: Value, b: Value) -> bool {
 }
 
 /// Argument lists: all of them where there are few enough, else boundary values with each other and random ones.
-fn tuples(types: &[Type]) -> impl Iterator<Item = Vec<Value>> {
+fn tuples(types: &[Type], more: &[Value]) -> impl Iterator<Item = Vec<Value>> + use<> {
     let small = types.iter().map(|t| if t.bits() <= 8 { 1u64 << t.bits() } else { u64::MAX });
     let all = small.fold(1u64, u64::saturating_mul);
     let exhaustive = all <= 1 << 16;
     let types = types.to_vec();
-    let edges: Vec<Vec<Value>> = types.iter().map(|t| boundary(*t)).collect();
+    let edges: Vec<Vec<Value>> = types.iter().map(|t| boundary(*t, more)).collect();
     let pairs: usize = edges.iter().map(Vec::len).product::<usize>().min(TRIALS);
     let mut seed = 0x2545_f491_4f6c_dd1du64;
     let mut random = move || {
@@ -244,14 +253,56 @@ fn tuples(types: &[Type]) -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-fn boundary(ty: Type) -> Vec<Value> {
+fn boundary(ty: Type, more: &[Value]) -> Vec<Value> {
+    let mut values: Vec<Value> = more.iter().copied().filter(|v| v.ty() == ty).collect();
     if ty.is_float() {
         let all = [0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 1024.0, f64::INFINITY, f64::NEG_INFINITY];
-        return all.into_iter().map(|x| Value::from_f64(ty, x)).collect();
+        values.extend(all.into_iter().map(|x| Value::from_f64(ty, x)));
+        return values;
     }
     let (least, most) = ty.range().expect("no float");
     let all = [0, 1, -1, 2, 3, -2, 7, least, most, least + 1, most - 1];
-    let mut values: Vec<Value> = all.into_iter().map(|x| Value::from_i128(ty, x)).collect();
+    values.extend(all.into_iter().map(|x| Value::from_i128(ty, x)));
     values.dedup();
     values
+}
+
+/// The numbers that functions are written with, and their neighbours.
+fn numbers(functions: &[Function]) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    let mut seen = |e: &Expr| {
+        e.walk(&mut |e| {
+            if let Kind::Literal(v) = e.kind {
+                let near = v.as_i128().map(|x| [x - 1, x + 1].map(|x| Value::from_i128(v.ty(), x)));
+                for v in [v].into_iter().chain(near.into_iter().flatten()) {
+                    if all.len() < NUMBERS && !all.contains(&v) {
+                        all.push(v);
+                    }
+                }
+            }
+        });
+    };
+    for f in functions.iter().rev() {
+        statements(&f.stmts, &mut seen);
+        seen(&f.value);
+    }
+    all
+}
+
+/// Calls `f` on the expressions of statements.
+fn statements(all: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    for s in all {
+        match s {
+            Stmt::Set(_, e) => f(e),
+            Stmt::While(e, body) => {
+                f(e);
+                statements(body, f);
+            }
+            Stmt::If(e, yes, no) => {
+                f(e);
+                statements(yes, f);
+                statements(no, f);
+            }
+        }
+    }
 }

@@ -483,10 +483,15 @@ pub enum Race {
 }
 
 /// How an access is iterated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Protocol {
     Walk,
     Gallop,
     Locate,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 3] = [Protocol::Walk, Protocol::Gallop, Protocol::Locate];
 }

@@ -38,8 +38,6 @@ pub struct Question<'a> {
     pub sums: &'a [Index],
     /// The value.
     pub body: &'a Expr,
-    /// Whether folded variables must keep their order (floats under `strict`).
-    pub keep_sums: bool,
     /// Simplification under the program's mode.
     pub simplify: Simplify<'a>,
 }
@@ -94,7 +92,7 @@ impl Search<'_, '_> {
             return;
         }
         for &v in vars {
-            if order.contains(&v) || !self.allowed(order, v) {
+            if order.contains(&v) {
                 continue;
             }
             let (trips, work) = self.trips(order, v);
@@ -108,16 +106,11 @@ impl Search<'_, '_> {
     fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
         let mut order = Vec::new();
         while !vars.is_empty() {
-            let open = (0..vars.len()).filter(|&k| self.allowed(&order, vars[k]));
-            let next = open.min_by(|&a, &b| self.trips(&order, vars[a]).1.total_cmp(&self.trips(&order, vars[b]).1));
+            let work = |k: usize| self.trips(&order, vars[k]).1;
+            let next = (0..vars.len()).min_by(|&a, &b| work(a).total_cmp(&work(b)));
             order.push(vars.remove(next.unwrap_or(0)));
         }
         order
-    }
-
-    fn allowed(&self, order: &[Index], v: Index) -> bool {
-        let before = self.q.sums.iter().take_while(|s| **s != v);
-        !self.q.keep_sums || !self.q.sums.contains(&v) || before.into_iter().all(|s| order.contains(s))
     }
 
     /// (coordinates visited, work of finding them) of a loop over `v` inside `order`.

@@ -74,6 +74,7 @@ impl Domain for Concrete<'_> {
             Arith::Div => a.div_euclid(b.max(1)),
             Arith::Rem => a.rem_euclid(b.max(1)),
             Arith::Min => a.min(b),
+            Arith::Max => a.max(b),
             Arith::And => a & b,
             Arith::Xor => a ^ b,
             Arith::Shr => a >> (b & 63),

@@ -16,6 +16,7 @@ pub enum Arith {
     Div,
     Rem,
     Min,
+    Max,
     /// Bit by bit.
     And,
     /// Bit by bit.

@@ -228,6 +228,21 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
+    /// To the first entry at or after `target`, by leaps that double until they go too far, then by binary search in the last:
+    /// near by it takes one comparison, and far away as many as the logarithm of how far.
+    pub fn gallop<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let stored = self.fiber.view.stored(d, target);
+        self.move_on(d, &stored);
+        if let Some(q) = self.q {
+            let here = d.get(self.p);
+            let end = d.get(q);
+            let further = d.arith(Arith::Max, &here, &end);
+            d.set(q, further);
+            self.close_run(d);
+        }
+        self.settle(d);
+    }
+
     /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by
     /// it takes one comparison, and far away as many as the logarithm of how far.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {

@@ -1,6 +1,7 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
+//! * [`leap`]: the same coordinates, for lists of which some are sought in: they leap to where another has come.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
 //!   as absent.
@@ -38,6 +39,37 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
         for (list, moves) in lists.iter().zip(&moves) {
             list.next_if(d, moves);
         }
+    });
+}
+
+/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops goes at once to
+/// the greatest coordinate at which one of them rests, the others entry by entry: beside one of m entries, one of n is
+/// compared O(m log(n / m)) times.
+pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn FnMut(&mut D, &D::I)) {
+    let all: Vec<&List<D::I>> = lists.iter().map(|(list, _)| *list).collect();
+    d.repeat(&|d| all_valid(d, &all), &mut |d| {
+        let at: Vec<D::I> = all.iter().map(|l| snapshot_index(d, l)).collect();
+        let reach = at.iter().cloned().reduce(|a, b| d.arith(Arith::Max, &a, &b)).expect("two lists or more");
+        let reach = d.snapshot("reach", reach);
+        let equal: Vec<D::B> = at.iter().map(|x| d.compare(Compare::Eq, x, &reach)).collect();
+        let here = equal.into_iter().reduce(|a, b| d.and(a, &|_| b.clone())).expect("two lists or more");
+        d.branch(
+            here,
+            &mut |d| {
+                body(d, &reach);
+                all.iter().for_each(|list| list.next(d));
+            },
+            &mut |d| {
+                for ((list, gallops), at) in lists.iter().zip(&at) {
+                    if *gallops {
+                        list.gallop(d, &reach);
+                    } else {
+                        let behind = d.compare(Compare::Lt, at, &reach);
+                        list.next_if(d, &behind);
+                    }
+                }
+            },
+        );
     });
 }
 
@@ -227,6 +259,13 @@ mod tests {
                 intersect(d, &[&l[0], &l[1]], &mut |_, at| seen.push((*at, 3)));
             });
             assert_eq!(both, expected(&[a, b], |p| p == 3));
+            for gallop in 0..4 {
+                let both = run(&[a, b], |d, l, seen| {
+                    let lists = [(&l[0], gallop & 1 != 0), (&l[1], gallop & 2 != 0)];
+                    leap(d, &lists, &mut |_, at| seen.push((*at, 3)));
+                });
+                assert_eq!(both, expected(&[a, b], |p| p == 3));
+            }
             let either = run(&[a, b], |d, l, seen| {
                 unite_two(d, &l[0], &l[1], &mut |_, side, at| {
                     seen.push((*at, [3, 1, 2][side as usize]));

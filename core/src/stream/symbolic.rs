@@ -233,6 +233,7 @@ impl Domain for Symbolic {
             Arith::Div => Op::FloorDiv,
             Arith::Rem => Op::FloorRem,
             Arith::Min => Op::Min,
+            Arith::Max => Op::Max,
             Arith::And => Op::And,
             Arith::Xor => Op::Xor,
             Arith::Shr => Op::Shr,

@@ -17,7 +17,8 @@ usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--for
 
 data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrix): docs/data.md
 --threads N   is reported by --json; kernels run on one thread so far, whatever N is
---no-schedule is taken; schedules are checked and not applied so far, so that it changes nothing";
+--schedule TEXT   commands for the last statement, in the place of those that it has; `protocol` is applied so far
+--no-schedule     takes the program's own schedules away";
 
 /// What is asked for.
 #[derive(Debug)]
@@ -45,6 +46,20 @@ pub struct Program {
     pub formats: Vec<(String, String)>,
     /// `--mode`
     pub mode: Mode,
+    /// `--schedule`, `--no-schedule`
+    pub schedule: Scheduled,
+}
+
+/// Under which schedule a program is run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Scheduled {
+    /// Its own.
+    #[default]
+    AsWritten,
+    /// None.
+    Not,
+    /// This, of the last statement.
+    Text(String),
 }
 
 /// Options of `run`.
@@ -137,11 +152,6 @@ fn run(mut args: Parser) -> Result<Run, String> {
             Word::Option(o) if o == "--repeat" => run.repeat = positive(&mut args, "--repeat")?,
             Word::Option(o) if o == "--check" => run.check = true,
             Word::Option(o) if o == "--json" => run.json = true,
-            Word::Option(o) if o == "--schedule" => {
-                return Err("`--schedule` is not there yet: schedules are checked and not applied".to_string());
-            }
-            // Schedules are not applied yet: there is nothing to leave out.
-            Word::Option(o) if o == "--no-schedule" => {}
             _ => program_option(word, &mut args, &mut run.program, &mut path)?,
         }
     }
@@ -211,6 +221,13 @@ fn program_option(
                 "strict" => Mode::Strict,
                 other => return Err(format!("`{other}` is no mode: algebraic or strict expected")),
             }
+        }
+        Word::Option(o) if o == "--schedule" || o == "--no-schedule" => {
+            if program.schedule != Scheduled::AsWritten {
+                return Err("one of --schedule and --no-schedule expected, and once".to_string());
+            }
+            program.schedule =
+                if o == "--schedule" { Scheduled::Text(text(args)?.to_string()) } else { Scheduled::Not };
         }
         Word::Option(o) => return Err(format!("no option `{o}` here\n{USAGE}")),
     }

@@ -8,6 +8,7 @@
 mod args;
 mod print;
 mod run;
+mod schedule;
 mod show;
 
 use args::Command;
@@ -46,6 +47,7 @@ fn program(args: &args::Program) -> Result<Program, Error> {
     let name = args.path.display().to_string();
     let text = std::fs::read(&args.path).map_err(|e| print::io(&args.path, e))?;
     let text = String::from_utf8(text).map_err(|e| not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to()))?;
+    let text = schedule::applied(text, &args.schedule);
     let mut program = Program::named(&name, &text)?;
     for (tensor, format) in &args.formats {
         program = program.with_format(tensor, format)?;

@@ -27,7 +27,7 @@ use arbitrary::Unstructured;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::{self, Diagnostic, syntax, typed};
-use fiberloom_core::{loops, shape};
+use fiberloom_core::{Options, loops, shape};
 use fiberloom_semantics::{agree, machine, meaning};
 use std::collections::BTreeMap;
 
@@ -122,6 +122,7 @@ const STEPS: u64 = 300_000;
 /// If a stage panics, what is refused is not named, or loops do not give the meaning's answer.
 pub fn withstand(bytes: &[u8]) -> Fate {
     let u = &mut Unstructured::new(bytes);
+    let mode = [Mode::Algebraic, Mode::Strict][u.choose_index(2).unwrap_or(0)];
     let wild = [0, 0, 0, 20][u.choose_index(4).unwrap_or(0)];
     let made = match u.choose_index(2) {
         Ok(1) => language::lowered(u),
@@ -140,10 +141,12 @@ pub fn withstand(bytes: &[u8]) -> Fate {
     };
     let operands = made.operands(u, &typed);
     let known = typed.tensors.iter().all(|t| t.role != typed::Role::Input || operands.contains_key(&t.name));
-    let meant = || meaning::evaluate(&typed, &operands, Mode::Algebraic, &meaning::Limits { steps: STEPS });
+    let meant = || meaning::evaluate(&typed, &operands, mode, &meaning::Limits { steps: STEPS });
     let meant = known.then(meant).and_then(Result::ok);
-    match fiberloom_core::lower(&typed, &Default::default()) {
-        Ok(lowered) => Fate::Lowered(meant.is_some_and(|m| compare(&text, &typed, &lowered.kernel, &operands, &m))),
+    match fiberloom_core::lower(&typed, &Options { mode, ..Options::default() }) {
+        Ok(lowered) => {
+            Fate::Lowered(meant.is_some_and(|m| compare(&text, &typed, &lowered.kernel, &operands, (&m, mode))))
+        }
         Err(wrong) => {
             stand_in(&text, &wrong);
             let named = |d: &Diagnostic| d.message.contains("is not lowered yet") || d.message.contains("is unknown");
@@ -153,16 +156,17 @@ pub fn withstand(bytes: &[u8]) -> Fate {
     }
 }
 
-/// Loops against the meaning, where numbers are exact and operands are stored as declared.
+/// Loops against the meaning, where numbers are exact, as all are in strict mode, and operands are stored as declared.
 fn compare(
     text: &str,
     typed: &typed::Program,
     kernel: &loops::Kernel,
     operands: &BTreeMap<String, Tensor<'static>>,
-    meant: &BTreeMap<String, meaning::Function>,
+    (meant, mode): (&BTreeMap<String, meaning::Function>, Mode),
 ) -> bool {
     let as_declared = |a: &loops::Argument| operands.get(&a.name).is_none_or(|t| t.format == a.format);
-    if ["f32", "f64", "."].iter().any(|float| text.contains(float)) || !kernel.arguments.iter().all(as_declared) {
+    let rounds = mode == Mode::Algebraic && ["f32", "f64", "."].iter().any(|float| text.contains(float));
+    if rounds || !kernel.arguments.iter().all(as_declared) {
         return false;
     }
     let given = typed.tensors.iter().enumerate();
@@ -174,10 +178,11 @@ fn compare(
     let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
     let ran = ran.unwrap_or_else(|e| panic!("{e}\n{text}\n{kernel}"));
     let results = loops::collect(kernel, &bound, ran.buffers).expect("memory");
-    let settled = engines::settled(typed, kernel, results, meant).unwrap_or_else(|e| panic!("{}\n{text}", e.what));
+    let settled =
+        engines::settled(typed, kernel, results, (meant, mode)).unwrap_or_else(|e| panic!("{}\n{text}", e.what));
     for (name, tensor) in settled.into_iter().flatten() {
         tensor.check().unwrap_or_else(|e| panic!("`{name}` is malformed: {e}\n{text}\n{kernel}"));
-        let agrees = agree(&meant[&name], &tensor, Mode::Algebraic);
+        let agrees = agree(&meant[&name], &tensor, mode);
         agrees.unwrap_or_else(|e| panic!("`{name}`: {e}\n{text}\n{operands:#?}\n{kernel}"));
     }
     true

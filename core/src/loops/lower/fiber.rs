@@ -9,6 +9,7 @@ use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
 use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
+use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
@@ -160,6 +161,11 @@ impl Context<'_> {
         (level < access.vars.len()).then(|| (level, self.program.level_var(access, level)))
     }
 
+    /// How the program wants an access's next level iterated.
+    pub(super) fn protocol(&self, scope: &Scope, a: AccessId) -> Option<Protocol> {
+        self.program.protocol(a, scope.fiber(a).depth)
+    }
+
     /// The accesses of a body whose next level is a list over `v`.
     pub(super) fn lists(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         self.opened_by(scope, body, v, LevelKind::is_list)
@@ -181,10 +187,15 @@ impl Context<'_> {
         all
     }
 
-    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead.
+    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead, and so is one that the
+    /// program wants located.
     pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut lists = self.lists(scope, body, v);
-        let hashed = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Hashed;
+        lists.retain(|a| self.protocol(scope, *a) != Some(Protocol::Locate));
+        let hashed = |a: AccessId| {
+            let kind = self.program.tensor(a).format.levels[scope.fiber(a).depth];
+            kind == LevelKind::Hashed && self.protocol(scope, a).is_none()
+        };
         if !lists.iter().any(|a| hashed(*a)) {
             return lists;
         }
@@ -457,7 +468,7 @@ impl Context<'_> {
         let none = self.simplify.begins(fold.fun, ty);
         let start = match &fold.start {
             Some(start) => Some(self.value(d, scope, start)),
-            None => none.filter(|v| self.simplify.leads(fold.fun, *v)).map(Expr::Const),
+            None => self.first(fold, ty),
         };
         let begun = start.is_none().then(|| d.fresh("begun", Type::Bool));
         let t = d.fresh("t", ty);
@@ -468,6 +479,19 @@ impl Context<'_> {
         let sink = Sink::Scalar { var: t, fun: fold.fun, begun };
         self.nest(d, &fold.vars, &fold.body, scope.clone(), &sink);
         Expr::Var(t)
+    }
+
+    /// What a fold may begin with instead of with its first value, if there is such. (A sum of nothing is 0.0, which changes
+    /// a −0.0: where there is something, it begins with that.)
+    fn first(&self, fold: &Fold, ty: Type) -> Option<Expr> {
+        let none = self.simplify.begins(fold.fun, ty);
+        if let Some(v) = none.filter(|v| self.simplify.leads(fold.fun, *v)) {
+            return Some(Expr::Const(v));
+        }
+        let leads = self.simplify.leader(fold.fun, ty)?;
+        let some = fold.vars.iter().map(|v| binary(Op::Gt, self.extent(self.program.vars[v.0].extent), int(0)));
+        let some = some.reduce(|a, b| binary(Op::AndAlso, a, b))?;
+        Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
     }
 
     /// A function of these arguments.

@@ -7,8 +7,8 @@
 //!   order    when it is drained: the entries by ascending keys
 //! ```
 //!
-//! A *list* takes every value as a new entry: right where each coordinate comes once. A *hashed* one looks for the key
-//! first, and folds into the entry that has it.
+//! A *list* takes every value as a new entry: right where each coordinate comes once, or where values are folded in order of arrival, as
+//! they are when it is drained. A *hashed* one looks for the key first, and folds into the entry that has it.
 //!
 //! Guaranteed of a hashed one, whatever the keys: a value looks at no more than [`PROBES`] places. Where those are taken by
 //! others, it is a new entry without a place, as in a list, and draining joins what has the same key: keys that are chosen to
@@ -19,12 +19,13 @@
 
 use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
-use super::workspace::{Front, begun};
+use super::workspace::{Coordinate, Front, begun};
 use super::{Context, Expr, binary, checked_product, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
 use crate::loops::{BufferId, Entry, Role, Stmt, Var};
-use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
+use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
+use crate::notation::typed::Fun;
 use crate::stream::{Symbolic, Term, slot};
 
 /// How many places a value looks at, at most: in a table that is half full, unless keys are chosen to collide, one entry in
@@ -42,7 +43,9 @@ pub(super) struct Keyed {
     /// How many entries there are.
     count: Var,
     table: Option<Table>,
-    fold: Option<Op>,
+    fold: Option<Fun>,
+    /// Of a list that is folded: how many of its first entries were there before anything is folded into them.
+    laid: Option<Var>,
 }
 
 impl Keyed {
@@ -65,7 +68,9 @@ impl Keyed {
         let count = d.fresh(&format!("{}_wcount", front.name), Type::I64);
         d.assign(count, int(0));
         let table = hashed.map(|[table, places]| Table::begin(d, table, places));
-        Keyed { front, keys: Keys { words, strides, order, apart }, values, count, table, fold: nest.fold }
+        let laid = nest.fold.filter(|_| table.is_none()).map(|_| d.fresh(&format!("{}_wlaid", front.name), Type::I64));
+        let keys = Keys { words, strides, order, apart };
+        Keyed { front, keys, values, count, table, fold: nest.fold, laid }
     }
 
     /// What is not put is this.
@@ -79,27 +84,37 @@ impl Keyed {
             table.shrink(d, self.count);
         }
         d.assign(self.count, int(0));
+        self.lay(d);
     }
 
-    pub fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    /// What was put so far was there before anything is folded in.
+    pub fn lay(&self, d: &mut Symbolic) {
+        if let Some(laid) = self.laid {
+            d.assign(laid, Expr::Var(self.count));
+        }
+    }
+
+    pub fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, coordinate: Coordinate, value: Expr) {
         let ty = self.front.initial.ty();
         let at: Vec<Expr> = self.front.vars.iter().map(|v| coordinate(*v).expect("all loops are bound")).collect();
         let key: Vec<Expr> = self.keys.of(&at).into_iter().map(|k| d.define("key", Type::I64, k)).collect();
-        let value = self.fold.map_or(value.clone(), |op| begun(op, ty, value));
-        let Some((table, op)) = self.table.as_ref().zip(self.fold) else { return self.append(d, &key, value) };
+        let Some((table, fun)) = self.table.as_ref().zip(fold) else { return self.append(d, &key, value) };
+        let value = begun(cx, d, (fun, self.front.initial), value);
         let value = d.define("value", ty, value);
         let place = table.find(d, &key, &self.keys);
         let entry = d.define("entry", Type::I64, Expr::Load(table.entries, Box::new(place.clone())));
         let free = binary(Op::Lt, entry.clone(), int(0));
         let known = binary(Op::AndAlso, binary(Op::Ge, entry.clone(), int(0)), self.keys.are(&entry, &key));
-        let joined = binary(op, Expr::Load(self.values, Box::new(entry.clone())), value.clone());
-        let join = |d: &mut Symbolic| d.emit(Stmt::Store(self.values, entry, joined));
+        let join = |d: &mut Symbolic| {
+            let joined = cx.applied(d, fun, vec![Expr::Load(self.values, Box::new(entry.clone())), value.clone()]);
+            d.emit(Stmt::Store(self.values, entry, joined));
+        };
         let enter = |d: &mut Symbolic| {
             let n = Expr::Var(self.count);
             d.when(free, |d| d.emit(Stmt::Store(table.entries, place.clone(), n.clone())), |_| {});
             reserve(d, table.places, plus(n.clone(), int(1)));
             d.emit(Stmt::Store(table.places, n, place));
-            self.append(d, &key, value);
+            self.append(d, &key, value.clone());
             table.grow_if_half_full(d, self.count, &self.keys);
         };
         d.when(known, join, enter);
@@ -152,14 +167,15 @@ impl Keyed {
             let folded = last.then(|| {
                 let folded = d.fresh("t", self.front.initial.ty());
                 d.assign(folded, self.sorted(first.clone()));
+                self.begin_fold(cx, d, folded, &first);
                 folded
             });
             d.assign(s, plus(here.clone(), int(1)));
             let same = binary(Op::Eq, self.keys.group(t, here.clone()), g.clone());
             if !last || self.fold.is_some() {
                 d.during(binary(Op::AndAlso, binary(Op::Lt, here.clone(), end.clone()), same), |d| {
-                    if let (Some(folded), Some(op)) = (folded, self.fold) {
-                        let joined = binary(op, Expr::Var(folded), self.sorted(here.clone()));
+                    if let (Some(folded), Some(fun)) = (folded, self.fold) {
+                        let joined = cx.applied(d, fun, vec![Expr::Var(folded), self.sorted(here.clone())]);
                         d.assign(folded, joined);
                     }
                     d.assign(s, plus(here.clone(), int(1)));
@@ -168,13 +184,28 @@ impl Keyed {
             let at = self.keys.coordinate(t, g, &self.front.extents[t]);
             let at = d.define(&cx.program.vars[self.front.vars[t].0].name, Type::I64, at);
             output.visit(d, slot, at, Driven::Stored, &mut |d, slot| match folded {
-                Some(folded) => output.store(d, &slot, None, Expr::Var(folded)),
+                Some(folded) => output.store(d, &slot, false, Expr::Var(folded)),
                 None => self.drain_sorted(cx, d, output, &slot, (t + 1, first.clone(), here.clone())),
             });
         });
         if list {
             output.close(d, slot);
         }
+    }
+
+    /// The first of equal keys in a list, if it was not there before, is folded into what is there where nothing is put.
+    fn begin_fold(&self, cx: &Context, d: &mut Symbolic, folded: Var, first: &Expr) {
+        let Some((laid, fun)) = self.laid.zip(self.fold) else { return };
+        if cx.simplify.leads(fun, self.front.initial) {
+            return;
+        }
+        let entry = Expr::Load(self.keys.order, Box::new(first.clone()));
+        let came = binary(Op::Ge, entry, Expr::Var(laid));
+        let into = |d: &mut Symbolic| {
+            let value = begun(cx, d, (fun, self.front.initial), Expr::Var(folded));
+            d.assign(folded, value);
+        };
+        d.when(came, into, |_| {});
     }
 
     /// The value of the entry at a place of the order.

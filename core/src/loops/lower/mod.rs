@@ -4,6 +4,7 @@
 //!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
 //!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
 //!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
+//!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
 //!  call      declared functions, written out where they are called                              (call.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
 //!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
@@ -15,6 +16,7 @@
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
 mod call;
+mod compare;
 mod counting;
 mod extent;
 mod fiber;
@@ -250,6 +252,16 @@ pub(super) fn int(x: i64) -> Expr {
 /// `a op b`
 fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])
+}
+
+/// `a == b` or `a != b`, of values of a type: in strict mode they are two where the sign of zero differs, which quotients show.
+fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
+    if mode == Mode::Algebraic || !ty.is_float() {
+        return binary(op, a, b);
+    }
+    let inverse = |x: &Expr| binary(Op::Div, Expr::Const(Value::one(ty)), x.clone());
+    let inverses = binary(op, inverse(&a), inverse(&b));
+    binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
 }
 
 /// `a + b`, constants gathered at the end.

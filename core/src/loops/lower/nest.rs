@@ -1,5 +1,6 @@
 //! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
 
+mod dense;
 mod stepped;
 
 use super::counting::Tally;
@@ -12,10 +13,11 @@ use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
+use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
 use crate::stream::{Arith, Compare, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
-use crate::stream::{each, intersect, meet, unite_flat, unite_two, wide};
+use crate::stream::{each, intersect, leap, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
@@ -129,28 +131,39 @@ impl Context<'_> {
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
         let slot = output.root();
         let Some(w) = nest.workspace else {
-            let sink = Sink::Store { nest, output, slot };
-            return self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+            for nest in self.before(nest).iter().chain([nest]) {
+                let sink = Sink::Store { nest, output, slot: slot.clone() };
+                self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
+            }
+            return;
         };
         let scratch = Scratch::begin(self, d, nest, w);
         let sink = Sink::Around { nest, output, slot, scratch: &scratch };
         self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
     }
 
+    /// The loops that put what was there before a scatter to where it folds.
+    fn before(&self, nest: &Nest) -> Option<Nest> {
+        let (a, target) = (nest.before?, nest.target.clone());
+        let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
+        let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
+        Some(Nest { target, order, rhs, fold: None, places: None, before: None, workspace: nest.workspace })
+    }
+
     /// Whether a body has no effect on what a sink's memory holds already.
     fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
-        let neutral = |op: Op| self.simplify.neutral(Fun::Op(op), *v);
+        let neutral = |fun: Fun| self.simplify.neutral(fun, *v);
         match sink {
             // What has not begun by its end is the identity.
             Sink::Scalar { fun, begun, .. } => {
                 let identity = || self.simplify.begins(*fun, v.ty()) == Some(*v);
                 self.simplify.neutral(*fun, *v) && (begun.is_none() || identity())
             }
-            Sink::Store { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Scatter { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Around { nest: Nest { fold: Some(op), .. }, .. }
-            | Sink::Bound { nest: Nest { fold: Some(op), .. }, .. } => neutral(*op),
+            Sink::Store { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Scatter { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Around { nest: Nest { fold: Some(fun), .. }, .. }
+            | Sink::Bound { nest: Nest { fold: Some(fun), .. }, .. } => neutral(*fun),
             Sink::Scatter { scratch, .. } | Sink::Bound { scratch, .. } => self.simplify.same(scratch.initial(), *v),
             Sink::Tally(tally) => self.simplify.same(self.program.tensors[tally.nest.target.tensor.0].fill, *v),
             Sink::Store { output, .. } | Sink::Around { output, .. } => self.simplify.same(output.initial, *v),
@@ -179,7 +192,7 @@ impl Context<'_> {
         let apart = parts.iter().any(|part| !part.stepped.is_empty());
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
-                output.led_by(slot, self.led_by(&part.piece.scope, part.top(), v));
+                output.led_by(slot, self.led_by(part, v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let all: &[Part] = if apart { &[] } else { &parts };
@@ -241,8 +254,12 @@ impl Context<'_> {
 
     /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
     /// point is led to by an entry of one of them, and no access leads to an entry twice, because every loop is over the
-    /// variable of the entry's level or of one above. `None` if there is no such bound.
-    fn led_by(&self, scope: &Scope, point: &Point, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
+    /// variable of the entry's level or of one above. `None` if there is no such bound, as where each run has points of its own.
+    fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
+        let (scope, point) = (&part.piece.scope, part.top());
+        if !part.stepped.is_empty() {
+            return None;
+        }
         let once = |a: &AccessId| {
             let depth = scope.fiber(*a).depth;
             let access = &self.program.accesses[a.0];
@@ -307,6 +324,9 @@ impl Context<'_> {
     /// A bound on the coordinates that a range's loops come to.
     fn at_most(&self, d: &mut Symbolic, part: &Part) -> Expr {
         let point = part.top();
+        if !part.stepped.is_empty() {
+            return part.piece.range.len();
+        }
         let lengths: Vec<Expr> = point
             .leaders
             .iter()
@@ -435,6 +455,13 @@ impl Context<'_> {
             }
             Shape::Intersect => {
                 let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+                if point.leaders.iter().any(|a| self.gallops(f.scope(), *a)) {
+                    let galloping = point.leaders.iter().map(|a| (&f.lists[a], self.gallops(f.scope(), *a)));
+                    return leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| {
+                        let here = self.resting(d, f, &point.leaders);
+                        self.arrive(d, f, point, at, &here, Driven::Stored);
+                    });
+                }
                 if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
                     && self.is_flat(f.scope(), point, f.rest)
                 {
@@ -459,7 +486,13 @@ impl Context<'_> {
     fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-        last && point.shape == Shape::Intersect && self.is_flat(scope, point, rest)
+        let steps = !point.leaders.iter().any(|a| self.gallops(scope, *a));
+        last && point.shape == Shape::Intersect && steps && self.is_flat(scope, point, rest)
+    }
+
+    /// Whether the program wants an access's next level sought in where others have come.
+    fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
+        self.protocol(scope, a) == Some(Protocol::Gallop)
     }
 
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
@@ -564,84 +597,6 @@ impl Context<'_> {
         });
     }
 
-    /// The whole extent: dense levels are looked up, lists are followed by cursors.
-    fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        if self.counted_whole(d, f, point) {
-            return;
-        }
-        if let ([a], []) = (&point.followers[..], f.rest) {
-            return self.gaps(d, f, point, *a);
-        }
-        let name = self.program.vars[f.v.0].name.clone();
-        let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
-        d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
-            [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
-            [a] => self.cursor(d, f, point, a, &at),
-            _ => {
-                let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
-                let bare = Point { followers: Vec::new(), ..point.clone() };
-                self.arrive(d, f, &bare, &at, &here, Driven::Counted);
-                for Here { access, present, .. } in here {
-                    let present = Term::fixed(present.expect("a follower's flag"));
-                    f.lists[&access].next_if(d, &present);
-                }
-            }
-        });
-    }
-
-    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
-    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
-        let list = &f.lists[&a];
-        let name = &self.program.vars[f.v.0].name;
-        let (present, absent) = self.with_and_without(point, a);
-        let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
-        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
-            let at = list.coordinate(d, &entry);
-            let at = d.snapshot(name, at);
-            let begin = d.get(from);
-            d.count(name, begin, at.clone(), &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
-            let here = Here { access: a, entry: placed(d, &entry), present: None };
-            self.arrive(d, f, &present, &at, &[here], Driven::Counted);
-            let one = d.int(1);
-            let next = d.arith(Arith::Add, &at, &one);
-            d.set(from, next);
-        });
-        let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
-        d.count(name, begin, end, &mut |d, gap| self.arrive(d, f, &absent, &gap, &[], Driven::Counted));
-    }
-
-    /// A point where one of its followers has an entry, and where it has none.
-    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
-        let with = Point { followers: Vec::new(), ..point.clone() };
-        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
-        (with.clone(), Point { body, ..with })
-    }
-
-    /// One list beside a whole extent: the body is simplified where the list has no entry.
-    fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
-        let list = &f.lists[&a];
-        let (present, absent) = self.with_and_without(point, a);
-        let found = list.found(d, at);
-        d.branch(
-            found,
-            &mut |d| {
-                let here = self.resting(d, f, &[a]);
-                self.arrive(d, f, &present, at, &here, Driven::Counted);
-                list.next(d);
-            },
-            &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
-        );
-    }
-
-    /// Whether a cursor rests on a coordinate that is not behind it.
-    fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
-        let list = &f.lists[&access];
-        let found = list.found(d, at);
-        let found = d.snapshot_bool("here", found);
-        let entry = list.entry(d);
-        Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
-    }
-
     /// At a coordinate of a point: followers are brought up to it, then the body runs.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut scope = f.scope().clone();
@@ -650,7 +605,11 @@ impl Context<'_> {
         }
         let accesses = point.body.accesses();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-            f.lists[&a].catch_up(d, at);
+            if self.gallops(f.scope(), a) {
+                f.lists[&a].gallop(d, at);
+            } else {
+                f.lists[&a].catch_up(d, at);
+            }
             let Here { entry, present, .. } = self.follow(d, f, a, at);
             scope.descend(a, entry, present);
         }
@@ -738,7 +697,11 @@ impl Context<'_> {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
                 let slot = output.locate(slot.clone(), &|v| self.coordinate(&scope, v));
-                output.store(d, &slot, nest.fold, value);
+                let value = match nest.fold {
+                    Some(fun) => self.applied(d, fun, vec![output.held(&slot), value]),
+                    None => value,
+                };
+                output.store(d, &slot, nest.fold.is_some(), value);
             }
             Sink::Tally(tally) => self.tally(d, tally, scope),
             // There is no loop inside.
@@ -746,12 +709,12 @@ impl Context<'_> {
             Sink::Scatter { nest, scratch } => {
                 let value = self.value(d, scope, body);
                 let scope = self.placed(d, nest, scope);
-                scratch.put(d, &|v| self.coordinate(&scope, v), value);
+                scratch.put(self, d, nest, &|v| self.coordinate(&scope, v), value);
             }
             Sink::Around { nest, output, slot, scratch } => {
                 scratch.clear(self, d);
-                let prefix = nest.workspace.expect("a nest around a workspace").prefix;
-                let inner = &nest.order[prefix..];
+                let before = self.before(nest);
+                let was = before.as_ref().map(|before| (before, &before.rhs));
                 if let Some(most) = scratch.most() {
                     // Before anything is put: that brings the ends of all the inner loops' fibers near, one not waiting
                     // for the other, and whoever puts need not count.
@@ -760,10 +723,16 @@ impl Context<'_> {
                     // They pass through, and move no finger.
                     let mut through = scope.clone();
                     through.fingers.clear();
-                    self.nest(d, inner, body, through, &Sink::Bound { nest, scratch, most });
+                    for (nest, body) in was.into_iter().chain([(*nest, body)]) {
+                        self.nest(d, nest.filling(), body, through.clone(), &Sink::Bound { nest, scratch, most });
+                    }
                     self.foralls.borrow_mut().truncate(seen);
                 }
-                self.nest(d, inner, body, scope.clone(), &Sink::Scatter { nest, scratch });
+                if let Some((nest, body)) = was {
+                    self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
+                    scratch.lay(d);
+                }
+                self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
                 scratch.drain(self, d, output, slot);
             }
         }
@@ -812,7 +781,7 @@ impl<'a> Sink<'a> {
     /// The loops of the nest inside of those that lead here.
     fn inside(&self) -> &'a [Index] {
         match self {
-            Sink::Around { nest, .. } => &nest.order[nest.workspace.expect("a nest around a workspace").prefix..],
+            Sink::Around { nest, .. } => nest.filling(),
             _ => &[],
         }
     }

@@ -15,8 +15,10 @@
 
 use super::nest::{Driven, yes};
 use super::runs::Ends;
-use super::{BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, int, plus, store_index, times};
-use crate::algebra::{Op, Type, Value, identity};
+use super::{
+    BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
+};
+use crate::algebra::{Mode, Op, Type, Value, identity};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
@@ -43,6 +45,7 @@ pub(super) struct Output {
     /// Of each bytemap or bitmap, a byte a position; a bitmap's are packed at the end.
     flags: Vec<Option<BufferId>>,
     pub(super) fill: Value,
+    pub(super) mode: Mode,
     result: bool,
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
@@ -125,8 +128,11 @@ impl Output {
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
-        let initial =
-            in_place.map_or(tensor.fill, |op| identity(op, tensor.ty).expect("folds in place have an identity"));
+        // A scatter folds into what was there.
+        let initial = match in_place.filter(|_| nest.places.is_none()) {
+            Some(Fun::Op(op)) => identity(op, tensor.ty).expect("folds in place have an identity"),
+            _ => tensor.fill,
+        };
         let output = Output {
             vars: (0..rank).map(|l| cx.program.level_var(&nest.target, l)).collect(),
             roots: (0..rank).map(|l| cx.program.roots(cx.program.level_var(&nest.target, l))).collect(),
@@ -137,6 +143,7 @@ impl Output {
             heads: (0..rank).map(|l| tensor.format.chain(l).map_or(l, |chain| chain.start)).collect(),
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
+            mode: cx.simplify.mode,
             result: matches!(tensor.role, Role::Result(_)),
             initial,
             uncovered: RefCell::default(),
@@ -530,10 +537,16 @@ impl Output {
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), one));
     }
 
-    /// Stores a value below all levels.
-    pub fn store(&self, d: &mut Symbolic, slot: &Slot, fold: Option<Op>, value: Expr) {
+    /// The value that is there, below all levels.
+    pub fn held(&self, slot: &Slot) -> Expr {
+        Expr::Load(self.values, Box::new(slot.position.clone()))
+    }
+
+    /// Stores a value below all levels; whether it takes the place of one that was there.
+    pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-        let differs = |value: &Expr| binary(Op::Ne, value.clone(), Expr::Const(self.fill));
+        let fill = (Expr::Const(self.fill), self.fill.ty());
+        let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), fill.clone());
         if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
             if self.ends.is_some() {
@@ -549,10 +562,7 @@ impl Output {
             let value = d.define("value", self.fill.ty(), value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
-        if let Some(op) = fold {
-            put(d, binary(op, Expr::Load(self.values, Box::new(slot.position.clone())), value));
-            slot.mark(d);
-        } else if slot.marks.is_empty() || !slot.counted {
+        if folds || slot.marks.is_empty() || !slot.counted {
             put(d, value);
             slot.mark(d);
         } else {

@@ -59,6 +59,8 @@ pub(super) struct Piece {
     pub scope: Scope,
     /// Whether it is where runs of levels meet.
     pub in_runs: bool,
+    /// By how many comparisons it was split off.
+    pub keys: usize,
 }
 
 impl Piece {
@@ -145,7 +147,7 @@ impl Context<'_> {
     /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone,
     /// and of levels that have phases each is in one.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
-        let whole = Piece { range: self.whole(v), body: body.clone(), scope: scope.clone(), in_runs: false };
+        let whole = Piece { range: self.whole(v), body: body.clone(), scope: scope.clone(), in_runs: false, keys: 0 };
         self.pieces(d, v, whole)
     }
 
@@ -162,8 +164,9 @@ impl Context<'_> {
             roots.contains(&v) && roots.iter().all(|u| *u == v || piece.scope.coordinate(*u).is_some())
         };
         let Some(c) = find(&piece.body, &along).cloned() else {
-            return match self.phases(d, v, &piece) {
-                Some(phases) => phases.into_iter().for_each(|part| self.split(d, v, part, pieces)),
+            let parts = self.decided(d, v, &piece).or_else(|| self.phases(d, v, &piece));
+            return match parts {
+                Some(parts) => parts.into_iter().for_each(|part| self.split(d, v, part, pieces)),
                 None => pieces.push(piece),
             };
         };
@@ -187,19 +190,31 @@ impl Context<'_> {
         at: Expr,
     ) -> Bound {
         let tensor = self.program.tensor(a);
-        let line = self.line(self.program.root_map(self.program.level_var(&self.program.accesses[a.0], level)), v);
+        let w = self.program.level_var(&self.program.accesses[a.0], level);
+        let line = self.line(self.program.root_map(w), v);
         let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
-        let (c, r) = (self.mapped(&piece.scope, &line.c).expect("bound outside"), self.size(&line.r));
+        let (c, r) = self.along(piece, v, w);
         let Range { lo, hi } = &piece.range;
         let whole = lo.at == int(0) && self.reach(&line, hi) == Some(extent);
         let same = c == int(0) && r == int(1);
         if same && (whole || at == lo.at || at == hi.at) {
             return Bound::at(at);
         }
-        let moved = if c == int(0) { at } else { binary(Op::Sub, at, c) };
-        let steps = if r == int(1) { moved } else { steps_to(moved, r) };
+        let steps = self.steps(at, c, r);
         let within = binary(Op::Min, binary(Op::Max, steps, lo.at.clone()), hi.at.clone());
         Bound::at(d.define("cut", Type::I64, within))
+    }
+
+    /// A variable along `v` in a piece: `c + r·v`.
+    pub(super) fn along(&self, piece: &Piece, v: Index, w: Index) -> (Expr, Expr) {
+        let line = self.line(self.program.root_map(w), v);
+        (self.mapped(&piece.scope, &line.c).expect("bound outside"), self.size(&line.r))
+    }
+
+    /// The first `v` at which `c + r·v` is not before `at`.
+    pub(super) fn steps(&self, at: Expr, c: Expr, r: Expr) -> Expr {
+        let moved = if c == int(0) { at } else { binary(Op::Sub, at, c) };
+        if r == int(1) { moved } else { steps_to(moved, r) }
     }
 
     /// Where the parts of a concatenation begin along `v`, inside of a range, and where the last ends.

@@ -12,7 +12,7 @@
 //! the extent.
 
 use super::output::{Output, Slot, reserve};
-use super::{Expr, binary, int, plus, store_index};
+use super::{Expr, binary, compared, int, plus, store_index};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::loops::{Stmt, Var};
@@ -87,7 +87,8 @@ impl Output {
         let before = binary(Op::Sub, count.clone(), int(1));
         let held = Expr::Load(self.values, Box::new(before.clone()));
         let some = binary(Op::Gt, count.clone(), Expr::Var(ends.begin));
-        let goes_on = binary(Op::AndAlso, some, binary(Op::Eq, held, value.clone()));
+        let same = compared(self.mode, Op::Eq, held, (value.clone(), self.fill.ty()));
+        let goes_on = binary(Op::AndAlso, some, same);
         let (longer, own) = (last.clone(), last);
         d.when(
             goes_on,

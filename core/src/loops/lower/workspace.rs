@@ -9,18 +9,21 @@
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
 //! inside the loop over rows.
 //!
-//! Invariant of a dense one whose fold has an identity that is 0: between its rows every value is 0, so that a value is
-//! folded in with no question.
+//! Invariant of a dense one into whose 0s is folded: between its rows every value is 0, so that a value is folded in with no question.
 
 use super::keyed::Keyed;
 use super::nest::Driven;
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int};
-use crate::algebra::{Mode, Op, Type, Value, identity, properties};
+use crate::algebra::{Op, Type, Value, identity};
 use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
+use crate::notation::typed::Fun;
 use crate::stream::Symbolic;
+
+/// Where index variables stand, if they are bound.
+pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;
 
 /// A workspace of one nest.
 pub(super) enum Scratch {
@@ -66,12 +69,19 @@ impl Scratch {
         }
     }
 
-    /// Puts a value at the bound coordinates.
-    pub fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    /// Puts a value at the bound coordinates, folded into what is there with the nest's function, if it has one.
+    pub fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         match self {
             Scratch::Row(row) => row.put(d, coordinate, value),
-            Scratch::Dense(dense) => dense.put(d, coordinate, value),
-            Scratch::Keyed(keyed) => keyed.put(d, coordinate, value),
+            Scratch::Dense(dense) => dense.put(cx, d, nest.fold, coordinate, value),
+            Scratch::Keyed(keyed) => keyed.put(cx, d, nest.fold, coordinate, value),
+        }
+    }
+
+    /// What was put so far was there before anything is folded in.
+    pub fn lay(&self, d: &mut Symbolic) {
+        if let Scratch::Keyed(keyed) = self {
+            keyed.lay(d);
         }
     }
 
@@ -101,7 +111,7 @@ impl Row {
         let extent = cx.extent(cx.program.vars[var.0].extent);
         let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
         alloc(d, values, extent.clone(), None);
-        let fold = nest.fold.expect("rows are folded");
+        let Some(Fun::Op(fold)) = nest.fold else { unreachable!("rows are folded with built-ins: checked") };
         let initial = identity(fold, tensor.ty).expect("folds in place have an identity");
         Row { var, extent, values, fold, initial }
     }
@@ -114,7 +124,7 @@ impl Row {
         self.each(cx, d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
     }
 
-    fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
+    fn put(&self, d: &mut Symbolic, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.var).expect("all loops are bound");
         let before = Expr::Load(self.values, Box::new(at.clone()));
         d.emit(Stmt::Store(self.values, at, binary(self.fold, before, value)));
@@ -123,7 +133,7 @@ impl Row {
     fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
         self.each(cx, d, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
-            output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, None, value.clone()));
+            output.visit(d, slot, at, Driven::Counted, &mut |d, slot| output.store(d, &slot, false, value.clone()));
         });
     }
 }
@@ -155,9 +165,8 @@ pub(super) struct Dense {
     /// At least as many as are put.
     most: Var,
     set: Set,
-    /// What values are between rows, if they are anything: the fold's identity.
+    /// What values are between rows, if they are anything.
     clear: Option<Value>,
-    fold: Option<Op>,
 }
 
 impl Dense {
@@ -167,26 +176,36 @@ impl Dense {
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
         let most = d.fresh(&format!("{name}most"), Type::I64);
-        let clear = nest.fold.and_then(|op| zero_identity(op, ty, cx.simplify.mode));
+        // Where all its bits are 0, memory holds it when it is fresh, and is not touched where nothing is put.
+        let clear = (nest.fold.is_some() && front.initial == Value::zero(ty)).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
         let set = Set::begin(d, &name, &front.extents[0]);
-        Dense { front, values, most, set, clear, fold: nest.fold }
+        Dense { front, values, most, set, clear }
     }
 
-    fn put(&self, d: &mut Symbolic, coordinate: &dyn Fn(Index) -> Option<Expr>, value: Expr) {
-        let ty = self.front.initial.ty();
+    fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.front.vars[0]).expect("all loops are bound");
-        let value = self.fold.map_or(value.clone(), |op| begun(op, ty, value));
         let before = Expr::Load(self.values, Box::new(at.clone()));
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
-        match self.fold {
-            Some(op) if self.clear.is_none() => {
-                let value = d.define("value", ty, value);
-                let joined = store(binary(op, before, value.clone()));
-                self.set.insert(d, &at, |d| d.emit(store(value)), |d| d.emit(joined));
+        match fold {
+            Some(fun) if self.clear.is_none() => {
+                let value = d.define("value", self.front.initial.ty(), value);
+                let alone = |d: &mut Symbolic| {
+                    let first = begun(cx, d, (fun, self.front.initial), value.clone());
+                    d.emit(store(first));
+                };
+                let join = |d: &mut Symbolic| {
+                    let joined = cx.applied(d, fun, vec![before, value.clone()]);
+                    d.emit(store(joined));
+                };
+                self.set.insert(d, &at, alone, join);
             }
-            _ => {
-                d.emit(store(self.fold.map_or(value.clone(), |op| binary(op, before, value))));
+            fold => {
+                let value = match fold {
+                    Some(fun) => cx.applied(d, fun, vec![before, value]),
+                    None => value,
+                };
+                d.emit(store(value));
                 self.set.insert(d, &at, |_| {}, |_| {});
             }
         }
@@ -198,7 +217,7 @@ impl Dense {
         self.set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
             let value = Expr::Load(self.values, Box::new(at.clone()));
             output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                output.store(d, &slot, None, value.clone());
+                output.store(d, &slot, false, value.clone());
             });
             if let Some(clear) = self.clear {
                 d.emit(Stmt::Store(self.values, at, Expr::Const(clear)));
@@ -208,19 +227,10 @@ impl Dense {
     }
 }
 
-/// The identity of a fold if all of its bits are 0: memory holds it when it is fresh, and is not touched where nothing is
-/// put.
-fn zero_identity(op: Op, ty: Type, mode: Mode) -> Option<Value> {
-    let zero = Value::zero(ty);
-    properties(op, ty, mode).identities.contains(&(0, zero)).then_some(zero)
-}
-
-/// A value of which a fold may consist alone. What a fold begins with is neutral but for one function: a `gcd` begins
-/// with 0, which changes the sign of a negative number.
-pub(super) fn begun(op: Op, ty: Type, value: Expr) -> Expr {
-    let known = properties(op, ty, Mode::Algebraic).identities;
-    match identity(op, ty) {
-        Some(begin) if known.iter().all(|(_, neutral)| *neutral != begin) => binary(op, Expr::Const(begin), value),
-        _ => value,
+/// What a fold is once a value was folded into what was there first.
+pub(super) fn begun(cx: &Context, d: &mut Symbolic, (fun, first): (Fun, Value), value: Expr) -> Expr {
+    match cx.simplify.leads(fun, first) {
+        true => value,
+        false => cx.applied(d, fun, vec![Expr::Const(first), value]),
     }
 }

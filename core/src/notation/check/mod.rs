@@ -22,6 +22,7 @@ mod statement;
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
+use crate::schedule::protocol;
 use std::collections::HashMap;
 
 /// Checks a program.
@@ -37,6 +38,7 @@ pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic
     if c.errors.is_empty() {
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
         c.errors.extend(super::property::check(&c.out));
+        c.errors.extend(c.out.statements.iter().flat_map(|s| protocol::check(&c.out, s)));
     }
     c.errors.sort_by_key(|d| d.span.start);
     if c.errors.is_empty() { Ok(c.out) } else { Err(c.errors) }

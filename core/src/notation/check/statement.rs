@@ -101,7 +101,24 @@ impl Check {
             Assign::Add => Some(Fun::Op(self.added(rhs.ty, s.span)?)),
             Assign::Fold(name) => Some(self.fold(name, rhs.ty, false)?),
         };
+        if let Some(fun) = fold {
+            self.begins(tensor, fun, &s.lhs)?;
+        }
         Some(typed::Statement { tensor, indices, fold, rhs, vars, folded, schedule: s.schedule.clone(), span: s.span })
+    }
+
+    /// What accumulates has something to begin with: a declared fill, an earlier statement's values, or the function's identity.
+    fn begins(&mut self, tensor: TensorId, fun: Fun, lhs: &syntax::Access) -> Option<()> {
+        let typed::Tensor { name, ty, fill, .. } = &self.out.tensors[tensor.index()];
+        let begins = fill.is_some() || self.defined.contains(&tensor) || self.out.identity(fun, *ty).is_some();
+        if begins {
+            return Some(());
+        }
+        let message =
+            format!("nothing says what `{name}` begins with: the function that it accumulates with has no identity");
+        let help = format!("declare `{name}`: it begins with its fill");
+        self.error(Diagnostic::new(lhs.span, message).help(help));
+        None
     }
 
     fn added(&mut self, ty: Type, span: Span) -> Option<Op> {

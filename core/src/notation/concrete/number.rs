@@ -71,7 +71,7 @@ impl Number<'_> {
             }
             numbered
         });
-        let vars = match &nest.places {
+        let vars: Vec<Index> = match &nest.places {
             Some(_) => nest.target.vars.iter().map(|v| self.bind(*v)).collect(),
             None => {
                 // As they are written.
@@ -82,8 +82,9 @@ impl Number<'_> {
             }
         };
         let rhs = self.expr(&nest.rhs);
-        let target = Access { tensor: nest.target.tensor, vars };
-        Nest { target, order, fold: nest.fold, rhs, places, workspace: nest.workspace }
+        let before = nest.before.map(|a| self.out.access(self.old.accesses[a.0].tensor, vars.clone()));
+        let target = Access::of(nest.target.tensor, vars);
+        Nest { target, order, fold: nest.fold, rhs, places, before, workspace: nest.workspace }
     }
 
     fn expr(&mut self, e: &Expr) -> Expr {
@@ -91,9 +92,9 @@ impl Number<'_> {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.of(*v)),
             Expr::Access(a, ty) => {
-                let Access { tensor, vars } = &self.old.accesses[a.0];
-                let vars = vars.iter().map(|v| self.of(*v)).collect();
-                Expr::Access(self.out.access(*tensor, vars), *ty)
+                let access = self.old.accesses[a.0].clone();
+                let vars = access.vars.iter().map(|v| self.of(*v)).collect();
+                Expr::Access(self.out.accessed(Access { vars, ..access }), *ty)
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

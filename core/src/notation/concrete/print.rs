@@ -10,8 +10,11 @@
 //!  (forall j: s[j] = w[j]) where dense (forall i: forall j: w[j] += A[i, j])
 //!  forall i: y[i] = sum(j: A[i, j] * s[j])
 //!  forall i: z[i] = twice(j: A[i, j] start y[i])              # a fold in order
+//!  forall i: z[i] = sum(j: A[i, j] in order)        # the same, of a built-in of which there are others
 //!  forall j: y[m0 = j / 2] max= s[j]                # a scatter: its own variable m0, and the place
+//!  forall j: y[m0 = j / 2] twice= s[j] from y_in    # a scatter into what was there
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
+//!  forall i: r[] += x[i gallop] * y[i]              # a protocol
 //!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```
@@ -31,7 +34,7 @@
 mod function;
 
 use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
-use crate::algebra::{Op, Value};
+use crate::algebra::{Op, Value, identity};
 use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
@@ -199,7 +202,15 @@ impl Printer<'_, '_, '_> {
         write!(self.out, ")")
     }
 
-    /// `name[…] op= rhs`
+    /// The name of a function that folds.
+    fn folding(&self, fun: Fun) -> String {
+        match fun {
+            Fun::Op(op) => reduction_name(op).to_string(),
+            Fun::User(f) => function::name(&self.program.functions, f),
+        }
+    }
+
+    /// `name[…] op= rhs`, of a scatter ` from` what was there
     fn assign(&mut self, name: &str) -> fmt::Result {
         let nest = self.nest;
         write!(self.out, "{name}[")?;
@@ -212,12 +223,14 @@ impl Printer<'_, '_, '_> {
             }
         }
         let op = match nest.fold {
-            None => "",
-            Some(Op::Add) => "+",
-            Some(op) => reduction_name(op),
+            None => String::new(),
+            Some(Fun::Op(Op::Add)) => "+".to_string(),
+            Some(fun) => self.folding(fun),
         };
         write!(self.out, "] {op}= ")?;
-        self.expr(&nest.rhs, 0)
+        self.expr(&nest.rhs, 0)?;
+        let was = nest.before.map(|a| &self.program.tensor(a).name);
+        was.map_or(Ok(()), |name| write!(self.out, " from {name}"))
     }
 }
 
@@ -246,9 +259,11 @@ impl Printing for Printer<'_, '_, '_> {
             Expr::Access(a, _) => {
                 let program = self.program;
                 write!(self.out, "{}[", program.tensor(*a).name)?;
-                for (n, v) in program.accesses[a.0].vars.iter().enumerate() {
-                    write!(self.out, "{}", if n > 0 { ", " } else { "" })?;
+                let access = &program.accesses[a.0];
+                for (m, v) in access.vars.iter().enumerate() {
+                    write!(self.out, "{}", if m > 0 { ", " } else { "" })?;
                     self.named(*v)?;
+                    access.protocols.get(&m).map_or(Ok(()), |protocol| write!(self.out, " {protocol}"))?;
                 }
                 write!(self.out, "]")?;
             }
@@ -264,15 +279,14 @@ impl Printing for Printer<'_, '_, '_> {
             }
             Expr::Fold(fold, _) => {
                 let vars: Vec<String> = fold.vars.iter().map(|v| self.binding(*v)).collect();
-                let name = match fold.fun {
-                    Fun::Op(op) => reduction_name(op).to_string(),
-                    Fun::User(f) => function::name(&self.program.functions, f),
-                };
+                let name = self.folding(fold.fun);
                 write!(self.out, "{name}({}: ", vars.join(", "))?;
                 self.expr(&fold.body, 0)?;
                 if let Some(start) = &fold.start {
                     write!(self.out, " start ")?;
                     self.expr(start, 0)?;
+                } else if matches!(fold.fun, Fun::Op(op) if identity(op, fold.body.ty()).is_some()) {
+                    write!(self.out, " in order")?;
                 }
                 write!(self.out, ")")?;
             }

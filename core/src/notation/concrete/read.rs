@@ -13,6 +13,7 @@ use super::{
     WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value, identity};
+use crate::notation::syntax::Protocol;
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -202,6 +203,13 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// `gallop` behind a variable, if something like it stands there.
+    fn protocol(&mut self) -> Option<Protocol> {
+        let Token::Word(word) = self.peek() else { return None };
+        let found = Protocol::ALL.into_iter().find(|p| p.to_string() == word);
+        found.inspect(|_| self.skip())
+    }
+
     /// `2*|J|*i + j - 3`
     fn map(&mut self) -> Read<Map<Index>> {
         let mut sum = Map::constant(Size::default());
@@ -300,7 +308,7 @@ impl<'t> Reader<'t> {
     fn access(&mut self, tensor: Place, names: &[&'t str]) -> Read<Access> {
         let vars = names.iter().map(|name| self.bound(name)).collect::<Read<Vec<Index>>>()?;
         self.settle(tensor, &vars)?;
-        Ok(Access { tensor, vars })
+        Ok(Access::of(tensor, vars))
     }
 
     /// The extents of variables that stand under a tensor's modes, where none is known.
@@ -425,25 +433,39 @@ impl<'t> Reader<'t> {
                     term.map(|term| term.expr).ok_or_else(|| format!("nothing says where {name} is"))
                 };
                 let places = names.iter().map(&mut place).collect::<Read<Vec<Expr>>>()?;
-                (Access { tensor, vars }, Some(places))
+                (Access::of(tensor, vars), Some(places))
             }
         };
         let rhs = self.expr()?.expr;
-        Ok(Nest { target, order, fold, rhs, places, workspace })
+        let was = if self.eat(Token::Word("from")) { Some(self.place()?) } else { None };
+        let before = was.map(|tensor| self.program.access(tensor, target.vars.clone()));
+        Ok(Nest { target, order, fold, rhs, places, before, workspace })
     }
 
     /// `=`, `+=`, `max=`, …
-    fn fold(&mut self) -> Read<Option<Op>> {
+    fn fold(&mut self) -> Read<Option<Fun>> {
         if self.eat(Token::Sign("=")) {
             return Ok(None);
         }
-        let op = self.reduction();
-        self.skip();
+        let fun = self.folding()?;
         self.sign("=")?;
-        op.map(Some).ok_or_else(|| "expected `=`, or a function and `=`".into())
+        Ok(Some(fun))
     }
 
-    /// The function by which this token folds.
+    /// The function, declared or built in, by which the token at hand folds.
+    fn folding(&mut self) -> Read<Fun> {
+        let declared = |word| self.program.functions.iter().position(|f| f.name == word);
+        let fun = match self.peek() {
+            Token::Word(word) => declared(word).map(|n| Fun::User(FnId(n as u32))),
+            _ => None,
+        };
+        let fun = fun.or_else(|| self.reduction().map(Fun::Op));
+        let fun = fun.ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
+        self.skip();
+        Ok(fun)
+    }
+
+    /// The built-in by which this token folds.
     fn reduction(&self) -> Option<Op> {
         let (Token::Word(name) | Token::Sign(name)) = self.peek() else { return None };
         let op = |op: &Op| reduction_name(*op) == name || (*op == Op::Add && name == "+");
@@ -466,14 +488,7 @@ impl<'t> Reader<'t> {
     }
 
     fn reduce(&mut self) -> Read<Term> {
-        let declared = |word| self.program.functions.iter().position(|f| f.name == word);
-        let fun = match self.peek() {
-            Token::Word(word) => declared(word).map(|n| Fun::User(FnId(n as u32))),
-            _ => None,
-        };
-        let fun = fun.or_else(|| self.reduction().map(Fun::Op));
-        let fun = fun.ok_or_else(|| format!("nothing folds with {}", self.peek()))?;
-        self.skip();
+        let fun = self.folding()?;
         self.sign("(")?;
         let outer = self.scope.len();
         let vars = self.list(Self::binding)?;
@@ -481,10 +496,14 @@ impl<'t> Reader<'t> {
         let Term { expr: body, depth } = self.expr()?;
         self.scope.truncate(outer);
         let start = if self.eat(Token::Word("start")) { Some(self.expr()?) } else { None };
+        let in_order = self.eat(Token::Word("in"));
+        if in_order {
+            self.expect(Token::Word("order"))?;
+        }
         self.sign(")")?;
         let (ty, depth) = (body.ty(), start.as_ref().map_or(depth, |s| s.depth.max(depth)));
         match fun {
-            Fun::Op(op) if start.is_none() && identity(op, ty).is_some() => {
+            Fun::Op(op) if start.is_none() && !in_order && identity(op, ty).is_some() => {
                 deeper(Expr::Reduce(op, vars, Box::new(body), ty), depth)
             }
             fun => {
@@ -540,12 +559,13 @@ impl<'t> Operators<'t> for Reader<'t> {
         match self.ahead(1) {
             Token::Sign("[") => {
                 let tensor = self.place()?;
-                let (vars, depths): (Vec<Index>, Vec<usize>) =
-                    self.enclosed("[", "]", Self::index)?.into_iter().unzip();
+                let modes = self.enclosed("[", "]", |r| Ok((r.index()?, r.protocol())))?;
+                let vars: Vec<Index> = modes.iter().map(|((v, _), _)| *v).collect();
                 self.settle(tensor, &vars)?;
                 let ty = self.program.tensors[tensor.0].ty;
-                let deepest = depths.into_iter().max().unwrap_or(0);
-                deeper(Expr::Access(self.program.access(tensor, vars), ty), deepest)
+                let deepest = modes.iter().map(|((_, depth), _)| *depth).max().unwrap_or(0);
+                let protocols = modes.iter().enumerate().filter_map(|(m, (_, how))| Some((m, (*how)?))).collect();
+                deeper(Expr::Access(self.program.accessed(Access { tensor, vars, protocols }), ty), deepest)
             }
             Token::Sign("(") if word == "concat" => self.concat(),
             Token::Sign("(") if word == "index" => {

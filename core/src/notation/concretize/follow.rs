@@ -25,7 +25,7 @@ impl Concretize<'_> {
                     return Expr::Access(a, ty);
                 }
                 let copy = self.transposed(access.tensor, &times);
-                Expr::Access(self.out.access(copy, access.vars), ty)
+                Expr::Access(self.out.accessed(concrete::Access { tensor: copy, ..access }), ty)
             }
             other => other.map_parts(bound, &mut |part, bound| self.follow(part, bound)),
         }
@@ -42,7 +42,7 @@ impl Concretize<'_> {
                 let access = self.out.accesses[a.0].clone();
                 let ty = self.out.tensors[access.tensor.0].ty;
                 let copy = self.asked(access.tensor, level);
-                let copied = Expr::Access(self.out.access(copy, access.vars), ty);
+                let copied = Expr::Access(self.out.accessed(concrete::Access { tensor: copy, ..access }), ty);
                 e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
             }
         }
@@ -65,8 +65,9 @@ impl Concretize<'_> {
         let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
         let moved = |a: &AccessId| self.out.moved(*a, outer, v);
         let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
+        let free = |a: &AccessId| self.out.protocol(*a, level[a]).is_none();
         let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
-        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a)).collect();
+        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a) && free(a)).collect();
         unmoved.sort();
         unmoved.dedup();
         unmoved.into_iter().map(|a| (a, level[&a])).collect()
@@ -107,7 +108,7 @@ impl Concretize<'_> {
         let name = format!("{}_{suffix}", tensor.name);
         let made = self.out.nests.iter().find(|n| {
             let t = &self.out.tensors[n.target.tensor.0];
-            let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access { tensor: place, vars: n.target.vars.clone() });
+            let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access::of(place, n.target.vars.clone()));
             t.role == Role::Temporary && t.format == format && copies
         });
         if let Some(nest) = made {

@@ -125,7 +125,7 @@ impl Concretize<'_> {
 
     /// The order of a sum's own loops: as the lists below ask for, if they agree.
     fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
-        if vars.len() < 2 || self.ordered(body.ty()) {
+        if vars.len() < 2 {
             return vars.to_vec();
         }
         let mut best = vars.to_vec();
@@ -237,7 +237,7 @@ impl Concretize<'_> {
             Expr::Access(a, ty) => {
                 let access = self.out.accesses[a.0].clone();
                 let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
-                Expr::Access(self.out.access(access.tensor, vars), *ty)
+                Expr::Access(self.out.accessed(concrete::Access { vars, ..access }), *ty)
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

@@ -1,17 +1,16 @@
 //! What of the language is not lowered yet, refused by name.
 
 use super::super::concrete::Extent;
+use super::super::syntax::CommandKind;
 use super::super::typed::{self, Fun, Kind};
-use super::super::{Diagnostic, Span, syntax};
-use super::neutral;
-use crate::algebra::{Mode, Op};
+use super::super::{Diagnostic, Span};
+use crate::algebra::Op;
 use crate::format::LevelKind;
-use crate::iteration::Simplify;
 
 /// Everything of a program that is not lowered yet.
-pub fn refuse(program: &typed::Program, mode: Mode) -> Vec<Diagnostic> {
+pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
-    let mut r = Refuse { program, mode, extents, found: Vec::new() };
+    let mut r = Refuse { program, extents, found: Vec::new() };
     for t in &program.tensors {
         if t.format.iter().any(|f| f.levels.contains(&LevelKind::Function)) {
             let place = if t.role == typed::Role::Input { "operand" } else { "result" };
@@ -50,7 +49,6 @@ fn ranges(e: &typed::Expr) -> u64 {
 
 struct Refuse<'a> {
     program: &'a typed::Program,
-    mode: Mode,
     /// How large each function is.
     extents: Vec<Extent>,
     found: Vec<Diagnostic>,
@@ -64,22 +62,11 @@ impl Refuse<'_> {
 
     fn statement(&mut self, s: &typed::Statement) {
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
-        if commands.into_iter().any(|c| c.kind != syntax::CommandKind::None) {
-            self.say(s.span, "a schedule".to_string());
-        }
-        let ty = self.program.tensors[s.tensor.index()].ty;
-        if self.mode == Mode::Strict && ty.is_float() {
-            self.say(s.span, "mode `strict` on floats".to_string());
+        let lowered = |kind: &CommandKind| matches!(kind, CommandKind::None | CommandKind::Protocol(..));
+        if let Some(command) = commands.into_iter().find(|c| !lowered(&c.kind)) {
+            self.say(command.span, format!("the command `{}` of a schedule", command.kind));
         }
         if let Some(fun) = s.fold {
-            let begins = self.program.identity(fun, ty).is_some();
-            let simplify = Simplify { mode: self.mode, functions: &[] };
-            let gathers = matches!(fun, Fun::Op(op) if neutral(simplify, op, ty));
-            if s.scatters() && !gathers {
-                self.say(s.span, "a scatter with a function that is declared or has no neutral value".to_string());
-            } else if !begins && self.program.tensors[s.tensor.index()].fill.is_none() {
-                self.say(s.span, "an undeclared result that begins with a function that has no identity".to_string());
-            }
             self.called(fun, s.span);
         }
         if ranges(&s.rhs) > RANGES {

@@ -173,11 +173,15 @@ fn constructs(case: &Case) -> Vec<String> {
     for s in &case.statements {
         let ty = case.tensors[s.tensor].ty;
         all.insert(format!("type {ty}"));
+        all.extend(case.is_strict(ty).then(|| format!("strict type {ty}")));
         all.insert(format!("result rank {}", s.vars.len()));
+        let strict = if case.is_strict(ty) { "strict " } else { "" };
+        let scatters = if s.places.is_empty() { "" } else { "scatter " };
         all.extend((!s.places.is_empty()).then(|| "scatter".to_string()));
-        all.extend(s.adds.then(|| "+=".to_string()));
+        all.extend(s.fold.map(|function| format!("{strict}{scatters}{function}=")));
         all.extend(s.local.then(|| "where".to_string()));
         s.rhs.walk(&mut |e| {
+            let strict = if case.type_of(e).is_some_and(|ty| case.is_strict(ty)) { "strict " } else { "" };
             let word = match e {
                 Expr::Literal(_) => "literal".into(),
                 Expr::Var(..) => "index value".into(),
@@ -188,8 +192,12 @@ fn constructs(case: &Case) -> Vec<String> {
                     let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
                     format!("{of} rank {}", at.len())
                 }
-                Expr::Apply(op, _) => format!("operator {}", named(*op)),
-                Expr::Reduce(op, ..) => format!("reduction {op}"),
+                Expr::Apply(op, args) => {
+                    let compares = op.is_comparison() && args.iter().any(|a| matches!(a, Expr::Var(..)));
+                    all.extend(compares.then(|| format!("index compared {}", named(*op))));
+                    format!("{strict}operator {}", named(*op))
+                }
+                Expr::Reduce(op, ..) => format!("{strict}reduction {op}"),
                 Expr::Shape(shape, ..) => format!("shape {}", shape.name()),
             };
             all.insert(word);
@@ -274,10 +282,17 @@ mod tests {
         let reductions = LEGAL.folds.iter().map(|(f, _)| format!("reduction {f}"));
         let others = [
             "+=",
+            "min=",
+            "gcd=",
+            "scatter +=",
+            "scatter gcd=",
             "where",
             "literal",
             "index value",
             "repeated index",
+            "index compared <",
+            "index compared >=",
+            "index compared ==",
             "scatter",
             "given result",
             "operand fill",
@@ -291,6 +306,18 @@ mod tests {
             "earlier result rank 2",
         ];
         let shapes = Shape::NAMES.iter().map(|name| format!("shape {name}"));
+        let strict = [
+            "+=",
+            "scatter +=",
+            "scatter prod=",
+            "operator +",
+            "operator *",
+            "operator min",
+            "reduction sum",
+            "reduction max",
+            "type f32",
+        ];
+        let shapes = shapes.chain(strict.map(|what| format!("strict {what}")));
         let others = others.iter().map(|s| s.to_string()).chain(shapes);
         for construct in types.chain(formats).chain(operators).chain(reductions).chain(others) {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);

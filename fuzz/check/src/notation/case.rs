@@ -15,6 +15,7 @@ mod directed;
 mod make;
 mod nested;
 mod products;
+mod protocol;
 mod shape;
 
 pub use at::At;
@@ -22,10 +23,11 @@ pub use directed::directed;
 pub use make::{case, redrawn};
 pub use nested::{Operator, chain, chains, nested};
 pub use products::products;
+pub use protocol::Iterated;
 pub use shape::Shape;
 
 use super::legal::applied;
-use fiberloom_core::algebra::{Op, Type, Value, result_type};
+use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, SizeId};
 use fiberloom_core::schedule::storage::Magnitude;
@@ -74,6 +76,8 @@ pub struct Case {
     pub tensors: Vec<Tensor>,
     /// What runs.
     pub statements: Vec<Statement>,
+    /// How floats are understood. In strict mode numbers stand for values whose sums show their order.
+    pub mode: Mode,
 }
 
 /// A tensor of a case.
@@ -102,14 +106,16 @@ pub struct Statement {
     pub tensor: usize,
     /// Its index variables.
     pub vars: Vec<usize>,
-    /// `+=` instead of `=`.
-    pub adds: bool,
+    /// What stands before `=`: of an accumulating assignment the function.
+    pub fold: Option<&'static str>,
     /// Of a scatter: what stands on the left side, a place a mode; else the variables do.
     pub places: Vec<Place>,
     /// In the `where` block of the next statement that is not local.
     pub local: bool,
     /// The right side.
     pub rhs: Expr,
+    /// How its operands are iterated, where that is legal.
+    pub protocols: Vec<Iterated>,
 }
 
 /// A place on the left side of a scatter, in a mode of a size that is not 0.
@@ -247,10 +253,10 @@ impl Case {
     }
 
     fn write_statement(&self, f: &mut fmt::Formatter, s: &Statement) -> fmt::Result {
-        let op = if s.adds { "+=" } else { "=" };
+        let op = s.fold.unwrap_or_default();
         let places: Vec<String> = s.places.iter().map(Place::to_string).collect();
         let left = if places.is_empty() { names(&s.vars) } else { places.join(", ") };
-        write!(f, "{}[{left}] {op} {}", self.tensors[s.tensor].name, Shown(self, &s.rhs))
+        write!(f, "{}[{left}] {op}= {}", self.tensors[s.tensor].name, Shown(self, &s.rhs))
     }
 
     /// The type of an expression; `None` if functions are given what they do not take.
@@ -266,6 +272,28 @@ impl Case {
                 result_type(*op, &types?)
             }
         }
+    }
+
+    /// The value that a small number stands for. Floats of strict mode are those on which its promises show: the sign of
+    /// zero, sums that round and products that a contraction would round otherwise, infinity and NaN.
+    pub fn value(&self, ty: Type, x: i64) -> Value {
+        if !self.is_strict(ty) {
+            return Value::from_i128(ty, x as i128);
+        }
+        let float = match x {
+            -2 => -0.0,
+            2 => 0.1,
+            3 => 1e9,
+            4 => f64::INFINITY,
+            5 => f64::NAN,
+            x => x as f64,
+        };
+        Value::from_f64(ty, float)
+    }
+
+    /// Whether values of a type are those of strict mode.
+    pub fn is_strict(&self, ty: Type) -> bool {
+        self.mode == Mode::Strict && ty.is_float()
     }
 
     /// How large the sizes of its program are taken for.
@@ -337,6 +365,9 @@ impl Display for Shown<'_> {
 /// The program's text.
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.mode == Mode::Strict {
+            writeln!(f, "# --mode strict")?;
+        }
         for (n, (extent, _)) in self.sizes.iter().enumerate() {
             if self.says(n) {
                 writeln!(f, "dim S{n} = {extent}")?;
@@ -346,7 +377,7 @@ impl Display for Case {
             let Some(format) = &a.format else { continue };
             debug_assert!(t < self.tensors.len());
             let sizes: Vec<String> = a.sizes.iter().map(|n| format!("S{n}")).collect();
-            let fill = Value::from_i128(a.ty, a.fill as i128);
+            let fill = self.value(a.ty, a.fill);
             let fill = if a.fill == 0 { String::new() } else { format!(" fill {fill}") };
             writeln!(f, "tensor {}: {}[{}]{fill} {format}", a.name, a.ty, sizes.join(", "))?;
         }
@@ -362,11 +393,11 @@ impl Display for Case {
                 for l in locals.drain(..) {
                     write!(f, "  ")?;
                     self.write_statement(f, l)?;
-                    writeln!(f)?;
+                    writeln!(f, "{}", self.schedule(l))?;
                 }
                 write!(f, "}}")?;
             }
-            writeln!(f)?;
+            writeln!(f, "{}", self.schedule(s))?;
         }
         Ok(())
     }

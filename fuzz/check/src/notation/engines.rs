@@ -135,19 +135,19 @@ fn on_data(
     let operands = operands(case, typed);
     let Some(extents) = solved(typed, &operands)? else { return Ok(()) };
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
-    let evaluate = || meaning::evaluate(typed, &operands, Mode::Algebraic, &Default::default());
+    let evaluate = || meaning::evaluate(typed, &operands, case.mode, &Default::default());
     let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-    let Some(kernel) = kernel else { return stored_agrees(typed, &operands, &meant) };
+    let Some(kernel) = kernel else { return stored_agrees(typed, &operands) };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
         let results = code.run(kernel, &bound, work)?;
-        let Some(results) = settled(typed, kernel, results, &meant)? else { continue };
+        let Some(results) = settled(typed, kernel, results, (&meant, case.mode))? else { continue };
         work.time(Stage::Compare, || {
-            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant))?;
-            alike(first.get_or_insert(results.clone()), &results, &meant)
+            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant, case.mode))?;
+            alike(first.get_or_insert(results.clone()), &results, (&meant, case.mode))
         })?;
     }
     Ok(())
@@ -179,7 +179,8 @@ fn checked(case: &Case, reads_back: bool) -> Result<Option<typed::Program>, Find
 fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kernel, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
     let sizes = case.magnitudes(typed);
-    let options = Options { operands: widths(case, typed), initial, sizes, ..Options::default() };
+    let (mode, operands) = (case.mode, widths(case, typed));
+    let options = Options { mode, operands, initial, sizes, ..Options::default() };
     let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
     let mut stages = Vec::new();
     let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| {
@@ -263,10 +264,10 @@ pub(super) fn settled(
     typed: &typed::Program,
     kernel: &Kernel,
     results: Results,
-    meant: &BTreeMap<String, Function>,
+    (meant, mode): (&BTreeMap<String, Function>, Mode),
 ) -> Result<Option<Results>, Finding> {
     let declared = |t: typed::TensorId| typed.tensors[t.index()].format.as_ref();
-    let how = Assembly { rounded: true, ..Assembly::default() };
+    let how = Assembly { rounded: mode == Mode::Algebraic, ..Assembly::default() };
     let (name, why) = match loops::settle(kernel, results, &declared, &how) {
         Ok(settled) => return Ok(Some(settled)),
         Err(refused) => refused,
@@ -275,7 +276,7 @@ pub(super) fn settled(
     let f = &meant[&name];
     let entries = f.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let format = declared(made.tensor).expect("what is refused is declared");
-    let exact = f.entries.values().chain([&f.fill]).all(|n| n.error() == 0.0);
+    let exact = mode == Mode::Strict || f.entries.values().chain([&f.fill]).all(|n| n.error() == 0.0);
     let held = Entries::of(f.extents.len(), f.ty, entries).assemble(&f.extents, format, f.fill.value, &how);
     if held.is_ok() && exact {
         return Err(Finding::new("refused result", format!("`{name}`: {why}")));
@@ -283,14 +284,14 @@ pub(super) fn settled(
     Ok(None)
 }
 
-/// Two levels' answers are one, or those of loops before and after a rewrite: every array, but for the sign of zero and the bits of NaN. Where sums may be rounded they
-/// may be so in another order, and only the meaning bounds them.
-fn alike(one: &Results, other: &Results, meant: &BTreeMap<String, Function>) -> Result<(), Finding> {
+/// Two levels' answers are one, or those of loops before and after a rewrite: every array, but for the bits of NaN and, in algebraic mode, the sign
+/// of zero. Where sums may be rounded they may be so in another order, and only the meaning bounds them.
+fn alike(one: &Results, other: &Results, (meant, mode): (&BTreeMap<String, Function>, Mode)) -> Result<(), Finding> {
     let exact = |f: &Function| f.fill.error() == 0.0 && f.entries.values().all(|n| n.error() == 0.0);
-    if !meant.values().all(exact) {
+    if mode == Mode::Algebraic && !meant.values().all(exact) {
         return Ok(());
     }
-    let zero = |x: Value| x.ty().is_float() && x.as_f64() == 0.0;
+    let zero = |x: Value| mode == Mode::Algebraic && x.ty().is_float() && x.as_f64() == 0.0;
     let equal = |(x, y): (Value, Value)| x == y || x.is_nan() && y.is_nan() || zero(x) && zero(y);
     for ((name, a), (_, b)) in one.iter().zip(other) {
         let values = a.values.len() == b.values.len() && a.values.iter().zip(b.values.iter()).all(equal);
@@ -304,26 +305,22 @@ fn alike(one: &Results, other: &Results, meant: &BTreeMap<String, Function>) -> 
 type Results = Vec<(String, Tensor<'static>)>;
 
 /// A result is well-formed (sorted, unique, in bounds) and the function that is meant.
-fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, meaning::Function>) -> Result<(), Finding> {
+fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, Function>, mode: Mode) -> Result<(), Finding> {
     tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
     let meaning = meant.get(name).ok_or_else(|| Finding::new("result", name))?;
-    agree(meaning, tensor, Mode::Algebraic).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
+    agree(meaning, tensor, mode).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
     Ok(())
 }
 
 /// The evaluation over what is stored is held to the pointwise one.
-fn stored_agrees(
-    typed: &typed::Program,
-    operands: &BTreeMap<String, Tensor>,
-    algebraic: &BTreeMap<String, Function>,
-) -> Result<(), Finding> {
+fn stored_agrees(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<(), Finding> {
     let limits = Default::default();
-    let refused = |e| Finding::new("stored refused", format!("{e:?}"));
-    let strict = meaning::evaluate(typed, operands, Mode::Strict, &limits).map_err(refused)?;
-    for (pointwise, mode) in [(algebraic, Mode::Algebraic), (&strict, Mode::Strict)] {
+    for mode in [Mode::Algebraic, Mode::Strict] {
+        let refused = |e| Finding::new("stored refused", format!("{e:?}"));
+        let pointwise = meaning::evaluate(typed, operands, mode, &limits).map_err(refused)?;
         let stored = meaning::evaluate_stored(typed, operands, mode, &limits).map_err(refused)?;
         for (name, function) in pointwise {
-            let equal = same(function, &stored[name], mode);
+            let equal = same(&function, &stored[&name], mode);
             equal.map_err(|e| Finding::new("stored", format!("{mode:?} `{name}` {e}")))?;
         }
     }
@@ -360,7 +357,7 @@ fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'sta
     let found = wanted.filter_map(|id| given(case, typed, id));
     let stored = |a: &super::case::Tensor| {
         let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
-        let value = |x: i64| Value::from_i128(a.ty, x as i128);
+        let value = |x: i64| case.value(a.ty, x);
         let format = a.format.clone().expect("operands have formats");
         let entries = fitted(&format, a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x))).collect());
         let tensor = Tensor::from_entries(extents, format, value(a.fill), width(a.wide.0), width(a.wide.1), entries);
@@ -393,12 +390,12 @@ mod tests {
         let good = Tensor::from_entries(vec![3, 4], csr, Value::zero(Type::I64), Type::I32, Type::I32, entries);
         let good = good.expect("well-formed");
         let meant = BTreeMap::from([("R".to_string(), meaning::Function::of(&good))]);
-        assert!(answers("R", &good, &meant).is_ok());
+        assert!(answers("R", &good, &meant, Mode::Algebraic).is_ok());
         let array = |a: &[i32]| Array::from(a.to_vec());
         let kind = |pos: &[i32], crd: &[i32]| {
             let mut bad = good.clone();
             bad.levels[1] = Level::Compressed { pos: array(pos), crd: array(crd) };
-            answers("R", &bad, &meant).expect_err("it is malformed or wrong").kind
+            answers("R", &bad, &meant, Mode::Algebraic).expect_err("it is malformed or wrong").kind
         };
         assert_eq!(kind(&[0, 2, 2, 3], &[3, 1, 0]), "malformed");
         assert_eq!(kind(&[0, 2, 2, 3], &[1, 1, 0]), "malformed");
@@ -407,7 +404,7 @@ mod tests {
         assert_eq!(kind(&[0, 2, 1, 3], &[1, 3, 0]), "malformed");
         assert_eq!(kind(&[0, 2, 2, 4], &[1, 3, 0]), "malformed");
         assert_eq!(kind(&[0, 2, 2, 3], &[1, 2, 0]), "answer");
-        let error = answers("S", &good, &meant).expect_err("nothing is meant by that name");
+        let error = answers("S", &good, &meant, Mode::Algebraic).expect_err("nothing is meant by that name");
         assert_eq!(error.kind, "result");
     }
 }

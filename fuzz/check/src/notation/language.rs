@@ -80,6 +80,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         vars: vec![],
         anchored: BTreeSet::new(),
         locals: vec![],
+        read: vec![],
         inside: false,
         permits: false,
         left: false,
@@ -171,6 +172,8 @@ struct Maker<'u, 'b> {
     anchored: BTreeSet<String>,
     /// Parameters and locals of the function that is being made.
     locals: Vec<(String, Type)>,
+    /// What the statement has read, each with a variable under which it stands.
+    read: Vec<(String, String)>,
     /// A function is being made.
     inside: bool,
     /// An index may leave its array here.
@@ -222,7 +225,7 @@ impl Maker<'_, '_> {
 
     fn any_type(&mut self) -> Type {
         match self.below(3) {
-            _ if self.lowered => self.one(&[Type::I64, Type::U8, Type::Bool, Type::I32, Type::I64]),
+            _ if self.lowered => self.one(&[Type::I64, Type::U8, Type::Bool, Type::I32, Type::F64, Type::I64]),
             0 => self.one(&[Type::I64, Type::F64, Type::Bool]),
             _ => self.one(&Type::ALL),
         }
@@ -331,6 +334,7 @@ impl Maker<'_, '_> {
             0 => vec![],
             _ => (0..self.one(&[0, 0, 0, 1, 2])).map(|_| self.statement(deep - 1)).collect(),
         };
+        self.read.clear();
         self.fresh = if deep < 2 { self.fresh } else { 0 };
         for _ in 0..self.one(&[1, 2, 0, 3]) {
             let var = (self.new_var(), self.extent());
@@ -363,7 +367,7 @@ impl Maker<'_, '_> {
         }
         let lhs = Access { tensor: self.ident(&name), indices, span: NOWHERE };
         let vars: Vec<String> = self.vars.iter().map(|(v, _)| v.clone()).collect();
-        let schedule = (!self.lowered && self.chance(4)).then(|| self.schedule(&vars));
+        let schedule = self.chance(4).then(|| self.schedule(&vars));
         self.tensors =
             self.tensors.iter().enumerate().filter(|(n, t)| *n < before || t.operand).map(|(_, t)| t.clone()).collect();
         self.tensors.push(Known { name, ty, extents, below: None, operand: false });

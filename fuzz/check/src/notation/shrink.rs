@@ -6,7 +6,7 @@
 
 use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding, run};
-use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 
 /// Runs that shrinking may take.
@@ -39,6 +39,9 @@ fn steps(case: &Case) -> Vec<Case> {
         f(&mut smaller);
         all.push(smaller);
     };
+    if case.mode == Mode::Strict {
+        change(&|c| c.mode = Mode::Algebraic);
+    }
     for n in 0..case.statements.len() {
         let t = case.statements[n].tensor;
         if case.statements.iter().enumerate().all(|(m, s)| m == n || !s.rhs.reads(t) && s.tensor != t)
@@ -47,11 +50,18 @@ fn steps(case: &Case) -> Vec<Case> {
         {
             change(&|c| drop(c.statements.remove(n)));
         }
-        if case.statements[n].adds && !case.statements[..n].iter().any(|s| s.tensor == t) {
-            change(&|c| c.statements[n].adds = false);
+        let adds = case.statements[n].fold == Some("+");
+        if case.statements[n].fold.is_some() && !adds {
+            change(&|c| c.statements[n].fold = Some("+"));
+        }
+        if adds && case.statements[n].places.is_empty() && !case.statements[..n].iter().any(|s| s.tensor == t) {
+            change(&|c| c.statements[n].fold = None);
         }
         if case.statements[n].local {
             change(&|c| c.statements[n].local = false);
+        }
+        for p in 0..case.statements[n].protocols.len() {
+            change(&|c| c.statements[n].protocols.truncate(p));
         }
         for rhs in smaller(case, &case.statements[n].rhs) {
             change(&|c| c.statements[n].rhs = rhs.clone());

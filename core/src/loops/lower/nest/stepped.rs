@@ -14,7 +14,7 @@
 //! ```
 
 use super::{Forall, Nest, Part, Sink};
-use crate::algebra::{Mode, Op, Type, properties};
+use crate::algebra::{Op, Type, properties};
 use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::loops::lower::fiber::{Finger, Scope};
@@ -223,9 +223,10 @@ impl Context<'_> {
         }
         let Sink::Scalar { var, fun: Fun::Op(op), begun: None } = f.sink else { return false };
         let ty = point.body.ty();
-        let sums = *op == Op::Add && matches!(ty, Type::I64 | Type::F32 | Type::F64);
-        let once = properties(*op, ty, self.simplify.mode).idempotent;
-        if !f.piece.in_runs || !(once || sums && self.simplify.mode == Mode::Algebraic) {
+        let known = properties(*op, ty, self.simplify.mode);
+        let sums = *op == Op::Add && known.associative && matches!(ty, Type::I64 | Type::F32 | Type::F64);
+        let once = known.idempotent;
+        if !f.piece.in_runs || !(once || sums) {
             return false;
         }
         let mut value = self.value(d, f.scope(), &point.body);
@@ -239,7 +240,7 @@ impl Context<'_> {
     }
 
     /// Whether an expression is the same at all coordinates of a loop.
-    fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
+    pub(super) fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(u) => !self.program.follows(*u, f.v),

@@ -3,7 +3,7 @@
 use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
-use fiberloom_core::algebra::{Op, Type, Value};
+use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::schedule::storage::Magnitude;
 
@@ -28,7 +28,7 @@ pub fn redrawn(case: &Case, u: &mut Unstructured) -> Case {
     m.case = case.clone();
     for (n, a) in case.tensors.iter().enumerate().filter(|(_, a)| a.entries.is_some()) {
         let format = a.format.as_ref().expect("what the caller gives has a format");
-        m.case.tensors[n].entries = Some(m.entries(&a.sizes, format));
+        m.case.tensors[n].entries = Some(m.entries(a.ty, &a.sizes, format));
     }
     m.case
 }
@@ -58,12 +58,14 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// With the extents of a case.
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
-        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![] };
+        let mode = Mode::Algebraic;
+        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![], mode };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
             m.new_size(extent);
         }
+        m.case.mode = m.one(&[Mode::Algebraic, Mode::Algebraic, Mode::Strict]);
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
         m.shapes = m.below(4) == 3;
@@ -173,12 +175,13 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn stored(&mut self, n: usize, ty: Type, sizes: Vec<usize>, format: Format) {
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
         let wide = (self.below(4) == 3, self.below(4) == 3);
-        let entries = self.entries(&sizes, &format);
+        let entries = self.entries(ty, &sizes, &format);
         let name = format!("A{n}");
         self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
     }
 
-    fn entries(&mut self, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+    fn entries(&mut self, ty: Type, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {
+        let strict = self.case.is_strict(ty);
         let rank = sizes.len();
         let full = format.levels.iter().all(|l| *l == LevelKind::Dense);
         // One in so many cells is stored; 0: none; 99: the first alone.
@@ -195,7 +198,8 @@ impl<'u, 'b> Maker<'u, 'b> {
                     at[mode] = (rest % extents[mode]) as i64;
                     rest /= extents[mode];
                 }
-                entries.push((at, self.small()));
+                let x = if strict && self.below(12) == 11 { self.one(&[4, 5]) } else { self.small() };
+                entries.push((at, x));
             }
         }
         entries
@@ -229,7 +233,8 @@ impl<'u, 'b> Maker<'u, 'b> {
         let same = |t: &usize| !self.case.tensors[*t].is_operand() && self.case.tensors[*t].sizes == sizes;
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
-            return self.end(Statement { tensor, vars, adds: true, places: vec![], local: false, rhs });
+            let fold = Some(self.accumulation());
+            return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs, protocols: vec![] });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
         let mut typed = false;
@@ -252,28 +257,30 @@ impl<'u, 'b> Maker<'u, 'b> {
         let fill = if declared && !triangular && self.below(8) == 7 { 2 } else { 0 };
         let (tensor, ty) = (self.case.tensors.len(), self.ty);
         let local = freely && !last && !declared && self.below(2) == 0;
-        let mut adds = declared && self.below(6) == 5;
+        let mut folds = self.below(6) == 5;
         let mut places = vec![];
         let room = vars.iter().all(|v| self.case.extent(*v) > 0);
         if freely && declared && room && !vars.is_empty() && self.below(5) == 4 {
             places = sizes.iter().map(|size| self.place(*size)).collect();
-            adds = true;
+            folds = true;
         }
+        let fold = folds.then(|| self.accumulation()).filter(|f| declared || *f != "mask").or(folds.then_some("+"));
         // Values that the caller gives: where it accumulates, or where it reads what it defines.
         let given = format.clone().filter(|_| self.below(3) == 0);
-        let entries = given.map(|format| self.entries(&sizes, &format));
+        let entries = given.map(|format| self.entries(ty, &sizes, &format));
         let wide = (entries.is_some() && self.below(4) == 3, entries.is_some() && self.below(4) == 3);
-        let before = (entries.is_some() && !adds).then(|| Expr::access(tensor, vars.clone()));
+        let before = (entries.is_some() && fold.is_none()).then(|| Expr::access(tensor, vars.clone()));
         self.case.tensors.push(Tensor { name: format!("R{n}"), ty, sizes, fill, format, wide, entries });
         let rhs = match before {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
             None => rhs,
         };
-        self.end(Statement { tensor, vars, adds, places, local, rhs });
+        self.end(Statement { tensor, vars, fold, places, local, rhs, protocols: vec![] });
     }
 
     /// Puts a statement behind the others. What was local ends with the first one that is not.
-    fn end(&mut self, statement: Statement) {
+    fn end(&mut self, mut statement: Statement) {
+        statement.protocols = self.protocols(&statement.rhs);
         if !statement.local {
             self.hidden.extend(self.case.statements.iter().filter(|s| s.local).map(|s| s.tensor));
         }
@@ -305,8 +312,9 @@ impl<'u, 'b> Maker<'u, 'b> {
         if self.shapes && self.below(3) == 0 {
             return self.shape(depth);
         }
-        match self.below(14) {
+        match self.below(15) {
             13 => self.shape(depth),
+            14 => self.where_compared(depth),
             0..=4 => two(self, Op::Mul),
             5 | 6 => two(self, Op::Add),
             7 if self.ty != Type::Bool => two(self, Op::Sub),
@@ -314,6 +322,41 @@ impl<'u, 'b> Maker<'u, 'b> {
             9 | 10 => self.call(depth),
             _ => self.reduce(depth),
         }
+    }
+
+    /// Something where index variables compare in some way, and something else, or nothing, elsewhere.
+    fn where_compared(&mut self, depth: usize) -> Expr {
+        let holds = self.comparison();
+        let there = self.expr(depth);
+        match self.below(4) {
+            0 | 1 => Expr::Apply(Op::Select, vec![holds, there, self.expr(depth)]),
+            2 => Expr::Apply(Op::Mask, vec![holds, there]),
+            _ => {
+                let factor = if self.ty == Type::Bool { holds } else { Expr::Apply(Op::Convert(self.ty), vec![holds]) };
+                Expr::Apply(Op::Mul, vec![factor, there])
+            }
+        }
+    }
+
+    /// A comparison of an index variable, or of its difference from something, with another, a number, or whatever is read.
+    fn comparison(&mut self) -> Expr {
+        let op = self.one(&[Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne]);
+        let var = |m: &mut Self| Expr::Var(m.one(&m.scope.clone()), Type::I64);
+        let number = |m: &mut Self| Expr::Literal(Value::i64(m.one(&[1, 0, 2, 3, -1, i64::MAX, i64::MIN])));
+        let (own, other) = (var(self), var(self));
+        let sum = self.one(&[Op::Sub, Op::Add]);
+        let number = number(self);
+        let mut sides = match self.below(6) {
+            0 | 1 => [own, other],
+            2 => [own, number],
+            3 => [own, Expr::Apply(sum, vec![other, number])],
+            4 => [Expr::Apply(Op::Sub, vec![own, other]), number],
+            _ => [Expr::Apply(sum, vec![own, number]), self.of_type(Type::I64, |m| m.leaf())],
+        };
+        if self.below(2) == 1 {
+            sides.reverse();
+        }
+        Expr::Apply(op, sides.to_vec())
     }
 
     /// Any function that gives the type wanted.
@@ -344,6 +387,11 @@ impl<'u, 'b> Maker<'u, 'b> {
         Expr::Reduce(function, v, Box::new(body))
     }
 
+    /// The function of an accumulating assignment. All but one have an identity, with which what is not declared begins.
+    fn accumulation(&mut self) -> &'static str {
+        if self.below(3) == 2 { self.reduction() } else { "+" }
+    }
+
     /// A reduction of the type wanted.
     pub fn reduction(&mut self) -> &'static str {
         let all: Vec<&str> = LEGAL.folds.iter().filter(|(_, ty)| *ty == self.ty).map(|(name, _)| *name).collect();
@@ -355,7 +403,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         if self.below(10) == 9 {
             let x = self.small();
             let x = if self.ty.is_signed() || self.ty.is_float() { x } else { x.abs() };
-            return Expr::Literal(Value::from_i128(self.ty, x as i128));
+            return Expr::Literal(self.case.value(self.ty, x));
         }
         if self.below(24) == 23 && self.ty != Type::Bool {
             return Expr::Var(self.one(&self.scope.clone()), self.ty);

@@ -36,7 +36,8 @@ pub fn products(u: &mut Unstructured) -> Case {
     let name = "R0".to_string();
     let result = Tensor { name, ty: m.ty, sizes, fill: 0, format: Some(format), wide: (false, false), entries: None };
     m.case.tensors.push(result);
-    let statement = Statement { tensor: operands, vars: kept, adds: false, places: vec![], local: false, rhs };
+    let statement =
+        Statement { tensor: operands, vars: kept, fold: None, places: vec![], local: false, rhs, protocols: vec![] };
     m.case.statements.push(statement);
     m.case
 }

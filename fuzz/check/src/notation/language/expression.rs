@@ -316,6 +316,14 @@ impl Maker<'_, '_> {
     pub(super) fn access(&mut self, ty: Type) -> Access {
         let (indices, extents): (Vec<Index>, Vec<u64>) = (0..self.rank()).map(|_| self.index()).unzip();
         let tensor = self.tensor(ty, &extents, None);
+        for index in &indices {
+            if let Index::Affine { permit: false, map, .. } = index
+                && let [(false, Term { coefficient: None, factor: Factor::Var(v), divisions })] = &map.terms[..]
+                && divisions.is_empty()
+            {
+                self.read.push((tensor.clone(), v.name.clone()));
+            }
+        }
         Access { tensor: self.ident(&tensor), indices, span: NOWHERE }
     }
 

@@ -7,7 +7,9 @@ use fiberloom_core::notation::syntax::*;
 impl Maker<'_, '_> {
     pub(super) fn schedule(&mut self, vars: &[String]) -> Schedule {
         let mut vars = vars.to_vec();
-        let commands = (0..self.below(4)).map(|_| Command { kind: self.command(&mut vars), span: NOWHERE }).collect();
+        let mut kind = |m: &mut Self| if m.lowered { m.protocol() } else { m.command(&mut vars) };
+        let kinds: Vec<CommandKind> = (0..self.below(4)).map(|_| kind(self)).collect();
+        let commands = kinds.into_iter().map(|kind| Command { kind, span: NOWHERE }).collect();
         Schedule { commands, span: NOWHERE }
     }
 
@@ -55,14 +57,21 @@ impl Maker<'_, '_> {
                 let unit = self.one(&[CpuThread, CpuVector, GpuBlock, GpuWarp, GpuThread]);
                 Parallelize(from, unit, self.one(&[NoRaces, Atomics, Temporary, ParallelReduction]))
             }
-            _ => {
-                let indices = vec![self.bare(&from.name)];
-                let access = Access { tensor, indices, span: NOWHERE };
-                CommandKind::Protocol(
-                    access,
-                    self.one(&[super::Protocol::Walk, super::Protocol::Gallop, super::Protocol::Locate]),
-                )
-            }
+            _ => self.protocol(),
         }
+    }
+
+    /// How something that the statement reads is iterated. Not all of it can gallop.
+    fn protocol(&mut self) -> CommandKind {
+        if self.read.is_empty() {
+            return CommandKind::None;
+        }
+        let read = self.read.clone();
+        let (tensor, var) = self.one(&read);
+        let access = Access { tensor: self.ident(&tensor), indices: vec![self.bare(&var)], span: NOWHERE };
+        CommandKind::Protocol(
+            access,
+            self.one(&[super::Protocol::Locate, super::Protocol::Gallop, super::Protocol::Walk]),
+        )
     }
 }

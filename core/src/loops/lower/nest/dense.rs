@@ -1,0 +1,177 @@
+//! The whole extent: dense levels are looked up, lists are followed, and what is the same everywhere else is counted.
+//!
+//! ```text
+//!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
+//!                            for each entry of x: its gap, then it; the last gap     one list, innermost
+//!   s = sum(i: x[i]), x with fill 2, and n coordinates
+//!                            for each entry of x: s += 2 * gap, s += x; s += 2 * last gap
+//!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
+//! ```
+//!
+//! A gap is counted where its value does not move, the sink is a scalar, and a sum may be a product (of floats: in `algebraic` mode) or
+//! folding it in once is folding it in as often as one likes.
+
+use super::{Driven, Forall, Here, Sink, placed};
+use crate::algebra::{Mode, Op, Type, properties};
+use crate::iteration::Point;
+use crate::loops::lower::{Context, Expr, binary, int};
+use crate::notation::concrete::{self, AccessId};
+use crate::notation::typed::Fun;
+use crate::stream::{Arith, Domain, List, Symbolic, Term, wide};
+
+impl Context<'_> {
+    /// The whole extent: dense levels are looked up, lists are followed by cursors.
+    pub(super) fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        if self.counted_whole(d, f, point) {
+            return;
+        }
+        if let ([a], []) = (&point.followers[..], f.rest) {
+            return self.gaps(d, f, point, *a);
+        }
+        let nowhere = |a: AccessId| point.followers.contains(&a).then(|| self.fill(a));
+        let rest = self.simplify.replace(&point.body, &nowhere);
+        if self.counts(f, &rest) {
+            return self.between(d, f, point, &rest);
+        }
+        let name = self.program.vars[f.v.0].name.clone();
+        let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
+        d.count(&name, lo, hi, &mut |d, at| match point.followers[..] {
+            [] => self.arrive(d, f, point, &at, &[], Driven::Counted),
+            [a] => self.cursor(d, f, point, a, &at),
+            _ => {
+                let here: Vec<_> = point.followers.iter().map(|&a| self.follow(d, f, a, &at)).collect();
+                let bare = Point { followers: Vec::new(), ..point.clone() };
+                self.arrive(d, f, &bare, &at, &here, Driven::Counted);
+                for Here { access, present, .. } in here {
+                    let present = Term::fixed(present.expect("a follower's flag"));
+                    f.lists[&access].next_if(d, &present);
+                }
+            }
+        });
+    }
+
+    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
+    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
+        let list = &f.lists[&a];
+        let name = &self.program.vars[f.v.0].name;
+        let (present, absent) = self.with_and_without(point, a);
+        let counts = self.counts(f, &absent.body);
+        let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
+            true => self.count_gap(d, f, &absent.body, (begin, end)),
+            false => d.count(name, begin, end, &mut |d, at| self.arrive(d, f, &absent, &at, &[], Driven::Counted)),
+        };
+        let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
+        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
+            let at = list.coordinate(d, &entry);
+            let at = d.snapshot(name, at);
+            let begin = d.get(from);
+            gap(d, begin, at.clone());
+            let here = Here { access: a, entry: placed(d, &entry), present: None };
+            self.arrive(d, f, &present, &at, &[here], Driven::Counted);
+            let one = d.int(1);
+            let next = d.arith(Arith::Add, &at, &one);
+            d.set(from, next);
+        });
+        let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
+        gap(d, begin, end);
+    }
+
+    /// The coordinates that lists have, and the gaps between them, in which the value is always `rest`.
+    fn between(&self, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
+        let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
+        if point.followers.is_empty() {
+            return self.count_gap(d, f, rest, (lo, hi));
+        }
+        let from = d.state("from", lo);
+        let lists: Vec<&List<Term>> = point.followers.iter().map(|a| &f.lists[a]).collect();
+        let any = |d: &mut Symbolic, valid: &[Term]| {
+            valid.iter().cloned().reduce(|a, b| d.or(a, b)).expect("there are lists")
+        };
+        let bare = Point { followers: Vec::new(), ..point.clone() };
+        wide(d, &lists, &any, &mut |d, at, present| {
+            let begin = d.get(from);
+            self.count_gap(d, f, rest, (begin, at.clone()));
+            let here = self.flagged(d, f, &point.followers, &present.iter().collect::<Vec<_>>());
+            self.arrive(d, f, &bare, at, &here, Driven::Counted);
+            let one = d.int(1);
+            let next = d.arith(Arith::Add, at, &one);
+            d.set(from, next);
+        });
+        let begin = d.get(from);
+        self.count_gap(d, f, rest, (begin, hi));
+    }
+
+    /// Whether a value can be folded in for all coordinates of a gap at once.
+    fn counts(&self, f: &Forall, body: &concrete::Expr) -> bool {
+        let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
+        let properties = properties(*op, body.ty(), self.simplify.mode);
+        let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
+        f.rest.is_empty() && self.is_still(f, body) && (sums || properties.idempotent)
+    }
+
+    /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap.
+    fn count_gap(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
+        let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
+        let (begin, end) = (d.place(&begin), d.place(&end));
+        let some = binary(Op::Lt, begin.clone(), end.clone());
+        d.when(
+            some,
+            |d| {
+                let mut value = self.value(d, f.scope(), body);
+                if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
+                    value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
+                }
+                self.accumulate(d, (*var, *fun), None, value);
+            },
+            |_| {},
+        );
+    }
+
+    /// A point where one of its followers has an entry, and where it has none.
+    fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
+        let with = Point { followers: Vec::new(), ..point.clone() };
+        let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
+        (with.clone(), Point { body, ..with })
+    }
+
+    /// One list beside a whole extent: the body is simplified where the list has no entry.
+    fn cursor(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, at: &Term) {
+        let list = &f.lists[&a];
+        let (present, absent) = self.with_and_without(point, a);
+        let found = list.found(d, at);
+        d.branch(
+            found,
+            &mut |d| {
+                let here = self.resting(d, f, &[a]);
+                self.arrive(d, f, &present, at, &here, Driven::Counted);
+                list.next(d);
+            },
+            &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
+        );
+    }
+
+    /// Whether a cursor rests on a coordinate that is not behind it.
+    pub(super) fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
+        let list = &f.lists[&access];
+        let found = list.found(d, at);
+        let found = d.snapshot_bool("here", found);
+        let entry = list.entry(d);
+        Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
+    }
+}
+
+/// `value + value + …`, so many times, as the type adds: integers wrap. The count is an `i64`, and not negative.
+fn repeated(value: Expr, ty: Type, count: Expr) -> Expr {
+    let as_type = |e: Expr, ty: Type| if ty == Type::I64 { e } else { Expr::Op(Op::Convert(ty), vec![e]) };
+    if ty.is_float() || matches!(ty, Type::I64 | Type::U64) {
+        return binary(Op::Mul, value, as_type(count, ty));
+    }
+    // The low bits of a product of wider numbers; what converts saturates.
+    let wide = binary(Op::Mul, Expr::Op(Op::Convert(Type::I64), vec![value]), count);
+    let beyond = int(64 - i64::from(ty.bits()));
+    let low = match ty.is_signed() {
+        true => binary(Op::Shr, binary(Op::Shl, wide, beyond.clone()), beyond),
+        false => binary(Op::And, wide, int((1 << ty.bits()) - 1)),
+    };
+    as_type(low, ty)
+}

@@ -1,0 +1,128 @@
+//! Protocols: how a schedule wants accesses iterated, by tensor and index variable.
+//!
+//! ```text
+//!  schedule { protocol(A[j], gallop); }      every mode of A under an index with j in it, in that statement
+//!    walk      entry by entry
+//!    gallop    where it is intersected, by leaps to where the others have come: levels that are lists of coordinates
+//!    locate    asked for each coordinate that others, or the extent, come to
+//! ```
+
+use crate::notation::Diagnostic;
+use crate::notation::syntax::{self, Affine, CommandKind, Factor, Protocol};
+use crate::notation::typed::{self, Index, Kind, Map, TensorId, VarId};
+use std::collections::BTreeMap;
+
+/// A command in a statement's own variables.
+pub struct Asked {
+    tensor: TensorId,
+    vars: Vec<VarId>,
+    protocol: Protocol,
+}
+
+/// The protocols of a statement's schedule.
+pub fn asked(program: &typed::Program, s: &typed::Statement) -> Vec<Asked> {
+    commands(s).filter_map(|(access, protocol)| Some(Asked { protocol, ..named(program, s, access)? })).collect()
+}
+
+/// How the modes of an access are iterated under these: the last command wins.
+pub fn of(asked: &[Asked], tensor: TensorId, indices: &[Index]) -> BTreeMap<usize, Protocol> {
+    let mut protocols = BTreeMap::new();
+    for command in asked.iter().filter(|command| command.tensor == tensor) {
+        let modes = (0..indices.len()).filter(|m| command.vars.iter().any(|v| mentions(&indices[*m].map, *v)));
+        protocols.extend(modes.map(|m| (m, command.protocol)));
+    }
+    protocols
+}
+
+/// What is wrong with the protocols of a statement: nothing to iterate so, or no list to gallop over.
+pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    for (access, protocol) in commands(s) {
+        let name = &access.tensor.name;
+        let modes = modes(program, s, access, protocol);
+        let level = |m: &usize| {
+            let format = program.tensors.iter().find(|t| t.name == *name)?.format.as_ref()?;
+            let l = format.order.iter().position(|mode| mode == m)?;
+            Some(format.levels[l]).filter(|kind| protocol == Protocol::Gallop && !kind.is_list())
+        };
+        if modes.is_empty() {
+            let message = format!("`{access}` names nothing that this statement reads, so that nothing can {protocol}");
+            let help = "name a tensor of the right side, with index variables under which it is read";
+            wrong.push(Diagnostic::new(access.span, message).help(help));
+        } else if let Some(kind) = modes.iter().find_map(level) {
+            let message = format!("`{access}` cannot gallop: the level of `{name}` there is `{}`", kind.name());
+            let help = "gallop over a level that lists coordinates (compressed, nonunique, singleton, hashed)";
+            wrong.push(Diagnostic::new(access.span, message).help(help));
+        }
+    }
+    wrong
+}
+
+/// The modes that a command is about, wherever its tensor is read.
+fn modes(program: &typed::Program, s: &typed::Statement, access: &syntax::Access, protocol: Protocol) -> Vec<usize> {
+    let Some(command) = named(program, s, access) else { return vec![] };
+    let (command, mut modes) = ([Asked { protocol, ..command }], vec![]);
+    s.rhs.walk(&mut |e| {
+        if let Kind::Access(t, indices) = &e.kind {
+            modes.extend(of(&command, *t, indices).into_keys());
+        }
+    });
+    modes
+}
+
+fn commands(s: &typed::Statement) -> impl Iterator<Item = (&syntax::Access, Protocol)> {
+    s.schedule.iter().flat_map(|schedule| &schedule.commands).filter_map(|command| match &command.kind {
+        CommandKind::Protocol(access, protocol) => Some((access, *protocol)),
+        _ => None,
+    })
+}
+
+/// What a command names, in the statement's own variables.
+fn named(program: &typed::Program, s: &typed::Statement, access: &syntax::Access) -> Option<Asked> {
+    let mut words = Vec::new();
+    access.indices.iter().for_each(|index| match index {
+        syntax::Index::Affine { map, .. } => in_affine(map, &mut words),
+        syntax::Index::Slice { var, .. } => words.push(&var.name),
+        syntax::Index::Access(_) => {}
+    });
+    let mut found = None;
+    let mut vars = Vec::new();
+    s.rhs.walk(&mut |e| {
+        if let Kind::Access(t, indices) = &e.kind
+            && program.tensors[t.index()].name == access.tensor.name
+        {
+            found = Some(*t);
+            indices.iter().for_each(|i| each_var(&i.map, &mut |v| vars.push(v)));
+        }
+    });
+    vars.retain(|v| words.contains(&&program.vars[v.index()].name));
+    Some(Asked { tensor: found?, vars, protocol: Protocol::Walk })
+}
+
+fn in_affine<'a>(map: &'a Affine, words: &mut Vec<&'a String>) {
+    for (_, term) in &map.terms {
+        match &term.factor {
+            Factor::Var(v) => words.push(&v.name),
+            Factor::Group(inner) => in_affine(inner, words),
+            Factor::Int(_) => {}
+        }
+    }
+}
+
+fn mentions(map: &Map, v: VarId) -> bool {
+    let mut found = false;
+    each_var(map, &mut |w| found |= w == v);
+    found
+}
+
+fn each_var(map: &Map, f: &mut impl FnMut(VarId)) {
+    match map {
+        Map::Var(v) => f(*v),
+        Map::Add(a, b) => {
+            each_var(a, f);
+            each_var(b, f);
+        }
+        Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => each_var(a, f),
+        Map::Const(_) | Map::Gather(..) => {}
+    }
+}
