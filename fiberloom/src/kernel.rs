@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Assembly, Checked, Entries, Format, Malformed, Tensor};
+use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
 use fiberloom_core::loops::{self, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
@@ -367,7 +367,8 @@ impl<'a> Call<'a> {
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
             let format = self.kernel.program.stored_format(id);
-            results.insert(name, stored(&function, &format, self.kernel.options.memory)?);
+            let tensor = stored(&function, &format, &self.assembly()).map_err(|e| unheld(&name, e))?;
+            results.insert(name, tensor);
         }
         Ok(Outcome { results, time, ops: None })
     }
@@ -399,8 +400,17 @@ impl<'a> Call<'a> {
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
         let (buffers, ops) = unsafe { code.run(&bound, &self.kernel.options) }?;
         let results = loops::collect(&code.kernel, &bound, buffers).ok_or(Stop::Failure(Failure::Memory))?;
+        let declared = |id: TensorId| typed.tensors[id.index()].format.as_ref();
+        let settled = loops::settle(&code.kernel, results, &declared, &self.assembly());
+        let results = settled.map_err(|(name, e)| unheld(&name, e))?;
         let time = begin.elapsed();
         Ok(Outcome { results: results.into_iter().collect(), time, ops })
+    }
+
+    /// How results are put into their formats.
+    fn assembly(&self) -> Assembly<'static> {
+        let Options { memory, mode, .. } = self.kernel.options;
+        Assembly { limit: memory, rounded: mode == Mode::Algebraic, ..Assembly::default() }
     }
 
     /// The solved extents of a tensor.
@@ -419,9 +429,19 @@ fn well_formed(outcome: &Outcome) -> Result<(), Error> {
 }
 
 /// The function in a format.
-fn stored(function: &Function, format: &Format, memory: u64) -> Result<Tensor<'static>, Error> {
+fn stored(function: &Function, format: &Format, how: &Assembly) -> Result<Tensor<'static>, format::Error> {
     let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let entries = Entries::of(function.extents.len(), function.ty, entries);
-    let how = Assembly { limit: memory, ..Assembly::default() };
-    entries.assemble(&function.extents, format, function.fill.value, &how).map_err(|e| Error::Stopped(e.to_string()))
+    entries.assemble(&function.extents, format, function.fill.value, how)
+}
+
+/// Why a result is not in its format: it holds what the format has no place for, or is too large.
+fn unheld(name: &str, error: format::Error) -> Error {
+    match error {
+        format::Error::Malformed(m) => {
+            let help = "declare it in a format that holds them, or let the program compute no others";
+            Error::operand(name, format!("the values computed for it do not fit its format: {}; {help}", m.what))
+        }
+        error => Error::Stopped(error.to_string()),
+    }
 }

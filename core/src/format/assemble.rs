@@ -41,11 +41,32 @@ pub struct Assembly<'f> {
     pub duplicates: Duplicates<'f>,
     /// The most bytes that the tensor's arrays may take.
     pub limit: u64,
+    /// Whether floats are what rounded operations gave, in an order of their own: zeros are one then, and two that a level
+    /// stores once may differ in the lower half of their digits.
+    pub rounded: bool,
+}
+
+impl Assembly<'_> {
+    /// Whether two values are one: where a level has no place for a value it is the fill value, and mirrored ones are equal.
+    pub(super) fn alike(&self, a: Value, b: Value) -> bool {
+        let half = |digits: u32| 0.5f64.powi(digits as i32 / 2);
+        let near = |digits| {
+            let (x, y) = (a.as_f64(), b.as_f64());
+            self.rounded && (x == y || (x - y).abs() <= half(digits) * x.abs().min(y.abs()))
+        };
+        a == b
+            || match a.ty() {
+                ty if ty.is_float() && a.is_nan() => b.is_nan(),
+                Type::F32 => near(f32::MANTISSA_DIGITS),
+                Type::F64 => near(f64::MANTISSA_DIGITS),
+                _ => false,
+            }
+    }
 }
 
 impl Default for Assembly<'_> {
     fn default() -> Self {
-        Assembly { pos: None, crd: None, duplicates: Duplicates::Reject, limit: u64::MAX }
+        Assembly { pos: None, crd: None, duplicates: Duplicates::Reject, limit: u64::MAX, rounded: false }
     }
 }
 
@@ -115,7 +136,7 @@ impl Entries<'_> {
         let structured = |l: usize| format.levels[l].pads() && format.levels[l] != LevelKind::Dense;
         let padded = (0..format.rank()).any(|l| format.is_single(l) || structured(l));
         let told = if padded { unique.without(fill) } else { unique };
-        told.folded(format)?.levelled(extents, format, fill, how)
+        told.folded(format, fill, how)?.levelled(extents, format, fill, how)
     }
 
     /// Columns of one length, coordinates in bounds, values of the fill value's type.

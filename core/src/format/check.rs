@@ -31,7 +31,7 @@ impl Tensor<'_> {
     /// 7. below a flag that is not set everything is empty: lists are, flags are not set, singletons in no chain have
     ///    coordinate 0, there is one run, values are bit-identical to the fill value;
     /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
-    /// 9. intervals are in the mode's extent; runs reach its end; a triangle stands below a dense level of an equal extent;
+    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; a triangle stands below a dense level of an equal extent;
     /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
@@ -107,7 +107,12 @@ impl Tensor<'_> {
                 let outer = l.checked_sub(1).map(|outer| (self.levels[outer].kind(), self.level_extent(outer)));
                 structure::check_triangles(l, (level.kind(), outer), extent, above)
             }
-            Level::Runs { pos, crd } => structure::check_runs(l, (pos, crd), extent, &above),
+            Level::Runs { pos, crd } => structure::check_runs(l, (pos, crd, None), extent, &above),
+            Level::Packbits { pos, crd, ofs } => structure::check_runs(l, (pos, crd, Some(ofs)), extent, &above),
+            Level::Vbl { pos, crd, ofs } => {
+                list::check(l, pos, crd, extent, &above)?;
+                Ok(below(structure::check_blocks(l, (pos, crd, ofs), false)?))
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 //! Entries may stand in any order and may repeat a coordinate; what is read off a tensor stands in its storage order
 //! and does not. An entry may hold the fill value. What is stored once for several coordinates, as a run, is an entry at each.
 
-use super::{Array, Level, Tensor, triangle};
+use super::{Array, Level, Tensor, blocks, triangle};
 use crate::algebra::{Type, Value};
 use std::cmp::Ordering;
 
@@ -119,7 +119,7 @@ impl Tensor<'_> {
         let mut at = positions.clone();
         for l in (0..self.levels.len()).rev() {
             let column = match &self.levels[l] {
-                Level::Runs { .. } | Level::Symmetric => {
+                Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
                     let spread = self.spread(l, &at)?;
                     let again = |column: &Vec<i64>| spread.iter().map(|s| column[s.entry]).collect();
                     columns = columns.iter().map(again).collect();
@@ -165,8 +165,14 @@ impl Tensor<'_> {
                 let parents = parents(pos);
                 at.iter().map(|&p| p as i64 - pos.index(parents[p])).collect()
             }
+            Level::Vbl { crd, ofs, .. } => {
+                let blocks = parents(ofs);
+                at.iter().map(|&p| blocks::coordinate(crd, ofs, blocks[p], p)).collect()
+            }
             Level::Lower | Level::Upper => at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64).collect(),
-            Level::Runs { .. } | Level::Symmetric => unreachable!("their positions stand for several coordinates"),
+            Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
+                unreachable!("their positions stand for several coordinates")
+            }
         }
     }
 
@@ -188,6 +194,15 @@ impl Tensor<'_> {
                     let begin = if p as i64 == pos.index(parent) { 0 } else { crd.index(p - 1) + 1 };
                     all.try_reserve((crd.index(p) + 1 - begin) as usize).ok()?;
                     all.extend((begin..=crd.index(p)).map(|coordinate| Spread { entry, parent, coordinate }));
+                }
+            }
+            Level::Packbits { pos, crd, ofs } => {
+                let (pieces, fibers) = (parents(ofs), parents(pos));
+                for (entry, &p) in at.iter().enumerate() {
+                    let (piece, parent) = (pieces[p], fibers[pieces[p]]);
+                    let own = blocks::coordinates(pos, crd, ofs, (parent, piece), p);
+                    all.try_reserve(own.clone().count()).ok()?;
+                    all.extend(own.map(|coordinate| Spread { entry, parent, coordinate }));
                 }
             }
             _ => {
@@ -219,6 +234,10 @@ impl Tensor<'_> {
             | Level::Ragged { pos } => {
                 let parents = parents(pos);
                 at.iter_mut().for_each(|p| *p = parents[*p]);
+            }
+            Level::Vbl { pos, ofs, .. } | Level::Packbits { pos, ofs, .. } => {
+                let (blocks, fibers) = (parents(ofs), parents(pos));
+                at.iter_mut().for_each(|p| *p = fibers[blocks[*p]]);
             }
             Level::Lower | Level::Upper | Level::Symmetric => {
                 let n = self.level_extent(l);

@@ -106,12 +106,18 @@ impl LevelKind {
 
     /// Whether what it stores is a matter of where, not of what: fill values as well as others.
     pub fn pads(self) -> bool {
-        self == LevelKind::Dense || self == LevelKind::Runs || self.is_interval() || self.is_triangle()
+        let everywhere = matches!(self, LevelKind::Dense | LevelKind::Runs | LevelKind::Packbits);
+        everywhere || self.is_interval() || self.is_triangle()
     }
 
     /// Whether one of its positions may stand for several coordinates.
     pub fn shares(self) -> bool {
-        matches!(self, LevelKind::Runs | LevelKind::Symmetric)
+        matches!(self, LevelKind::Runs | LevelKind::Packbits | LevelKind::Symmetric)
+    }
+
+    /// Whether a fiber lists where its pieces end, in ascending order: runs, blocks, or both.
+    pub fn is_stepped(self) -> bool {
+        matches!(self, LevelKind::Runs | LevelKind::Packbits | LevelKind::Vbl)
     }
 
     /// The kind of that name.
@@ -186,6 +192,22 @@ impl Format {
     /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
     pub fn repeats(&self, l: usize) -> bool {
         self.chain(l).is_some_and(|chain| l + 1 < chain.end)
+    }
+
+    /// The format in which loops assemble a result of this one, which its values are moved to afterwards: itself, or the same
+    /// modes in the same order in levels that are located or appended to.
+    pub fn assembled(&self) -> Format {
+        let runs = |l: usize| l + 1 == self.rank() && matches!(self.levels[l], LevelKind::Runs | LevelKind::Packbits);
+        let level = |l: usize| match self.levels[l] {
+            kind if kind.is_located() => kind,
+            _ if runs(l) => LevelKind::Runs,
+            _ => LevelKind::Compressed,
+        };
+        let levels = (0..self.rank()).map(level).collect();
+        if (0..self.rank()).all(|l| self.levels[l] == level(l) || self.levels[l].is_list()) {
+            return self.clone();
+        }
+        Format { levels, order: self.order.clone() }
     }
 
     /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.

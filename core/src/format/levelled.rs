@@ -11,13 +11,14 @@
 //!
 //! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
 
+mod settled;
 mod structure;
 
 use super::assemble::{Assembly, Error, index_type};
 use super::entries::parents;
 use super::hash::slot;
 use super::sort::Sorted;
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor};
+use super::{Array, Format, Level, LevelKind, Malformed, Tensor, blocks};
 use crate::algebra::{Type, Value};
 
 impl Sorted {
@@ -29,38 +30,46 @@ impl Sorted {
         fill: Value,
         how: &Assembly,
     ) -> Result<Tensor<'static>, Error> {
-        let mut store = Store {
-            format,
-            extents,
-            columns: &self.columns,
-            values: &self.values,
-            pos_ty: how.pos.unwrap_or(index_type(self.values.len() as u64)),
-            crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
-            at: vec![0; self.values.len()],
-            positions: 1,
-            heads: Vec::new(),
-            left: how.limit,
-        };
+        let Sorted { columns, values, .. } = self;
+        let at = vec![0; values.len()];
+        let mut store = Store::new((format, extents), columns, (values.borrow(), at), how);
         let mut levels = Vec::new();
         for (l, &mode) in format.order.iter().enumerate() {
             levels.push(store.level(l, extents[mode])?);
         }
         let Store { at, positions, mut left, .. } = store;
-        spend(&mut left, positions as u128 * fill.ty().bytes() as u128)?;
-        let values = self.placed(&at, positions, fill)?;
+        let values = placed(values, &at, (positions, fill), &mut left)?;
         Ok(Tensor { extents: extents.to_vec(), format: format.clone(), levels, values, fill })
     }
+}
 
-    /// The values at their positions, `fill` at the others.
-    fn placed(self, at: &[usize], positions: u64, fill: Value) -> Result<Array<'static>, Error> {
-        if positions == at.len() as u64 && at.iter().enumerate().all(|(e, &p)| e == p) {
-            return Ok(self.values);
-        }
-        let bytes = positions as u128 * fill.ty().bytes() as u128;
-        let mut values = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
-        values.scatter(at, &self.values);
-        Ok(values)
+/// The values at such of so many positions, `fill` at the others.
+fn placed(
+    values: Array<'static>,
+    at: &[usize],
+    (positions, fill): (u64, Value),
+    left: &mut u64,
+) -> Result<Array<'static>, Error> {
+    let bytes = positions as u128 * fill.ty().bytes() as u128;
+    spend(left, bytes)?;
+    if positions == at.len() as u64 && counts(at) {
+        return Ok(values);
     }
+    let mut all = Array::filled(fill, positions as usize).ok_or(Error::Memory { bytes })?;
+    all.scatter(at, &values);
+    Ok(all)
+}
+
+/// Whether they are 0, 1, 2, …
+fn counts(places: &[usize]) -> bool {
+    places.iter().enumerate().all(|(n, p)| n == *p)
+}
+
+/// The coordinates of an entry in the order of declaration, of a column a level.
+pub(super) fn declared(format: &Format, columns: &[Vec<i64>], e: usize) -> Vec<i64> {
+    let mut at = vec![0; columns.len()];
+    format.order.iter().zip(columns).for_each(|(m, column)| at[*m] = column[e]);
+    at
 }
 
 /// What is known between two levels.
@@ -69,9 +78,9 @@ struct Store<'s> {
     /// In the order of the modes.
     extents: &'s [u64],
     /// Coordinates, a column a level.
-    columns: &'s [Vec<i64>],
+    columns: Vec<Vec<i64>>,
     /// As long as each column.
-    values: &'s Array<'s>,
+    values: Array<'s>,
     pos_ty: Type,
     crd_ty: Type,
     /// Of each entry the position in the level at hand.
@@ -84,7 +93,28 @@ struct Store<'s> {
     left: u64,
 }
 
-impl Store<'_> {
+impl<'s> Store<'s> {
+    /// Above all levels: entries at the root's only position.
+    fn new(
+        (format, extents): (&'s Format, &'s [u64]),
+        columns: Vec<Vec<i64>>,
+        (values, at): (Array<'s>, Vec<usize>),
+        how: &Assembly,
+    ) -> Store<'s> {
+        Store {
+            format,
+            extents,
+            columns,
+            pos_ty: how.pos.unwrap_or(index_type(values.len() as u64)),
+            crd_ty: how.crd.unwrap_or(index_type(extents.iter().copied().max().unwrap_or(0))),
+            values,
+            at,
+            positions: 1,
+            heads: Vec::new(),
+            left: how.limit,
+        }
+    }
+
     /// The arrays of level `l`, whose mode has this extent.
     fn level(&mut self, l: usize, extent: u64) -> Result<Level<'static>, Error> {
         match self.format.levels[l] {
@@ -106,19 +136,27 @@ impl Store<'_> {
             }
             LevelKind::Compressed => {
                 let (pos, crd) = self.list(l..l + 1)?;
-                Ok(Level::Compressed { pos, crd })
+                Ok(Level::Compressed { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
+            }
+            LevelKind::Vbl => {
+                let (pos, crd) = self.list(l..l + 1)?;
+                self.blocks(LevelKind::Vbl, &pos, &crd)
             }
             LevelKind::Hashed => {
                 let (pos, crd) = self.list(l..l + 1)?;
+                let (pos, crd) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?);
                 let table = self.table(&pos, &crd)?;
                 Ok(Level::Hashed { pos, crd, table })
             }
             LevelKind::Nonunique => {
                 let (pos, crd) = self.list(self.format.chain(l).expect("it begins one"))?;
-                Ok(Level::Nonunique { pos, crd })
+                Ok(Level::Nonunique { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
             }
             LevelKind::Singleton if self.format.is_single(l) => Ok(Level::Singleton { crd: self.single(l, extent)? }),
-            LevelKind::Singleton => Ok(Level::Singleton { crd: self.coordinates(l)? }),
+            LevelKind::Singleton => {
+                let crd = self.coordinates(l)?;
+                Ok(Level::Singleton { crd: self.coordinates_of(&crd)? })
+            }
             LevelKind::Band => {
                 let (pos, first) = self.intervals(l, false)?;
                 Ok(Level::Band { pos, first })
@@ -129,9 +167,13 @@ impl Store<'_> {
             LevelKind::Symmetric => self.triangles(l, extent).map(|()| Level::Symmetric),
             LevelKind::Runs => {
                 let (pos, crd) = self.runs(l, extent)?;
-                Ok(Level::Runs { pos, crd })
+                Ok(Level::Runs { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
             }
-            kind @ (LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function) => Err(Error::Kind(kind)),
+            LevelKind::Packbits => {
+                let (pos, crd) = self.runs(l, extent)?;
+                self.blocks(LevelKind::Packbits, &pos, &crd)
+            }
+            LevelKind::Function => Err(Error::Kind(LevelKind::Function)),
         }
     }
 
@@ -144,7 +186,7 @@ impl Store<'_> {
     }
 
     /// Every tuple of coordinates of these levels that a parent has gets a position: `pos`, and `crd` of the first.
-    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Array<'static>, Array<'static>), Error> {
+    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let parents = self.positions as usize;
         let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
         spend(&mut self.left, bytes)?;
@@ -164,14 +206,34 @@ impl Store<'_> {
         pos.resize(parents + 1, heads.len() as i64);
         self.positions = heads.len() as u64;
         self.heads = heads;
-        Ok((narrowed(self.pos_ty, &pos)?, self.coordinates(levels.start)?))
+        Ok((pos, self.coordinates(levels.start)?))
     }
 
     /// The coordinates in level `l` of the positions of a list or chain.
-    fn coordinates(&mut self, l: usize) -> Result<Array<'static>, Error> {
+    fn coordinates(&mut self, l: usize) -> Result<Vec<i64>, Error> {
         spend(&mut self.left, self.heads.len() as u128 * self.crd_ty.bytes() as u128)?;
-        let crd: Vec<i64> = self.heads.iter().map(|&e| self.columns[l][e]).collect();
-        narrowed(self.crd_ty, &crd)
+        Ok(self.heads.iter().map(|&e| self.columns[l][e]).collect())
+    }
+
+    /// Positions, in their type.
+    fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
+        narrowed(self.pos_ty, pos)
+    }
+
+    /// Coordinates, in theirs.
+    fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
+        narrowed(self.crd_ty, crd)
+    }
+
+    /// A list's positions, or runs', in blocks.
+    fn blocks(&mut self, kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
+        let (pos, crd, ofs) = blocks::grouped(kind, pos, crd);
+        spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
+        let (pos, crd, ofs) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?);
+        Ok(match kind {
+            LevelKind::Vbl => Level::Vbl { pos, crd, ofs },
+            _ => Level::Packbits { pos, crd, ofs },
+        })
     }
 
     /// The coordinates of a singleton in no chain, one a parent position.

@@ -1,18 +1,28 @@
 //! Entries of symmetric levels: what stands at (i, j) stands at (j, i) too, and one of the two is kept.
 
+use super::assemble::Assembly;
+use super::levelled::declared;
 use super::sort::Sorted;
-use super::{Error, Format, LevelKind, Malformed};
+use super::{Error, Format, LevelKind};
+use crate::algebra::Value;
 use std::cmp::Ordering;
 
 impl Sorted {
     /// The entries on and below the diagonals of the format's symmetric levels, each coordinate once. Refused if one above
-    /// has no equal below, or the other way round.
-    pub(super) fn folded(self, format: &Format) -> Result<Sorted, Error> {
+    /// is not what one below is, or the other way round; where none stands is the fill value.
+    pub(super) fn folded(self, format: &Format, fill: Value, how: &Assembly) -> Result<Sorted, Error> {
         let symmetric = |l: &usize| format.levels[*l] == LevelKind::Symmetric;
-        (0..format.rank()).filter(symmetric).try_fold(self, |sorted, l| sorted.folded_at(format, l))
+        (0..format.rank())
+            .filter(symmetric)
+            .try_fold(self, |sorted, l| sorted.folded_at(format, l, &|a, b| how.alike(a, b.unwrap_or(fill))))
     }
 
-    fn folded_at(self, format: &Format, l: usize) -> Result<Sorted, Error> {
+    fn folded_at(
+        self,
+        format: &Format,
+        l: usize,
+        alike: &dyn Fn(Value, Option<Value>) -> bool,
+    ) -> Result<Sorted, Error> {
         let n = self.values.len();
         let mirrored = |e: usize, k: usize| match k {
             _ if k + 1 == l => self.columns[l][e],
@@ -33,13 +43,8 @@ impl Sorted {
             (lo < n && order(lo) == Ordering::Equal).then_some(lo)
         };
         for e in 0..n {
-            if find(e).is_none_or(|f| self.values.get(f) != self.values.get(e)) {
-                let mut at = vec![0; self.columns.len()];
-                format.order.iter().zip(&self.columns).for_each(|(m, column)| at[*m] = column[e]);
-                let at: Vec<String> = at.iter().map(i64::to_string).collect();
-                let what =
-                    format!("what stands at ({}) does not stand where a level `symmetric` mirrors it", at.join(", "));
-                return Err(Error::Malformed(Malformed { level: Some(l), position: e, what }));
+            if !alike(self.values.get(e), find(e).map(|f| self.values.get(f))) {
+                return Err(Error::unheld(LevelKind::Symmetric, l, &declared(format, &self.columns, e)));
             }
         }
         let kept: Vec<usize> = (0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]).collect();

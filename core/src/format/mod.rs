@@ -18,9 +18,11 @@
 //!  upper       –                  the same                         i .. extent
 //!  symmetric   –                  as lower                         0 .. i + 1, and the same mirrored
 //!  runs        pos crd            pos[parent] .. pos[parent + 1]   .. crd[position] + 1, from where the last run ended
+//!  vbl         pos crd ofs        those of blocks pos[parent] ..   .. crd[block] + 1, as many as a block has positions
+//!  packbits    pos crd ofs        those of pieces pos[parent] ..   as vbl; a piece of one position: as a run
 //! ```
 //!
-//! `docs/format.md` draws each. `packbits`, `vbl` and `function` are names so far.
+//! `docs/format.md` draws each. `function` is a name so far.
 //!
 //! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
 //! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
@@ -30,6 +32,7 @@
 //! [`Checked`] tensor has passed it.
 mod array;
 mod assemble;
+mod blocks;
 mod check;
 mod checked;
 mod convert;

@@ -79,6 +79,25 @@ pub enum Level<'a> {
         /// The last coordinate of each run, strictly ascending within a fiber.
         crd: Array<'a>,
     },
+    /// Variable block list: `pos[parent]..pos[parent + 1]` are a fiber's blocks, which hold coordinates one behind the other.
+    Vbl {
+        /// One more than there are parent positions; from 0, never falling.
+        pos: Array<'a>,
+        /// The last coordinate of each block, strictly ascending within a fiber.
+        crd: Array<'a>,
+        /// One more than there are blocks, of `pos`'s type: a block's positions are `ofs[block]..ofs[block + 1]`, one a coordinate.
+        ofs: Array<'a>,
+    },
+    /// As runs, those of one coordinate that follow one another being one piece: `pos[parent]..pos[parent + 1]` are a fiber's
+    /// pieces. One with one position stands for all its coordinates, another has a position for each.
+    Packbits {
+        /// As of a variable block list.
+        pos: Array<'a>,
+        /// The last coordinate of each piece, strictly ascending within a fiber, which reaches the end of its extent.
+        crd: Array<'a>,
+        /// As of a variable block list.
+        ofs: Array<'a>,
+    },
 }
 
 impl<'a> Level<'a> {
@@ -98,6 +117,8 @@ impl<'a> Level<'a> {
             Level::Upper => LevelKind::Upper,
             Level::Symmetric => LevelKind::Symmetric,
             Level::Runs { .. } => LevelKind::Runs,
+            Level::Vbl { .. } => LevelKind::Vbl,
+            Level::Packbits { .. } => LevelKind::Packbits,
         }
     }
 
@@ -111,7 +132,11 @@ impl<'a> Level<'a> {
             Level::Singleton { crd } => vec![crd],
             Level::Bitmap { words } => vec![words],
             Level::Bytemap { flags } => vec![flags],
-            Level::Hashed { pos, crd, table } => vec![pos, crd, table],
+            Level::Hashed { pos, crd, table: ofs }
+            | Level::Vbl { pos, crd, ofs }
+            | Level::Packbits { pos, crd, ofs } => {
+                vec![pos, crd, ofs]
+            }
         }
     }
 
@@ -126,6 +151,8 @@ impl<'a> Level<'a> {
             | Level::Nonunique { pos, crd }
             | Level::Hashed { pos, crd, .. }
             | Level::Band { pos, first: crd }
+            | Level::Vbl { pos, crd, .. }
+            | Level::Packbits { pos, crd, .. }
             | Level::Runs { pos, crd } => (Some(pos.ty()), Some(crd.ty())),
         }
     }
@@ -160,6 +187,10 @@ impl<'a> Level<'a> {
             Level::Upper => Level::Upper,
             Level::Symmetric => Level::Symmetric,
             Level::Runs { pos, crd } => Level::Runs { pos: pos.borrow(), crd: crd.borrow() },
+            Level::Vbl { pos, crd, ofs } => Level::Vbl { pos: pos.borrow(), crd: crd.borrow(), ofs: ofs.borrow() },
+            Level::Packbits { pos, crd, ofs } => {
+                Level::Packbits { pos: pos.borrow(), crd: crd.borrow(), ofs: ofs.borrow() }
+            }
         }
     }
 
@@ -181,6 +212,12 @@ impl<'a> Level<'a> {
             Level::Upper => Level::Upper,
             Level::Symmetric => Level::Symmetric,
             Level::Runs { pos, crd } => Level::Runs { pos: pos.into_owned(), crd: crd.into_owned() },
+            Level::Vbl { pos, crd, ofs } => {
+                Level::Vbl { pos: pos.into_owned(), crd: crd.into_owned(), ofs: ofs.into_owned() }
+            }
+            Level::Packbits { pos, crd, ofs } => {
+                Level::Packbits { pos: pos.into_owned(), crd: crd.into_owned(), ofs: ofs.into_owned() }
+            }
         }
     }
 }

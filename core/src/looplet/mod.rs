@@ -4,6 +4,8 @@
 //!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
 //!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
 //!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
+//!   vbl                       Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
+//!   packbits                  Stepper(Switch(Run, Lookup))        a value for all coordinates up to one, or one for each
 //!   band, lower, upper        Sequence(Run, Lookup, Run)     the fill, an interval of values, the fill
 //!   ragged                    Sequence(Lookup, Run)
 //!   symmetric                 Sequence(Lookup, Lookup)       up to the diagonal, and mirrored behind it
@@ -26,6 +28,10 @@ pub enum Looplet {
     Stepper,
     /// Runs, one behind the other.
     Runs,
+    /// Blocks of values, with the fill before each.
+    Blocks,
+    /// Runs and blocks of values, one behind the other.
+    Packed,
     /// Phases: an interval of values, with the fill before and behind it.
     Interval,
     /// Phases: an interval of values from the first coordinate on, then the fill.
@@ -42,10 +48,12 @@ pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
     use LevelKind::{Band, Function, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
     Some(match kind {
         _ if kind.is_located() => Looplet::Lookup,
-        Packbits | Vbl | Function => return None,
+        Function => return None,
         Symmetric if bound => Looplet::Lookup,
         _ if bound => Looplet::Switch,
         Runs => Looplet::Runs,
+        Vbl => Looplet::Blocks,
+        Packbits => Looplet::Packed,
         Band | Lower | Upper => Looplet::Interval,
         Ragged => Looplet::Prefix,
         Symmetric => Looplet::Mirrored,
@@ -59,6 +67,8 @@ impl fmt::Display for Looplet {
             Looplet::Lookup => "Lookup",
             Looplet::Stepper => "Stepper(Spike)",
             Looplet::Runs => "Stepper(Run)",
+            Looplet::Blocks => "Stepper(Sequence(Run, Lookup))",
+            Looplet::Packed => "Stepper(Switch(Run, Lookup))",
             Looplet::Interval => "Sequence(Run, Lookup, Run)",
             Looplet::Prefix => "Sequence(Lookup, Run)",
             Looplet::Mirrored => "Sequence(Lookup, Lookup)",

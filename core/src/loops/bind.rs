@@ -1,7 +1,7 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
 use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
-use crate::format::{Array, Level, Tensor};
+use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::TensorId;
 
 /// What a kernel is called with.
@@ -118,6 +118,27 @@ pub fn collect(
     results.map(tensor).collect()
 }
 
+/// The results of a kernel, as it assembled them, in the formats that are declared for them.
+///
+/// # Errors
+/// The name of the first that its format does not hold, and why.
+pub fn settle<'p>(
+    kernel: &Kernel,
+    results: Vec<(String, Tensor<'static>)>,
+    declared: &dyn Fn(TensorId) -> Option<&'p Format>,
+    how: &Assembly,
+) -> Result<Vec<(String, Tensor<'static>)>, (String, format::Error)> {
+    let made = kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
+    let settled = |((name, tensor), format): ((String, Tensor<'static>), Option<&Format>)| match format {
+        Some(format) if *format != tensor.format => match tensor.settled(format, how) {
+            Ok(tensor) => Ok((name, tensor)),
+            Err(e) => Err((name, e)),
+        },
+        _ => Ok((name, tensor)),
+    };
+    results.into_iter().zip(made).map(settled).collect()
+}
+
 /// The level whose arrays `take` finds.
 fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<'static>>) -> Option<Level<'static>> {
     Some(match *buffers {
@@ -136,5 +157,9 @@ fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<
         LevelBuffers::Upper => Level::Upper,
         LevelBuffers::Symmetric => Level::Symmetric,
         LevelBuffers::Runs { pos, crd } => Level::Runs { pos: take(pos)?, crd: take(crd)? },
+        LevelBuffers::Vbl { pos, crd, ofs } => Level::Vbl { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? },
+        LevelBuffers::Packbits { pos, crd, ofs } => {
+            Level::Packbits { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? }
+        }
     })
 }

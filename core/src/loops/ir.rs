@@ -144,6 +144,24 @@ pub enum LevelBuffers {
         /// `crd`
         crd: BufferId,
     },
+    /// Blocks, the last coordinate of each, and where its positions begin.
+    Vbl {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+        /// `ofs`
+        ofs: BufferId,
+    },
+    /// Pieces, the last coordinate of each, and where its positions begin.
+    Packbits {
+        /// `pos`
+        pos: BufferId,
+        /// `crd`
+        crd: BufferId,
+        /// `ofs`
+        ofs: BufferId,
+    },
 }
 
 impl LevelBuffers {
@@ -163,6 +181,8 @@ impl LevelBuffers {
             LevelBuffers::Upper => LevelKind::Upper,
             LevelBuffers::Symmetric => LevelKind::Symmetric,
             LevelBuffers::Runs { .. } => LevelKind::Runs,
+            LevelBuffers::Vbl { .. } => LevelKind::Vbl,
+            LevelBuffers::Packbits { .. } => LevelKind::Packbits,
         }
     }
 
@@ -178,8 +198,10 @@ impl LevelBuffers {
             LevelBuffers::Singleton { crd } => vec![(crd, Holds::Coordinates)],
             LevelBuffers::Bytemap { flags } => vec![(flags, Holds::Flags)],
             LevelBuffers::Bitmap { words } => vec![(words, Holds::Words)],
-            LevelBuffers::Hashed { pos, crd, table } => {
-                vec![(pos, Holds::Positions), (crd, Holds::Coordinates), (table, Holds::Positions)]
+            LevelBuffers::Hashed { pos, crd, table: ofs }
+            | LevelBuffers::Vbl { pos, crd, ofs }
+            | LevelBuffers::Packbits { pos, crd, ofs } => {
+                vec![(pos, Holds::Positions), (crd, Holds::Coordinates), (ofs, Holds::Positions)]
             }
         }
     }
@@ -221,7 +243,17 @@ impl LevelBuffers {
             LevelKind::Runs => {
                 LevelBuffers::Runs { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
             }
-            LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function => return Ok(None),
+            LevelKind::Vbl => LevelBuffers::Vbl {
+                pos: of("pos", Holds::Positions)?,
+                crd: of("crd", Holds::Coordinates)?,
+                ofs: of("ofs", Holds::Positions)?,
+            },
+            LevelKind::Packbits => LevelBuffers::Packbits {
+                pos: of("pos", Holds::Positions)?,
+                crd: of("crd", Holds::Coordinates)?,
+                ofs: of("ofs", Holds::Positions)?,
+            },
+            LevelKind::Function => return Ok(None),
         }))
     }
 }

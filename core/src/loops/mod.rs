@@ -25,7 +25,7 @@ mod read;
 mod tests;
 
 pub use crate::text::{DEPTH, LITERALS, is_name};
-pub use bind::{Bound, bind, collect};
+pub use bind::{Bound, bind, collect, settle};
 pub use blocks::{blocks, runs};
 pub use check::{NESTING, accumulates, check, private};
 pub use flatten::{flatten, sweep};

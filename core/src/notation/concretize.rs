@@ -145,7 +145,7 @@ impl Concretize<'_> {
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
         let (ty, name) = (tensor.ty, tensor.name.clone());
-        let format = tensor.format.clone().unwrap_or_else(|| Format::dense(tensor.sizes.len()));
+        let format = tensor.format.as_ref().map_or_else(|| Format::dense(tensor.sizes.len()), Format::assembled);
         let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
         let Some(op) = self.gathered(fun, ty) else {
@@ -195,7 +195,8 @@ impl Concretize<'_> {
             typed::Role::Result if last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        let format = tensor.format.clone().unwrap_or_else(|| self.undeclared(target.len(), rhs));
+        let format = tensor.format.as_ref().map(Format::assembled);
+        let format = format.unwrap_or_else(|| self.undeclared(target.len(), rhs));
         // Where the value of what is not stored is not one value, or only known with extents, every value that differs
         // from zero is stored.
         let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));

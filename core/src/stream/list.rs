@@ -125,6 +125,11 @@ impl<I: Clone> List<I> {
         d.repeat(&passed, &mut |d| self.step(d));
     }
 
+    /// The array of its coordinates.
+    pub fn coordinates(&self) -> BufferId {
+        self.fiber.crd
+    }
+
     /// Whether an entry may be a run of positions.
     pub fn repeats(&self) -> bool {
         self.q.is_some()

@@ -82,7 +82,7 @@ impl Fault {
 /// compressed, which holds the same function.
 pub fn stored_format(format: &Format) -> Format {
     let stored = |kind: &LevelKind| match kind {
-        LevelKind::Packbits | LevelKind::Vbl | LevelKind::Function => LevelKind::Compressed,
+        LevelKind::Function => LevelKind::Compressed,
         _ => *kind,
     };
     Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }

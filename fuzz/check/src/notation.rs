@@ -177,7 +177,10 @@ fn compare(
     let bound = loops::bind(kernel, &tensors, &of).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
     let ran = ran.unwrap_or_else(|e| panic!("{e}\n{text}\n{kernel}"));
-    for (name, tensor) in loops::collect(kernel, &bound, ran.buffers).expect("memory") {
+    let results = loops::collect(kernel, &bound, ran.buffers).expect("memory");
+    let settled =
+        engines::settled(typed, kernel, results, (meant, mode)).unwrap_or_else(|e| panic!("{}\n{text}", e.what));
+    for (name, tensor) in settled.into_iter().flatten() {
         tensor.check().unwrap_or_else(|e| panic!("`{name}` is malformed: {e}\n{text}\n{kernel}"));
         let agrees = agree(&meant[&name], &tensor, mode);
         agrees.unwrap_or_else(|e| panic!("`{name}`: {e}\n{text}\n{operands:#?}\n{kernel}"));

@@ -55,7 +55,7 @@ pub(super) fn check_triangles<'t>(
 /// Runs, of which each fiber has all of the extent; below a flag that is not set, one run.
 pub(super) fn check_runs<'t>(
     l: usize,
-    (pos, crd): (&'t Array, &Array),
+    (pos, crd, ofs): (&'t Array, &'t Array, Option<&'t Array>),
     extent: u64,
     above: &Above<'t>,
 ) -> Result<Above<'t>, Malformed> {
@@ -68,17 +68,59 @@ pub(super) fn check_runs<'t>(
             return malformed(Some(l), parent, format!("the runs of the fiber end at {reaches}, not at {extent}"));
         }
     }
-    let several = |p: usize| pos.index(p + 1) - pos.index(p) > 1;
+    let positions = match ofs {
+        Some(ofs) => check_blocks(l, (pos, crd, ofs), true)?,
+        None => crd.len(),
+    };
+    // Of a fiber, the positions.
+    let within = |p: usize| {
+        let at = |block: i64| ofs.map_or(block, |ofs| ofs.index(block as usize)) as usize;
+        at(pos.index(p))..at(pos.index(p + 1))
+    };
+    let several = |p: usize| within(p).len() > 1;
     if let Some(p) = above.first_unset(pos.len() - 1, several) {
         return malformed(Some(l), p, "below a flag that is not set there is one run");
     }
     let mut unset = None;
     if above.unset.is_some() {
-        let mut flags = vec![true; crd.len()];
+        let mut flags = vec![true; positions];
         for p in above.unset_among(pos.len() - 1) {
-            flags[pos.index(p) as usize..pos.index(p + 1) as usize].fill(false);
+            flags[within(p)].fill(false);
         }
         unset = Some(Unset { of: Source::Listed(Rc::new(flags)), each: 1 });
     }
-    Ok(Above { positions: crd.len() as u64, ties: None, unset })
+    Ok(Above { positions: positions as u64, ties: None, unset })
+}
+
+/// Blocks, of which `pos` and `crd` have been checked: how many positions they have. Those of a packed level are its pieces, each
+/// of one position or as many as it has coordinates.
+pub(super) fn check_blocks(
+    l: usize,
+    (pos, crd, ofs): (&Array, &Array, &Array),
+    packed: bool,
+) -> Result<usize, Malformed> {
+    list::length_and_type(l, "ofs", ofs, crd.len() as u64 + 1, &[pos.ty()])?;
+    if ofs.index(0) != 0 {
+        return malformed(Some(l), 0, format!("ofs begins with {}, not with 0", ofs.index(0)));
+    }
+    for parent in 0..pos.len() - 1 {
+        let mut next = 0;
+        for block in pos.index(parent) as usize..pos.index(parent + 1) as usize {
+            let (begin, end, last) = (ofs.index(block), ofs.index(block + 1), crd.index(block));
+            if begin >= end {
+                return malformed(Some(l), block + 1, format!("ofs does not rise from {begin} to {end}"));
+            }
+            let length = end - begin;
+            let fits = match packed {
+                true => length == 1 || length == last + 1 - next,
+                false => length <= last + 1 - next,
+            };
+            if !fits {
+                let what = format!("{length} positions do not fit the coordinates {next} to {last}");
+                return malformed(Some(l), block, what);
+            }
+            next = last + 1;
+        }
+    }
+    Ok(ofs.index(ofs.len() - 1) as usize)
 }

@@ -9,8 +9,8 @@
 //!
 //! Intervals are as short as the entries allow; no two runs of values that follow one another are equal.
 
-use super::{Store, narrowed, spend};
-use crate::format::{Array, Error, LevelKind, Malformed, triangle};
+use super::{Store, declared, narrowed, spend};
+use crate::format::{Array, Error, Malformed, triangle};
 
 /// Positions of one level are fewer.
 const POSITIONS: u64 = 1 << 60;
@@ -53,17 +53,18 @@ impl Store<'_> {
         let all = triangle::positions(n).and_then(|t| t.checked_mul(squares)).filter(|all| *all < POSITIONS);
         let all = all.ok_or(Error::Memory { bytes: 1 << 63 })?;
         let each = all.checked_div(squares).unwrap_or(0);
-        for (p, &c) in self.at.iter_mut().zip(&self.columns[l]) {
-            let (square, i) = (*p as u64 / n, *p as u64 % n);
-            let within = triangle::position(kind, n, i, c as u64).ok_or_else(|| outside(l, kind, *p, (i, c)))?;
-            *p = (square * each + within) as usize;
+        for e in 0..self.at.len() {
+            let (square, i) = (self.at[e] as u64 / n, self.at[e] as u64 % n);
+            let within = triangle::position(kind, n, i, self.columns[l][e] as u64);
+            let within = within.ok_or_else(|| Error::unheld(kind, l, &declared(self.format, &self.columns, e)))?;
+            self.at[e] = (square * each + within) as usize;
         }
         self.positions = all;
         Ok(())
     }
 
     /// Runs that reach the end of the extent: `pos`, and the last coordinate of each.
-    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Array<'static>, Array<'static>), Error> {
+    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let (parents, last_level) = (self.positions as usize, l + 1 == self.format.rank());
         spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
         let most = if extent == 0 { 0 } else { parents as u128 + 2 * self.at.len() as u128 };
@@ -97,13 +98,6 @@ impl Store<'_> {
             pos.push(crd.len() as i64);
         }
         self.positions = crd.len() as u64;
-        Ok((narrowed(self.pos_ty, &pos)?, narrowed(self.crd_ty, &crd)?))
+        Ok((pos, crd))
     }
-}
-
-fn outside(l: usize, kind: LevelKind, parent: usize, (i, j): (u64, i64)) -> Error {
-    let (kind, side) = (kind.name(), if kind == LevelKind::Upper { "below" } else { "above" });
-    let what =
-        format!("a value stands at ({i}, {j}), {side} the diagonal, where a level `{kind}` holds the fill value");
-    Error::Malformed(Malformed { level: Some(l), position: parent, what })
 }

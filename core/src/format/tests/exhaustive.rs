@@ -83,6 +83,7 @@ fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
         Level::Ragged { pos } => vec![pos],
         Level::Lower | Level::Upper | Level::Symmetric => vec![],
         Level::Runs { pos, crd } => vec![pos, crd],
+        Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => vec![pos, crd, ofs],
     });
     levels.chain([&mut t.values]).collect()
 }

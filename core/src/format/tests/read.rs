@@ -48,6 +48,10 @@ pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
                     |&p: &usize| (pos.index(p) as usize..pos.index(p + 1) as usize).find(|&q| crd.index(q) >= c);
                 found.iter().filter_map(reaching).collect()
             }
+            Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => {
+                let within = |&p: &usize| in_blocks([pos, crd, ofs], p, c, level.kind() == LevelKind::Packbits);
+                found.iter().filter_map(within).collect()
+            }
         };
     }
     match found[..] {
@@ -61,6 +65,17 @@ pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
 fn interval(pos: &Array, parent: usize, nth: i64) -> Option<usize> {
     let p = pos.index(parent) + nth;
     (nth >= 0 && p < pos.index(parent + 1)).then_some(p as usize)
+}
+
+/// The position of a coordinate of a fiber that is stored in blocks: the first that reaches it has it, or nothing.
+fn in_blocks([pos, crd, ofs]: [&Array; 3], parent: usize, c: i64, packed: bool) -> Option<usize> {
+    let block = (pos.index(parent) as usize..pos.index(parent + 1) as usize).find(|&b| crd.index(b) >= c)?;
+    let (begin, end) = (ofs.index(block), ofs.index(block + 1));
+    if packed && end == begin + 1 {
+        return Some(begin as usize);
+    }
+    let p = end - 1 - (crd.index(block) - c);
+    (p >= begin).then_some(p as usize)
 }
 
 /// The position below a row of a square of a coordinate, found by counting row by row.

@@ -4,10 +4,10 @@ use super::exhaustive::{Map, changed, made};
 use super::read::{coordinates, function, holds};
 use super::{f, refused};
 use crate::algebra::{Type, Value};
-use crate::format::LevelKind::{Band, Bitmap, Compressed, Dense, Lower, Ragged, Runs, Symmetric, Upper};
+use crate::format::LevelKind::{Band, Bitmap, Compressed, Dense, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
 use crate::format::{Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
 
-const STRUCTURED: [LevelKind; 6] = [Band, Ragged, Lower, Upper, Symmetric, Runs];
+const STRUCTURED: [LevelKind; 8] = [Band, Ragged, Lower, Upper, Symmetric, Runs, Vbl, Packbits];
 
 fn index(v: &[i32]) -> Array<'static> {
     v.to_vec().into()
@@ -32,6 +32,15 @@ fn each_kind_is_stored_as_it_is_drawn() {
     let runs = matrix([Dense, Runs], [3, 4], &[(0, 1, 5.0), (0, 2, 5.0), (2, 0, 7.0), (2, 1, 0.0)]);
     assert_eq!(runs.levels[1], Level::Runs { pos: index(&[0, 3, 4, 6]), crd: index(&[0, 2, 3, 3, 0, 3]) });
     assert_eq!(runs.values, vec![0.0, 5.0, 0.0, 0.0, 7.0, 0.0].into());
+    let blocks = [(0, 0, 5.0), (0, 1, 5.0), (0, 3, 6.0), (2, 2, 7.0), (2, 3, 8.0)];
+    let vbl = matrix([Dense, Vbl], [3, 4], &blocks);
+    let (pos, crd, ofs) = (index(&[0, 2, 2, 3]), index(&[1, 3, 3]), index(&[0, 2, 3, 5]));
+    assert_eq!(vbl.levels[1], Level::Vbl { pos, crd, ofs });
+    assert_eq!(vbl.values, vec![5.0, 5.0, 6.0, 7.0, 8.0].into());
+    let packbits = matrix([Dense, Packbits], [3, 4], &blocks);
+    let (pos, crd, ofs) = (index(&[0, 2, 3, 5]), index(&[1, 3, 3, 1, 3]), index(&[0, 1, 3, 4, 5, 7]));
+    assert_eq!(packbits.levels[1], Level::Packbits { pos, crd, ofs });
+    assert_eq!(packbits.values, vec![5.0, 0.0, 6.0, 0.0, 0.0, 7.0, 8.0].into());
     let square = [(0, 0, 1.0), (1, 0, 2.0), (2, 1, 3.0), (0, 1, 2.0), (1, 2, 3.0)];
     let symmetric = matrix([Dense, Symmetric], [3, 3], &square);
     assert_eq!(symmetric.values, vec![1.0, 2.0, 0.0, 0.0, 3.0, 0.0].into());
@@ -79,6 +88,26 @@ fn each_invariant_is_checked_at_its_first_offence() {
     refused(&runs(&[0, 1, 2], &[3, 2]), Some(1), 1, "end at 3, not at 4");
     refused(&runs(&[0, 1, 1], &[3]), Some(1), 1, "end at 0, not at 4");
     refused(&runs(&[0, 2, 3], &[3, 3, 3]), Some(1), 1, "twice");
+    let in_blocks = |kind, pos: &[i32], crd: &[i32], ofs: &[i32]| {
+        let (pos, crd, ofs) = (index(pos), index(crd), index(ofs));
+        with(kind, 4, if kind == Vbl { Level::Vbl { pos, crd, ofs } } else { Level::Packbits { pos, crd, ofs } })
+    };
+    refused(&in_blocks(Vbl, &[0, 1, 1], &[3], &[0]), Some(1), 1, "ofs has 1 elements, 2 expected");
+    refused(&in_blocks(Vbl, &[0, 1, 1], &[3], &[1, 2]), Some(1), 0, "ofs begins with 1");
+    refused(&in_blocks(Vbl, &[0, 1, 2], &[3, 1], &[0, 1, 1]), Some(1), 2, "ofs does not rise from 1 to 1");
+    refused(
+        &in_blocks(Vbl, &[0, 2, 2], &[1, 3], &[0, 1, 4]),
+        Some(1),
+        1,
+        "3 positions do not fit the coordinates 2 to 3",
+    );
+    refused(
+        &in_blocks(Packbits, &[0, 1, 2], &[3, 3], &[0, 1, 4]),
+        Some(1),
+        1,
+        "3 positions do not fit the coordinates 0 to 3",
+    );
+    refused(&in_blocks(Packbits, &[0, 1, 2], &[3, 2], &[0, 1, 2]), Some(1), 1, "end at 3, not at 4");
     let mut flagged = matrix([Bitmap, Runs], [2, 4], &[(1, 0, 5.0)]);
     flagged.values.set(0, f(1.0));
     refused(&flagged, None, 0, "1.0 stands where a flag says that nothing is stored");
@@ -129,8 +158,8 @@ fn maps(extents: &[u64], value: impl Fn(&[i64]) -> i128) -> Vec<Map> {
 #[test]
 fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
     let all: Vec<LevelKind> = LevelKind::ALL[..7].iter().copied().chain(STRUCTURED).collect();
-    let few = [Dense, Compressed, Bitmap, Band, Lower, Symmetric, Runs];
-    let (mut held, mut refused) = (0, 0);
+    let few = [Dense, Compressed, Bitmap, Band, Lower, Symmetric, Runs, Vbl, Packbits];
+    let (mut held, mut refused, how) = (0, 0, Assembly::default());
     for (extents, among) in [(&[3][..], &all[..]), (&[2, 2], &all), (&[3, 3], &few), (&[2, 2, 2], &few)] {
         // Told apart; equal where mirrored; equal.
         let values: [fn(&[i64]) -> i128; 3] =
@@ -138,8 +167,13 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
         for value in values {
             for map in maps(extents, value).iter().step_by(if extents.len() == 3 { 7 } else { 1 }) {
                 for format in formats(extents.len(), among) {
+                    let assembled = made(map, extents, &format.assembled()).map(|t| t.settled(&format, &how));
                     let made = made(map, extents, &format);
                     assert_eq!(made.is_ok(), fits(&format, map) && holds(&format, map.keys()), "{format} of {map:?}");
+                    if !(0..format.rank()).any(|l| format.is_single(l)) {
+                        let settled = assembled.unwrap();
+                        assert_eq!(settled.as_ref().ok(), made.as_ref().ok(), "{format} of {map:?}: {settled:?}");
+                    }
                     let Ok(t) = made else {
                         refused += 1;
                         continue;
@@ -152,6 +186,24 @@ fn every_mixture_of_levels_holds_the_small_tensors_that_it_can() {
         }
     }
     assert!(held > 50_000 && refused > 5_000, "{held} {refused}");
+}
+
+/// What rounded sums gave: zeros are one, and mirrored values are equal in half of their digits.
+#[test]
+fn rounded_values_settle() {
+    let settled = |kind, rounded, entries: &[(i64, i64, f64)]| {
+        let t = matrix([Dense, Compressed], [2, 2], entries);
+        t.settled(&Format::of(vec![Dense, kind]), &Assembly { rounded, ..Assembly::default() }).map(|t| t.values)
+    };
+    let third = [(0, 1, 1.0 / 3.0), (1, 0, 1.0 - 2.0 / 3.0), (1, 1, 5.0)];
+    assert!(settled(Symmetric, false, &third).is_err());
+    assert_eq!(settled(Symmetric, true, &third), Ok(vec![0.0, 1.0 - 2.0 / 3.0, 5.0].into()));
+    assert!(settled(Symmetric, true, &[(0, 1, 1.0), (1, 0, 1.0 + 1e-7)]).is_err());
+    for kind in [Lower, Symmetric] {
+        assert_eq!(settled(kind, true, &[(0, 1, -0.0), (1, 0, 0.0)]), Ok(vec![0.0; 3].into()));
+        let error = settled(kind, true, &[(0, 1, 7.0)]).unwrap_err().to_string();
+        assert!(error.contains("at (0, 1)"), "{error}");
+    }
 }
 
 #[test]
@@ -171,7 +223,10 @@ fn a_changed_array_is_reported_or_still_a_function() {
     for extents in [&[3][..], &[3, 3]] {
         let every = maps(extents, |at| 1 + at.iter().sum::<i64>() as i128);
         for map in [every.len() - 1, every.len() / 2 + 1, every.len() / 3, 0].map(|m| &every[m]) {
-            for format in formats(extents.len(), &[Dense, Compressed, Bitmap, Band, Ragged, Lower, Symmetric, Runs]) {
+            for format in formats(
+                extents.len(),
+                &[Dense, Compressed, Bitmap, Band, Ragged, Lower, Symmetric, Runs, Vbl, Packbits],
+            ) {
                 let Ok(t) = made(map, extents, &format) else { continue };
                 let (wrong, right) = changed(&t);
                 (reported, sound) = (reported + wrong, sound + right);

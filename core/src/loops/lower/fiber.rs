@@ -1,7 +1,7 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::nest::Sink;
-use super::structure::{Interval, Phase};
+use super::structure::Phase;
 use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
@@ -11,7 +11,7 @@ use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Entry, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -50,7 +50,7 @@ pub(super) struct Scope {
     fibers: HashMap<AccessId, Fiber>,
     /// What is known of levels that open next, by their depth.
     phases: HashMap<(AccessId, usize), Phase>,
-    intervals: HashMap<(AccessId, usize), Interval>,
+    intervals: HashMap<(AccessId, usize), Interval<Expr>>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
 }
@@ -104,12 +104,12 @@ impl Scope {
     }
 
     /// Where the values are of the level that an access opens next, if that was found out.
-    pub fn interval(&self, a: AccessId) -> Option<&Interval> {
+    pub fn interval(&self, a: AccessId) -> Option<&Interval<Expr>> {
         self.intervals.get(&(a, self.fiber(a).depth))
     }
 
     /// Keeps where the values are of the level that an access opens next.
-    pub fn found(&mut self, a: AccessId, interval: Interval) {
+    pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
     }
 
@@ -233,7 +233,7 @@ impl Context<'_> {
         &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
-    /// The fiber of a list level, or of the ends of runs, that an access opens next, all of it; an absent one is empty.
+    /// The fiber of a list level, or of the ends of runs and blocks, that an access opens next, all of it; an absent one is empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
@@ -241,7 +241,9 @@ impl Context<'_> {
             LevelBuffers::Compressed { pos, crd }
             | LevelBuffers::Nonunique { pos, crd }
             | LevelBuffers::Hashed { pos, crd, .. }
-            | LevelBuffers::Runs { pos, crd } => (crd, bounds(d, pos, &parent)),
+            | LevelBuffers::Runs { pos, crd }
+            | LevelBuffers::Vbl { pos, crd, .. }
+            | LevelBuffers::Packbits { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
             LevelBuffers::Singleton { crd } => {
                 let end = fiber.end.unwrap_or_else(|| plus(fiber.position, int(1)));
                 (crd, (parent, Term::fixed(end)))

@@ -64,8 +64,8 @@ struct Part {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
-    /// Accesses whose runs end within the range: it has a part for each run.
-    runs: Vec<AccessId>,
+    /// Accesses whose levels have pieces that end within the range: it has a part for each.
+    stepped: Vec<AccessId>,
 }
 
 impl Part {
@@ -179,27 +179,29 @@ impl Context<'_> {
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         // What is walked in several pieces is not seen to be walked whole.
-        if let Some((output, _)) = sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.runs.is_empty())) {
+        if let Some((output, _)) =
+            sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
+        {
             output.goes_along(None);
         }
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
             let more = self.at_most_of(d, &parts);
             return d.assign(*most, super::plus(Expr::Var(*most), more));
         }
+        // Where some part makes room piece by piece, each makes its own.
+        let apart = parts.iter().any(|part| !part.stepped.is_empty());
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
                 output.led_by(slot, self.led_by(part, v));
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
-            let tentative = |part: &Part| {
-                let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
-                self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
-                    || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
-            };
-            let spare = parts.iter().any(tentative) as i64;
-            output.open(d, slot, &|d| super::plus(self.at_most_of(d, &parts), int(spare)));
+            let all: &[Part] = if apart { &[] } else { &parts };
+            output.open(d, slot, &|d| self.room_of(d, all, (v, rest), sink));
         }
         for part in parts {
+            if apart {
+                self.make_room(d, &part, (v, rest), sink);
+            }
             self.run(d, part, (v, rest), sink);
         }
         if let Some((output, slot)) = sink.appends(v) {
@@ -228,15 +230,15 @@ impl Context<'_> {
             (a, fiber)
         };
         let fibers = names.iter().map(fiber).collect();
-        let runs = self.runs_along(scope, &lattice.points[0].body, v);
-        Part { piece, lattice, fibers, runs }
+        let stepped = self.stepped_along(scope, &lattice.points[0].body, v);
+        Part { piece, lattice, fibers, stepped }
     }
 
     /// The loops of a range.
     fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
-        let Part { piece, lattice, fibers, runs } = &part;
-        if !runs.is_empty() {
-            return self.stepped(d, piece, runs, (v, rest), sink);
+        let Part { piece, lattice, fibers, stepped } = &part;
+        if !stepped.is_empty() {
+            return self.stepped(d, piece, stepped, (v, rest), sink);
         }
         let top = part.top();
         if let Some(a) = alone(top) {
@@ -255,7 +257,7 @@ impl Context<'_> {
     /// variable of the entry's level or of one above. `None` if there is no such bound, as where each run has points of its own.
     fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
         let (scope, point) = (&part.piece.scope, part.top());
-        if !part.runs.is_empty() {
+        if !part.stepped.is_empty() {
             return None;
         }
         let once = |a: &AccessId| {
@@ -265,6 +267,9 @@ impl Context<'_> {
             let crd = self.levels(*a)[depth].array(Holds::Coordinates);
             let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
             let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
+            // What stands once for several coordinates leads as often to what is below.
+            let shared = self.program.tensor(*a).format.levels[..depth].iter().any(|kind| kind.shares());
+            let crd = crd.filter(|_| !shared);
             let crd = crd.filter(|_| loops.iter().all(moves) && above.iter().all(|w| self.comes_once(*w, &loops)));
             crd.map(|crd| (*a, crd))
         };
@@ -292,16 +297,34 @@ impl Context<'_> {
         ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
+    /// How many entries parts append at most, or write behind the last.
+    fn room_of<'p>(
+        &self,
+        d: &mut Symbolic,
+        parts: impl IntoIterator<Item = &'p Part>,
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) -> Expr {
+        let parts: Vec<&Part> = parts.into_iter().collect();
+        let tentative = |part: &&Part| {
+            let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
+            self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
+                || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
+        };
+        let spare = parts.iter().any(tentative) as i64;
+        super::plus(self.at_most_of(d, parts), int(spare))
+    }
+
     /// A bound on the coordinates that all parts come to.
-    fn at_most_of(&self, d: &mut Symbolic, parts: &[Part]) -> Expr {
-        let bounds = parts.iter().map(|part| self.at_most(d, part));
+    fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
+        let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
     }
 
     /// A bound on the coordinates that a range's loops come to.
     fn at_most(&self, d: &mut Symbolic, part: &Part) -> Expr {
         let point = part.top();
-        if !part.runs.is_empty() {
+        if !part.stepped.is_empty() {
             return part.piece.range.len();
         }
         let lengths: Vec<Expr> = point

@@ -148,8 +148,13 @@ impl Context<'_> {
     /// and of levels that have phases each is in one.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
         let whole = Piece { range: self.whole(v), body: body.clone(), scope: scope.clone(), in_runs: false, keys: 0 };
+        self.pieces(d, v, whole)
+    }
+
+    /// The same, of a part of it.
+    pub(super) fn pieces(&self, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
         let mut pieces = vec![];
-        self.split(d, v, whole, &mut pieces);
+        self.split(d, v, piece, &mut pieces);
         pieces
     }
 

@@ -16,25 +16,14 @@
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
-use super::{BufferId, Context, Expr, LevelBuffers, binary, int, plus, times};
+use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Compare, Domain, List, ListFiber, Symbolic, Term, View};
+use crate::stream::{Interval, Symbolic, Term};
 
 /// Intervals that have phases of their own in one loop; more are asked.
 const PHASES: usize = 3;
-
-/// Where a fiber's values are, one a coordinate.
-#[derive(Clone, Debug)]
-pub(super) struct Interval {
-    /// The first coordinate.
-    start: Expr,
-    /// One past the last.
-    stop: Expr,
-    /// What the position of a coordinate is more than it.
-    base: Expr,
-}
 
 /// What is known of an access's level in a range.
 #[derive(Clone, Debug)]
@@ -43,6 +32,8 @@ pub(super) enum Phase {
     Inside(Expr),
     /// Behind the diagonal of a symmetric level.
     Mirrored,
+    /// In a piece that is a run or has a position for each coordinate: that of a coordinate is `base + step · coordinate`.
+    Packed { base: Expr, step: Expr },
     /// Nothing: it is asked.
     Asked,
 }
@@ -54,36 +45,23 @@ fn triangle(i: Expr) -> Expr {
 
 impl Context<'_> {
     /// The interval of an access's next level.
-    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         let fiber = scope.fiber(a);
-        let tensor = self.program.tensor(a);
-        let name = |what: &str| format!("{what}_{}", tensor.name);
-        let ends = |d: &mut Symbolic, pos: BufferId, what: &str| {
-            let begin = fiber.if_present(d.index(pos, fiber.position.clone()));
-            let begin = d.define(&name(what), Type::I64, begin);
-            (begin, fiber.if_present(d.index(pos, plus(fiber.position.clone(), int(1)))))
+        let (parent, present) = (Term::fixed(fiber.position), fiber.present.map(Term::fixed));
+        let mut open = |arrays| {
+            let Interval { start, stop, base } =
+                Interval::open(d, &self.program.tensor(a).name, arrays, &parent, present.as_ref());
+            Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
         };
         match self.levels(a)[fiber.depth] {
-            LevelBuffers::Band { pos, first } => {
-                let (begin, end) = ends(d, pos, "begin");
-                let start = fiber.if_present(d.index(first, fiber.position.clone()));
-                let start = d.define(&name("start"), Type::I64, start);
-                let stop = plus(start.clone(), binary(Op::Sub, end, begin.clone()));
-                let stop = d.define(&name("stop"), Type::I64, stop);
-                let base = d.define(&name("base"), Type::I64, binary(Op::Sub, begin, start.clone()));
-                Interval { start, stop, base }
-            }
-            LevelBuffers::Ragged { pos } => {
-                let (begin, end) = ends(d, pos, "base");
-                let stop = d.define(&name("stop"), Type::I64, binary(Op::Sub, end, begin.clone()));
-                Interval { start: int(0), stop, base: begin }
-            }
+            LevelBuffers::Band { pos, first } => open((pos, Some(first))),
+            LevelBuffers::Ragged { pos } => open((pos, None)),
             _ => self.of_triangle(d, scope, a),
         }
     }
 
     /// The interval of a row of a triangle; of a symmetric level up to the diagonal.
-    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
         let row = self.row(scope, a);
         let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
@@ -114,11 +92,8 @@ impl Context<'_> {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
         match scope.phase(a).cloned() {
-            _ if kind == LevelKind::Runs => {
-                let list = self.ends_of_runs(d, scope, a, Some(Term::fixed(at)));
-                let position = self.run_at(d, a, &list);
-                scope.descend(a, (position, None), fiber.present);
-            }
+            None if kind.is_stepped() && scope.interval(a).is_none() => return self.open_at(d, scope, a, at),
+            Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
             Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
             Some(Phase::Mirrored) => {
                 let position = self.mirrored(scope, a, at);
@@ -147,22 +122,8 @@ impl Context<'_> {
     }
 
     /// The interval of an access's next level: where a loop around has found it out, that.
-    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval {
+    fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         scope.interval(a).cloned().unwrap_or_else(|| self.interval(d, scope, a))
-    }
-
-    /// The ends of the runs of an access's next level, from the one that holds the coordinate `start` on.
-    fn ends_of_runs(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> List<Term> {
-        let fiber = self.unopened(d, scope, a);
-        let view = View { start, ..View::default() };
-        List::open(d, &format!("p_{}", self.program.tensor(a).name), ListFiber { view, ..fiber })
-    }
-
-    /// The position of the run at which a list of ends rests.
-    fn run_at(&self, d: &mut Symbolic, a: AccessId, ends: &List<Term>) -> Expr {
-        let position = ends.entry(d).position;
-        let position = d.snapshot(&format!("q_{}", self.program.tensor(a).name), position);
-        d.place(&position)
     }
 
     /// The position of what stands behind the diagonal of a symmetric level.
@@ -175,9 +136,12 @@ impl Context<'_> {
 
     /// The accesses of a body whose next level has phases along `v`, that are not known yet.
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let phases = |kind: LevelKind| kind.is_interval() || kind == LevelKind::Symmetric;
+        let phases = |kind: LevelKind| kind.is_interval() || matches!(kind, LevelKind::Symmetric | LevelKind::Vbl);
         let mut all = self.opened_by(scope, body, v, phases);
         all.retain(|a| scope.phase(*a).is_none());
+        // Blocks are stepped through first: each is an interval.
+        let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Vbl;
+        all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
         all
     }
 
@@ -199,7 +163,8 @@ impl Context<'_> {
     fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
         let depth = piece.scope.fiber(a).depth;
         let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
-        let symmetric = self.program.tensor(a).format.levels[depth] == LevelKind::Symmetric;
+        let kind = self.program.tensor(a).format.levels[depth];
+        let symmetric = kind == LevelKind::Symmetric;
         // A symmetric fiber that is absent is one of fill all over.
         if symmetric && piece.scope.fiber(a).present.is_some() {
             let mut asked = piece.clone();
@@ -207,7 +172,11 @@ impl Context<'_> {
             return vec![asked];
         }
         let [start, stop] = [start, stop].map(|at| self.coordinate_of(d, v, piece, (a, depth), at));
-        let ends = [piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
+        let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
+        if kind == LevelKind::Vbl {
+            // The piece ends where the block does, or before.
+            ends.remove(2);
+        }
         let mut pieces = vec![];
         for (n, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[0].at != pair[1].at) {
             let mut part = piece.within(pair[0].clone(), pair[1].clone());
@@ -247,63 +216,5 @@ impl Context<'_> {
         let behind = outside(hi.clone(), piece.range.hi.clone());
         (middle.range.lo, middle.range.hi) = (lo, hi);
         vec![before, middle, behind]
-    }
-
-    /// The accesses of a body whose next level has runs along `v`.
-    pub(super) fn runs_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        self.opened_by(scope, body, v, |kind| kind == LevelKind::Runs)
-    }
-}
-
-/// A level of runs along a loop: a list of where they end.
-pub(super) struct Runs {
-    access: AccessId,
-    depth: usize,
-    list: List<Term>,
-}
-
-impl Context<'_> {
-    /// The runs of an access that hold the first coordinate of a piece, and all behind them.
-    pub(super) fn open_runs(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Runs {
-        let depth = piece.scope.fiber(access).depth;
-        let start = self.view(d, &piece.scope, (access, depth), v, &piece.range).start;
-        Runs { access, depth, list: self.ends_of_runs(d, &piece.scope, access, start) }
-    }
-
-    /// Where the runs at hand end, in coordinates of `v`.
-    pub(super) fn run_ends(&self, d: &mut Symbolic, v: Index, piece: &Piece, all: &[Runs]) -> Vec<Expr> {
-        let end = |Runs { access, depth, list }: &Runs| {
-            let last = list.index(d);
-            let end = plus(d.place(&last), int(1));
-            let end = self.coordinate_of(d, v, piece, (*access, *depth), end).at;
-            d.define("end", Type::I64, end)
-        };
-        all.iter().map(end).collect()
-    }
-
-    /// The part of a piece that begins at `from` and in which no run ends, these being the ends: there each is open.
-    pub(super) fn within_runs(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        from: Expr,
-        (all, ends): (&[Runs], &[Expr]),
-    ) -> Piece {
-        let stop = ends.iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end.clone()));
-        let stop = Bound::at(d.define("stop", Type::I64, stop));
-        let mut part = Piece { in_runs: true, ..piece.within(Bound::at(from), stop) };
-        for runs in all {
-            let at = self.run_at(d, runs.access, &runs.list);
-            part.scope.descend(runs.access, (at, None), None);
-        }
-        part
-    }
-}
-
-/// Each of the runs that end at `stop`, these being the ends of all, is left.
-pub(super) fn leave_runs(d: &mut Symbolic, (all, ends): (&[Runs], &[Expr]), stop: &Expr) {
-    for (runs, end) in all.iter().zip(ends) {
-        let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
-        runs.list.next_if(d, &over);
     }
 }

@@ -12,16 +12,9 @@ pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
     let mut r = Refuse { program, extents, found: Vec::new() };
     for t in &program.tensors {
-        let foreign = t.format.iter().find_map(|f| {
-            (0..f.rank()).map(|l| f.levels[l]).enumerate().find(|(l, kind)| {
-                let runs = *kind == LevelKind::Runs && (t.role == typed::Role::Input || l + 1 == f.rank());
-                let read = t.role == typed::Role::Input && kind.is_computed();
-                !(kind.is_located() || kind.is_list() || runs || read)
-            })
-        });
-        if let Some((_, kind)) = foreign {
+        if t.format.iter().any(|f| f.levels.contains(&LevelKind::Function)) {
             let place = if t.role == typed::Role::Input { "operand" } else { "result" };
-            r.say(t.span, format!("a level of kind `{}` of the {place} `{}`", kind.name(), t.name));
+            r.say(t.span, format!("a level of kind `function` of the {place} `{}`", t.name));
         }
         if t.role == typed::Role::Input && t.format.is_none() {
             r.say(t.span, format!("an operand without a format (tensor `{}`)", t.name));

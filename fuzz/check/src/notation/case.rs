@@ -52,8 +52,16 @@ pub const KINDS: &[LevelKind] = &[
 ];
 
 /// Kinds of operands' levels besides; the last three stand below a dense level of the same size.
-pub const STRUCTURED: &[LevelKind] =
-    &[LevelKind::Band, LevelKind::Runs, LevelKind::Ragged, LevelKind::Lower, LevelKind::Upper, LevelKind::Symmetric];
+pub const STRUCTURED: &[LevelKind] = &[
+    LevelKind::Band,
+    LevelKind::Runs,
+    LevelKind::Vbl,
+    LevelKind::Packbits,
+    LevelKind::Ragged,
+    LevelKind::Lower,
+    LevelKind::Upper,
+    LevelKind::Symmetric,
+];
 
 /// A program and its operands.
 #[derive(Clone, Debug)]

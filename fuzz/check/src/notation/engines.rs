@@ -11,7 +11,7 @@ use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
-use fiberloom_core::format::Tensor;
+use fiberloom_core::format::{Assembly, Entries, Tensor};
 use fiberloom_core::loops::{self, Bound, Kernel};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, Widths, shape};
@@ -144,6 +144,7 @@ fn on_data(
     let mut first = None;
     for code in codes {
         let results = code.run(kernel, &bound, work)?;
+        let Some(results) = settled(typed, kernel, results, (&meant, case.mode))? else { continue };
         work.time(Stage::Compare, || {
             results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant, case.mode))?;
             alike(first.get_or_insert(results.clone()), &results, (&meant, case.mode))
@@ -234,7 +235,7 @@ fn codes<'k>(
 
 impl Code<'_> {
     /// Its results. Machine code has every operand between fences.
-    fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Vec<(String, Tensor<'static>)>, Finding> {
+    fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Results, Finding> {
         let buffers = match self {
             Code::Loops(prepared) => {
                 let run = || prepared.run(&bound.params, &bound.operands, &Default::default());
@@ -255,6 +256,32 @@ impl Code<'_> {
         };
         Ok(loops::collect(kernel, bound, buffers).expect("memory"))
     }
+}
+
+/// Results in their own formats; `None` if one of them is refused that holds, as the meaning says too, what its format has no
+/// place for.
+pub(super) fn settled(
+    typed: &typed::Program,
+    kernel: &Kernel,
+    results: Results,
+    (meant, mode): (&BTreeMap<String, Function>, Mode),
+) -> Result<Option<Results>, Finding> {
+    let declared = |t: typed::TensorId| typed.tensors[t.index()].format.as_ref();
+    let how = Assembly { rounded: mode == Mode::Algebraic, ..Assembly::default() };
+    let (name, why) = match loops::settle(kernel, results, &declared, &how) {
+        Ok(settled) => return Ok(Some(settled)),
+        Err(refused) => refused,
+    };
+    let made = kernel.arguments.iter().find(|a| a.name == name && !a.operand).expect("it is a result");
+    let f = &meant[&name];
+    let entries = f.entries.iter().map(|(at, number)| (at.clone(), number.value));
+    let format = declared(made.tensor).expect("what is refused is declared");
+    let exact = mode == Mode::Strict || f.entries.values().chain([&f.fill]).all(|n| n.error() == 0.0);
+    let held = Entries::of(f.extents.len(), f.ty, entries).assemble(&f.extents, format, f.fill.value, &how);
+    if held.is_ok() && exact {
+        return Err(Finding::new("refused result", format!("`{name}`: {why}")));
+    }
+    Ok(None)
 }
 
 /// Two levels' answers are one, or those of loops before and after a rewrite: every array, but for the bits of NaN and, in algebraic mode, the sign

@@ -294,11 +294,7 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let runs = !result || l + 1 == rank;
-            let lowered = |k: &LevelKind| {
-                k.is_located() || k.is_list() || !result && k.is_computed() || runs && *k == LevelKind::Runs
-            };
-            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || lowered(k));
+            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || *k != LevelKind::Function);
             let fit: Vec<LevelKind> = fit.filter(|k| stands(*k, &kinds, result)).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();
@@ -405,7 +401,7 @@ fn triangular(k: LevelKind) -> bool {
     matches!(k, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)
 }
 
-/// Whether a level can stand directly below these, in a tensor that may have any entries if it is a `result`.
+/// Whether a level can stand directly below these, a `result`'s singletons being in chains.
 fn stands(k: LevelKind, above: &[LevelKind], result: bool) -> bool {
     let chained = above.iter().rev().find(|k| **k != LevelKind::Singleton) == Some(&LevelKind::Nonunique);
     match k {

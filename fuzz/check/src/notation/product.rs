@@ -158,7 +158,9 @@ mod tests {
     fn a_walk_meets_each_once() {
         let walked: BTreeSet<Wanted> = (77..77 + ALL.len() as u64).map(nth).collect();
         assert_eq!(walked.len(), ALL.len());
-        let calls: usize = LEGAL.calls.iter().map(|c| if c.args.len() == 1 { 13 * 10 } else { 13 * 13 * 10 }).sum();
-        assert_eq!(ALL.len(), calls + 13 * LEGAL.folds.len(), "13 levels, 10 targets");
+        let (levels, targets) = (LEGAL.operands.len(), Target::all().count());
+        let arguments = LEGAL.calls.iter().map(|c| c.args.len().min(2) as u32);
+        let calls: usize = arguments.map(|n| levels.pow(n) * targets).sum();
+        assert_eq!(ALL.len(), calls + levels * LEGAL.folds.len(), "{levels} levels, {targets} targets");
     }
 }

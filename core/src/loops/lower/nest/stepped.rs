@@ -1,50 +1,70 @@
-//! Where levels have runs: a loop goes from the end of one to the next end of any, and in between all of them are what they are.
+//! Levels that list where their pieces end: a loop goes from the end of one to the next end of any, and in between all of them are
+//! what they are.
 //!
 //! ```text
 //!   while from < n
-//!     stop = min(end of r's run, end of s's run, n)
-//!     the points of from..stop          lists are walked on from where the last piece ended
-//!     r and s go on, if their run ended
+//!     stop = min(end of r's run, end of b's block, n)
+//!     the points of from..stop          lists are walked on from where the last piece ended; b has two phases: nothing, its block
+//!     r and b go on, if their piece ended
 //!     from = stop
+//!
+//!   runs        Run                     one position for all of from..stop
+//!   vbl         Sequence(Run, Lookup)   an interval of the block, found when it is come to; behind the last block nothing
+//!   packbits    Switch(Run, Lookup)     either, by how many positions the piece has
 //! ```
 
-use super::{Forall, Nest, Sink};
+use super::{Forall, Nest, Part, Sink};
 use crate::algebra::{Op, Type, properties};
+use crate::format::LevelKind;
 use crate::iteration::Point;
-use crate::loops::lower::fiber::Finger;
-use crate::loops::lower::range::Piece;
-use crate::loops::lower::structure::{Runs, leave_runs};
-use crate::loops::lower::{Context, Expr, binary};
+use crate::loops::lower::fiber::{Finger, Scope};
+use crate::loops::lower::range::{Bound, Piece};
+use crate::loops::lower::structure::Phase;
+use crate::loops::lower::{Context, Expr, LevelBuffers, binary};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
-use crate::stream::{Compare, Domain, Symbolic, Term};
+use crate::stream::{Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
+
+/// Packed levels of one loop for which there is code of its own for either kind of piece; of more, positions are computed.
+const SWITCHES: usize = 2;
+
+/// A level along a loop that lists where its pieces end.
+struct Stepped {
+    access: AccessId,
+    depth: usize,
+    pieces: Pieces<Term>,
+}
 
 impl Context<'_> {
-    /// A range in which levels have runs: from the end of one to the next end of any.
+    /// The accesses of a body whose next level has pieces along `v`, which are not known yet.
+    pub(super) fn stepped_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut all = self.opened_by(scope, body, v, LevelKind::is_stepped);
+        all.retain(|a| scope.phase(*a).is_none());
+        all
+    }
+
+    /// A range in which levels have pieces: from the end of one to the next end of any.
     pub(super) fn stepped(
         &self,
         d: &mut Symbolic,
         piece: &Piece,
-        runs: &[AccessId],
+        stepped: &[AccessId],
         (v, rest): (Index, &[Index]),
         sink: &Sink,
     ) {
         let seen = self.foralls.borrow().len();
-        let absent = runs.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
+        let absent = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
         if let Some((a, present)) = absent {
             let (mut with, mut without) = (piece.clone(), piece.clone());
             with.scope.certain(a);
             without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
-            let go = |d: &mut Symbolic, piece: Piece| {
-                let part = self.part(d, v, piece, sink);
-                self.run(d, part, (v, rest), sink);
-            };
+            let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
             d.when(present, |d| go(d, with), |d| go(d, without));
             return self.foralls.borrow_mut().truncate(seen);
         }
         let mut piece = piece.clone();
         self.follow_lists(d, &mut piece, v);
-        let all: Vec<Runs> = runs.iter().map(|a| self.open_runs(d, v, &piece, *a)).collect();
+        let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
         let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
         let left = |d: &mut Symbolic| {
             let from = d.get(from);
@@ -54,15 +74,117 @@ impl Context<'_> {
             let begin = d.get(from);
             let begin = d.snapshot("begin", begin);
             let begin = d.place(&begin);
-            let ends = self.run_ends(d, v, &piece, &all);
-            let within = self.within_runs(d, &piece, begin, (&all, &ends));
-            let stop = within.range.hi.at.clone();
-            let part = self.part(d, v, within, sink);
-            self.run(d, part, (v, rest), sink);
-            leave_runs(d, (&all, &ends), &stop);
+            let ends: Vec<Expr> = all.iter().map(|stepped| self.end_of(d, v, &piece, stepped)).collect();
+            let stop = ends.iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end.clone()));
+            let stop = d.define("stop", Type::I64, stop);
+            let in_runs = all.iter().all(|stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_)));
+            let within = Piece { in_runs, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
+            self.entered(d, within, (&all, SWITCHES), &|d, piece| {
+                self.pieces(d, v, piece).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
+            });
+            for (stepped, end) in all.iter().zip(&ends) {
+                let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
+                stepped.pieces.leave_if(d, &over);
+            }
             d.set(from, Term::fixed(stop));
         });
         self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// A part of a range in which levels have pieces: it makes its own room.
+    fn part_within(&self, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
+        let part = self.part(d, v, piece, sink);
+        self.make_room(d, &part, (v, rest), sink);
+        self.run(d, part, (v, rest), sink);
+    }
+
+    /// Room for what a part appends, if its pieces do not make it.
+    pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+        let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
+        if let Some((output, slot)) = appends {
+            output.open(d, slot, &|d| self.room_of(d, [part], (v, rest), sink));
+        }
+    }
+
+    /// An access's level from the piece on that the first coordinate of a range is in.
+    fn open_stepped(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Stepped {
+        let depth = piece.scope.fiber(access).depth;
+        let start = self.view(d, &piece.scope, (access, depth), v, &piece.range).start;
+        Stepped { access, depth, pieces: self.pieces_from(d, &piece.scope, access, start) }
+    }
+
+    /// The pieces of an access's next level from the first on that does not end before the coordinate `start`.
+    fn pieces_from(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
+        let (fiber, tensor) = (self.unopened(d, scope, a), self.program.tensor(a));
+        let depth = scope.fiber(a).depth;
+        let kind = match self.levels(a)[depth] {
+            LevelBuffers::Vbl { ofs, .. } => Kind::Blocks(ofs),
+            LevelBuffers::Packbits { ofs, .. } => Kind::Packed(ofs),
+            _ => Kind::Runs,
+        };
+        let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[depth]]));
+        let fiber = ListFiber { view: View { start, ..View::default() }, ..fiber };
+        Pieces::open(d, &tensor.name, kind, fiber, extent)
+    }
+
+    /// Where the piece at hand ends, in coordinates of `v`.
+    fn end_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, Stepped { access, depth, pieces }: &Stepped) -> Expr {
+        let end = pieces.end(d);
+        let end = d.place(&end);
+        let end = self.coordinate_of(d, v, piece, (*access, *depth), end).at;
+        d.define("end", Type::I64, end)
+    }
+
+    /// A range in which no piece ends, with each of these open, or an interval of it known; for some of the packed ones there
+    /// is code for either kind of piece.
+    fn entered(
+        &self,
+        d: &mut Symbolic,
+        mut piece: Piece,
+        (all, switches): (&[Stepped], usize),
+        go: &dyn Fn(&mut Symbolic, Piece),
+    ) {
+        let Some((Stepped { access, pieces, .. }, rest)) = all.split_first() else { return go(d, piece) };
+        let name = &self.program.tensor(*access).name;
+        match pieces.kind() {
+            Kind::Runs => {
+                let position = pieces.number(d, name);
+                piece.scope.descend(*access, (d.place(&position), None), None);
+            }
+            Kind::Blocks(_) => {
+                let Interval { start, stop, base } = pieces.block(d, name);
+                let block = Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) };
+                piece.scope.found(*access, block);
+            }
+            Kind::Packed(_) => {
+                let (lookup, base, begin) = pieces.packed(d, name);
+                let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
+                if let Some(fewer) = switches.checked_sub(1) {
+                    let mut run = piece.clone();
+                    run.scope.descend(*access, (begin, None), None);
+                    piece.scope.enter(*access, Phase::Inside(base));
+                    let go_on = |d: &mut Symbolic, piece| self.entered(d, piece, (rest, fewer), go);
+                    return d.when(lookup, |d| go_on(d, piece), |d| go_on(d, run));
+                }
+                let lookup = d.define("lookup", Type::Bool, lookup);
+                let base = Expr::Op(Op::Select, vec![lookup.clone(), base, begin]);
+                let base = d.define("base", Type::I64, base);
+                let step = d.define("step", Type::I64, Expr::Op(Op::Convert(Type::I64), vec![lookup]));
+                piece.scope.enter(*access, Phase::Packed { base, step });
+            }
+        }
+        self.entered(d, piece, (rest, switches), go)
+    }
+
+    /// Opens an access's next level, which has pieces, at a coordinate: by a search. Whether it may be absent there.
+    pub(in crate::loops::lower) fn open_at(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
+        let at = Term::fixed(at);
+        let pieces = self.pieces_from(d, scope, a, Some(at.clone()));
+        let (found, position) = pieces.find(d, &self.program.tensor(a).name, &at);
+        let found = found.map(|found| d.place(&found));
+        let (position, searched) = (d.place(&position), found.is_some());
+        scope.descend(a, (position, None), found.or(scope.fiber(a).present));
+        searched
     }
 
     /// Fingers on the lists of a piece of which each run sees a part behind the one before.

@@ -138,9 +138,15 @@ impl Maker<'_, '_> {
         }
         let format = match target {
             Target::Undeclared => None,
-            Target::Folded => Some(self.result_format(vars.len())),
+            Target::Folded => Some(self.result_format(&vars)),
             Target::Level(kind) => {
                 // A variable that nothing on the right has: every coordinate of it gets the same.
+                let free = |w: &usize| !vars.contains(w) && !rhs.binds(*w);
+                let alike = |w: &usize| *w != v && self.case.vars[*w] == self.case.vars[v];
+                if kind.is_triangle() && !vars.iter().any(alike) {
+                    let known = (0..VARS.len()).find(|w| alike(w) && free(w));
+                    vars.push(known.unwrap_or_else(|| self.another(v)));
+                }
                 let free = |w: &usize| !vars.contains(w) && !rhs.binds(*w);
                 let more = self.below(8) == 7 || kind == LevelKind::Singleton && vars.len() == 1;
                 let new = (0..VARS.len() - 3).find(free).filter(|_| more);
@@ -151,6 +157,12 @@ impl Maker<'_, '_> {
         self.define(0, last, vars, rhs, Defined { format, freely: target == Target::Undeclared });
     }
 
+    /// A variable of its own over the size of `v`.
+    fn another(&mut self, v: usize) -> usize {
+        self.case.vars.push(self.case.vars[v]);
+        self.case.vars.len() - 1
+    }
+
     /// A format with this level along `v`.
     fn holding(&mut self, kind: LevelKind, vars: &[usize], v: usize) -> Format {
         let mut format = self.format(vars.len());
@@ -158,9 +170,12 @@ impl Maker<'_, '_> {
         if kind == LevelKind::Singleton && of(&format.order) == 0 {
             format.order.swap(0, 1);
         }
-        if kind == LevelKind::Runs {
-            let (at, last) = (of(&format.order), vars.len() - 1);
-            format.order.swap(at, last);
+        if kind.is_triangle() {
+            let alike = |m: &usize| vars[*m] != v && self.case.vars[vars[*m]] == self.case.vars[v];
+            let beside = format.order.iter().position(alike).expect("another of the same extent");
+            let mode = format.order.remove(beside);
+            let at = of(&format.order);
+            format.order.insert(at, mode);
         }
         let level = of(&format.order);
         hold(&mut format, level, kind);

@@ -114,14 +114,32 @@ impl<'u, 'b> Maker<'u, 'b> {
         Format { levels, order }
     }
 
-    /// A format of a result: its last level may have runs.
-    pub fn result_format(&mut self, rank: usize) -> Format {
-        let mut format = self.format(rank);
-        let last = format.levels.last_mut().filter(|kind| !matches!(kind, LevelKind::Singleton));
-        if let Some(last) = last.filter(|_| self.below(8) == 7) {
-            *last = LevelKind::Runs;
+    /// A format of a result over these variables.
+    pub fn result_format(&mut self, vars: &[usize]) -> Format {
+        let format = self.format(vars.len());
+        if self.below(3) != 2 {
+            return format;
         }
-        format
+        let sizes: Vec<usize> = vars.iter().map(|v| self.case.vars[*v]).collect();
+        self.structured(&sizes, format)
+    }
+
+    /// A value over these variables where the triangles of a format have a place for one; what a symmetric level would mirror is
+    /// left out. Sometimes it is left as it is, to be refused.
+    fn fitting(&mut self, format: &Format, vars: &[usize], value: Expr) -> Expr {
+        let triangles: Vec<usize> = (0..format.rank()).filter(|l| format.levels[*l].is_triangle()).collect();
+        if triangles.is_empty() || self.below(8) == 7 {
+            return value;
+        }
+        triangles.into_iter().fold(value, |value, l| {
+            let order = match format.levels[l] {
+                LevelKind::Lower => Op::Le,
+                LevelKind::Upper => Op::Ge,
+                _ => Op::Eq,
+            };
+            let at = |l: usize| Expr::Var(vars[format.order[l]], Type::I64);
+            Expr::Apply(Op::Mask, vec![Expr::Apply(order, vec![at(l), at(l - 1)]), value])
+        })
     }
 
     fn small(&mut self) -> i64 {
@@ -147,7 +165,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             }
             let same = |above: usize| sizes[format.order[l]] == sizes[format.order[above]];
             let square = l > 0 && format.levels[l - 1] == LevelKind::Dense && same(l - 1);
-            let kinds = if square { STRUCTURED } else { &STRUCTURED[..3] };
+            let kinds = if square { STRUCTURED } else { &STRUCTURED[..5] };
             format.levels[l] = self.one(kinds);
         }
         format
@@ -222,16 +240,21 @@ impl<'u, 'b> Maker<'u, 'b> {
         let mut typed = false;
         rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
         let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
-        let format = declared.then(|| self.result_format(sizes.len()));
+        let format = declared.then(|| self.result_format(&vars));
         self.define(n, last, vars, rhs, Defined { format, freely: true });
     }
 
     /// A statement that defines the `n`-th result.
     pub fn define(&mut self, n: usize, last: bool, vars: Vec<usize>, rhs: Expr, what: Defined) {
         let Defined { format, freely } = what;
+        let rhs = match &format {
+            Some(format) => self.fitting(format, &vars, rhs),
+            None => rhs,
+        };
         let sizes: Vec<usize> = vars.iter().map(|v| self.case.vars[*v]).collect();
         let declared = format.is_some();
-        let fill = if declared && self.below(8) == 7 { 2 } else { 0 };
+        let triangular = format.iter().any(|f| f.levels.iter().any(|kind| kind.is_triangle()));
+        let fill = if declared && !triangular && self.below(8) == 7 { 2 } else { 0 };
         let (tensor, ty) = (self.case.tensors.len(), self.ty);
         let local = freely && !last && !declared && self.below(2) == 0;
         let mut folds = self.below(6) == 5;

@@ -86,7 +86,7 @@ pub fn nested(u: &mut Unstructured, chain: &[Operator]) -> Case {
         vars.swap(at, with);
     }
     let declared = !vars.iter().all(|v| rhs.uses(*v)) || m.below(4) > 0;
-    let format = declared.then(|| m.result_format(vars.len()));
+    let format = declared.then(|| m.result_format(&vars));
     let statements = m.one(&[1, 1, 1, 2]);
     m.define(0, statements == 1, vars, rhs, Defined { format, freely: true });
     (1..statements).for_each(|n| m.statement(n, n + 1 == statements));

@@ -1,0 +1,61 @@
+//! Blocks: positions in a row whose coordinates are in a row too, of which one is stored for all.
+//!
+//! ```text
+//!   coordinates   0 1   4 5 6        vbl                      runs up to   0 1 2   6   7 8        packbits
+//!   positions     0 1   2 3 4                                 positions    0 1 2   3   4 5
+//!   crd           1     6            last of each             crd          2       6   8
+//!   ofs           0     2     5                               ofs          0       3   4    6
+//!                                                             runs of one coordinate: one piece; others: a piece each
+//! ```
+//!
+//! Positions are those that a list, or runs, would have: it is coordinates that are saved.
+//!
+//! Invariants: `ofs` begins with 0, rises, and numbers all positions; a block is behind the one before it in its fiber. A piece
+//! of packbits begins where the one before it ended, or at 0, and has one position or as many as coordinates.
+
+use super::{Array, LevelKind};
+use std::ops::RangeInclusive;
+
+/// The blocks of a list, or the pieces of runs: `pos`, `crd` and `ofs`.
+pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
+    let (mut blocks, mut last, mut ofs) = (vec![0], Vec::new(), vec![]);
+    for fiber in pos.windows(2) {
+        // The coordinate of the position before, and whether another may join it.
+        let (mut before, mut open) = (-1, false);
+        for p in fiber[0]..fiber[1] {
+            let c = crd[p as usize];
+            let next = c == before + 1;
+            if open && next {
+                *last.last_mut().expect("one that is open") = c;
+            } else {
+                last.push(c);
+                ofs.push(p);
+            }
+            (before, open) = (c, next || kind == LevelKind::Vbl);
+        }
+        blocks.push(last.len() as i64);
+    }
+    ofs.push(crd.len() as i64);
+    (blocks, last, ofs)
+}
+
+/// The coordinate of a position of a block.
+pub(super) fn coordinate(crd: &Array, ofs: &Array, block: usize, position: usize) -> i64 {
+    crd.index(block) + 1 + position as i64 - ofs.index(block + 1)
+}
+
+/// The coordinates that a position of a fiber's piece stands for.
+pub(super) fn coordinates(
+    pos: &Array,
+    crd: &Array,
+    ofs: &Array,
+    (parent, piece): (usize, usize),
+    position: usize,
+) -> RangeInclusive<i64> {
+    if ofs.index(piece + 1) - ofs.index(piece) > 1 {
+        let c = coordinate(crd, ofs, piece, position);
+        return c..=c;
+    }
+    let begins = piece as i64 == pos.index(parent);
+    (if begins { 0 } else { crd.index(piece - 1) + 1 })..=crd.index(piece)
+}

@@ -1,0 +1,222 @@
+//! A result's levels as loops have assembled them become those of its own format.
+//!
+//! ```text
+//!  {dense, compressed}      row 0 ── 1 3        {dense, band}     row 0 ── 1 2 3
+//!                           row 1 ──                              row 1 ──
+//!                           row 2 ── 0                            row 2 ── 0
+//! ```
+//!
+//! Both formats hold the same modes in the same order, so that one walk from the root comes to the nodes of each level in the
+//! order in which the other stores them: nothing is sorted, and what is walked is what is stored.
+//!
+//! Invariant: `nodes` are positions of the level at hand as it was assembled, ascending, and `at` says of each where it, or
+//! before its level is made its parent, stands in the tensor that is made.
+
+use super::{Store, counts, placed, spend};
+use crate::format::{Assembly, Error, Format, Level, LevelKind, Malformed, Tensor};
+use std::ops::Range;
+
+impl Tensor<'_> {
+    /// The same function in a format whose levels [are assembled](Format::assembled) in this tensor's; what is stored stays so.
+    ///
+    /// # Errors
+    /// A value that the format has no place for, named with its coordinates; memory over the limit.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
+    pub fn settled(self, format: &Format, how: &Assembly) -> Result<Tensor<'static>, Error> {
+        if self.format == *format {
+            return Ok(self.into_owned());
+        }
+        let symmetric = format.levels.iter().position(|kind| *kind == LevelKind::Symmetric);
+        if symmetric.is_some_and(|l| l + 1 < format.rank()) {
+            // Of what is mirrored fiber by fiber, entries are compared.
+            return self.into_owned().convert(format, how);
+        }
+        let columns = vec![vec![]; format.rank()];
+        let mut store = Store::new((format, &self.extents), columns, (self.values.borrow(), vec![0]), how);
+        let (mut nodes, mut levels) = (vec![0], vec![]);
+        for (l, mode) in format.order.iter().enumerate() {
+            // The levels of a chain are made of the coordinates of all of them.
+            let chain = format.chain(l).unwrap_or(l..l + 1);
+            if chain.start == l {
+                nodes = self.below(&mut store, nodes, chain);
+            }
+            let kind = format.levels[l];
+            if kind.is_triangle() {
+                nodes = self.held(&mut store, nodes, (l, kind), how)?;
+            }
+            levels.push(match &self.levels[l] {
+                Level::Runs { .. } => self.runs_again(&mut store, &nodes, l)?,
+                _ => store.level(l, self.extents[*mode])?,
+            });
+        }
+        let Store { at, positions, mut left, .. } = store;
+        let values = match nodes.len() == self.values.len() && counts(&nodes) {
+            true => self.values.into_owned(),
+            false => self.values.gather(&nodes).ok_or(Error::Memory { bytes: 16 * nodes.len() as u128 })?,
+        };
+        let values = placed(values, &at, (positions, self.fill), &mut left)?;
+        Ok(Tensor { extents: self.extents, format: format.clone(), levels, values, fill: self.fill })
+    }
+
+    /// The nodes of the last of these levels below such nodes, with their coordinates in each of the levels. What a flag says
+    /// to be empty is left out.
+    fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Vec<usize> {
+        for l in levels.clone() {
+            let (mut children, mut column, mut from) = (vec![], vec![], vec![]);
+            for (n, &p) in nodes.iter().enumerate() {
+                let fiber = self.fiber(l, p);
+                let first = fiber.start;
+                for child in fiber.filter(|&child| self.levels[l].is_set(child)) {
+                    children.push(child);
+                    from.push(n);
+                    column.push(match &self.levels[l] {
+                        Level::Compressed { crd, .. } | Level::Runs { crd, .. } => crd.index(child),
+                        _ => (child - first) as i64,
+                    });
+                }
+            }
+            for above in &mut store.columns[levels.start..l] {
+                *above = from.iter().map(|&n| above[n]).collect();
+            }
+            store.columns[l] = column;
+            store.at = from.iter().map(|&n| store.at[n]).collect();
+            nodes = children;
+        }
+        nodes
+    }
+
+    /// The positions below a position of the level above `l`, which is located or appended to.
+    fn fiber(&self, l: usize, p: usize) -> Range<usize> {
+        match &self.levels[l] {
+            Level::Compressed { pos, .. } | Level::Runs { pos, .. } => pos.index(p) as usize..pos.index(p + 1) as usize,
+            _ => p * self.level_extent(l) as usize..(p + 1) * self.level_extent(l) as usize,
+        }
+    }
+
+    /// Those of the nodes that a triangle has a place for; of a symmetric level, those up to the diagonal. Below the others
+    /// stands nothing but the fill value, or what stands mirrored.
+    fn held(
+        &self,
+        store: &mut Store,
+        nodes: Vec<usize>,
+        (l, kind): (usize, LevelKind),
+        how: &Assembly,
+    ) -> Result<Vec<usize>, Error> {
+        let n = self.level_extent(l).max(1) as usize;
+        let inside = |e: &usize| {
+            let (i, j) = ((store.at[*e] % n) as i64, store.columns[l][*e]);
+            if kind == LevelKind::Upper { i <= j } else { j <= i }
+        };
+        let (kept, outside): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(inside);
+        if outside.is_empty() && kind != LevelKind::Symmetric {
+            return Ok(nodes);
+        }
+        if kind == LevelKind::Symmetric {
+            self.mirrored(store, &nodes, (l, n), how)?;
+        } else if let Some(value) = self.told_below(l, outside.iter().map(|&e| nodes[e]), how) {
+            return Err(Error::unheld(kind, l, &self.coordinates_of(value)));
+        }
+        store.at = kept.iter().map(|&e| store.at[e]).collect();
+        store.columns[l] = kept.iter().map(|&e| store.columns[l][e]).collect();
+        Ok(kept.into_iter().map(|e| nodes[e]).collect())
+    }
+
+    /// The position of a value that is not the fill value, below such positions of level `l`.
+    fn told_below(&self, l: usize, positions: impl Iterator<Item = usize>, how: &Assembly) -> Option<usize> {
+        let mut below = positions.map(|p| p..p + 1);
+        let told = |p: &usize| !how.alike(self.values.get(*p), self.fill);
+        below.find_map(|top| {
+            let last = (l + 1..self.format.rank()).fold(top, |fibers, l| match fibers.is_empty() {
+                true => 0..0,
+                false => self.fiber(l, fibers.start).start..self.fiber(l, fibers.end - 1).end,
+            });
+            last.into_iter().find(told)
+        })
+    }
+
+    /// That each of the values of a last level stands mirrored too.
+    fn mirrored(&self, store: &Store, nodes: &[usize], (l, n): (usize, usize), how: &Assembly) -> Result<(), Error> {
+        let column = &store.columns[l];
+        // Where each row's nodes begin; and how far those before its diagonal have been compared.
+        let mut rows = vec![0; store.positions as usize + 1];
+        store.at.iter().for_each(|row| rows[row + 1] += 1);
+        (0..rows.len() - 1).for_each(|row| rows[row + 1] += rows[row]);
+        let mut next = rows.clone();
+        let value = |e: usize| self.values.get(nodes[e]);
+        let same = |e: usize, other| match how.alike(value(e), other) {
+            true => Ok(()),
+            false => Err(Error::unheld(LevelKind::Symmetric, l, &self.coordinates_of(nodes[e]))),
+        };
+        // Behind the diagonal of row i stand, by columns, what stands before those of later rows, each in ascending order.
+        let before = |e: usize, row: usize, i: i64| e < rows[row + 1] && column[e] < i;
+        for row in 0..rows.len() - 1 {
+            let (i, first) = ((row % n) as i64, row - row % n);
+            while before(next[row], row, i) {
+                same(next[row], self.fill)?;
+                next[row] += 1;
+            }
+            for e in (rows[row]..rows[row + 1]).filter(|e| column[*e] > i) {
+                let there = first + column[e] as usize;
+                while before(next[there], there, i) {
+                    same(next[there], self.fill)?;
+                    next[there] += 1;
+                }
+                let met = before(next[there], there, i + 1);
+                same(e, if met { value(next[there]) } else { self.fill })?;
+                next[there] += met as usize;
+            }
+        }
+        Ok(())
+    }
+
+    /// The coordinates of a position of the last level, in the order of declaration.
+    fn coordinates_of(&self, position: usize) -> Vec<i64> {
+        self.listed_at(vec![position]).map_or(vec![], |entry| entry.coordinate(0))
+    }
+
+    /// Last runs below other positions: fibers that were not there are one run of the fill value.
+    fn runs_again(&self, store: &mut Store, nodes: &[usize], l: usize) -> Result<Level<'static>, Error> {
+        let (parents, extent) = (store.positions as usize, self.level_extent(l) as i64);
+        let most = (parents as u128 + 1) * store.pos_ty.bytes() as u128;
+        spend(&mut store.left, most + (parents + nodes.len()) as u128 * store.crd_ty.bytes() as u128)?;
+        let (mut pos, mut crd, mut e) = (vec![0], vec![], 0);
+        for parent in 0..parents {
+            let before = crd.len();
+            while e < nodes.len() && store.at[e] == parent {
+                store.at[e] = crd.len();
+                crd.push(store.columns[l][e]);
+                e += 1;
+            }
+            if crd.len() == before && extent > 0 {
+                crd.push(extent - 1);
+            }
+            pos.push(crd.len() as i64);
+        }
+        store.positions = crd.len() as u64;
+        match store.format.levels[l] {
+            LevelKind::Runs => Ok(Level::Runs { pos: store.positions_of(&pos)?, crd: store.coordinates_of(&crd)? }),
+            kind => store.blocks(kind, &pos, &crd),
+        }
+    }
+}
+
+impl Error {
+    /// A value stands where a triangle has no place, or not where it is mirrored.
+    pub(in crate::format) fn unheld(kind: LevelKind, l: usize, at: &[i64]) -> Error {
+        let at: Vec<String> = at.iter().map(i64::to_string).collect();
+        let at = at.join(", ");
+        let what = match kind {
+            LevelKind::Symmetric => {
+                format!("what stands at ({at}) does not stand where a level `symmetric` mirrors it")
+            }
+            _ => {
+                let side = if kind == LevelKind::Upper { "below" } else { "above" };
+                let kind = kind.name();
+                format!("a value stands at ({at}), {side} the diagonal, where a level `{kind}` holds the fill value")
+            }
+        };
+        Error::Malformed(Malformed { level: Some(l), position: 0, what })
+    }
+}

@@ -1,0 +1,215 @@
+//! The streams of levels that are no lists: intervals; and pieces one behind the other, of which a list says where they end.
+//!
+//! ```text
+//!   runs        crd    1     4   6       a piece is one position for all coordinates up to its end
+//!               p      ▲
+//!
+//!   blocks      crd      2       6       up to its end a piece is nothing, then an interval with a position for each coordinate;
+//!               ofs    0     2       5   behind the last block there is one piece of nothing
+//!
+//!   packed      crd      2   4   6       a piece is either: of one position, or one for each coordinate
+//!               ofs    0     3   4   6
+//! ```
+//!
+//! Invariant between calls: the piece at hand is the first that does not end before the coordinate come to.
+
+use super::domain::{Arith, Compare, Domain};
+use super::list::{List, ListFiber};
+use crate::loops::BufferId;
+
+/// Coordinates that have a position each, and nothing else has.
+#[derive(Clone, Debug)]
+pub struct Interval<I> {
+    /// The first coordinate.
+    pub start: I,
+    /// One past the last.
+    pub stop: I,
+    /// What the position of a coordinate is more than it.
+    pub base: I,
+}
+
+impl<I: Clone> Interval<I> {
+    /// That of a fiber of a band, whose first coordinates are in `first`, or of a ragged level, where they are 0; where it is
+    /// not `present` it is empty, and nothing is loaded.
+    pub fn open<D: Domain<I = I>>(
+        d: &mut D,
+        name: &str,
+        (pos, first): (BufferId, Option<BufferId>),
+        parent: &I,
+        present: Option<&D::B>,
+    ) -> Interval<I> {
+        let named = |what: &str| format!("{what}_{name}");
+        let one = d.int(1);
+        let next = d.arith(Arith::Add, parent, &one);
+        let begin = if_present(d, present, pos, parent);
+        let begin = d.snapshot(&named("begin"), begin);
+        let end = if_present(d, present, pos, &next);
+        let length = d.arith(Arith::Sub, &end, &begin);
+        let Some(first) = first else {
+            return Interval { start: d.int(0), stop: d.snapshot(&named("stop"), length), base: begin };
+        };
+        let start = if_present(d, present, first, parent);
+        let start = d.snapshot(&named("start"), start);
+        let stop = d.arith(Arith::Add, &start, &length);
+        let stop = d.snapshot(&named("stop"), stop);
+        let base = d.arith(Arith::Sub, &begin, &start);
+        Interval { start, stop, base: d.snapshot(&named("base"), base) }
+    }
+}
+
+/// An element, or 0 where something is not there.
+fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at: &D::I) -> D::I {
+    match present {
+        None => d.load(array, at),
+        Some(present) => {
+            let zero = d.int(0);
+            d.select(present, &|d| d.load(array, at), zero)
+        }
+    }
+}
+
+/// What pieces are; of blocks with the array that says where their positions begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// One position each.
+    Runs,
+    /// Nothing, then a position for each coordinate.
+    Blocks(BufferId),
+    /// One position, or one for each coordinate.
+    Packed(BufferId),
+}
+
+/// A fiber that lists where its pieces end, opened.
+#[derive(Clone, Debug)]
+pub struct Pieces<I> {
+    kind: Kind,
+    list: List<I>,
+    extent: I,
+}
+
+/// A block, by its arrays.
+struct Block<I> {
+    last: I,
+    begin: I,
+    end: I,
+}
+
+impl<I: Clone> Block<I> {
+    fn length<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        d.arith(Arith::Sub, &self.end, &self.begin)
+    }
+
+    /// What the position of a coordinate is more than it, where there is one for each.
+    fn base<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let one = d.int(1);
+        let behind = d.arith(Arith::Sub, &self.end, &one);
+        d.arith(Arith::Sub, &behind, &self.last)
+    }
+
+    /// The first coordinate, where there is a position for each.
+    fn first<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let (one, length) = (d.int(1), self.length(d));
+        let before = d.arith(Arith::Sub, &self.last, &length);
+        d.arith(Arith::Add, &before, &one)
+    }
+
+    /// Whether there is more than one position.
+    fn is_lookup<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
+        let (one, length) = (d.int(1), self.length(d));
+        d.compare(Compare::Lt, &one, &length)
+    }
+}
+
+impl<I: Clone> Pieces<I> {
+    /// Opens a fiber of pieces at the first that does not end before where its view starts.
+    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, fiber: ListFiber<I>, extent: I) -> Pieces<I> {
+        Pieces { kind, list: List::open(d, &format!("p_{name}"), fiber), extent }
+    }
+
+    /// What its pieces are.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// One past the last coordinate of the piece at hand.
+    pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let one = d.int(1);
+        let last = match self.kind {
+            Kind::Blocks(_) => {
+                let end = d.arith(Arith::Sub, &self.extent, &one);
+                self.list.index_or(d, end)
+            }
+            _ => self.list.index(d),
+        };
+        d.arith(Arith::Add, &last, &one)
+    }
+
+    /// To the next piece where `c` holds.
+    pub fn leave_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
+        self.list.next_if(d, c);
+    }
+
+    /// The number of the piece at hand: of runs, its position.
+    pub fn number<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> I {
+        let number = self.list.entry(d).position;
+        d.snapshot(&format!("q_{name}"), number)
+    }
+
+    /// The block at hand; where there is none its numbers are 0.
+    fn numbers<D: Domain<I = I>>(&self, d: &mut D, name: &str, here: Option<&D::B>) -> Block<I> {
+        let (Kind::Blocks(ofs) | Kind::Packed(ofs)) = self.kind else { unreachable!("runs have no blocks") };
+        let (at, one) = (self.number(d, name), d.int(1));
+        let next = d.arith(Arith::Add, &at, &one);
+        let mut number = |array: BufferId, at: &I, what: &str| {
+            let x = if_present(d, here, array, at);
+            d.snapshot(&format!("{what}_{name}"), x)
+        };
+        let crd = self.list.coordinates();
+        Block { last: number(crd, &at, "last"), begin: number(ofs, &at, "begin"), end: number(ofs, &next, "end") }
+    }
+
+    /// Of blocks: the one at hand as an interval. Behind the last one it is empty, at the extent.
+    pub fn block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
+        let here = self.list.valid(d);
+        let here = d.snapshot_bool("here", here);
+        let block = self.numbers(d, name, Some(&here));
+        let start = d.select(&here, &|d| block.first(d), self.extent.clone());
+        let behind = |d: &mut D| {
+            let one = d.int(1);
+            d.arith(Arith::Add, &block.last, &one)
+        };
+        let stop = d.select(&here, &behind, self.extent.clone());
+        let (start, stop) = (d.snapshot("start", start), d.snapshot("stop", stop));
+        Interval { start, stop, base: block.base(d) }
+    }
+
+    /// Of packed pieces: whether the one at hand has a position for each coordinate; what that is more than it, if so; its only
+    /// position, if not.
+    pub fn packed<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> (D::B, I, I) {
+        let block = self.numbers(d, name, None);
+        (block.is_lookup(d), block.base(d), block.begin)
+    }
+
+    /// The position of the coordinate that the fiber was opened at, and whether it has one, where that is not certain: a fiber
+    /// that is absent, which has no piece, is not asked.
+    pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, at: &I) -> (Option<D::B>, I) {
+        if self.kind == Kind::Runs {
+            return (None, self.number(d, name));
+        }
+        let here = self.list.valid(d);
+        let here = d.snapshot_bool("here", here);
+        let block = self.numbers(d, name, Some(&here));
+        let base = block.base(d);
+        let own = d.arith(Arith::Add, &base, at);
+        if let Kind::Packed(_) = self.kind {
+            let lookup = block.is_lookup(d);
+            let position = d.select(&lookup, &|_| own.clone(), block.begin.clone());
+            return (None, d.snapshot(&format!("q_{name}"), position));
+        }
+        let found = d.and(here, &|d| {
+            let first = block.first(d);
+            d.compare(Compare::Le, &first, at)
+        });
+        (Some(d.snapshot_bool("found", found)), own)
+    }
+}
