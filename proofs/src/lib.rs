@@ -21,6 +21,7 @@ pub mod merge;
 mod mistakes;
 #[cfg(test)]
 mod nests;
+pub mod pieces;
 #[cfg(test)]
 mod readings;
 pub mod semiring;

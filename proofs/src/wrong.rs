@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{emitted, merge, mistakes, stream, view};
+use crate::{emitted, merge, mistakes, pieces, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -44,13 +44,19 @@ impl Wrong {
 }
 
 fn all() -> Vec<Wrong> {
-    let parts =
-        [stream::tests::wrong(), view::tests::wrong(), merge::tests::wrong(), emitted::wrong(), mistakes::wrong()];
+    let parts = [
+        stream::tests::wrong(),
+        view::tests::wrong(),
+        pieces::tests::wrong(),
+        merge::tests::wrong(),
+        emitted::wrong(),
+        mistakes::wrong(),
+    ];
     parts.into_iter().flatten().collect()
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 19] = [
+const LAWS: [(&str, &[&str]); 22] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds"]),
     (
@@ -72,6 +78,12 @@ const LAWS: [(&str, &[&str]); 19] = [
     ("a new entry's place", &["it is not the first free place"]),
     ("an image is seen", &["next does not come to the image", "an entry is seen, and said not to be"]),
     ("pieces are seen", &["a piece is not the image of its entries"]),
+    ("pieces cover", &["a piece ends before it is come to", "a coordinate of a piece stands elsewhere"]),
+    (
+        "what is asked is found",
+        &["a coordinate is found that has no position", "a coordinate is not found", "a coordinate is found elsewhere"],
+    ),
+    ("an interval holds", &["a coordinate of an interval stands elsewhere"]),
     ("lists rest", &["a list that is said to be present rests elsewhere"]),
     ("turns ascend", &["coordinates fall", "a coordinate has two turns"]),
     ("denotation", &["it finds other entries", "Theorem"]),
