@@ -352,10 +352,10 @@ impl Maker<'_, '_> {
             2 => Assign::Add,
             _ => Assign::Fold(self.one(&folds)),
         };
-        let declared = op != Assign::Set || self.below(3) > 0;
+        let declared = matches!(op, Assign::Fold(_)) || self.below(3) > 0;
         let rhs = self.anchored(ty, !declared, |m| m.expr(ty, 4));
         let name = format!("R{}", self.tensors.len() + self.declared.len());
-        let (indices, extents) = match op != Assign::Set && self.chance(2) {
+        let (indices, extents) = match op != Assign::Set && declared && self.chance(2) {
             true => self.scattered(),
             false => {
                 let indices = left.iter().map(|(v, _)| self.bare(v)).collect();
