@@ -329,7 +329,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(20_000, Engine::Loops, Walk::Directed);
+        let report = run(40_000, Engine::Loops, Walk::Directed);
         let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
         let columns = |m: &Meeting| {
             [
