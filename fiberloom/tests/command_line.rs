@@ -139,8 +139,8 @@ fn rejected_programs_and_calls_are_2() {
 #[test]
 fn what_is_not_lowered_is_refused_by_name_and_meaning_answers() {
     let dir = spmv("lowered");
-    dir.file("p.loom", &SPMV.replace("csr", "{dense, vbl}"));
-    dir.exits(2, &format!("run p.loom {INPUTS}"), "`vbl`");
+    dir.file("p.loom", &format!("{SPMV}\nschedule {{ unroll(i, 2); }}"));
+    dir.exits(2, &format!("run p.loom {INPUTS}"), "the command `unroll(i, 2)` of a schedule is not lowered yet");
     dir.exits(0, &format!("run p.loom {INPUTS} --engine meaning"), "y[2] = 9.0");
 }
 
