@@ -130,6 +130,12 @@ impl Context<'_> {
         Line { c, r }
     }
 
+    /// Whether an access's next level has coordinates between those that a loop over `v` comes to.
+    pub(super) fn strides(&self, scope: &Scope, a: AccessId, v: Index) -> bool {
+        let next = self.next_var(scope, a);
+        next.is_some_and(|(_, w)| self.line(self.program.root_map(w), v).r != Size::number(1))
+    }
+
     /// What a line reaches at a bound, in extents.
     fn reach(&self, line: &Line, at: &Bound) -> Option<Size> {
         let at = at.size.as_ref().filter(|_| line.c.factors.is_empty())?;

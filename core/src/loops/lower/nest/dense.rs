@@ -79,6 +79,9 @@ impl Context<'_> {
     /// The coordinates that lists have, and the gaps between them, in which the value is always `rest`.
     fn between(&self, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
         let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
+        if point.followers.is_empty() && f.piece.in_runs {
+            return self.count(d, f, rest, (lo, hi));
+        }
         if point.followers.is_empty() {
             return self.count_gap(d, f, rest, (lo, hi));
         }
@@ -109,22 +112,21 @@ impl Context<'_> {
         f.rest.is_empty() && self.is_still(f, body) && (sums || properties.idempotent)
     }
 
-    /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap.
+    /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap, if there are any.
     fn count_gap(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
+        let some = binary(Op::Lt, d.place(&begin), d.place(&end));
+        d.when(some, |d| self.count(d, f, body, (begin, end)), |_| {});
+    }
+
+    /// The same of some coordinates.
+    fn count(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
         let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
         let (begin, end) = (d.place(&begin), d.place(&end));
-        let some = binary(Op::Lt, begin.clone(), end.clone());
-        d.when(
-            some,
-            |d| {
-                let mut value = self.value(d, f.scope(), body);
-                if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
-                    value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
-                }
-                self.accumulate(d, (*var, *fun), None, value);
-            },
-            |_| {},
-        );
+        let mut value = self.value(d, f.scope(), body);
+        if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
+            value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
+        }
+        self.accumulate(d, (*var, *fun), None, value);
     }
 
     /// A point where one of its followers has an entry, and where it has none.

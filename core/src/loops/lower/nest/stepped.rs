@@ -14,7 +14,7 @@
 //! ```
 
 use super::{Forall, Nest, Part, Sink};
-use crate::algebra::{Op, Type, properties};
+use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::loops::lower::fiber::{Finger, Scope};
@@ -77,7 +77,8 @@ impl Context<'_> {
             let ends: Vec<Expr> = all.iter().map(|stepped| self.end_of(d, v, &piece, stepped)).collect();
             let stop = ends.iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end.clone()));
             let stop = d.define("stop", Type::I64, stop);
-            let in_runs = all.iter().all(|stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_)));
+            let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
+            let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
             let within = Piece { in_runs, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
             self.entered(d, within, (&all, SWITCHES), &|d, piece| {
                 self.pieces(d, v, piece).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
@@ -199,8 +200,7 @@ impl Context<'_> {
         }
     }
 
-    /// One value for all coordinates of a range is one run of the result; where runs meet, it is folded in at once: a sum
-    /// takes it as often as there are coordinates, an idempotent function once. Whether that was done.
+    /// One value for all coordinates of a range is one run of the result. Whether it was put there.
     pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
         let whole = f.rest.is_empty() && point.followers.is_empty() && self.is_still(f, &point.body);
         if !whole {
@@ -221,22 +221,7 @@ impl Context<'_> {
             }
             return true;
         }
-        let Sink::Scalar { var, fun: Fun::Op(op), begun: None } = f.sink else { return false };
-        let ty = point.body.ty();
-        let known = properties(*op, ty, self.simplify.mode);
-        let sums = *op == Op::Add && known.associative && matches!(ty, Type::I64 | Type::F32 | Type::F64);
-        let once = known.idempotent;
-        if !f.piece.in_runs || !(once || sums) {
-            return false;
-        }
-        let mut value = self.value(d, f.scope(), &point.body);
-        if !once {
-            let times = binary(Op::Sub, f.piece.range.hi.at.clone(), f.piece.range.lo.at.clone());
-            let times = if ty == Type::I64 { times } else { Expr::Op(Op::Convert(ty), vec![times]) };
-            value = binary(Op::Mul, value, times);
-        }
-        self.accumulate(d, (*var, Fun::Op(*op)), None, value);
-        true
+        false
     }
 
     /// Whether an expression is the same at all coordinates of a loop.
