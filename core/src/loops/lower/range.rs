@@ -57,7 +57,7 @@ pub(super) struct Piece {
     pub body: concrete::Expr,
     /// Where accesses stand, and what is known of those that open here.
     pub scope: Scope,
-    /// Whether it is where runs of levels meet.
+    /// Whether it is where runs of levels meet, and known to have a coordinate.
     pub in_runs: bool,
     /// By how many comparisons it was split off.
     pub keys: usize,
@@ -66,7 +66,7 @@ pub(super) struct Piece {
 impl Piece {
     /// The same between other bounds.
     pub fn within(&self, lo: Bound, hi: Bound) -> Piece {
-        Piece { range: Range { lo, hi }, ..self.clone() }
+        Piece { range: Range { lo, hi }, in_runs: false, ..self.clone() }
     }
 }
 
