@@ -304,20 +304,21 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on everything that has no parts, left to right.
-    fn each_leaf(&self, f: &mut impl FnMut(&Expr)) {
+    /// Calls `f` on the expression and on all that it is made of, outer ones first, left to right.
+    pub fn each(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
         match self {
-            Expr::Call(_, args, _) => args.iter().for_each(|e| e.each_leaf(f)),
-            Expr::Reduce(_, _, body, _) => body.each_leaf(f),
-            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each_leaf(f)),
-            Expr::Concat(c, _) => c.exprs().for_each(|e| e.each_leaf(f)),
-            Expr::Access(..) | Expr::Literal(_) | Expr::Index(_) => f(self),
+            Expr::Call(_, args, _) => args.iter().for_each(|e| e.each(f)),
+            Expr::Reduce(_, _, body, _) => body.each(f),
+            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each(f)),
+            Expr::Concat(c, _) => c.exprs().for_each(|e| e.each(f)),
+            Expr::Access(..) | Expr::Literal(_) | Expr::Index(_) => {}
         }
     }
 
     /// Calls `f` on every access, left to right.
     pub fn each_access(&self, f: &mut impl FnMut(AccessId)) {
-        self.each_leaf(&mut |e| {
+        self.each(&mut |e| {
             if let Expr::Access(a, _) = e {
                 f(*a);
             }
@@ -467,7 +468,7 @@ impl Program {
     /// The index variables of an expression without folds, with those of its accesses.
     pub fn under(&self, e: &Expr) -> Vec<Index> {
         let mut all = Vec::new();
-        e.each_leaf(&mut |leaf| match leaf {
+        e.each(&mut |leaf| match leaf {
             Expr::Index(u) => all.push(*u),
             Expr::Access(a, _) => all.extend(&self.accesses[a.0].vars),
             _ => {}
@@ -491,7 +492,7 @@ impl Program {
     /// The accesses of an expression with those that coordinates are computed from, each once, in order of appearance.
     pub fn reads(&self, e: &Expr) -> Vec<AccessId> {
         fn visit(program: &Program, e: &Expr, all: &mut Vec<AccessId>) {
-            e.each_leaf(&mut |leaf| {
+            e.each(&mut |leaf| {
                 let vars = match leaf {
                     Expr::Index(v) => std::slice::from_ref(v),
                     Expr::Access(a, _) => &program.accesses[a.0].vars,
@@ -714,7 +715,9 @@ impl Program {
             _ => Err("a coordinate is computed by a loop".to_string()),
         };
         if let Some(c) = self.computed(v) {
-            all_of(&c.of, &check)?;
+            let mut all = Ok(());
+            c.of.each(&mut |e| all = all.clone().and_then(|()| check(e)));
+            all?;
             if c.of.ty() != Type::I64 {
                 return Err("a coordinate that is computed is no i64".to_string());
             }
@@ -757,15 +760,6 @@ impl Program {
             latest = latest.max(times[mode]);
             in_order
         })
-    }
-}
-
-/// Checks an expression and, of calls, what they are made of.
-fn all_of(e: &Expr, check: &dyn Fn(&Expr) -> Result<(), String>) -> Result<(), String> {
-    check(e)?;
-    match e {
-        Expr::Call(_, args, _) => args.iter().try_for_each(|arg| all_of(arg, check)),
-        _ => Ok(()),
     }
 }
 

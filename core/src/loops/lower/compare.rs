@@ -13,8 +13,9 @@
 //! Numbers wrap in a comparison as anywhere: what is compared with is taken as it is, and only then brought within the loop's bounds.
 //! On the variable's own side stands what cannot wrap: the variable, its difference from another, or from a number.
 
+use super::fiber::Scope;
 use super::range::{Bound, Piece};
-use super::{Context, Expr, binary, int, plus, times};
+use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::concrete::{self, Index, Origin};
 use crate::notation::typed::Fun;
@@ -58,7 +59,7 @@ impl Context<'_> {
     pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let mut found: Vec<(Op, Key)> = Vec::new();
         if piece.keys < KEYS {
-            each(&piece.body, &mut |e| found.extend(self.comparison(v, piece, e)));
+            piece.body.each(&mut |e| found.extend(self.comparison(v, piece, e)));
         }
         let (_, key) = found.first()?.clone();
         let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
@@ -94,7 +95,7 @@ impl Context<'_> {
             return None;
         }
         let ordered = |op: Op, a: &concrete::Expr, b: &concrete::Expr| {
-            let side = self.side(v, piece, a).filter(|_| self.stays(v, piece, b))?;
+            let side = self.side(v, piece, a).filter(|_| self.stays(v, &piece.scope, b))?;
             let falls = matches!(side.less, Less::Other(_, true));
             Some((if falls { turned(op) } else { op }, Key { side, with: b.clone() }))
         };
@@ -113,10 +114,10 @@ impl Context<'_> {
         match e {
             Index(w) => side(*w, Less::Nothing),
             Call(Fun::Op(op @ (Op::Add | Op::Sub)), args, _) => match (op, &args[..]) {
-                (Op::Sub, [Index(a), other @ Index(b)]) if self.stays(v, piece, other) => {
+                (Op::Sub, [Index(a), other @ Index(b)]) if self.stays(v, &piece.scope, other) => {
                     side(*a, Less::Other(*b, false))
                 }
-                (Op::Sub, [other @ Index(a), Index(b)]) if self.stays(v, piece, other) => {
+                (Op::Sub, [other @ Index(a), Index(b)]) if self.stays(v, &piece.scope, other) => {
                     side(*b, Less::Other(*a, true))
                 }
                 (Op::Sub, [Index(w), Literal(c)]) => side(*w, Less::Number(number(*w, c.as_i64())?)),
@@ -130,12 +131,14 @@ impl Context<'_> {
     }
 
     /// Whether an expression has one value in all turns of a loop over `v`, and can be computed before it.
-    fn stays(&self, v: Index, piece: &Piece, e: &concrete::Expr) -> bool {
+    pub(super) fn stays(&self, v: Index, scope: &Scope, e: &concrete::Expr) -> bool {
         match e {
             concrete::Expr::Literal(_) => true,
-            concrete::Expr::Index(u) => !self.program.follows(*u, v) && self.coordinate(&piece.scope, *u).is_some(),
-            concrete::Expr::Access(a, _) => self.next_var(&piece.scope, *a).is_none(),
-            concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|arg| self.stays(v, piece, arg)),
+            concrete::Expr::Index(u) => {
+                self.program.roots(*u).iter().all(|u| *u != v && scope.coordinate(*u).is_some())
+            }
+            concrete::Expr::Access(a, _) => self.next_var(scope, *a).is_none(),
+            concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|arg| self.stays(v, scope, arg)),
             _ => false,
         }
     }
@@ -163,7 +166,7 @@ impl Context<'_> {
                 }
             }
         };
-        if matches!(at, Expr::Const(_) | Expr::Var(_)) { at } else { d.define("bound", Type::I64, at) }
+        held(d, "bound", at)
     }
 
     /// The first coordinate of a piece at which a key's is not below `with`; or, `past` it, at which it is above.
@@ -176,7 +179,7 @@ impl Context<'_> {
         let at = plus(between(with.clone(), lo, hi), one);
         let (c, r) = self.along(piece, v, key.side.w);
         let at = self.steps(at, c, r);
-        Bound::at(if matches!(at, Expr::Const(_) | Expr::Var(_)) { at } else { d.define("cut", Type::I64, at) })
+        Bound::at(held(d, "cut", at))
     }
 
     /// What a coordinate is at the ends of a piece.
@@ -227,18 +230,6 @@ fn holds(op: Op, sign: Ordering) -> Value {
         Op::Eq => sign.is_eq(),
         _ => sign.is_ne(),
     })
-}
-
-/// Does `f` at an expression and at all that it is made of.
-fn each(e: &concrete::Expr, f: &mut dyn FnMut(&concrete::Expr)) {
-    f(e);
-    match e {
-        concrete::Expr::Call(_, args, _) => args.iter().for_each(|e| each(e, f)),
-        concrete::Expr::Reduce(_, _, body, _) => each(body, f),
-        concrete::Expr::Fold(fold, _) => fold.parts().for_each(|e| each(e, f)),
-        concrete::Expr::Concat(c, _) => c.exprs().for_each(|e| each(e, f)),
-        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => {}
-    }
 }
 
 /// An expression with constants in the places of what is decided.

@@ -2,7 +2,7 @@
 
 use super::nest::Sink;
 use super::structure::Phase;
-use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
+use super::{Context, Expr, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
@@ -298,8 +298,7 @@ impl Context<'_> {
                     // An interval that begins with 0 is not asked whether it begins behind −1.
                     inside.into_iter().for_each(|inside| scope.require(a, inside));
                 } else {
-                    let simple = matches!(at, Expr::Var(_) | Expr::Const(_));
-                    let at = if simple { at } else { d.define(&self.program.vars[v.0].name, Type::I64, at) };
+                    let at = held(d, &self.program.vars[v.0].name, at);
                     self.search(d, scope, a, at);
                     searched.push(a);
                 }
@@ -329,9 +328,7 @@ impl Context<'_> {
         let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
         let at = self.value(d, scope, of);
         let at = d.define(name, Type::I64, at);
-        let mut read = false;
-        of.each_access(&mut |_| read = true);
-        if !read && !permit {
+        if of.accesses().is_empty() && !permit {
             return at;
         }
         let leaves = binary(Op::Lt, at.clone(), int(0));

@@ -249,6 +249,11 @@ pub(super) fn int(x: i64) -> Expr {
     Expr::Const(Value::i64(x))
 }
 
+/// A coordinate or position, computed once.
+fn held(d: &mut Symbolic, name: &str, e: Expr) -> Expr {
+    if matches!(e, Expr::Const(_) | Expr::Var(_)) { e } else { d.define(name, Type::I64, e) }
+}
+
 /// `a op b`
 fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])

@@ -10,7 +10,7 @@
 //! expression. A fiber is sought, or stopped, only where its entries are not known to end with the range.
 
 use super::fiber::{Finger, Scope};
-use super::{Context, Expr, binary, int, plus, times};
+use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::shape::{ClassId, Map, Size};
@@ -256,10 +256,7 @@ impl Context<'_> {
                 // Inside of the range it is what it is if it is one of its ends.
                 size.filter(|s| Some(s) == range.hi.size.as_ref() || Some(s) == range.lo.size.as_ref())
             };
-            if !matches!(at, Expr::Const(_) | Expr::Var(_)) {
-                at = d.define("cut", Type::I64, at);
-            }
-            cuts.push(Bound { at, size });
+            cuts.push(Bound { at: held(d, "cut", at), size });
         }
         cuts.push(range.hi.clone());
         cuts
@@ -348,10 +345,7 @@ impl Context<'_> {
             past.as_ref().is_some_and(|s| *s == extent || s.value().zip(extent.value()).is_some_and(|(s, n)| s >= n));
         let c = self.mapped(scope, &line.c).expect("bound outside");
         let r = self.size(&line.r);
-        let mut fixed = |name: &str, e: Expr| {
-            let simple = matches!(e, Expr::Const(_) | Expr::Var(_));
-            Term::fixed(if simple { e } else { d.define(name, Type::I64, e) })
-        };
+        let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
         let mut reached = |name: &str, at: &Bound, size: Option<Size>| match size {
             Some(size) => fixed(name, self.size(&size)),
             None => fixed(name, plus(c.clone(), times(at.at.clone(), r.clone()))),

@@ -109,7 +109,7 @@ impl Context<'_> {
         let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
         let properties = properties(*op, body.ty(), self.simplify.mode);
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
-        f.rest.is_empty() && self.is_still(f, body) && (sums || properties.idempotent)
+        f.rest.is_empty() && self.stays(f.v, f.scope(), body) && (sums || properties.idempotent)
     }
 
     /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap, if there are any.

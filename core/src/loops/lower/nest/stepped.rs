@@ -22,7 +22,6 @@ use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, LevelBuffers, binary};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::notation::typed::Fun;
 use crate::stream::{Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
 /// Packed levels of one loop for which there is code of its own for either kind of piece; of more, positions are computed.
@@ -202,7 +201,7 @@ impl Context<'_> {
 
     /// One value for all coordinates of a range is one run of the result. Whether it was put there.
     pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
-        let whole = f.rest.is_empty() && point.followers.is_empty() && self.is_still(f, &point.body);
+        let whole = f.rest.is_empty() && point.followers.is_empty() && self.stays(f.v, f.scope(), &point.body);
         if !whole {
             return false;
         }
@@ -222,16 +221,5 @@ impl Context<'_> {
             return true;
         }
         false
-    }
-
-    /// Whether an expression is the same at all coordinates of a loop.
-    pub(super) fn is_still(&self, f: &Forall, e: &concrete::Expr) -> bool {
-        match e {
-            concrete::Expr::Literal(_) => true,
-            concrete::Expr::Index(u) => !self.program.follows(*u, f.v),
-            concrete::Expr::Access(a, _) => self.next_var(f.scope(), *a).is_none(),
-            concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|arg| self.is_still(f, arg)),
-            _ => false,
-        }
     }
 }
