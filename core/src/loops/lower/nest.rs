@@ -50,6 +50,13 @@ pub(super) enum Driven {
     Guarded,
 }
 
+impl Driven {
+    /// Under a condition.
+    fn guarded(self) -> Driven {
+        if self == Driven::Counted { Driven::Guarded } else { self }
+    }
+}
+
 /// Where a list rests at a coordinate.
 struct Here {
     access: AccessId,
@@ -175,6 +182,11 @@ impl Context<'_> {
         // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        if let Sink::Scalar { .. } = sink
+            && let Some((c, body)) = self.sieve(d, &scope, body, &|e| self.nothing(sink, e))
+        {
+            return d.when(c, |d| self.nest(d, vars, &body, scope, sink), |_| {});
+        }
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
@@ -644,11 +656,34 @@ impl Context<'_> {
             self.guard(&mut scope, body, &searched, &|e| self.nothing(sink, e))
         };
         match guard {
-            None => self.inside(d, v, rest, body, scope, sink, driven),
+            None => self.sieved(d, v, rest, body, scope, sink, driven),
             Some(c) => {
-                let driven = if driven == Driven::Counted { Driven::Guarded } else { driven };
                 sink.skip(v);
-                d.when(c, |d| self.inside(d, v, rest, body, scope, sink, driven), |_| {});
+                d.when(c, |d| self.sieved(d, v, rest, body, scope, sink, driven.guarded()), |_| {});
+            }
+        }
+    }
+
+    /// Goes on inside where conditions that are decided here leave something to do. (Around an innermost loop: a condition on a value
+    /// costs more than the value.)
+    #[allow(clippy::too_many_arguments)]
+    fn sieved(
+        &self,
+        d: &mut Symbolic,
+        v: Index,
+        rest: &[Index],
+        body: &concrete::Expr,
+        scope: Scope,
+        sink: &Sink,
+        driven: Driven,
+    ) {
+        let loops = !rest.is_empty() || !sink.inside().is_empty();
+        let sieve = loops.then(|| self.sieve(d, &scope, body, &|e| self.nothing(sink, e))).flatten();
+        match sieve {
+            None => self.inside(d, v, rest, body, scope, sink, driven),
+            Some((c, body)) => {
+                sink.skip(v);
+                d.when(c, |d| self.inside(d, v, rest, &body, scope, sink, driven.guarded()), |_| {});
             }
         }
     }
