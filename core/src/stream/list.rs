@@ -409,7 +409,7 @@ pub fn each<D: Domain>(
     d: &mut D,
     name: &str,
     fiber: &ListFiber<D::I>,
-    body: &mut dyn FnMut(&mut D, Entry<D::I>, D::I),
+    body: &mut impl FnMut(&mut D, Entry<D::I>, D::I),
 ) {
     if !fiber.is_counted() {
         let list = List::open(d, name, fiber.clone());
