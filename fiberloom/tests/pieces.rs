@@ -1,8 +1,11 @@
-//! What levels that are no lists cost: counts of operations on the checked interpreter, and statements of the loops.
+//! What structured levels, leaps, spread lists and conditions cost: counts of operations on the checked interpreter, and statements of the loops.
 //!
 //! ```text
 //!  band · list       the entries of the list that are in the band         and not those beside it
 //!  runs · runs       a turn a run                                         and not a coordinate
+//!  symmetric · x     each stored value at its two places                  and nothing above the diagonal
+//!  m galloping in n  O(m log(n / m))                                      and not m + n
+//!  triangles         a row is spread once                                 and not walked beside each of its neighbours
 //!  sum of 16 bands   loops linear in the operands                         and not 3¹⁶ of them
 //! ```
 
@@ -104,4 +107,98 @@ fn code_is_linear_in_intervals() {
         let [eight, sixteen, more] = [8, 16, 32].map(|operands| statements(operands, kind));
         assert!(more - sixteen <= 2 * (sixteen - eight) + 8, "{kind}: {eight}, {sixteen}, {more} lines");
     }
+}
+
+/// A matrix in these levels.
+fn matrix(extents: [i64; 2], levels: [LevelKind; 2], entries: impl IntoIterator<Item = (i64, i64)>) -> Tensor<'static> {
+    let entries = entries.into_iter().map(|(i, j)| (vec![i, j], Value::i64(1 + (3 * i.min(j) + 5 * i.max(j)) % 7)));
+    let (format, extents) = (Format::of(levels.to_vec()), extents.map(|n| n as u64).to_vec());
+    Tensor::from_entries(extents, format, Value::i64(0), Type::I64, Type::I64, entries).unwrap()
+}
+
+/// Loads of one call.
+fn loads(kernel: &Kernel, operands: &[(&str, &Tensor)]) -> u64 {
+    let (_, outcome) = run(kernel, operands);
+    outcome.ops.iter().flatten().find(|(name, _)| *name == "loads").unwrap().1
+}
+
+/// The looplets paper's symmetric product: what stands above the diagonal is not stored, and each value is read at its two places.
+#[test]
+fn a_symmetric_matrix_times_a_vector_reads_each_stored_value_at_most_twice() {
+    let kernel = compiled(
+        "tensor S: i64[N, N] {dense, symmetric} tensor x: i64[N] dense tensor y: i64[N] dense\ny[i] = S[i,j] * x[j]",
+    );
+    for n in [1, 7, 40] {
+        let all = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+        let s = matrix([n, n], [LevelKind::Dense, LevelKind::Symmetric], all);
+        let x = vector(n, LevelKind::Dense, (0..n).map(|i| (i, i + 1)));
+        let stored = s.stored() as u64;
+        assert_eq!(stored, (n * (n + 1) / 2) as u64);
+        // Once on the diagonal, twice elsewhere; beside each value of the matrix one of the vector is read.
+        assert_eq!(loads(&kernel, &[("S", &s), ("x", &x)]), 2 * (2 * stored - n as u64));
+    }
+}
+
+/// A list of m entries beside one of n: O(m log(n / m)) where the longer one gallops.
+#[test]
+fn galloping_costs_the_logarithm_of_how_much_longer_a_list_is() {
+    let kernel = compiled(
+        "tensor a: i64[N] sparse tensor b: i64[N] sparse\ns[] = sum(i: a[i] * b[i]) schedule { protocol(b[i], gallop); }",
+    );
+    let cost = |m: i64, n: i64| {
+        let a = vector(n, LevelKind::Compressed, (0..m).map(|i| (i * (n / m), 2)));
+        let b = vector(n, LevelKind::Compressed, (0..n).map(|i| (i, 3)));
+        let (total, outcome) = run(&kernel, &[("a", &a), ("b", &b)]);
+        assert_eq!(outcome["s"].values.get(0), Value::i64(6 * m));
+        total
+    };
+    for m in [4, 16, 64] {
+        for ratio in [4, 16, 64, 256] {
+            let (operations, bound) = (cost(m, m * ratio), m * (2 * ratio.ilog2() as i64 + 4));
+            // So many operations a comparison, those of the loops among them.
+            assert!(operations as i64 <= 14 * bound + 60, "{m} beside {}: {operations} operations", m * ratio);
+        }
+    }
+}
+
+/// Triangles: a row that stays while others move is spread once, and the others are asked in it, but for those much longer.
+#[test]
+fn a_row_beside_many_rows_is_not_walked_beside_each() {
+    let program = "tensor A: i64[N, N] csr\nt[] = sum(i, j, k: A[i,j] * A[j,k] * A[i,k])";
+    let (spread, walked) = (compiled(program), compiled(&format!("{program} schedule {{ protocol(A[k], walk); }}")));
+    // A hub that is everybody's neighbour, and a ring.
+    let n = 200;
+    let ring = (1..n).map(|i| (i, if i + 1 < n { i + 1 } else { 1 }));
+    let edges: Vec<(i64, i64)> = (1..n).map(|i| (0, i)).chain(ring).flat_map(|(i, j)| [(i, j), (j, i)]).collect();
+    let a = matrix([n, n], [LevelKind::Dense, LevelKind::Compressed], edges);
+    let ((few, one), (many, other)) = (run(&spread, &[("A", &a)]), run(&walked, &[("A", &a)]));
+    assert_eq!(one["t"], other["t"]);
+    // Of both ends of an edge to the hub, one walks 200 neighbours, the other leaps; each row is laid and taken up once.
+    assert!(few * 2 < many, "{few} operations, {many} by walking");
+}
+
+/// A condition of an outer loop rules out its rows, one on a loop's own variable all but one of its coordinates.
+#[test]
+fn what_conditions_rule_out_is_not_visited() {
+    let kernel = compiled(
+        "tensor A: i64[N, N] csr tensor m: bool[N] dense tensor p: i64[N] dense tensor x: i64[N] dense\n\
+         y[i] = sum(j: mask(m[i], A[i,j]))\nz[i] = sum(j: mask(j == p[i], x[j]))",
+    );
+    let cost = |rows: i64, n: i64| {
+        let a = matrix(
+            [n, n],
+            [LevelKind::Dense, LevelKind::Compressed],
+            (0..n).flat_map(|i| (0..20).map(move |j| (i, j))),
+        );
+        let flags = (0..rows).map(|i| (vec![i], Value::bool(true)));
+        let dense = Format::dense(1);
+        let m = Tensor::from_entries(vec![n as u64], dense, Value::bool(false), Type::I64, Type::I64, flags).unwrap();
+        let p = vector(n, LevelKind::Dense, (0..n).map(|i| (i, (7 * i) % n)));
+        let x = vector(n, LevelKind::Dense, (0..n).map(|i| (i, i)));
+        loads(&kernel, &[("A", &a), ("m", &m), ("p", &p), ("x", &x)])
+    };
+    // Each row that is read: two ends and its entries. Each coordinate: a condition, a place, and what stands there.
+    assert_eq!(cost(7, 100) - cost(2, 100), 5 * (20 + 2));
+    assert_eq!(cost(0, 200), 2 * cost(0, 100));
+    assert_eq!(cost(0, 100), 300);
 }

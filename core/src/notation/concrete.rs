@@ -155,8 +155,36 @@ pub struct Access {
     pub tensor: Place,
     /// Its index variables, in the order of the modes.
     pub vars: Vec<Index>,
-    /// How modes are iterated, where the program says so.
-    pub protocols: BTreeMap<usize, Protocol>,
+    /// How modes are iterated, where the program says so, or it was chosen.
+    pub protocols: BTreeMap<usize, Iterated>,
+}
+
+/// How a mode of an access is iterated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Iterated {
+    /// As the program says.
+    As(Protocol),
+    /// It is a list, and asked: its positions are written to where its coordinates say, once for each turn of the loops that move it.
+    Spread,
+}
+
+impl Iterated {
+    /// All of them.
+    pub const ALL: [Iterated; 4] = [
+        Iterated::As(Protocol::Walk),
+        Iterated::As(Protocol::Gallop),
+        Iterated::As(Protocol::Locate),
+        Iterated::Spread,
+    ];
+}
+
+impl std::fmt::Display for Iterated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Iterated::As(protocol) => write!(f, "{protocol}"),
+            Iterated::Spread => write!(f, "spread"),
+        }
+    }
 }
 
 impl Access {
@@ -325,6 +353,13 @@ impl Expr {
         }
     }
 
+    /// Whether there is a fold in it, which runs in loops of its own.
+    pub fn has_loops(&self) -> bool {
+        let mut found = false;
+        self.each(&mut |e| found |= matches!(e, Expr::Reduce(..) | Expr::Fold(..)));
+        found
+    }
+
     /// The expression with constants in the places of what is decided.
     pub fn settled(self, outcome: &dyn Fn(&Expr) -> Option<Value>) -> Expr {
         match outcome(&self) {
@@ -420,8 +455,8 @@ impl Program {
         &self.tensors[self.accesses[a.0].tensor.0]
     }
 
-    /// How the program wants storage level `l` of an access iterated, if it says so.
-    pub fn protocol(&self, a: AccessId, l: usize) -> Option<Protocol> {
+    /// How storage level `l` of an access is to be iterated, if that is said.
+    pub fn protocol(&self, a: AccessId, l: usize) -> Option<Iterated> {
         self.accesses[a.0].protocols.get(&self.tensor(a).format.order[l]).copied()
     }
 

@@ -26,7 +26,7 @@ mod shape;
 
 use super::Diagnostic;
 use super::concrete::{
-    self, AccessId, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
+    self, AccessId, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
 };
 use super::syntax::Protocol;
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
@@ -297,6 +297,7 @@ impl Concretize<'_> {
         }
         let tensor = self.reading(id);
         let vars = under(self);
+        let protocols = protocols.into_iter().map(|(mode, protocol)| (mode, Iterated::As(protocol))).collect();
         Expr::Access(self.out.accessed(concrete::Access { tensor, vars, protocols }), *ty)
     }
 

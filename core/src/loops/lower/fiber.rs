@@ -7,8 +7,8 @@ use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
-use crate::loops::{self, Failure};
-use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
+use crate::loops::{self, BufferId, Failure};
+use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
@@ -57,6 +57,10 @@ pub(super) struct Scope {
     pub in_blocks: Vec<AccessId>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
+    /// Lists whose positions stand in tables, by access and level.
+    laid: HashMap<(AccessId, usize), BufferId>,
+    /// The list that leaps to where another is, as it was found to be much longer.
+    leaps: Option<AccessId>,
 }
 
 /// What of a list's fiber a loop around has come to, which saw it in blocks.
@@ -96,6 +100,29 @@ impl Scope {
     pub fn bind(&mut self, v: Index, x: Expr) {
         self.coordinates.insert(v, x);
         self.order.push(v);
+    }
+
+    /// The table in which the positions stand of the list that an access opens next.
+    pub fn laid(&self, a: AccessId) -> Option<BufferId> {
+        self.laid.get(&(a, self.fiber(a).depth)).copied()
+    }
+
+    /// The positions stand in a table of the list that an access opens next.
+    pub fn lay(&mut self, a: AccessId, table: BufferId) {
+        self.laid.insert((a, self.fiber(a).depth), table);
+    }
+
+    /// The same, where a list leaps to the entries of one that is not asked in its table.
+    pub fn leaping(&self, leaps: AccessId, walked: AccessId) -> Scope {
+        let mut scope = self.clone();
+        scope.laid.remove(&(walked, self.fiber(walked).depth));
+        scope.leaps = Some(leaps);
+        scope
+    }
+
+    /// Whether a list leaps, though the program does not say so.
+    pub fn leaps(&self, a: AccessId) -> bool {
+        self.leaps == Some(a)
     }
 
     /// Where an access stands.
@@ -192,7 +219,7 @@ impl Context<'_> {
     }
 
     /// How the program wants an access's next level iterated.
-    pub(super) fn protocol(&self, scope: &Scope, a: AccessId) -> Option<Protocol> {
+    pub(super) fn protocol(&self, scope: &Scope, a: AccessId) -> Option<Iterated> {
         self.program.protocol(a, scope.fiber(a).depth)
     }
 
@@ -217,11 +244,12 @@ impl Context<'_> {
         all
     }
 
-    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead, and so is one that the
-    /// program wants located.
+    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead, and so is one that is laid,
+    /// or that the program wants located.
     pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut lists = self.lists(scope, body, v);
-        lists.retain(|a| self.protocol(scope, *a) != Some(Protocol::Locate));
+        let asked = |a: AccessId| self.protocol(scope, a) == Some(Iterated::As(Protocol::Locate));
+        lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
         let hashed = |a: AccessId| {
             let kind = self.program.tensor(a).format.levels[scope.fiber(a).depth];
             kind == LevelKind::Hashed && self.protocol(scope, a).is_none()
@@ -385,6 +413,10 @@ impl Context<'_> {
 
     fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
         let name = format!("p_{}", self.program.tensor(a).name);
+        if let Some(table) = scope.laid(a) {
+            let (found, position) = self.asked(d, table, at);
+            return scope.descend(a, (position, None), Some(found));
+        }
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);
         let mut unopened = self.unopened(d, scope, a);

@@ -27,6 +27,7 @@ mod range;
 mod runs;
 mod set;
 mod sieve;
+mod spread;
 mod structure;
 mod workspace;
 
@@ -114,6 +115,8 @@ struct Context<'a> {
     arrays: Vec<Option<Arrays>>,
     /// Extents whose coordinates are known to fit.
     guarded: BTreeSet<ClassId>,
+    /// Of the lists that the statement at hand spreads, by access and level, where their positions are written.
+    tables: BTreeMap<(AccessId, usize), BufferId>,
     /// The loops so far that a person would want to see.
     foralls: RefCell<Vec<Forall>>,
 }
@@ -145,7 +148,9 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
-    let mut cx = Context { program, simplify, made, params, derived, sizes, constants, arrays, guarded, foralls };
+    let tables = BTreeMap::new();
+    let mut cx =
+        Context { program, simplify, made, params, derived, sizes, constants, arrays, guarded, tables, foralls };
     cx.derive(&mut d, classes);
     for nest in &program.nests {
         cx.statement(&mut d, nest);

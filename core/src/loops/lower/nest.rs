@@ -12,7 +12,7 @@ use super::{BufferId, Context, Expr, Holds, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::Var;
-use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest, WorkspaceKind};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
@@ -114,6 +114,7 @@ impl Context<'_> {
             self.arrays[place.0] = self.arrays[operand.0].clone();
             return;
         }
+        self.tables = self.tables(d, nest);
         let mut foreseen = Foreseen::default();
         if Output::may_foresee(self, nest) {
             let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
@@ -188,6 +189,23 @@ impl Context<'_> {
         {
             return d.when(c, |d| self.nest(d, vars, &body, scope, sink), |_| {});
         }
+        if let Some((far, leaping)) = self.leaped(d, &scope, (v, rest), body, sink) {
+            // A person sees the loop once: the one that asks.
+            let leap = |d: &mut Symbolic| {
+                let seen = self.foralls.borrow().len();
+                self.loops(d, vars, body, leaping, sink);
+                self.foralls.borrow_mut().truncate(seen);
+            };
+            return d.when(far, leap, |d| self.loops(d, vars, body, scope, sink));
+        }
+        let laid = self.lay(d, &mut scope, v, body, sink);
+        self.loops(d, vars, body, scope, sink);
+        laid.into_iter().for_each(|list| list.take_up(d));
+    }
+
+    /// The first of these loops, in ranges, and the others in it.
+    fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
+        let (&v, rest) = vars.split_first().expect("there are loops");
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
@@ -526,9 +544,9 @@ impl Context<'_> {
         last && point.shape == Shape::Intersect && steps && self.is_flat(scope, point, rest)
     }
 
-    /// Whether the program wants an access's next level sought in where others have come.
+    /// Whether an access's next level is sought in where others have come.
     fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
-        self.protocol(scope, a) == Some(Protocol::Gallop)
+        self.protocol(scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
     }
 
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.

@@ -15,6 +15,7 @@
 //!  forall j: y[m0 = j / 2] twice= s[j] from y_in    # a scatter into what was there
 //!  forall k: t[k] = x[i = 2*k + 3]                  # a mapped variable i
 //!  forall i: r[] += x[i gallop] * y[i]              # a protocol
+//!  forall i: t[i] = sum(j: sum(k: A[j, k] * A[i, k spread]))    # a list that stays while others move
 //!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
 //! ```

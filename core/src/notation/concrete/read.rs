@@ -9,11 +9,10 @@
 mod function;
 
 use super::{
-    Access, Computed, Concat, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace,
+    Access, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace,
     WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value, identity};
-use crate::notation::syntax::Protocol;
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -204,9 +203,9 @@ impl<'t> Reader<'t> {
     }
 
     /// `gallop` behind a variable, if something like it stands there.
-    fn protocol(&mut self) -> Option<Protocol> {
+    fn protocol(&mut self) -> Option<Iterated> {
         let Token::Word(word) = self.peek() else { return None };
-        let found = Protocol::ALL.into_iter().find(|p| p.to_string() == word);
+        let found = Iterated::ALL.into_iter().find(|p| p.to_string() == word);
         found.inspect(|_| self.skip())
     }
 

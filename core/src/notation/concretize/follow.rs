@@ -3,11 +3,13 @@
 //! ```text
 //!  forall i: forall k: forall j: … D[k,j]          D by columns   ─▶  D_t, by rows    (transposed)
 //!  forall i: sum(j: A[i,j] * x[j])                 x a list       ─▶  x_w, asked      (spread)
+//!  forall i, j: sum(k: A[j,k] * A[i,k])            A[i] stays     ─▶  A[i, k spread]
 //! ```
 //!
-//! A copy is a nest of its own before the one that reads it, made once.
+//! A copy is a nest of its own before the one that reads it, made once. A list that some outer loop moves, and the last one does not, is
+//! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
 
-use super::super::concrete::{self, AccessId, Expr, Index, Place, Role, Tensor};
+use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Origin, Place, Role, Tensor};
 use super::Concretize;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
@@ -45,6 +47,12 @@ impl Concretize<'_> {
                 let copied = Expr::Access(self.out.accessed(concrete::Access { tensor: copy, ..access }), ty);
                 e = e.map_accesses(&mut |b, ty| if b == a { copied.clone() } else { Expr::Access(b, ty) });
             }
+            for (a, mode) in self.staying(&e, &bound[..n], bound[n]) {
+                let mut access = self.out.accesses[a.0].clone();
+                access.protocols.insert(mode, Iterated::Spread);
+                let spread = Expr::Access(self.out.accessed(access), self.out.tensor(a).ty);
+                e = e.map_accesses(&mut |b, ty| if b == a { spread.clone() } else { Expr::Access(b, ty) });
+            }
         }
         e.map_parts(bound, &mut |part, bound| self.spread(part, bound))
     }
@@ -71,6 +79,32 @@ impl Concretize<'_> {
         unmoved.sort();
         unmoved.dedup();
         unmoved.into_iter().map(|a| (a, level[&a])).collect()
+    }
+
+    /// The accesses, each with its mode, whose lists over `v` the last of these loops does not move, beside lists that it moves: they
+    /// would be walked beside each of those.
+    fn staying(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
+        let [_, .., last] = outer else { return vec![] };
+        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        for a in e.accesses() {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+            let along = |l: &usize| self.out.level_var(access, *l) == v && self.out.vars[v.0].origin == Origin::Loop;
+            let list = (0..format.rank()).find(along).filter(|&l| format.levels[l] == LevelKind::Compressed);
+            level.extend(list.filter(|&l| self.out.protocol(a, l).is_none()).map(|l| (a, l)));
+        }
+        let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
+        let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
+        let moves = |a: &AccessId| {
+            let access = &self.out.accesses[a.0];
+            (0..level[a]).any(|l| self.out.follows(self.out.level_var(access, l), *last))
+        };
+        let mode = |a: AccessId| self.out.tensor(a).format.order[level[&a]];
+        let narrow = |a: &AccessId| !self.sizes.wide(self.out.tensor(*a).extents[mode(*a)]);
+        let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moves));
+        let mut staying: Vec<AccessId> = parts.flatten().filter(|a| !moves(a) && narrow(a)).collect();
+        staying.sort();
+        staying.dedup();
+        staying.into_iter().map(|a| (a, mode(a))).collect()
     }
 
     /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.

@@ -26,7 +26,7 @@ pub use products::products;
 pub use protocol::Iterated;
 pub use shape::Shape;
 
-use super::legal::applied;
+use super::legal::{applied, subject};
 use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, SizeId};
@@ -202,6 +202,20 @@ impl Expr {
         let mut found = false;
         self.walk(&mut |e| found |= matches!(e, Expr::Access(of, ..) if *of == t));
         found
+    }
+
+    /// Whether something in it says its type, so that literals beside it have it too.
+    fn says_type(&self) -> bool {
+        match self {
+            Expr::Literal(_) => false,
+            Expr::Var(..) | Expr::Access(..) => true,
+            Expr::Apply(op, args) => {
+                let says = |args: &[Expr]| args.iter().any(Expr::says_type);
+                matches!(op, Op::Convert(_)) || op.is_comparison() || says(&args[subject(*op)..])
+            }
+            Expr::Reduce(_, _, body) => body.says_type(),
+            Expr::Shape(.., parts) => parts.iter().any(Expr::says_type),
+        }
     }
 
     /// Whether a reduction or a shape operator binds variable `v`.

@@ -250,9 +250,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs, protocols: vec![] });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
-        let mut typed = false;
-        rhs.walk(&mut |e| typed |= matches!(e, Expr::Access(..) | Expr::Var(..)));
-        let declared = !typed || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
+        let declared = !rhs.says_type() || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
         let format = declared.then(|| self.result_format(&vars));
         self.define(n, last, vars, rhs, Defined { format, freely: true });
     }
