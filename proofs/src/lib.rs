@@ -22,6 +22,7 @@ mod mistakes;
 #[cfg(test)]
 mod nests;
 pub mod pieces;
+pub mod product;
 #[cfg(test)]
 mod readings;
 pub mod semiring;

@@ -28,6 +28,17 @@ pub enum Level {
     Packed,
 }
 
+impl Level {
+    /// The same of the stream; positions begin as array 1 says.
+    pub fn kind(self) -> Kind {
+        match self {
+            Level::Runs => Kind::Runs,
+            Level::Blocks => Kind::Blocks(BufferId(1)),
+            Level::Packed => Kind::Packed(BufferId(1)),
+        }
+    }
+}
+
 /// A fiber in pieces: one of another fiber stands before it and one behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Fiber {
@@ -66,18 +77,18 @@ impl Fiber {
         fiber
     }
 
+    /// Its arrays: where pieces end, where their positions begin.
+    pub fn arrays(&self) -> [&[i64]; 2] {
+        [&self.crd[..self.pieces + 2], &self.ofs[..self.pieces + 3]]
+    }
+
     fn with<T>(
         &self,
         from: i64,
         f: impl FnOnce(&mut Concrete, &Pieces<i64>) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
-        let arrays: [&[i64]; 2] = [&self.crd[..self.pieces + 2], &self.ofs[..self.pieces + 3]];
-        let mut d = Concrete::new(&arrays, FUEL);
-        let kind = match self.level {
-            Level::Runs => Kind::Runs,
-            Level::Blocks => Kind::Blocks(BufferId(1)),
-            Level::Packed => Kind::Packed(BufferId(1)),
-        };
+        let arrays = self.arrays();
+        let (mut d, kind) = (Concrete::new(&arrays, FUEL), self.level.kind());
         let view = View { start: Some(from), ..View::default() };
         let (crd, end) = (BufferId(0), 1 + self.pieces as i64);
         let list = ListFiber { crd, begin: 1, end, repeats: false, view };

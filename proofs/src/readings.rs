@@ -7,16 +7,18 @@
 //! ```
 //!
 //! The interpreter also sees that no emitted load leaves its array or reads what was never set. Bounds: two lists of
-//! up to 3 positions below 4 (below 3 where coordinates repeat) and every target, three lists of up to 2 below 3; both
-//! widths of indices.
+//! up to 3 positions below 4 (below 3 where coordinates repeat, but in blocks) and every target, three lists of up to 2 below 3; two
+//! levels of 2 and 3 coordinates and a list of 6; pieces and intervals of 5 coordinates, from each; both widths of indices.
 
 use crate::choose::{Choose, every};
+use crate::pieces::{EXTENT, Fiber, Level};
+use crate::product::{LENGTH, Operands, Seeks, WALKS, Walk, walk};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
 use fiberloom_core::stream::{
-    Concrete, Domain, List, ListFiber, Shift, Side, Symbolic, Term, View, bounds, intersect, leap, unite_flat,
-    unite_two, wide,
+    Arith, Compare, Concrete, Domain, Interval, Kind, List, ListFiber, Pieces, Shift, Side, Symbolic, Term, View,
+    bounds, intersect, leap, unite_flat, unite_two, wide,
 };
 use fiberloom_semantics::machine;
 
@@ -68,8 +70,17 @@ struct Data {
     entries: usize,
     extent: i64,
     repeats: bool,
-    /// How the first list is seen: shift, stride, start and stop.
-    view: Option<[i64; 4]>,
+    view: Option<Seen>,
+}
+
+/// How the first list is seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    shift: i64,
+    stride: Option<i64>,
+    blocks: Option<i64>,
+    start: i64,
+    stop: i64,
 }
 
 /// Takes down a number.
@@ -157,7 +168,7 @@ fn wide_while<D: Domain>(d: &mut D, lists: &[&List<D::I>], live: &impl Fn(&mut D
 }
 
 /// Fibers in arrays of their own, with a strange entry before and behind each: `pos = [1, 1 + length]`.
-fn choose(c: &mut impl Choose, data: Data) -> Vec<(Vec<i64>, Vec<i64>)> {
+fn choose(c: &mut impl Choose, data: Data) -> Vec<Vec<i64>> {
     let Data { lists, entries, extent, repeats, .. } = data;
     let fiber = |_| {
         let mut crd = vec![extent - 1];
@@ -171,9 +182,9 @@ fn choose(c: &mut impl Choose, data: Data) -> Vec<(Vec<i64>, Vec<i64>)> {
         });
         let pos = vec![1, crd.len() as i64];
         crd.push(0);
-        (pos, crd)
+        [pos, crd]
     };
-    (0..lists).map(fiber).collect()
+    (0..lists).flat_map(fiber).collect()
 }
 
 fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
@@ -182,41 +193,125 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
         let root = d.int(0);
         let (begin, end) = bounds(d, pos, &root);
         let (begin, end) = (d.snapshot("begin", begin), d.snapshot("end", end));
-        let view = data.view.filter(|_| n == 0).map_or_else(View::default, |view| {
-            let [shift, stride, start, stop] = view.map(|x| Some(d.int(x)));
-            View { shift: shift.map(Shift::Up), stride, start, stop, finger: None }
-        });
+        let view =
+            data.view.filter(|_| n == 0).map_or_else(View::default, |Seen { shift, stride, blocks, start, stop }| {
+                let [stride, blocks] = [stride, blocks].map(|factor| factor.map(|r| d.int(r)));
+                let [shift, start, stop] = [shift, start, stop].map(|x| Some(d.int(x)));
+                View { shift: shift.map(Shift::Up), stride, blocks, start, stop, finger: None }
+            });
         List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats, view })
     };
     (0..data.lists).map(open).collect()
 }
 
-fn run(program: Program, data: Data, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> Vec<i64> {
-    let arrays: Vec<&[i64]> = fibers.iter().flat_map(|(pos, crd)| [&pos[..], &crd[..]]).collect();
-    let mut d = Concrete::new(&arrays, 200);
-    let lists = open(&mut d, data);
+/// What is run and emitted: of arrays of indices, asked for a target.
+trait Reading: std::fmt::Debug {
+    fn read<D: Domain>(&self, d: &mut D, target: &D::I, record: Record<D>);
+}
+
+impl Reading for (Program, Data) {
+    fn read<D: Domain>(&self, d: &mut D, target: &D::I, record: Record<D>) {
+        let opened = open(d, self.1);
+        self.0.run(d, &opened, target, record);
+    }
+}
+
+/// Two levels, and a list, as nested loops walk them.
+impl Reading for Walk {
+    fn read<D: Domain>(&self, d: &mut D, target: &D::I, record: Record<D>) {
+        walk(d, *self, LENGTH, (target, Seeks::OneRow), &|d, all| all.iter().for_each(|x| record(d, x)));
+    }
+}
+
+/// Pieces of a level from the target on, each with its end, and the positions that it says.
+impl Reading for Level {
+    fn read<D: Domain>(&self, d: &mut D, target: &D::I, record: Record<D>) {
+        let (begin, kind) = (d.int(1), self.kind());
+        let (one, array) = (d.int(1), BufferId(2));
+        let end = d.load(array, &one);
+        let end = d.snapshot("end", end);
+        let view = View { start: Some(target.clone()), ..View::default() };
+        let list = ListFiber { view, ..ListFiber::unique(BufferId(0), begin, end) };
+        let extent = d.int(EXTENT as i64);
+        let pieces = Pieces::open(d, "p", kind, list, extent.clone());
+        let (found, position) = pieces.find(d, "p", target);
+        let always = d.compare(Compare::Eq, target, target);
+        let found = d.to_int(&found.unwrap_or(always));
+        // Where something is not found its position is nobody's.
+        let asked = d.arith(Arith::Mul, &found, &position);
+        record(d, &found);
+        record(d, &asked);
+        let from = d.state("from", target.clone());
+        let left = |d: &mut D| {
+            let from = d.get(from);
+            d.compare(Compare::Lt, &from, &extent)
+        };
+        d.repeat(&left, &mut |d| {
+            let end = pieces.end(d);
+            let end = d.snapshot("end", end);
+            record(d, &end);
+            match kind {
+                Kind::Runs => {
+                    let number = pieces.number(d, "p");
+                    record(d, &number);
+                }
+                Kind::Blocks(_) => {
+                    let Interval { start, stop, base } = pieces.block(d, "p");
+                    [start, stop, base].iter().for_each(|x| record(d, x));
+                }
+                Kind::Packed(_) => {
+                    let (lookup, base, begin) = pieces.packed(d, "p");
+                    let lookup = d.to_int(&lookup);
+                    [lookup, base, begin].iter().for_each(|x| record(d, x));
+                }
+            }
+            let always = d.compare(Compare::Le, &end, &end);
+            pieces.leave_if(d, &always);
+            d.set(from, end);
+        });
+    }
+}
+
+/// The interval of the second of three fibers: of a band, or of a ragged level; there, or absent.
+#[derive(Debug)]
+struct Opened {
+    band: bool,
+    present: Option<bool>,
+}
+
+impl Reading for Opened {
+    fn read<D: Domain>(&self, d: &mut D, _: &D::I, record: Record<D>) {
+        let (zero, one) = (d.int(0), d.int(1));
+        let present = self.present.map(|present| d.compare(Compare::Lt, &zero, if present { &one } else { &zero }));
+        let arrays = (BufferId(0), self.band.then_some(BufferId(1)));
+        let Interval { start, stop, base } = Interval::open(d, "B", arrays, &one, present.as_ref());
+        [start, stop, base].iter().for_each(|x| record(d, x));
+    }
+}
+
+fn run(reading: &impl Reading, arrays: &[Vec<i64>], target: i64) -> Vec<i64> {
+    let slices: Vec<&[i64]> = arrays.iter().map(|a| &a[..]).collect();
+    let mut d = Concrete::new(&slices, 200);
     let seen = std::cell::RefCell::new(vec![]);
-    program.run(&mut d, &lists, &target, &|_, x| seen.borrow_mut().push(*x));
-    assert_eq!(d.fault(), None, "{program:?} {fibers:?}");
+    reading.read(&mut d, &target, &|_, x| seen.borrow_mut().push(*x));
+    assert_eq!(d.fault(), None, "{reading:?} {arrays:?}");
     seen.into_inner()
 }
 
 /// The kernel that records the same numbers in its result.
-fn emit(program: Program, data: Data, index: Type) -> Kernel {
+fn emit(reading: &impl Reading, arrays: usize, index: Type) -> Kernel {
     let mut d = Symbolic::default();
-    for n in 0..data.lists {
-        d.buffer(&format!("pos{n}"), index, Role::Operand);
-        d.buffer(&format!("crd{n}"), index, Role::Operand);
-    }
+    (0..arrays).for_each(|n| {
+        d.buffer(&format!("a{n}"), index, Role::Operand);
+    });
     let seen = d.buffer("seen", Type::I64, Role::Result);
     let target = d.fresh("target", Type::I64);
-    let room = d.int(64);
+    let room = d.int(128);
     let len = d.place(&room);
     d.call(Entry::Alloc { buffer: seen, len, fill: None });
     let zero = d.int(0);
     let count = d.state("count", zero);
-    let opened = open(&mut d, data);
-    program.run(&mut d, &opened, &Term::fixed(Expr::Var(target)), &|d, x| {
+    reading.read(&mut d, &Term::fixed(Expr::Var(target)), &|d, x| {
         let at = d.get(count);
         let (at, x) = (d.place(&at), d.place(x));
         d.emit(Stmt::Store(seen, at, x));
@@ -225,36 +320,44 @@ fn emit(program: Program, data: Data, index: Type) -> Kernel {
     });
     d.call(Entry::Finish { buffer: seen, len: Expr::Var(Var(count.0)) });
     let (vars, buffers, body) = d.finish();
-    let (name, params) = (format!("{program:?}"), vec![target]);
-    Kernel { name, vars, params, buffers, body, arguments: vec![], reassociate: false }
+    let params = vec![target];
+    Kernel { name: "reading".to_string(), vars, params, buffers, body, arguments: vec![], reassociate: false }
 }
 
-fn interpret(kernel: &Kernel, fibers: &[(Vec<i64>, Vec<i64>)], target: i64) -> Vec<i64> {
-    let array = |x: &[i64]| Array::from_indices(kernel.buffers[0].ty, x).unwrap();
-    let arrays: Vec<Array> = fibers.iter().flat_map(|(pos, crd)| [array(pos), array(crd)]).collect();
+fn interpret(kernel: &Kernel, arrays: &[Vec<i64>], target: i64) -> Vec<i64> {
+    let index = kernel.buffers[0].ty;
+    let arrays: Vec<Array> = arrays.iter().map(|a| Array::from_indices(index, a).unwrap()).collect();
     let operands: Vec<Option<&Array>> = arrays.iter().map(Some).chain([None]).collect();
     let outcome = machine::run(kernel, &[target], &operands, &machine::Limits::default());
-    let outcome = outcome.unwrap_or_else(|e| panic!("{e}\n{fibers:?}\n{kernel}"));
+    let outcome = outcome.unwrap_or_else(|e| panic!("{e}\n{arrays:?}\n{kernel}"));
     let seen = outcome.buffers.last().unwrap().as_ref().unwrap();
     (0..seen.len()).map(|i| seen.index(i)).collect()
 }
 
-fn agree(data: Data, programs: &[Program]) {
-    for index in [Type::I32, Type::I64] {
-        for program in programs {
-            let kernel = emit(*program, data, index);
-            assert_eq!(loops::check(&kernel), Ok(()), "{kernel}");
-            // Only these ask for a target.
-            let targets =
-                if matches!(program, Program::Seek | Program::CatchUp | Program::Gallop) { data.extent } else { 0 };
-            let runs = every(|c| {
-                let fibers = choose(c, data);
-                let target = c.upto(targets as usize) as i64;
-                let ran = run(*program, data, &fibers, target);
-                assert_eq!(interpret(&kernel, &fibers, target), ran, "{fibers:?}\n{kernel}");
-            });
-            assert!(runs >= 60, "{program:?}: only {runs} data");
+/// On every choice of arrays and a target both readings record the same; how many choices there were.
+fn both(
+    reading: &impl Reading,
+    count: usize,
+    mut data: impl FnMut(&mut exhaustigen::Gen) -> (Vec<Vec<i64>>, i64),
+) -> usize {
+    let kernels = [Type::I32, Type::I64].map(|index| emit(reading, count, index));
+    kernels.iter().for_each(|kernel| assert_eq!(loops::check(kernel), Ok(()), "{kernel}"));
+    every(|c| {
+        let (arrays, target) = data(c);
+        let ran = run(reading, &arrays, target);
+        for kernel in &kernels {
+            assert_eq!(interpret(kernel, &arrays, target), ran, "{reading:?} {arrays:?} {target}\n{kernel}");
         }
+    })
+}
+
+fn agree(data: Data, programs: &[Program]) {
+    for program in programs {
+        // Only these ask for a target.
+        let targets =
+            if matches!(program, Program::Seek | Program::CatchUp | Program::Gallop) { data.extent } else { 0 };
+        let runs = both(&(*program, data), 2 * data.lists, |c| (choose(c, data), c.upto(targets as usize) as i64));
+        assert!(runs >= 30, "{program:?}: only {runs} data");
     }
 }
 
@@ -275,10 +378,59 @@ fn not_flat() -> Vec<Program> {
 
 #[test]
 fn a_list_under_a_view() {
-    for view in [[1, 1, 1, 3], [0, 2, 0, 4]] {
+    let strided = |shift, stride, start, stop| Seen { shift, stride: Some(stride), blocks: None, start, stop };
+    for view in [strided(1, 1, 1, 3), strided(0, 2, 0, 4)] {
         agree(Data { lists: 2, entries: 3, extent: 4, repeats: false, view: Some(view) }, &PROGRAMS);
     }
-    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true, view: Some([1, 2, 1, 3]) }, &not_flat());
+    let view = Some(strided(1, 2, 1, 3));
+    agree(Data { lists: 2, entries: 3, extent: 3, repeats: true, view }, &not_flat());
+}
+
+#[test]
+fn a_list_in_blocks() {
+    let view = Some(Seen { shift: 1, stride: None, blocks: Some(2), start: 1, stop: 5 });
+    for repeats in [false, true] {
+        agree(Data { lists: 2, entries: 3, extent: 4, repeats, view }, &not_flat());
+    }
+}
+
+#[test]
+fn nested_products() {
+    for walk in WALKS {
+        let targets = if walk == Walk::From { 2 * LENGTH } else { 0 };
+        let data = |c: &mut exhaustigen::Gen| {
+            let operands = Operands::choose(c, LENGTH);
+            let arrays = operands.arrays.into_iter().flat_map(|(pos, crd)| [pos, crd]).collect();
+            (arrays, c.upto(targets as usize) as i64)
+        };
+        assert!(both(&walk, 6, data) > 1_000);
+    }
+}
+
+#[test]
+fn pieces_of_levels() {
+    for level in [Level::Runs, Level::Blocks, Level::Packed] {
+        let data = |c: &mut exhaustigen::Gen| {
+            let fiber = Fiber::choose(c, level);
+            let [crd, ofs] = fiber.arrays().map(<[i64]>::to_vec);
+            let bounds = vec![1, crd.len() as i64 - 1];
+            (vec![crd, ofs, bounds], c.upto(EXTENT - 1) as i64)
+        };
+        assert!(both(&level, 3, data) >= 80);
+    }
+}
+
+#[test]
+fn intervals() {
+    let all = [None, Some(true), Some(false)].into_iter().flat_map(|p| [(true, p), (false, p)]);
+    for (band, present) in all {
+        let runs = both(&Opened { band, present }, 2, |c| {
+            let first = c.upto(EXTENT) as i64;
+            let length = c.upto(EXTENT - first as usize) as i64;
+            (vec![vec![0, 2, 2 + length, 4 + length], vec![3, first, 0]], 0)
+        });
+        assert_eq!(runs, 21);
+    }
 }
 
 #[test]
@@ -292,7 +444,8 @@ fn three_lists() {
 #[should_panic(expected = "assertion `left == right` failed")]
 fn a_wrong_emission_is_noticed() {
     let data = Data { lists: 2, entries: 3, extent: 4, repeats: false, view: None };
-    let mut kernel = emit(Program::Intersect, data, Type::I64);
+    let reading = (Program::Intersect, data);
+    let mut kernel = emit(&reading, 4, Type::I64);
     let turns = kernel.body.iter_mut().find_map(|s| if let Stmt::While(_, body) = s { Some(body) } else { None });
     let body = turns.unwrap();
     let first = body.iter().position(|s| matches!(s, Stmt::If(..))).unwrap();
@@ -300,6 +453,6 @@ fn a_wrong_emission_is_noticed() {
     *condition = Expr::Const(fiberloom_core::algebra::Value::bool(true));
     every(|c| {
         let fibers = choose(c, data);
-        assert_eq!(interpret(&kernel, &fibers, 0), run(Program::Intersect, data, &fibers, 0));
+        assert_eq!(interpret(&kernel, &fibers, 0), run(&reading, &fibers, 0));
     });
 }

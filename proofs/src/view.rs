@@ -47,6 +47,7 @@ pub const VIEW: Viewing = |w| {
     View {
         shift: (w.c != 0).then_some(if w.c > 0 { Shift::Up(w.c) } else { Shift::Down(-w.c) }),
         stride: (w.r != 1).then_some(w.r),
+        blocks: None,
         start: (start > 0).then_some(start),
         stop: (stop < EXTENT as i64).then_some(stop),
         finger: None,

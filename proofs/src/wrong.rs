@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{emitted, merge, mistakes, pieces, stream, view};
+use crate::{emitted, merge, mistakes, pieces, product, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -47,6 +47,7 @@ fn all() -> Vec<Wrong> {
     let parts = [
         stream::tests::wrong(),
         view::tests::wrong(),
+        product::tests::wrong(),
         pieces::tests::wrong(),
         merge::tests::wrong(),
         emitted::wrong(),
@@ -56,7 +57,7 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 22] = [
+const LAWS: [(&str, &[&str]); 24] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds"]),
     (
@@ -77,6 +78,11 @@ const LAWS: [(&str, &[&str]); 22] = [
     ("finding is scanning", &["an entry is not found where it is", "an entry is found that is not there"]),
     ("a new entry's place", &["it is not the first free place"]),
     ("an image is seen", &["next does not come to the image", "an entry is seen, and said not to be"]),
+    (
+        "blocks are those of the entries",
+        &["a block is not where its entries are", "a seek does not land on the first block at or after its target"],
+    ),
+    ("a product is one list", &["a product comes to other coordinates"]),
     ("pieces are seen", &["a piece is not the image of its entries"]),
     ("pieces cover", &["a piece ends before it is come to", "a coordinate of a piece stands elsewhere"]),
     (

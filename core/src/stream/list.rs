@@ -8,9 +8,10 @@
 //!                            p     q       p..q, which are the fiber of the level below
 //! ```
 //!
-//! A list is walked under a [`View`]: coordinates that it gives and takes are those that are seen.
+//! A list is walked under a [`View`]: coordinates that it gives and takes are those that are seen. In blocks an entry is a run of
+//! positions too, and where it is seen is kept, so that coordinates are divided once a block.
 //!
-//! Invariant between calls: of a repeating list `p..q` is a whole run, or both are at the end; under a stride `p` rests
+//! Invariant between calls: of a list whose entries are runs `p..q` is a whole one, or both are at the end; under a stride `p` rests
 //! on an entry that is seen.
 
 use super::domain::{Arith, Compare, Domain, State};
@@ -39,7 +40,7 @@ impl<I: Clone> ListFiber<I> {
     }
 
     /// The coordinate at which an entry is seen.
-    pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
+    fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         let stored = d.load(self.crd, &entry.position);
         self.view.seen(d, stored)
     }
@@ -55,7 +56,7 @@ impl<I: Clone> ListFiber<I> {
 pub struct Entry<I> {
     /// Its position, or its first.
     pub position: I,
-    /// Of a repeating list: one past its last position.
+    /// Of a repeating list, or one in blocks: one past its last position.
     pub end: Option<I>,
 }
 
@@ -64,8 +65,10 @@ pub struct Entry<I> {
 pub struct List<I> {
     fiber: ListFiber<I>,
     p: State,
-    /// Of a repeating list: where the run that begins at `p` ends.
+    /// Where entries are runs: where the one that begins at `p` ends.
     q: Option<State>,
+    /// In blocks: where the one that begins at `p` is seen.
+    block: Option<State>,
 }
 
 impl<I: Clone> List<I> {
@@ -73,8 +76,13 @@ impl<I: Clone> List<I> {
     pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, fiber: ListFiber<I>) -> List<I> {
         let finger = fiber.view.finger;
         let p = finger.unwrap_or_else(|| d.state(name, fiber.begin.clone()));
-        let q = fiber.repeats.then(|| d.state(&format!("{name}_end"), fiber.begin.clone()));
-        let list = List { fiber, p, q };
+        let runs = fiber.repeats || fiber.view.blocks.is_some();
+        let q = runs.then(|| d.state(&format!("{name}_end"), fiber.begin.clone()));
+        let block = fiber.view.blocks.is_some().then(|| {
+            let zero = d.int(0);
+            d.state(&format!("{name}_block"), zero)
+        });
+        let list = List { fiber, p, q, block };
         if let Some(start) = list.fiber.view.start.clone() {
             if finger.is_some() {
                 list.move_on(d, &start);
@@ -91,16 +99,42 @@ impl<I: Clone> List<I> {
         list
     }
 
+    /// Says which block `p` is in, and gives the first coordinate, as stored, behind it; only of a list in blocks.
+    fn divide<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let (block, one) = (self.block.expect("in blocks"), d.int(1));
+        let (valid, zero) = (self.valid(d), d.int(0));
+        let at = d.select(
+            &valid,
+            &|d| {
+                let stored = self.stored(d);
+                self.fiber.view.seen(d, stored)
+            },
+            zero,
+        );
+        d.set(block, at);
+        let at = d.get(block);
+        let next = d.arith(Arith::Add, &at, &one);
+        let past = self.fiber.view.stored(d, &next);
+        d.snapshot("past", past)
+    }
+
     /// Brings `q` from any place of the run at `p` to the run's end.
     fn close_run<D: Domain<I = I>>(&self, d: &mut D) {
         let Some(q) = self.q else { return };
+        let past = self.block.map(|_| self.divide(d));
         let inside = |d: &mut D| {
             let here = d.get(q);
             let valid = d.compare(Compare::Lt, &here, &self.fiber.end);
             d.and(valid, &|d| {
                 let (p, q) = (d.get(self.p), d.get(q));
-                let (first, here) = (d.load(self.fiber.crd, &p), d.load(self.fiber.crd, &q));
-                d.compare(Compare::Eq, &here, &first)
+                let here = d.load(self.fiber.crd, &q);
+                match &past {
+                    Some(past) => d.compare(Compare::Lt, &here, past),
+                    None => {
+                        let first = d.load(self.fiber.crd, &p);
+                        d.compare(Compare::Eq, &here, &first)
+                    }
+                }
             })
         };
         d.repeat(&inside, &mut |d| {
@@ -164,6 +198,9 @@ impl<I: Clone> List<I> {
 
     /// The coordinate at which the entry is seen; only when valid.
     pub fn index<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        if let Some(block) = self.block {
+            return d.get(block);
+        }
         let stored = self.stored(d);
         self.fiber.view.seen(d, stored)
     }
@@ -217,15 +254,18 @@ impl<I: Clone> List<I> {
         if let Some(q) = self.q {
             let here = d.get(self.p);
             d.set(q, here);
-            let valid = self.valid(d);
-            let zero = d.int(0);
-            let at = d.select(&valid, &|d| self.stored(d), zero);
-            let one = d.int(1);
-            let next = d.arith(Arith::Add, &at, &one);
-            let next = d.snapshot("next", next);
+            let next = if self.block.is_some() { self.divide(d) } else { self.behind(d) };
             self.search(d, q, &next);
         }
         self.settle(d);
+    }
+
+    /// The first coordinate, as stored, behind the entry's, or 1 at the end.
+    fn behind<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let (valid, zero, one) = (self.valid(d), d.int(0), d.int(1));
+        let at = d.select(&valid, &|d| self.stored(d), zero);
+        let next = d.arith(Arith::Add, &at, &one);
+        d.snapshot("next", next)
     }
 
     /// To the first entry at or after `target`, by leaps that double until they go too far, then by binary search in the last:
@@ -336,7 +376,7 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// Every entry that is left: `body(entry)`. The list is used up.
+    /// Every entry that is left: `body(entry)`. The list is used up; until the body ends it rests on the entry.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
         let view = &self.fiber.view;
         if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
@@ -355,19 +395,35 @@ impl<I: Clone> List<I> {
         });
     }
 
-    /// The coordinate at which an entry is seen.
+    /// The coordinate at which an entry is seen: in blocks, the one that the list rests on.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
-        self.fiber.coordinate(d, entry)
+        match self.block {
+            Some(block) => d.get(block),
+            None => self.fiber.coordinate(d, entry),
+        }
     }
 }
 
-/// Every entry of a fiber: `body(entry)`; a counted loop over its positions if none repeats and all are seen.
-pub fn each<D: Domain>(d: &mut D, name: &str, fiber: &ListFiber<D::I>, body: &mut dyn FnMut(&mut D, Entry<D::I>)) {
+/// Every entry of a fiber: `body(entry, its coordinate)`; a counted loop over its positions if none repeats and all are seen.
+pub fn each<D: Domain>(
+    d: &mut D,
+    name: &str,
+    fiber: &ListFiber<D::I>,
+    body: &mut impl FnMut(&mut D, Entry<D::I>, D::I),
+) {
     if !fiber.is_counted() {
-        return List::open(d, name, fiber.clone()).each(d, name, body);
+        let list = List::open(d, name, fiber.clone());
+        return list.each(d, name, &mut |d, entry| {
+            let at = list.coordinate(d, &entry);
+            body(d, entry, at);
+        });
     }
     let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
-    d.count(name, begin, end, &mut |d, position| body(d, Entry { position, end: None }));
+    d.count(name, begin, end, &mut |d, position| {
+        let entry = Entry { position, end: None };
+        let at = fiber.coordinate(d, &entry);
+        body(d, entry, at);
+    });
 }
 
 /// The positions of the fiber below a parent position, of a level that has a `pos`.

@@ -15,8 +15,17 @@
 //!                            ▲                   after the second
 //! ```
 //!
-//! Source: the offset and slice iterators of the shape paper (section 7). The factor is at least 1; what stands before `start` is below
-//! `c`, so that no coordinate is negative.
+//! Seen *in blocks*, all that is stored from `c + L·i` to before `c + L·(i + 1)` is one entry at `i`: the outer projection of a
+//! list that is split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
+//!
+//! ```text
+//!   crd      0   3   4   9   10   15             L = 5, the list as |L|·i + j
+//!   i        0           1   2    3              where a block begins is divided, once a block; there is none that is empty
+//!            p           q                       the block at hand is the positions p..q; in it j is 0, 3, 4
+//! ```
+//!
+//! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1; what stands before
+//! `start` is below `c`, so that no coordinate is negative.
 
 use super::domain::{Arith, Compare, Domain, State};
 
@@ -27,6 +36,8 @@ pub struct View<I> {
     pub shift: Option<Shift<I>>,
     /// `r`; `None`: 1.
     pub stride: Option<I>,
+    /// `L`, where it is seen in blocks, which have no stride.
+    pub blocks: Option<I>,
     /// The first coordinate, as stored, that is seen; `None`: there are none before.
     pub start: Option<I>,
     /// One past the last, as stored; `None`: there are none behind.
@@ -62,14 +73,14 @@ impl<I: Clone> Shift<I> {
 
 impl<I> Default for View<I> {
     fn default() -> View<I> {
-        View { shift: None, stride: None, start: None, stop: None, finger: None }
+        View { shift: None, stride: None, blocks: None, start: None, stop: None, finger: None }
     }
 }
 
 impl<I: Clone> View<I> {
-    /// Whether every entry of the fiber is seen.
+    /// Whether every entry of the fiber is seen, by itself.
     pub fn is_whole(&self) -> bool {
-        self.stride.is_none() && self.start.is_none() && self.stop.is_none()
+        self.stride.is_none() && self.blocks.is_none() && self.start.is_none() && self.stop.is_none()
     }
 
     /// Whether a stored coordinate is neither before what is seen nor behind; `None` where none is.
@@ -83,16 +94,21 @@ impl<I: Clone> View<I> {
         Some(d.and(above, &|d| below(d).expect("it stops")))
     }
 
-    /// The coordinate, as stored, that is seen at `i`.
+    /// By how much stored coordinates ascend from one that is seen to the next; `None`: 1.
+    fn factor(&self) -> Option<&I> {
+        self.stride.as_ref().or(self.blocks.as_ref())
+    }
+
+    /// The coordinate, as stored, that is seen at `i`; the first that may be, in blocks.
     pub fn stored<D: Domain<I = I>>(&self, d: &mut D, i: &I) -> I {
-        let scaled = self.stride.as_ref().map_or_else(|| i.clone(), |r| d.arith(Arith::Mul, i, r));
+        let scaled = self.factor().map_or_else(|| i.clone(), |r| d.arith(Arith::Mul, i, r));
         self.shift.as_ref().map_or(scaled.clone(), |c| c.stored(d, &scaled))
     }
 
     /// The coordinate at which a stored one is seen.
     pub fn seen<D: Domain<I = I>>(&self, d: &mut D, stored: I) -> I {
         let shifted = self.shift.as_ref().map_or(stored.clone(), |c| c.seen(d, &stored));
-        self.stride.as_ref().map_or(shifted.clone(), |r| d.arith(Arith::Div, &shifted, r))
+        self.factor().map_or(shifted.clone(), |r| d.arith(Arith::Div, &shifted, r))
     }
 
     /// Whether a stored coordinate is one of the steps; `None` where every one is.

@@ -11,6 +11,7 @@ use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
+use crate::shape::{Map, Size};
 use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
@@ -51,8 +52,24 @@ pub(super) struct Scope {
     /// What is known of levels that open next, by their depth.
     phases: HashMap<(AccessId, usize), Phase>,
     intervals: HashMap<(AccessId, usize), Interval<Expr>>,
+    blocks: HashMap<(AccessId, usize), Block>,
+    /// The accesses whose next levels the innermost loop sees in blocks.
+    pub in_blocks: Vec<AccessId>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
+}
+
+/// What of a list's fiber a loop around has come to, which saw it in blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// Its first position.
+    pub begin: Expr,
+    /// One past its last position.
+    pub end: Expr,
+    /// The first coordinate that may be in it.
+    pub from: Map<Index>,
+    /// How many coordinates may be.
+    pub length: Size,
 }
 
 /// A position in a list of which loops see one piece after the other.
@@ -111,6 +128,19 @@ impl Scope {
     /// Keeps where the values are of the level that an access opens next.
     pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
+    }
+
+    /// The block that an access's next level is in, if a loop saw that in blocks.
+    pub fn block(&self, a: AccessId) -> Option<&Block> {
+        self.blocks.get(&(a, self.fiber(a).depth))
+    }
+
+    /// An access's next level is in this block, if there is one: no finger is needed.
+    pub fn narrow(&mut self, a: AccessId, block: Block, present: Option<Expr>) {
+        let level = (a, self.fiber(a).depth);
+        self.fingers.remove(&level);
+        self.blocks.insert(level, block);
+        present.into_iter().for_each(|present| self.require(a, present));
     }
 
     /// The access has its fiber, as a condition around this place says.
@@ -222,7 +252,7 @@ impl Context<'_> {
                     break;
                 }
                 let kind = self.program.tensor(a).format.levels[l];
-                all.extend(unfurl(kind, along || !here).map(|looplet| (a, l, looplet)));
+                all.push((a, l, unfurl(kind, along || !here)));
                 along = true;
             }
         }
@@ -250,6 +280,8 @@ impl Context<'_> {
             }
             _ => unreachable!("only lists have entries"),
         };
+        let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
+        let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
         let view = View::default();
         let Some(present) = fiber.present else { return ListFiber { crd, begin, end, repeats, view } };
@@ -323,12 +355,13 @@ impl Context<'_> {
 
     /// A coordinate that no loop follows. What is read for it is located; what leaves its extent is −1 if it may, and so is what
     /// is missing.
-    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, Computed { of, permit }: &Computed) -> Expr {
+    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
+        let Computed { of, permit } = computed;
         self.locate(d, scope, of, false);
         let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
         let at = self.value(d, scope, of);
         let at = d.define(name, Type::I64, at);
-        if of.accesses().is_empty() && !permit {
+        if !computed.is_read() && !permit {
             return at;
         }
         let leaves = binary(Op::Lt, at.clone(), int(0));

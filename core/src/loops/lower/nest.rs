@@ -10,7 +10,7 @@ use super::range::Piece;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, int};
 use crate::algebra::{Op, Value};
-use crate::iteration::{Lattice, Point, Sequence, Shape};
+use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::syntax::Protocol;
@@ -50,7 +50,15 @@ pub(super) enum Driven {
     Guarded,
 }
 
+impl Driven {
+    /// Under a condition.
+    fn guarded(self) -> Driven {
+        if self == Driven::Counted { Driven::Guarded } else { self }
+    }
+}
+
 /// Where a list rests at a coordinate.
+#[derive(Clone)]
 struct Here {
     access: AccessId,
     /// Its position, and where a run of positions ends.
@@ -175,6 +183,12 @@ impl Context<'_> {
         // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        if let Sink::Scalar { .. } = sink
+            && let Some((c, body)) = self.sieve(d, &scope, body, &|e| self.nothing(sink, e))
+        {
+            return d.when(c, |d| self.nest(d, vars, &body, scope, sink), |_| {});
+        }
+        scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
@@ -209,10 +223,33 @@ impl Context<'_> {
         }
     }
 
+    /// The lists that a loop over `v` sees in blocks, since it would come to all coordinates otherwise, and need not.
+    fn seen_in_blocks(&self, scope: &Scope, body: &concrete::Expr, v: Index, sink: &Sink) -> Vec<AccessId> {
+        let mut blocks = self.in_blocks(scope, body, v);
+        if blocks.is_empty() {
+            return blocks;
+        }
+        let comes_to_all = |lists: &[AccessId]| {
+            let fill = |a: AccessId| self.fill(a);
+            let (sequence, rest) = background(body, lists, &fill, self.simplify);
+            sequence == Sequence::Full || !self.nothing(sink, &rest)
+        };
+        let lists = self.walked(scope, body, v);
+        let together: Vec<AccessId> = lists.iter().chain(&blocks).copied().collect();
+        // A level with a place for each coordinate is made as a whole.
+        let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
+        if located || !comes_to_all(&lists) || comes_to_all(&together) {
+            blocks.clear();
+        }
+        blocks
+    }
+
     /// What there is to walk over a range of `v`.
     fn part(&self, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part {
         let (scope, body) = (&piece.scope, &piece.body);
-        let names = self.walked(scope, body, v);
+        let mut names = self.walked(scope, body, v);
+        let accesses = body.accesses();
+        names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
         let fill = |a: AccessId| self.fill(a);
         let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
         self.foralls.borrow_mut().push(super::Forall {
@@ -425,13 +462,12 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let a = point.leaders[0];
-        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry| {
-            let at = fiber.coordinate(d, &entry);
+        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry, at| {
             let at = d.snapshot(&self.program.vars[v.0].name, at);
             let (at, entry) = (d.place(&at), placed(d, &entry));
-            let mut scope = scope.clone();
-            scope.descend(a, entry, None);
-            self.bind(d, (v, at), rest, &point.body, scope, sink, Driven::Stored);
+            let here = Here { access: a, entry, present: None };
+            let scope = self.come_to_entries(scope, (v, at), [here]);
+            self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
         });
     }
 
@@ -599,10 +635,7 @@ impl Context<'_> {
 
     /// At a coordinate of a point: followers are brought up to it, then the body runs.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
-        let mut scope = f.scope().clone();
-        for Here { access, entry, present } in here {
-            scope.descend(*access, entry.clone(), present.clone());
-        }
+        let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
             if self.gallops(f.scope(), a) {
@@ -610,26 +643,41 @@ impl Context<'_> {
             } else {
                 f.lists[&a].catch_up(d, at);
             }
-            let Here { entry, present, .. } = self.follow(d, f, a, at);
-            scope.descend(a, entry, present);
+            all.push(self.follow(d, f, a, at));
         }
-        let at = d.place(at);
-        self.bind(d, (f.v, at), f.rest, &point.body, scope, f.sink, driven);
+        let scope = self.come_to_entries(f.scope(), (f.v, d.place(at)), all);
+        self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
     }
 
-    /// Binds an index variable to a coordinate and goes on inside.
+    /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks
+    /// is in its block.
+    fn come_to_entries(&self, scope: &Scope, (v, at): (Index, Expr), here: impl IntoIterator<Item = Here>) -> Scope {
+        let mut inner = scope.clone();
+        inner.bind(v, at);
+        for Here { access, entry, present } in here {
+            if scope.in_blocks.contains(&access) {
+                let (begin, end) = entry;
+                let block = self.block(&inner, access, v, (begin, end.expect("a block ends")));
+                inner.narrow(access, block, present);
+            } else {
+                inner.descend(access, entry, present);
+            }
+        }
+        inner
+    }
+
+    /// Goes on inside a loop that has bound `v`.
     #[allow(clippy::too_many_arguments)]
-    fn bind(
+    fn go_on(
         &self,
         d: &mut Symbolic,
-        (v, at): (Index, Expr),
+        v: Index,
         rest: &[Index],
         body: &concrete::Expr,
         mut scope: Scope,
         sink: &Sink,
         driven: Driven,
     ) {
-        scope.bind(v, at);
         if self.nothing(sink, body) {
             return sink.skip(v);
         }
@@ -644,11 +692,34 @@ impl Context<'_> {
             self.guard(&mut scope, body, &searched, &|e| self.nothing(sink, e))
         };
         match guard {
-            None => self.inside(d, v, rest, body, scope, sink, driven),
+            None => self.sieved(d, v, rest, body, scope, sink, driven),
             Some(c) => {
-                let driven = if driven == Driven::Counted { Driven::Guarded } else { driven };
                 sink.skip(v);
-                d.when(c, |d| self.inside(d, v, rest, body, scope, sink, driven), |_| {});
+                d.when(c, |d| self.sieved(d, v, rest, body, scope, sink, driven.guarded()), |_| {});
+            }
+        }
+    }
+
+    /// Goes on inside where conditions that are decided here leave something to do. (Around an innermost loop: a condition on a value
+    /// costs more than the value.)
+    #[allow(clippy::too_many_arguments)]
+    fn sieved(
+        &self,
+        d: &mut Symbolic,
+        v: Index,
+        rest: &[Index],
+        body: &concrete::Expr,
+        scope: Scope,
+        sink: &Sink,
+        driven: Driven,
+    ) {
+        let loops = !rest.is_empty() || !sink.inside().is_empty();
+        let sieve = loops.then(|| self.sieve(d, &scope, body, &|e| self.nothing(sink, e))).flatten();
+        match sieve {
+            None => self.inside(d, v, rest, body, scope, sink, driven),
+            Some((c, body)) => {
+                sink.skip(v);
+                d.when(c, |d| self.inside(d, v, rest, &body, scope, sink, driven.guarded()), |_| {});
             }
         }
     }

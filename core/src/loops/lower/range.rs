@@ -8,8 +8,12 @@
 //!
 //! Ranges are split before there is a lattice: they ascend, no two overlap, and inside of one the body is one
 //! expression. A fiber is sought, or stopped, only where its entries are not known to end with the range.
+//!
+//! A list that several loops walk, the coordinates `|L|·i + j`, say, is seen by the loop over `i` in blocks, if that loop would come to all
+//! of `i` otherwise; the loop over `j` sees one block. If it comes to few of `i` without, or has to come to all, each turn
+//! sees a piece, and a finger stays where the last one ended.
 
-use super::fiber::{Finger, Scope};
+use super::fiber::{Block, Finger, Scope};
 use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
@@ -287,7 +291,7 @@ impl Context<'_> {
     /// coordinates `c + J·u + v` of a loop over `u`, then one over `v`, of which there are `J`. Between the two is no loop
     /// that would see a piece again, and nobody else walks the list.
     pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, order: &[Index], body: &concrete::Expr) {
-        for a in body.accesses() {
+        for a in body.accesses().into_iter().filter(|a| !scope.in_blocks.contains(a)) {
             let Some((level, w)) = self.next_var(scope, a) else { continue };
             let tensor = self.program.tensor(a);
             if !tensor.format.levels[level].is_list() || scope.fingers.contains_key(&(a, level)) {
@@ -319,6 +323,49 @@ impl Context<'_> {
         (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
     }
 
+    /// The accesses of a body whose next level is a list of which a loop over `v` may see blocks: what other loops inside bind
+    /// goes from one coordinate of `v` to before the next.
+    pub(super) fn in_blocks(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+        let mut all = body.accesses();
+        all.retain(|a| {
+            let Some((level, w)) = self.next_var(scope, *a) else { return false };
+            let walked = self.protocol(scope, *a).is_none() && self.program.tensor(*a).format.levels[level].is_list();
+            walked && self.program.computed(w).is_none() && self.goes_between(scope, &self.program.root_map(w), v)
+        });
+        all
+    }
+
+    /// Whether those variables of a map that no loop binds up to one over `v` come to what is between two of its coordinates.
+    fn goes_between(&self, scope: &Scope, map: &Map<Index>, v: Index) -> bool {
+        let factor = |u: &Index| map.factors.get(u).map(|f| self.known(f)).filter(|f| *f != Size::default());
+        let free = |u: &&Index| **u != v && scope.coordinate(**u).is_none();
+        let mut inner: Vec<Index> = map.factors.keys().filter(free).copied().collect();
+        let Some(mut length) = factor(&v).filter(|_| !inner.is_empty()) else { return false };
+        while !inner.is_empty() {
+            let fills = |u: &Index| {
+                let extent = self.known(&Size::unknown(self.program.vars[u.0].extent));
+                factor(u).is_some_and(|f| self.known(&f.times(&extent)) == length)
+            };
+            let Some(next) = inner.iter().position(fills) else { return false };
+            length = factor(&inner.remove(next)).expect("it fills");
+        }
+        true
+    }
+
+    /// The block of an access's next level that a loop over `v` has come to, `v` being bound: its positions.
+    pub(super) fn block(&self, scope: &Scope, a: AccessId, v: Index, (begin, end): (Expr, Expr)) -> Block {
+        let (_, w) = self.next_var(scope, a).expect("a list comes next");
+        let map = self.program.root_map(w);
+        let length = self.known(&map.factors[&v]);
+        Block { begin, end, from: self.reached(scope, map), length }
+    }
+
+    /// What of a map loops have bound.
+    fn reached(&self, scope: &Scope, mut map: Map<Index>) -> Map<Index> {
+        map.factors.retain(|u, _| scope.coordinate(*u).is_some());
+        map
+    }
+
     /// The finger on an access's level, if the loops since it was pointed are just those that it is for.
     fn finger(&self, scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
         let Finger { at, through } = scope.fingers.get(&of)?;
@@ -337,12 +384,19 @@ impl Context<'_> {
     ) -> View<Term> {
         let tensor = self.program.tensor(a);
         let w = self.program.level_var(&self.program.accesses[a.0], level);
-        let line = self.line(self.program.root_map(w), v);
+        let mut line = self.line(self.program.root_map(w), v);
+        let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
+        line.c = self.reached(scope, line.c);
         let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
         let (first, past) = (self.reach(&line, &range.lo), self.reach(&line, &range.hi));
-        let begins = first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
-        let ends =
-            past.as_ref().is_some_and(|s| *s == extent || s.value().zip(extent.value()).is_some_and(|(s, n)| s >= n));
+        // A block around begins with this range, and ends with it.
+        let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == int(0));
+        let length = range.hi.size.as_ref().map(|size| self.known(&line.r.times(size)));
+        let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
+        let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
+            || past
+                .as_ref()
+                .is_some_and(|s| *s == extent || s.value().zip(extent.value()).is_some_and(|(s, n)| s >= n));
         let c = self.mapped(scope, &line.c).expect("bound outside");
         let r = self.size(&line.r);
         let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
@@ -360,8 +414,10 @@ impl Context<'_> {
             }
             _ => Some(Shift::Up(fixed("shift", c.clone()))),
         };
-        let stride = (r != int(1)).then(|| fixed("stride", r.clone()));
-        View { start, stop, stride, shift, finger: self.finger(scope, (a, level), v) }
+        let mut factor = |name: &str| fixed(name, r.clone());
+        let stride = (!blocks && r != int(1)).then(|| factor("stride"));
+        let blocks = blocks.then(|| factor("length"));
+        View { start, stop, stride, blocks, shift, finger: self.finger(scope, (a, level), v) }
     }
 }
 
