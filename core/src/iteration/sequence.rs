@@ -60,12 +60,15 @@ impl Sequence {
         all
     }
 
-    /// Of an intersection the lists that take part by themselves, which every coordinate is in, and what must hold beside.
+    /// Of an intersection the lists that take part by themselves, which every coordinate is in, and what must hold beside,
+    /// which has none of them: s ∩ f(s) = s ∩ f(𝓕).
     pub fn needed(&self) -> Option<(Vec<AccessId>, Sequence)> {
         let Sequence::And(parts) = self else { return None };
         let (lists, rest): (Vec<_>, Vec<_>) = parts.iter().partition(|s| matches!(s, Sequence::List(_)));
         let lists: Vec<AccessId> = lists.into_iter().flat_map(Sequence::lists).collect();
-        (!lists.is_empty()).then(|| (lists, Sequence::and(rest.into_iter().cloned())))
+        let rest = Sequence::and(rest.into_iter().cloned());
+        let beside = lists.iter().fold(rest, |rest, list| rest.replace(*list, &Sequence::Full));
+        (!lists.is_empty()).then_some((lists, beside))
     }
 
     fn collect(&self, all: &mut Vec<AccessId>) {
@@ -115,10 +118,15 @@ impl Sequence {
 
     /// The sequence when a list is exhausted.
     pub fn exhaust(&self, list: AccessId) -> Sequence {
+        self.replace(list, &Sequence::Empty)
+    }
+
+    /// The sequence with another in the place of a list.
+    fn replace(&self, list: AccessId, by: &Sequence) -> Sequence {
         match self {
-            Sequence::List(a) if *a == list => Sequence::Empty,
-            Sequence::And(parts) => Sequence::and(parts.iter().map(|s| s.exhaust(list))),
-            Sequence::Or(parts) => Sequence::or(parts.iter().map(|s| s.exhaust(list))),
+            Sequence::List(a) if *a == list => by.clone(),
+            Sequence::And(parts) => Sequence::and(parts.iter().map(|s| s.replace(list, by))),
+            Sequence::Or(parts) => Sequence::or(parts.iter().map(|s| s.replace(list, by))),
             other => other.clone(),
         }
     }
@@ -141,10 +149,9 @@ fn factored(all: &[Sequence]) -> Option<Sequence> {
     let all: Vec<Vec<Sequence>> = all.iter().map(inner).collect::<Option<_>>()?;
     let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
     let common = |s: &Sequence| others.iter().all(|parts| parts.contains(s));
-    let (common, _): (Vec<Sequence>, Vec<_>) = first.iter().cloned().partition(common);
+    let common: Vec<Sequence> = first.iter().filter(|s| common(s)).cloned().collect();
     let rest = |parts: &Vec<Sequence>| Sequence::and(parts.iter().filter(|s| !common.contains(s)).cloned());
-    let rests = Sequence::or(all.iter().map(rest));
-    (!common.is_empty()).then(|| Sequence::and(common.into_iter().chain([rests])))
+    (!common.is_empty()).then(|| Sequence::and(common.iter().cloned().chain([Sequence::or(all.iter().map(rest))])))
 }
 
 fn close(mut parts: Vec<Sequence>, none: Sequence, many: impl Fn(Vec<Sequence>) -> Sequence) -> Sequence {
@@ -289,6 +296,9 @@ mod tests {
         let masked = Sequence::or([Sequence::and([l(0), l(1)]), Sequence::and([l(2), l(0)])]);
         assert_eq!(masked.needed(), Some((vec![AccessId(0)], Sequence::or([l(1), l(2)]))));
         assert_eq!(Sequence::and([l(0), l(1)]).needed(), Some((vec![AccessId(0), AccessId(1)], Sequence::Full)));
+        let again = Sequence::and([l(0), Sequence::or([Sequence::and([l(0), l(1)]), l(2)])]);
+        assert_eq!(again.needed(), Some((vec![AccessId(0)], Sequence::or([l(1), l(2)]))));
         assert_eq!(Sequence::or([l(0), l(1)]).needed(), None);
+        assert_eq!(Sequence::or([Sequence::and([l(0), l(1)]), Sequence::and([l(2), l(3)])]).needed(), None);
     }
 }
