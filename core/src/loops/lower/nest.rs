@@ -651,20 +651,31 @@ impl Context<'_> {
         });
     }
 
-    /// At a coordinate of a point: followers are brought up to it, then the body runs.
+    /// At a coordinate of a point: followers are brought up to it, then the body runs, if enough of them are there.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
+        let beside = point.sequence.needed().map_or(Sequence::Full, |(_, beside)| beside);
+        let deciding = beside.lists();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-            if self.gallops(f.scope(), a) {
+            // Who leads may be far more sparse than those that decide on it: time is in proportion to the leaders.
+            let far = deciding.contains(&a) && self.protocol(f.scope(), a).is_none();
+            if far || self.gallops(f.scope(), a) {
                 f.lists[&a].gallop(d, at);
             } else {
                 f.lists[&a].catch_up(d, at);
             }
             all.push(self.follow(d, f, a, at));
         }
+        let present = |a| all.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
+        let enough = self.holds(&beside, &|a| present(a).expect("who follows may be absent"));
         let scope = self.come_to_entries(f.scope(), (f.v, d.place(at)), all);
-        self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
+        let body = |d: &mut Symbolic| self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
+        if deciding.is_empty() {
+            return body(d);
+        }
+        f.sink.skip(f.v);
+        d.when(enough, body, |_| {});
     }
 
     /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks
