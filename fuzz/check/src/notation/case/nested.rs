@@ -71,7 +71,7 @@ pub fn nested(u: &mut Unstructured, chain: &[Operator]) -> Case {
     }
     m.scope.clear();
     let mut room = 24;
-    m.emptied = m.below(4) == 3;
+    m.emptied = m.case.sizes[0].0 == 0;
     for _ in 0..m.one(&[2, 1, 3, 2]) {
         let extents: Vec<u64> = [4, 6, 3, 2, 8, 5, 4, 6, 1, 0].into_iter().filter(|e| *e <= room).collect();
         let extent = m.extent(&extents);
