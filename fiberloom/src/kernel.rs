@@ -235,6 +235,10 @@ impl Kernel {
                 let what = format!("`{name}` is given, and not declared: its declaration says what it is");
                 return Err(Error::Call(what));
             }
+            if let typed::Role::Computed(_) = tensor.role {
+                let what = format!("data are given for `{name}`, and the function of its name says what it is");
+                return Err(self.program.refused(vec![Diagnostic::new(tensor.span, what)]));
+            }
             if given.contains(&id) {
                 return Err(Error::Call(format!("operand `{name}` is given twice")));
             }

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::cache::defect;
-use crate::data::{self, Declared, stored_format};
+use crate::data::{self, Declared};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
@@ -274,8 +274,9 @@ impl Program {
         let typed = &self.inner.typed;
         let tensor = &typed.tensors[id.index()];
         let sparse = |t: TensorId| {
-            let format = typed.tensors[t.index()].format.as_ref();
-            format.is_some_and(|f| f.levels.iter().any(|k| *k != LevelKind::Dense))
+            let tensor = &typed.tensors[t.index()];
+            let stored = !matches!(tensor.role, Role::Computed(_));
+            stored && tensor.format.as_ref().is_some_and(|f| f.levels.iter().any(|k| *k != LevelKind::Dense))
         };
         match &tensor.format {
             Some(format) => format.clone(),
@@ -286,9 +287,9 @@ impl Program {
         }
     }
 
-    /// How a tensor's data are stored: [`Program::format`], with stand-ins for levels that have no arrays yet.
+    /// How a tensor's data are stored: [`Format::stored`] of [`Program::format`].
     pub fn stored_format(&self, id: TensorId) -> Format {
-        stored_format(&self.format(id))
+        self.format(id).stored()
     }
 }
 

@@ -1,9 +1,10 @@
-//! What levels that are no lists cost: counts of operations on the checked interpreter, and statements of the loops.
+//! What is not walked: counts of operations on the checked interpreter, and statements of the loops.
 //!
 //! ```text
 //!  band · list       the entries of the list that are in the band         and not those beside it
 //!  runs · runs       a turn a run                                         and not a coordinate
 //!  sum of 16 bands   loops linear in the operands                         and not 3¹⁶ of them
+//!  mask · (a ^ b)    the entries of the mask, to which a and b leap       and not all of theirs
 //! ```
 
 use fiberloom::{Engine, Format, Kernel, LevelKind, Options, Outcome, Program, Tensor, Type, Value};
@@ -104,4 +105,32 @@ fn code_is_linear_in_intervals() {
         let [eight, sixteen, more] = [8, 16, 32].map(|operands| statements(operands, kind));
         assert!(more - sixteen <= 2 * (sixteen - eight) + 8, "{kind}: {eight}, {sixteen}, {more} lines");
     }
+}
+
+#[test]
+fn what_is_masked_costs_as_much_as_the_mask() {
+    let each = "tensor a: bool[N] sparse tensor b: bool[N] sparse tensor m: bool[N] sparse tensor r: bool[N] sparse\n";
+    for xor in ["r[i] = m[i] & (a[i] ^ b[i])", "r[i] = (m[i] & a[i]) ^ (m[i] & b[i])"] {
+        let kernel = compiled(&format!("{each}{xor}"));
+        let extent = 40_000;
+        let [a, b] = [2, 3].map(|step| truths(extent, (0..extent).step_by(step)));
+        let cost = |entries: i64| {
+            let m = truths(extent, (0..entries).map(|n| n * (extent / entries)));
+            run(&kernel, &[("a", &a), ("b", &b), ("m", &m)]).0
+        };
+        let costs = [10, 100, 1000, 10_000].map(cost);
+        for (entries, cost) in [10, 100, 1000, 10_000].into_iter().zip(costs) {
+            // Of each list a comparison or two for each doubling of what is leapt over.
+            let leaps = u64::from((extent as u64 / entries).ilog2()) + 2;
+            assert!(cost <= 200 + 70 * entries * leaps, "`{xor}`, {entries} entries in the mask: {cost} operations");
+        }
+        assert!(costs.is_sorted(), "{costs:?}");
+    }
+}
+
+/// A vector of truth values, a list of coordinates.
+fn truths(extent: i64, entries: impl IntoIterator<Item = i64>) -> Tensor<'static> {
+    let entries = entries.into_iter().map(|at| (vec![at], Value::bool(true)));
+    let format = Format::of(vec![LevelKind::Compressed]);
+    Tensor::from_entries(vec![extent as u64], format, Value::bool(false), Type::I64, Type::I64, entries).unwrap()
 }

@@ -1,7 +1,7 @@
 //! What a checked program means: each tensor a function, each statement its definition at every coordinate.
 //!
 //! ```text
-//!  ⟦T[κ…]⟧        the function of T at the coordinates ⟦κ⟧; outside of T under `~`: missing
+//!  ⟦T[κ…]⟧        the function of T at the coordinates ⟦κ⟧, stored or declared; outside of T under `~`: missing
 //!  ⟦f(e…)⟧        f applied pointwise; of `coalesce` the first that is not missing
 //!  ⟦⊕(j: e)⟧      the fold over all of j's extent, ascending; several variables lexicographically, as one fold
 //!  ⟦collapse⟧ …   the body at from-coordinates computed from the to-coordinates
@@ -149,7 +149,8 @@ impl<'p> World<'p> {
         let (mut extents, mut functions) = (Vec::new(), Vec::new());
         for id in ids() {
             let declared = &program.tensors[id.index()];
-            let given = operands.get(&declared.name).filter(|_| declared.role != typed::Role::Local);
+            let brought = matches!(declared.role, typed::Role::Input | typed::Role::Result);
+            let given = operands.get(&declared.name).filter(|_| brought);
             let wrong = |what: String| Err(Refusal::Operand(declared.name.clone(), what));
             if let Some(tensor) = given {
                 let (rank, ty) = (declared.sizes.len(), declared.ty);
@@ -278,7 +279,7 @@ impl<'p> World<'p> {
             Kind::Local(_) => unreachable!("locals stand in functions only"),
             Kind::Access(t, indices) => {
                 let at = self.coordinates(*t, indices, env)?;
-                at.map(|at| Ok(self.function(*t)?.at(&at))).transpose()
+                at.map(|at| self.at(*t, &at)).transpose()
             }
             Kind::Call(Fun::Op(Op::Coalesce), args) => {
                 for a in args {
@@ -380,6 +381,17 @@ impl<'p> World<'p> {
         }
     }
 
+    /// A tensor's value at coordinates within its extents.
+    fn at(&self, t: TensorId, at: &[i64]) -> Result<Number, Refusal> {
+        match self.program.tensors[t.index()].role {
+            typed::Role::Computed(f) => {
+                let at: Vec<Number> = at.iter().map(|c| Number::given(Value::i64(*c))).collect();
+                self.apply(Fun::User(f), &at)
+            }
+            _ => Ok(self.function(t)?.at(at)),
+        }
+    }
+
     fn function(&self, t: TensorId) -> Result<&Function, Refusal> {
         let name = || self.program.tensors[t.index()].name.clone();
         self.functions[t.index()].as_ref().ok_or_else(|| Refusal::Operand(name(), "it has no value yet".to_string()))
@@ -424,7 +436,7 @@ impl<'p> World<'p> {
             Map::Div(a, n) => self.map(a, env, span)?.map(|a| a.div_euclid(*n)),
             Map::Mod(a, n) => self.map(a, env, span)?.map(|a| a.rem_euclid(*n)),
             Map::Gather(t, indices) => match self.coordinates(*t, indices, env)? {
-                Some(at) => Some(self.function(*t)?.at(&at).value.as_i64().ok_or_else(overflow)?),
+                Some(at) => Some(self.at(*t, &at)?.value.as_i64().ok_or_else(overflow)?),
                 None => None,
             },
         };

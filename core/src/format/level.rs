@@ -194,6 +194,13 @@ impl Format {
         self.chain(l).is_some_and(|chain| l + 1 < chain.end)
     }
 
+    /// The format in which data are kept: a level that no arrays hold is asked for a coordinate, as is a hashed one that holds the
+    /// same function.
+    pub fn stored(&self) -> Format {
+        let hashed = |kind: &LevelKind| if *kind == LevelKind::Function { LevelKind::Hashed } else { *kind };
+        Format { levels: self.levels.iter().map(hashed).collect(), order: self.order.clone() }
+    }
+
     /// The format in which loops assemble a result of this one, which its values are moved to afterwards: itself, or the same
     /// modes in the same order in levels that are located or appended to.
     pub fn assembled(&self) -> Format {

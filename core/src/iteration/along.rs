@@ -4,7 +4,7 @@
 use super::{Cut, Space, SpaceLattice};
 use crate::algebra::{Mode, Value, apply, identity, properties};
 use crate::format::LevelKind;
-use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Statement, TensorId, VarId};
+use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::{Classes, Size};
 use std::fmt::Write;
 
@@ -139,7 +139,9 @@ impl Reader<'_> {
         let tensor = &self.program.tensors[tensor.index()];
         let level = |mode: usize| {
             let kinds = tensor.format.as_ref().map(|f| (f, f.order.iter().position(|m| *m == mode)));
-            let dense = kinds.and_then(|(f, l)| Some(f.levels[l?] == LevelKind::Dense)).unwrap_or(true);
+            let dense = kinds
+                .and_then(|(f, l)| Some(f.levels[l?] == LevelKind::Dense || matches!(tensor.role, Role::Computed(_))))
+                .unwrap_or(true);
             Space::Level { name: format!("{}.{}", tensor.name, self.program.vars[v.index()].name), dense }
         };
         let mut space = None;
@@ -151,7 +153,8 @@ impl Reader<'_> {
             };
             space = Some(space.map_or(here.clone(), |s| Space::and(s, here)));
         }
-        let background = if space.is_some() { tensor.fill } else { None };
+        let stored = !matches!(tensor.role, Role::Computed(_));
+        let background = tensor.fill.filter(|_| space.is_some() && stored);
         Along { space, background }
     }
 

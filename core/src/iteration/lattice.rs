@@ -19,9 +19,10 @@ pub struct Point {
     pub body: Expr,
     /// Where it must run.
     pub sequence: Sequence,
-    /// Lists that lead.
+    /// Lists that lead: of an intersection those that every coordinate is in, if there are any, else all of the sequence.
     pub leaders: Vec<AccessId>,
-    /// Lists that the body reads but that do not lead.
+    /// Lists that the body reads but that do not lead. Where the sequence has some of them, it decides at each coordinate
+    /// that is come to.
     pub followers: Vec<AccessId>,
     /// The loop that walks it.
     pub shape: Shape,
@@ -36,9 +37,9 @@ pub enum Shape {
     Nothing,
     /// Every coordinate of the extent; lists are followed by cursors.
     Dense,
-    /// One list: a counted loop over its positions.
+    /// One list, or one that is needed: a counted loop over its positions.
     Each,
-    /// Two lists or more, all needed: one equality test, advances without branches.
+    /// Two lists or more that are needed: one equality test, advances without branches.
     Intersect,
     /// Two lists, either will do: a decision tree, then two tails.
     Tree,
@@ -77,7 +78,7 @@ impl Lattice {
         if self.points.is_empty() && !nothing(&rest) {
             sequence = Sequence::Full;
         }
-        let leaders = sequence.lists();
+        let leaders = sequence.needed().map_or_else(|| sequence.lists(), |(lists, _)| lists);
         let mut followers = body.accesses();
         followers.retain(|a| lists.contains(a) && !leaders.contains(a));
         let shape = shape(&sequence, &leaders);
@@ -99,7 +100,10 @@ fn shape(sequence: &Sequence, leaders: &[AccessId]) -> Shape {
         Sequence::Empty => Shape::Nothing,
         Sequence::Full => Shape::Dense,
         Sequence::List(_) => Shape::Each,
-        Sequence::And(parts) if parts.iter().all(|s| matches!(s, Sequence::List(_))) => Shape::Intersect,
+        Sequence::And(_) if sequence.needed().is_some() => match leaders {
+            [_] => Shape::Each,
+            _ => Shape::Intersect,
+        },
         _ if leaders.len() == 2 => Shape::Tree,
         _ => Shape::Wide,
     }

@@ -37,7 +37,7 @@ impl Sequence {
         close(absorb(all, absorbed), Sequence::Full, Sequence::And)
     }
 
-    /// The union, simplified: ∅ ∪ s = s, 𝓕 ∪ s = 𝓕, s ∪ s = s, s ∪ (s ∩ t) = s.
+    /// The union, simplified: ∅ ∪ s = s, 𝓕 ∪ s = 𝓕, s ∪ s = s, s ∪ (s ∩ t) = s, (s ∩ t) ∪ (s ∩ u) = s ∩ (t ∪ u).
     pub fn or(parts: impl IntoIterator<Item = Sequence>) -> Sequence {
         let mut all = Vec::new();
         for part in parts {
@@ -49,7 +49,8 @@ impl Sequence {
             }
         }
         let absorbed = |s: &Sequence, by: &Sequence| matches!(s, Sequence::And(inner) if inner.contains(by));
-        close(absorb(all, absorbed), Sequence::Empty, Sequence::Or)
+        let all = absorb(all, absorbed);
+        factored(&all).unwrap_or_else(|| close(all, Sequence::Empty, Sequence::Or))
     }
 
     /// The lists that lead, each once.
@@ -57,6 +58,17 @@ impl Sequence {
         let mut all = Vec::new();
         self.collect(&mut all);
         all
+    }
+
+    /// Of an intersection the lists that take part by themselves, which every coordinate is in, and what must hold beside,
+    /// which has none of them: s ∩ f(s) = s ∩ f(𝓕).
+    pub fn needed(&self) -> Option<(Vec<AccessId>, Sequence)> {
+        let Sequence::And(parts) = self else { return None };
+        let (lists, rest): (Vec<_>, Vec<_>) = parts.iter().partition(|s| matches!(s, Sequence::List(_)));
+        let lists: Vec<AccessId> = lists.into_iter().flat_map(Sequence::lists).collect();
+        let rest = Sequence::and(rest.into_iter().cloned());
+        let beside = lists.iter().fold(rest, |rest, list| rest.replace(*list, &Sequence::Full));
+        (!lists.is_empty()).then_some((lists, beside))
     }
 
     fn collect(&self, all: &mut Vec<AccessId>) {
@@ -106,10 +118,15 @@ impl Sequence {
 
     /// The sequence when a list is exhausted.
     pub fn exhaust(&self, list: AccessId) -> Sequence {
+        self.replace(list, &Sequence::Empty)
+    }
+
+    /// The sequence with another in the place of a list.
+    fn replace(&self, list: AccessId, by: &Sequence) -> Sequence {
         match self {
-            Sequence::List(a) if *a == list => Sequence::Empty,
-            Sequence::And(parts) => Sequence::and(parts.iter().map(|s| s.exhaust(list))),
-            Sequence::Or(parts) => Sequence::or(parts.iter().map(|s| s.exhaust(list))),
+            Sequence::List(a) if *a == list => by.clone(),
+            Sequence::And(parts) => Sequence::and(parts.iter().map(|s| s.replace(list, by))),
+            Sequence::Or(parts) => Sequence::or(parts.iter().map(|s| s.replace(list, by))),
             other => other.clone(),
         }
     }
@@ -124,6 +141,17 @@ fn absorb(all: Vec<Sequence>, absorbed: impl Fn(&Sequence, &Sequence) -> bool) -
         }
     }
     kept
+}
+
+/// A union of intersections that have parts in common, if there are any.
+fn factored(all: &[Sequence]) -> Option<Sequence> {
+    let inner = |s: &Sequence| if let Sequence::And(parts) = s { Some(parts.clone()) } else { None };
+    let all: Vec<Vec<Sequence>> = all.iter().map(inner).collect::<Option<_>>()?;
+    let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
+    let common = |s: &Sequence| others.iter().all(|parts| parts.contains(s));
+    let common: Vec<Sequence> = first.iter().filter(|s| common(s)).cloned().collect();
+    let rest = |parts: &Vec<Sequence>| Sequence::and(parts.iter().filter(|s| !common.contains(s)).cloned());
+    (!common.is_empty()).then(|| Sequence::and(common.iter().cloned().chain([Sequence::or(all.iter().map(rest))])))
 }
 
 fn close(mut parts: Vec<Sequence>, none: Sequence, many: impl Fn(Vec<Sequence>) -> Sequence) -> Sequence {
@@ -261,5 +289,16 @@ mod tests {
     fn absorption() {
         assert_eq!(Sequence::or([l(0), Sequence::and([l(0), l(1)])]), l(0));
         assert_eq!(Sequence::and([l(0), Sequence::or([l(0), l(1)])]), l(0));
+    }
+
+    #[test]
+    fn what_intersections_have_in_common_is_needed() {
+        let masked = Sequence::or([Sequence::and([l(0), l(1)]), Sequence::and([l(2), l(0)])]);
+        assert_eq!(masked.needed(), Some((vec![AccessId(0)], Sequence::or([l(1), l(2)]))));
+        assert_eq!(Sequence::and([l(0), l(1)]).needed(), Some((vec![AccessId(0), AccessId(1)], Sequence::Full)));
+        let again = Sequence::and([l(0), Sequence::or([Sequence::and([l(0), l(1)]), l(2)])]);
+        assert_eq!(again.needed(), Some((vec![AccessId(0)], Sequence::or([l(1), l(2)]))));
+        assert_eq!(Sequence::or([l(0), l(1)]).needed(), None);
+        assert_eq!(Sequence::or([Sequence::and([l(0), l(1)]), Sequence::and([l(2), l(3)])]).needed(), None);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
+//!   function                  Lookup            computed, wherever it is asked for
 //!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
 //!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
 //!   vbl                       Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
@@ -42,13 +43,12 @@ pub enum Looplet {
     Switch,
 }
 
-/// The level as a looplet; `bound` if its coordinate is known before the level is opened. `None` of kinds that are
-/// not lowered.
-pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
+/// The level as a looplet; `bound` if its coordinate is known before the level is opened.
+pub fn unfurl(kind: LevelKind, bound: bool) -> Looplet {
     use LevelKind::{Band, Function, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
-    Some(match kind {
+    match kind {
         _ if kind.is_located() => Looplet::Lookup,
-        Function => return None,
+        Function => Looplet::Lookup,
         Symmetric if bound => Looplet::Lookup,
         _ if bound => Looplet::Switch,
         Runs => Looplet::Runs,
@@ -58,7 +58,7 @@ pub fn unfurl(kind: LevelKind, bound: bool) -> Option<Looplet> {
         Ragged => Looplet::Prefix,
         Symmetric => Looplet::Mirrored,
         _ => Looplet::Stepper,
-    })
+    }
 }
 
 impl fmt::Display for Looplet {

@@ -104,11 +104,20 @@ pub enum Origin {
 /// A coordinate that no loop follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computed {
-    /// It, an `i64`: made of numbers, index variables and accesses by built-ins.
+    /// It, an `i64`: made of numbers, index variables and accesses by functions.
     pub of: Expr,
     /// Whether it may leave its variable's extent: the variable is −1 there, and nothing is stored under it. Without that, one
-    /// that is read from a tensor ends the kernel there; any other is known not to leave.
+    /// that is [read](Computed::is_read) ends the kernel there; any other is known not to leave.
     pub permit: bool,
+}
+
+impl Computed {
+    /// Whether a tensor or a declared function says it, of whose values nothing is known.
+    pub fn is_read(&self) -> bool {
+        let mut read = false;
+        self.of.each(&mut |e| read |= matches!(e, Expr::Access(..) | Expr::Call(Fun::User(_), ..)));
+        read
+    }
 }
 
 /// Where a tensor's arrays come from and go to.
@@ -313,6 +322,14 @@ impl Expr {
             Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each(f)),
             Expr::Concat(c, _) => c.exprs().for_each(|e| e.each(f)),
             Expr::Access(..) | Expr::Literal(_) | Expr::Index(_) => {}
+        }
+    }
+
+    /// The expression with constants in the places of what is decided.
+    pub fn settled(self, outcome: &dyn Fn(&Expr) -> Option<Value>) -> Expr {
+        match outcome(&self) {
+            Some(value) => Expr::Literal(value),
+            None => self.map_parts(&mut vec![], &mut |part, _| part.settled(outcome)),
         }
     }
 
@@ -709,7 +726,11 @@ impl Program {
     /// A variable is bound: when. One that is computed is an `i64`, with no loop.
     fn check_index(&self, v: Index, bound: &[Index]) -> Result<usize, String> {
         let check = |e: &Expr| match e {
-            Expr::Literal(_) | Expr::Call(Fun::Op(_), ..) => Ok(()),
+            Expr::Literal(_) => Ok(()),
+            Expr::Call(fun, args, ty) => match self.result(*fun, &args.iter().map(Expr::ty).collect::<Vec<_>>()) {
+                Some(result) if result == *ty => Ok(()),
+                _ => Err("a coordinate is computed by a function of other types".to_string()),
+            },
             Expr::Index(u) => self.check_index(*u, bound).map(|_| ()),
             Expr::Access(a, _) => self.check_access(*a, bound).map(|_| ()),
             _ => Err("a coordinate is computed by a loop".to_string()),

@@ -28,6 +28,7 @@ use super::Diagnostic;
 use super::concrete::{
     self, AccessId, Expr, Fold, Index, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
 };
+use super::syntax::Protocol;
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 use crate::format::{Format, LevelKind};
@@ -37,7 +38,7 @@ use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
@@ -283,12 +284,27 @@ impl Concretize<'_> {
             name: if t.role == typed::Role::Result { format!("{}_in", t.name) } else { t.name.clone() },
             ty: t.ty,
             extents: t.sizes.iter().map(|s| self.classes.class_of_size(*s)).collect(),
-            format: t.format.clone().unwrap_or_else(|| Format::dense(t.sizes.len())),
+            format: t.format.as_ref().map_or_else(|| Format::dense(t.sizes.len()), Format::stored),
             fill: t.fill.unwrap_or(Value::zero(t.ty)),
             role: Role::Operand(id),
         });
         self.current[id.index()] = Some(place);
         place
+    }
+
+    /// A tensor's value under these indices: what a function gives is computed, at the coordinates that they are.
+    fn read(&mut self, id: TensorId, indices: &[typed::Index], protocols: BTreeMap<usize, Protocol>) -> Expr {
+        let typed = self.typed;
+        let typed::Tensor { ty, role, sizes, .. } = &typed.tensors[id.index()];
+        let extents = sizes.iter().map(|s| self.classes.class_of_size(*s));
+        let under = |c: &mut Self| indices.iter().zip(extents).map(|(i, extent)| c.index(i, extent)).collect();
+        if let typed::Role::Computed(f) = role {
+            let at: Vec<Index> = under(self);
+            return Expr::Call(Fun::User(*f), at.into_iter().map(Expr::Index).collect(), *ty);
+        }
+        let tensor = self.reading(id);
+        let vars = under(self);
+        Expr::Access(self.out.accessed(concrete::Access { tensor, vars, protocols }), *ty)
     }
 
     fn expr(&mut self, e: &typed::Expr) -> Expr {
@@ -303,12 +319,7 @@ impl Concretize<'_> {
         match &e.kind {
             Kind::Literal(v) => Expr::Literal(*v),
             Kind::Index(v) => Expr::Index(self.var(*v)),
-            Kind::Access(t, indices) => {
-                let place = self.reading(*t);
-                let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
-                let protocols = protocol::of(&self.asked, *t, indices);
-                Expr::Access(self.out.accessed(concrete::Access { tensor: place, vars, protocols }), e.ty)
-            }
+            Kind::Access(t, indices) => self.read(*t, indices, protocol::of(&self.asked, *t, indices)),
             Kind::Call(Fun::Op(Op::Coalesce), args) => self.coalesce(args, e.ty),
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.expr(a)).collect();
@@ -473,11 +484,12 @@ impl Concretize<'_> {
             Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
             Map::Gather(t, indices) => {
-                let place = self.reading(*t);
-                let vars = (0..indices.len()).map(|mode| self.index(place, mode, &indices[mode])).collect();
-                let ty = self.typed.tensors[t.index()].ty;
-                let read = Expr::Access(self.out.access(place, vars), ty);
-                if ty == Type::I64 { read } else { Expr::Call(Fun::Op(Op::Convert(Type::I64)), vec![read], Type::I64) }
+                let read = self.read(*t, indices, BTreeMap::new());
+                if read.ty() == Type::I64 {
+                    read
+                } else {
+                    Expr::Call(Fun::Op(Op::Convert(Type::I64)), vec![read], Type::I64)
+                }
             }
         }
     }

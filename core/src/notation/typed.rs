@@ -81,7 +81,8 @@ impl Program {
             statement.accesses(&mut |t, _, written| read[t.index()] |= !written && !defined[t.index()]);
             defined[statement.tensor.index()] = true;
         }
-        self.ids().filter(|id| read[id.index()] && self.tensors[id.index()].role != Role::Local).collect()
+        let brought = |id: &TensorId| matches!(self.tensors[id.index()].role, Role::Input | Role::Result);
+        self.ids().filter(|id| read[id.index()] && brought(id)).collect()
     }
 
     /// The results that start from the caller's tensor where one is given, else as their fill: those declared ones that
@@ -136,6 +137,9 @@ pub enum Role {
     Result,
     /// Defined in a `where` block.
     Local,
+    /// Given by a function of the program, whose value at some coordinates is the tensor's there: its levels are all
+    /// `function`, nothing is stored, and no data can be given for it.
+    Computed(FnId),
 }
 
 /// A tensor.

@@ -6,13 +6,15 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]).
+//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]), and a loop
+//! that a condition says the coordinate of, as `j == p[i]` does inside of `i`, one.
 //! Branch and bound over permutations, so that what is obviously worse is not completed.
 
-use crate::algebra::Value;
+use crate::algebra::{Op, Value};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, Simplify, background};
 use crate::notation::concrete::{AccessId, Expr, Index, Program};
+use crate::notation::typed::Fun;
 
 const EXTENT: f64 = 1000.0;
 const ENTRIES: f64 = 10.0;
@@ -115,6 +117,9 @@ impl Search<'_, '_> {
 
     /// (coordinates visited, work of finding them) of a loop over `v` inside `order`.
     fn trips(&self, order: &[Index], v: Index) -> (f64, f64) {
+        if self.is_said(order, v) {
+            return (1.0, 1.0);
+        }
         let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
         let names: Vec<AccessId> = lists.iter().map(|(a, _)| *a).collect();
         let fill = |a: AccessId| -> Value { self.q.program.tensor(a).fill };
@@ -131,6 +136,33 @@ impl Search<'_, '_> {
         }
         let trips = sequence.fold(&mut |a| length(a), &|_| 0.0, &mut f64::min, &mut |a, b| (a + b).min(EXTENT));
         (trips, work)
+    }
+
+    /// Whether a condition leaves one coordinate to a loop over `v` inside `order`: `v == e`, where `e` is known by then.
+    fn is_said(&self, order: &[Index], v: Index) -> bool {
+        let bound = |w: Index| self.q.program.time(w, order).is_some();
+        let leaf = |e: &Expr| match e {
+            Expr::Literal(_) | Expr::Call(Fun::Op(_), ..) => true,
+            Expr::Index(w) => bound(*w),
+            Expr::Access(a, _) => self.q.program.accesses[a.0].vars.iter().all(|w| bound(*w)),
+            _ => false,
+        };
+        let known = |e: &Expr| {
+            let mut all = true;
+            e.each(&mut |part| all &= leaf(part));
+            all
+        };
+        let mut said = false;
+        self.q.body.each(&mut |e| {
+            let Expr::Call(Fun::Op(Op::Eq), sides, _) = e else { return };
+            let says = |a: usize| sides[a] == Expr::Index(v) && known(&sides[1 - a]);
+            if says(0) || says(1) {
+                let never = Value::bool(false);
+                let rest = self.q.simplify.simplify(&self.q.body.clone().settled(&|part| (part == e).then_some(never)));
+                said |= matches!(rest, Expr::Literal(x) if self.quiet(x));
+            }
+        });
+        said
     }
 
     fn quiet(&self, x: Value) -> bool {

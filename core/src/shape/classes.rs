@@ -4,7 +4,7 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
 use crate::format::LevelKind;
-use crate::notation::typed::{Index, Program, SizeId, TensorId, VarId};
+use crate::notation::typed::{Index, Program, Role, SizeId, Tensor, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -208,8 +208,7 @@ impl Classes {
                 errors.push(Diagnostic::new(var.span, message).help(help));
             }
         }
-        for statement in &program.statements {
-            let tensor = &program.tensors[statement.tensor.index()];
+        let mut said = |tensor: &Tensor| {
             for (mode, size) in tensor.sizes.iter().enumerate() {
                 if !std::mem::replace(&mut known[self.find(size.index())], true) {
                     let message = format!("the extent of mode {mode} of `{}` is unknown", tensor.name);
@@ -217,6 +216,16 @@ impl Classes {
                     errors.push(Diagnostic::new(tensor.span, message).help(help));
                 }
             }
+        };
+        for statement in &program.statements {
+            said(&program.tensors[statement.tensor.index()]);
+            // No data say those of what a function gives.
+            statement.accesses(&mut |t, _, _| {
+                let tensor = &program.tensors[t.index()];
+                if let Role::Computed(_) = tensor.role {
+                    said(tensor);
+                }
+            });
         }
         errors
     }

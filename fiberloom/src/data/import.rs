@@ -1,11 +1,11 @@
 //! From what a file holds to a tensor as declared.
 //!
 //! Invariants of the result: it passes [`Tensor::check`], its type, rank and fill value are the declared ones, each of
-//! its values is equal to the file's as a number, and its format is [`stored_format`] of the declared one.
+//! its values is equal to the file's as a number, and its format is [`Format::stored`] of the declared one.
 
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Tensor};
+use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, Tensor};
 
 /// What a file holds.
 pub(super) enum Contents {
@@ -35,7 +35,7 @@ pub(super) fn import(
     place: &dyn Fn(usize) -> Place,
 ) -> Result<Tensor<'static>, Fault> {
     let how = Assembly { duplicates: options.duplicates, limit: options.limit, ..Assembly::default() };
-    let format = stored_format(declared.format);
+    let format = declared.format.stored();
     let tensor = match contents {
         Contents::Sparse { extents, entries } => entries.assemble(&extents, &format, declared.fill, &how),
         Contents::Dense { extents, first_fastest, values } => {
@@ -76,16 +76,6 @@ impl Fault {
     pub(super) fn limit(error: Error) -> Fault {
         Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) }
     }
-}
-
-/// How a tensor of this format is stored until every kind of level has arrays of its own: what has none yet is stored
-/// compressed, which holds the same function.
-pub fn stored_format(format: &Format) -> Format {
-    let stored = |kind: &LevelKind| match kind {
-        LevelKind::Function => LevelKind::Compressed,
-        _ => *kind,
-    };
-    Format { levels: format.levels.iter().map(stored).collect(), order: format.order.clone() }
 }
 
 /// The value of type `ty` that is the same number, if there is one; NaN is one of both float types, and `bool`'s

@@ -28,7 +28,7 @@ mod text;
 mod tns;
 mod write;
 
-pub use import::{exact, stored_format};
+pub use import::exact;
 pub use write::{to_bytes, write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};

@@ -12,7 +12,7 @@ fn read_as(kind: Kind, bytes: &[u8], ty: Type, format: &str, rank: usize) -> Res
     let options = Options { limit: 1 << 24, ..Options::default() };
     let t = read_bytes(Path::new("in"), kind, bytes, &declared(ty, &format), &options)?;
     assert_eq!(t.check(), Ok(()));
-    assert_eq!(t.format, stored_format(&format));
+    assert_eq!(t.format, format.stored());
     Ok(t)
 }
 

@@ -52,7 +52,7 @@ pub fn import(bytes: &[u8]) -> Imported {
         }
         Ok(tensor) => {
             assert_eq!(tensor.check(), Ok(()), "{tensor:?}");
-            assert_eq!(tensor.format, data::stored_format(&format));
+            assert_eq!(tensor.format, format.stored());
             assert_eq!((tensor.values.ty(), tensor.fill), (ty, declared.fill));
             Imported::Read(kind, Kind::ALL.into_iter().filter(|kind| is_read_back(&tensor, *kind, &declared)).count())
         }

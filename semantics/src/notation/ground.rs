@@ -1,7 +1,7 @@
 //! The value that an expression has where nothing is stored, if it is one value.
 //!
 //! ```text
-//!  T[κ…]       T's fill value                      i            no one value
+//!  T[κ…]       T's fill value                      i, T that a function gives     no one value
 //!  f(e…)       f of the grounds, or what one of them annihilates to
 //!  ⊕(j: e)     the ground of e, folded as often as j has coordinates
 //! ```
@@ -9,7 +9,7 @@
 use super::{Refusal, World};
 use crate::algebra::Number;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
-use fiberloom_core::notation::typed::{Expr, Fun, Kind, VarId};
+use fiberloom_core::notation::typed::{Expr, Fun, Kind, Role, TensorId, VarId};
 
 /// What `op`, of result type `ty`, gives if argument `k` is `by`, whatever the others are; `None` if that is not one
 /// value. In `algebraic` mode up to the sign of zero, and for finite others.
@@ -37,6 +37,7 @@ impl World<'_> {
         match &e.kind {
             Kind::Literal(value) => Ok(Some(Number::given(*value))),
             Kind::Index(_) | Kind::Local(_) => Ok(None),
+            Kind::Access(t, _) if self.is_computed(*t) => Ok(None),
             Kind::Access(t, _) => Ok(Some(self.function(*t)?.fill)),
             Kind::Call(Fun::Op(Op::Coalesce), args) => args.first().map_or(Ok(None), |a| self.ground(a)),
             Kind::Call(fun, args) => {
@@ -70,6 +71,11 @@ impl World<'_> {
                 Ok(one_value(grounds.into_iter()))
             }
         }
+    }
+
+    /// Whether a function of the program gives the tensor, so that nothing of it is stored.
+    pub(super) fn is_computed(&self, t: TensorId) -> bool {
+        matches!(self.program.tensors[t.index()].role, Role::Computed(_))
     }
 
     /// How many coordinates these variables have, if their extents are known.

@@ -373,6 +373,7 @@ impl<'p> World<'p> {
             Kind::Index(w) if *w == v || env[w.index()] == ANY => Ok(Outline::everywhere()),
             Kind::Index(w) => Ok(Outline::constant(Number::given(Value::i64(env[w.index()])))),
             Kind::Local(_) => Ok(Outline::everywhere()),
+            Kind::Access(t, _) if self.is_computed(*t) => Ok(Outline::everywhere()),
             Kind::Access(t, indices) => self.outline_entries(Source::Tensor(*t), self.function(*t)?, indices, v, env),
             Kind::Call(Fun::Op(Op::Coalesce), args) => match args.first() {
                 // Off its places the first is not missing.

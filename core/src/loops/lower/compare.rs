@@ -79,7 +79,7 @@ impl Context<'_> {
                 Some(holds(op, *sign))
             };
             let mut part = piece.within(lo.clone(), hi.clone());
-            part.body = self.simplify.simplify(&settled(piece.body.clone(), &outcome));
+            part.body = self.simplify.simplify(&piece.body.clone().settled(&outcome));
             part.keys += 1;
             part
         };
@@ -230,12 +230,4 @@ fn holds(op: Op, sign: Ordering) -> Value {
         Op::Eq => sign.is_eq(),
         _ => sign.is_ne(),
     })
-}
-
-/// An expression with constants in the places of what is decided.
-fn settled(e: concrete::Expr, outcome: &dyn Fn(&concrete::Expr) -> Option<Value>) -> concrete::Expr {
-    match outcome(&e) {
-        Some(value) => concrete::Expr::Literal(value),
-        None => e.map_parts(&mut vec![], &mut |part, _| settled(part, outcome)),
-    }
 }

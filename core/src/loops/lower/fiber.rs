@@ -252,7 +252,7 @@ impl Context<'_> {
                     break;
                 }
                 let kind = self.program.tensor(a).format.levels[l];
-                all.extend(unfurl(kind, along || !here).map(|looplet| (a, l, looplet)));
+                all.push((a, l, unfurl(kind, along || !here)));
                 along = true;
             }
         }
@@ -355,12 +355,13 @@ impl Context<'_> {
 
     /// A coordinate that no loop follows. What is read for it is located; what leaves its extent is −1 if it may, and so is what
     /// is missing.
-    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, Computed { of, permit }: &Computed) -> Expr {
+    fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
+        let Computed { of, permit } = computed;
         self.locate(d, scope, of, false);
         let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
         let at = self.value(d, scope, of);
         let at = d.define(name, Type::I64, at);
-        if of.accesses().is_empty() && !permit {
+        if !computed.is_read() && !permit {
             return at;
         }
         let leaves = binary(Op::Lt, at.clone(), int(0));

@@ -26,6 +26,7 @@ mod output;
 mod range;
 mod runs;
 mod set;
+mod sieve;
 mod structure;
 mod workspace;
 

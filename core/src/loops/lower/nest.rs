@@ -50,6 +50,13 @@ pub(super) enum Driven {
     Guarded,
 }
 
+impl Driven {
+    /// Under a condition.
+    fn guarded(self) -> Driven {
+        if self == Driven::Counted { Driven::Guarded } else { self }
+    }
+}
+
 /// Where a list rests at a coordinate.
 #[derive(Clone)]
 struct Here {
@@ -176,6 +183,11 @@ impl Context<'_> {
         // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        if let Sink::Scalar { .. } = sink
+            && let Some((c, body)) = self.sieve(d, &scope, body, &|e| self.nothing(sink, e))
+        {
+            return d.when(c, |d| self.nest(d, vars, &body, scope, sink), |_| {});
+        }
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
@@ -621,20 +633,31 @@ impl Context<'_> {
         });
     }
 
-    /// At a coordinate of a point: followers are brought up to it, then the body runs.
+    /// At a coordinate of a point: followers are brought up to it, then the body runs, if enough of them are there.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
+        let beside = point.sequence.needed().map_or(Sequence::Full, |(_, beside)| beside);
+        let deciding = beside.lists();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-            if self.gallops(f.scope(), a) {
+            // Who leads may be far more sparse than those that decide on it: time is in proportion to the leaders.
+            let far = deciding.contains(&a) && self.protocol(f.scope(), a).is_none();
+            if far || self.gallops(f.scope(), a) {
                 f.lists[&a].gallop(d, at);
             } else {
                 f.lists[&a].catch_up(d, at);
             }
             all.push(self.follow(d, f, a, at));
         }
+        let present = |a| all.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
+        let enough = self.holds(&beside, &|a| present(a).expect("who follows may be absent"));
         let scope = self.come_to_entries(f.scope(), (f.v, d.place(at)), all);
-        self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
+        let body = |d: &mut Symbolic| self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
+        if deciding.is_empty() {
+            return body(d);
+        }
+        f.sink.skip(f.v);
+        d.when(enough, body, |_| {});
     }
 
     /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks
@@ -680,11 +703,34 @@ impl Context<'_> {
             self.guard(&mut scope, body, &searched, &|e| self.nothing(sink, e))
         };
         match guard {
-            None => self.inside(d, v, rest, body, scope, sink, driven),
+            None => self.sieved(d, v, rest, body, scope, sink, driven),
             Some(c) => {
-                let driven = if driven == Driven::Counted { Driven::Guarded } else { driven };
                 sink.skip(v);
-                d.when(c, |d| self.inside(d, v, rest, body, scope, sink, driven), |_| {});
+                d.when(c, |d| self.sieved(d, v, rest, body, scope, sink, driven.guarded()), |_| {});
+            }
+        }
+    }
+
+    /// Goes on inside where conditions that are decided here leave something to do. (Around an innermost loop: a condition on a value
+    /// costs more than the value.)
+    #[allow(clippy::too_many_arguments)]
+    fn sieved(
+        &self,
+        d: &mut Symbolic,
+        v: Index,
+        rest: &[Index],
+        body: &concrete::Expr,
+        scope: Scope,
+        sink: &Sink,
+        driven: Driven,
+    ) {
+        let loops = !rest.is_empty() || !sink.inside().is_empty();
+        let sieve = loops.then(|| self.sieve(d, &scope, body, &|e| self.nothing(sink, e))).flatten();
+        match sieve {
+            None => self.inside(d, v, rest, body, scope, sink, driven),
+            Some((c, body)) => {
+                sink.skip(v);
+                d.when(c, |d| self.inside(d, v, rest, &body, scope, sink, driven.guarded()), |_| {});
             }
         }
     }

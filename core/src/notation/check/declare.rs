@@ -1,7 +1,7 @@
 //! Dims, tensors, formats.
 
 use super::{Check, statements};
-use crate::algebra::Value;
+use crate::algebra::{Type, Value};
 use crate::format::{Format, LevelKind, NAMES};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Item, Size};
@@ -89,6 +89,29 @@ impl Check {
         self.add_tensor(tensor);
     }
 
+    /// Tensors that a function gives: those all of whose levels are `function`, and whose name a declared one has.
+    pub(super) fn computed(&mut self) {
+        for n in 0..self.out.tensors.len() {
+            let t = &self.out.tensors[n];
+            let all = |f: &Format| f.rank() > 0 && f.levels.iter().all(|k| *k == LevelKind::Function);
+            let Some(&f) = self.functions.get(&t.name).filter(|_| t.format.as_ref().is_some_and(all)) else { continue };
+            let function = &self.out.functions[f.index()];
+            if t.role != Role::Input {
+                continue;
+            }
+            let rank = t.sizes.len();
+            if !function.takes(&vec![Type::I64; rank]) || function.result != t.ty {
+                let message = format!("`{0}` is not given by the function `{0}`: its types are others", t.name);
+                let params = if rank == 1 { "one coordinate".to_string() } else { format!("{rank} coordinates") };
+                let help = format!("one that takes {params} of type i64 and gives a value of type {} gives it", t.ty);
+                let d = Diagnostic::new(function.span, message).label(t.span, "declared here").help(help);
+                self.error(d);
+                continue;
+            }
+            self.out.tensors[n].role = Role::Computed(f);
+        }
+    }
+
     pub(super) fn add_tensor(&mut self, tensor: typed::Tensor) -> TensorId {
         let id = TensorId(self.out.tensors.len() as u32);
         self.tensors.insert(tensor.name.clone(), id);
@@ -145,8 +168,13 @@ impl Check {
         permutes.then_some(order)
     }
 
-    /// A result may have any entries; a singleton in no chain takes one a parent position.
+    /// A result may have any entries; a singleton in no chain takes one a parent position, and a function none.
     fn takes_entries(&mut self, format: &Format, name: &syntax::Ident) {
+        if format.levels.contains(&LevelKind::Function) {
+            let message = format!("`{name}` is computed by a statement, and its level `function` stores nothing");
+            let help = "what statements define has levels that store: dense, compressed, …";
+            self.error(Diagnostic::new(name.span, message).help(help));
+        }
         if (0..format.rank()).any(|l| format.is_single(l)) {
             let message = format!("`{name}` is computed, and its level `singleton` holds one entry a parent position");
             let help = "a result's singletons stand in a chain that begins with `nonunique`: {nonunique, singleton}";

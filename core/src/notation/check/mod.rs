@@ -34,6 +34,7 @@ pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic
     let mut c = Check::default();
     c.declarations(&program.items);
     c.functions(&program.items);
+    c.computed();
     c.statements(&program.items);
     if c.errors.is_empty() {
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
@@ -110,7 +111,7 @@ impl Check {
     /// How deep an expression inside of so many blocks nests, the functions that it calls counted; refused beyond
     /// [`depth::DEEPEST`].
     fn nesting(&mut self, e: &typed::Expr, blocks: usize) -> Option<usize> {
-        let deep = blocks + nested(e, &self.nesting);
+        let deep = blocks + nested(e, &self.out.tensors, &self.nesting);
         if deep > depth::DEEPEST {
             let message = format!("with the functions that it calls, this nests deeper than {}", depth::DEEPEST);
             self.error(Diagnostic::new(e.span, message).help("call fewer functions in one another"));
@@ -131,12 +132,16 @@ impl Check {
     }
 }
 
-fn nested(e: &typed::Expr, functions: &[usize]) -> usize {
-    let inner = e.children().map(|c| nested(c, functions)).max().unwrap_or(0);
+fn nested(e: &typed::Expr, tensors: &[typed::Tensor], functions: &[usize]) -> usize {
+    let inner = e.children().map(|c| nested(c, tensors, functions)).max().unwrap_or(0);
     let called = match &e.kind {
         typed::Kind::Call(typed::Fun::User(f), _) | typed::Kind::Reduce { fun: typed::Fun::User(f), .. } => {
             functions[f.index()]
         }
+        typed::Kind::Access(t, _) => match tensors[t.index()].role {
+            typed::Role::Computed(f) => functions[f.index()],
+            _ => 0,
+        },
         _ => 0,
     };
     1 + inner.max(called)

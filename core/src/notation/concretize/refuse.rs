@@ -5,17 +5,12 @@ use super::super::syntax::CommandKind;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span};
 use crate::algebra::Op;
-use crate::format::LevelKind;
 
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     let extents = Extent::of(&program.functions);
     let mut r = Refuse { program, extents, found: Vec::new() };
     for t in &program.tensors {
-        if t.format.iter().any(|f| f.levels.contains(&LevelKind::Function)) {
-            let place = if t.role == typed::Role::Input { "operand" } else { "result" };
-            r.say(t.span, format!("a level of kind `function` of the {place} `{}`", t.name));
-        }
         if t.role == typed::Role::Input && t.format.is_none() {
             r.say(t.span, format!("an operand without a format (tensor `{}`)", t.name));
         }
@@ -77,6 +72,11 @@ impl Refuse<'_> {
         match &e.kind {
             Kind::Call(Fun::Op(Op::Coalesce), _) => {}
             Kind::Call(fun, _) | Kind::Reduce { fun, .. } => self.called(*fun, e.span),
+            Kind::Access(tensor, _) => {
+                if let typed::Role::Computed(f) = self.program.tensors[tensor.index()].role {
+                    self.called(Fun::User(f), e.span);
+                }
+            }
             _ => {}
         }
     }

@@ -23,7 +23,7 @@
 //! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
 //! expression is made first, as a temporary.
 
-use super::super::concrete::{Computed, Concat, Expr, Index, Origin, Place};
+use super::super::concrete::{Computed, Concat, Expr, Index, Origin};
 use super::super::typed::{self, Fun, Kind, VarId};
 use super::{Concretize, distinct};
 use crate::algebra::{Op, Type, Value};
@@ -280,11 +280,10 @@ impl Concretize<'_> {
     }
 
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
-    pub(super) fn index(&mut self, place: Place, mode: usize, index: &typed::Index) -> Index {
+    pub(super) fn index(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.var(v);
         }
-        let extent = self.out.tensors[place.0].extents[mode];
         let ascends = linear(index).filter(|(_, factors)| factors.values().all(|f| *f > 0));
         let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !self.apart && !f.is_empty())
         else {

@@ -20,6 +20,10 @@ use fiberloom_check::notation::product;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// A quarter of a campaign's time went into small allocations by several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
     --opt none|full|both|tenth, --walk directed|random|products|shapes, --data N, --seconds N, --until done|finding";
 
@@ -76,6 +80,6 @@ fn main() -> ExitCode {
     let report = campaign(&wanted);
     println!("{report}");
     let all = wanted.walk == Walk::Directed && report.programs >= product::all().len() as u64;
-    let reached = !all || report.statistics.missed().is_empty();
+    let reached = !all || report.statistics.missed().next().is_none();
     if report.findings.is_empty() && reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

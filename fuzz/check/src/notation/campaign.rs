@@ -207,6 +207,7 @@ fn constructs(case: &Case) -> Vec<String> {
     for a in case.tensors.iter() {
         let of = if a.is_operand() { "operand" } else { "result" };
         all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));
+        all.extend(a.is_computed().then(|| format!("operand computed rank {}", a.sizes.len())));
         all.extend((a.fill != 0).then(|| format!("{of} fill")));
         match &a.format {
             None => all.extend(["result undeclared".to_string()]),
@@ -296,6 +297,9 @@ mod tests {
             "scatter",
             "given result",
             "operand fill",
+            "operand level function",
+            "operand computed rank 1",
+            "operand computed rank 3",
             "result fill",
             "operand order",
             "result order",
@@ -329,7 +333,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(12_000, Engine::Loops, Walk::Directed);
+        let report = run(18_000, Engine::Loops, Walk::Directed);
         let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
         let columns = |m: &Meeting| {
             [

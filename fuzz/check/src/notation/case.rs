@@ -95,7 +95,8 @@ pub struct Tensor {
     pub format: Option<Format>,
     /// Whether positions and coordinates of what the caller gives are 64 bits wide.
     pub wide: (bool, bool),
-    /// What the caller gives, coordinates and values: of an operand, and of a result that starts from something.
+    /// What the caller gives, coordinates and values: of an operand, and of a result that starts from something. An operand
+    /// without is given by a function of the program.
     pub entries: Option<Vec<(Vec<i64>, i64)>>,
 }
 
@@ -135,6 +136,20 @@ impl Tensor {
     /// Whether statements only read it.
     pub fn is_operand(&self) -> bool {
         self.name.starts_with('A')
+    }
+
+    /// Whether a function of the program gives it.
+    pub fn is_computed(&self) -> bool {
+        self.is_operand() && self.entries.is_none()
+    }
+
+    /// The function that gives it, of small values: 0 is among them.
+    fn function(&self) -> String {
+        let params: Vec<String> = (0..self.sizes.len()).map(|m| format!("x{m}: i64")).collect();
+        let terms: Vec<String> = (0..self.sizes.len()).map(|m| format!("{} * x{m}", 2 * m + 3)).collect();
+        let (name, ty) = (&self.name, self.ty);
+        let body = format!("convert(({} + {}) % 4, {ty})", terms.join(" + "), self.name.len() + self.sizes.len());
+        format!("fn {name}({}) -> {ty} {{ {body} }}", params.join(", "))
     }
 }
 
@@ -380,6 +395,9 @@ impl Display for Case {
             let fill = self.value(a.ty, a.fill);
             let fill = if a.fill == 0 { String::new() } else { format!(" fill {fill}") };
             writeln!(f, "tensor {}: {}[{}]{fill} {format}", a.name, a.ty, sizes.join(", "))?;
+            if a.is_computed() {
+                writeln!(f, "{}", a.function())?;
+            }
         }
         let mut locals = vec![];
         for s in &self.statements {

@@ -358,7 +358,7 @@ fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'sta
     let stored = |a: &super::case::Tensor| {
         let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
         let value = |x: i64| case.value(a.ty, x);
-        let format = a.format.clone().expect("operands have formats");
+        let format = a.format.as_ref().expect("operands have formats").stored();
         let entries = fitted(&format, a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x))).collect());
         let tensor = Tensor::from_entries(extents, format, value(a.fill), width(a.wide.0), width(a.wide.1), entries);
         (a.name.clone(), tensor.expect("small and within the extents"))

@@ -76,6 +76,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         sizes: vec![],
         tensors: vec![],
         declared: vec![],
+        computes: vec![],
         functions: vec![],
         vars: vec![],
         anchored: BTreeSet::new(),
@@ -112,6 +113,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         }
     }
     all.extend(declared.into_iter().map(Item::Tensor));
+    all.extend(std::mem::take(&mut m.computes).into_iter().map(Item::Function));
     all.extend(items);
     let operands = m.tensors.into_iter().filter(|t| t.operand).collect();
     Made { program: Program { items: all }, operands }
@@ -148,7 +150,8 @@ impl Known {
             let entries = fitted(&format, entries.clone());
             format::Tensor::from_entries(self.extents.clone(), format, fill, Type::I32, Type::I32, entries)
         };
-        let declared = t.format.clone().unwrap_or_else(|| format::Format::dense(self.extents.len()));
+        let declared =
+            t.format.as_ref().map_or_else(|| format::Format::dense(self.extents.len()), format::Format::stored);
         // What a level cannot hold (a band with a gap, an unsymmetric matrix) is given as a dense tensor.
         stored(declared)
             .or_else(|_| stored(format::Format::dense(self.extents.len())))
@@ -165,6 +168,8 @@ struct Maker<'u, 'b> {
     sizes: Vec<(String, u64)>,
     tensors: Vec<Known>,
     declared: Vec<Tensor>,
+    /// Functions that give tensors.
+    computes: Vec<Function>,
     functions: Vec<Signature>,
     /// Index variables in scope with their extents.
     vars: Vec<(String, u64)>,
@@ -294,8 +299,7 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let fit = LevelKind::ALL.into_iter().filter(|k| !self.lowered || *k != LevelKind::Function);
-            let fit: Vec<LevelKind> = fit.filter(|k| stands(*k, &kinds, result)).collect();
+            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(|k| stands(*k, &kinds, result)).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();
             kinds.push(self.one(&fit));
@@ -322,10 +326,31 @@ impl Maker<'_, '_> {
             return self.one(&known);
         }
         let name = format!("A{}", self.declared.len());
-        self.declare(&name, ty, extents, false);
+        // What a function gives is no coordinate of nothing.
+        if !extents.is_empty() && !self.inside && below != Some(0) && self.chance(8) {
+            self.computed(&name, ty, extents, below);
+        } else {
+            self.declare(&name, ty, extents, false);
+        }
         let extents = extents.to_vec();
         self.tensors.push(Known { name: name.clone(), ty, extents, below, operand: true });
         name
+    }
+
+    /// A tensor that a function gives.
+    fn computed(&mut self, name: &str, ty: Type, extents: &[u64], below: Option<u64>) {
+        let sizes = extents.iter().map(|n| self.size(*n)).collect();
+        let levels = extents.iter().map(|_| named("function")).collect();
+        let format = Some(Format::Levels { levels, order: None, span: NOWHERE });
+        self.declared.push(Tensor { name: named(name), ty, sizes, fill: None, format });
+        let params: Vec<Ident> = (0..extents.len()).map(|m| named(["x", "y", "z", "w"][m % 4])).collect();
+        let sum =
+            params.iter().map(|p| expression::name(&p.name)).reduce(|a, b| expression::binary(BinaryOp::Add, a, b));
+        let rest = expression::literal(Literal::Int(below.unwrap_or(4) as i128));
+        let value = expression::binary(BinaryOp::Rem, sum.expect("it has modes"), rest);
+        let body = Block { stmts: vec![], value: Box::new(expression::convert(value, ty)) };
+        let params = params.into_iter().map(|p| (p, Type::I64)).collect();
+        self.computes.push(Function { name: named(name), params, result: ty, body, properties: vec![] });
     }
 
     fn statement(&mut self, deep: usize) -> Statement {
@@ -406,6 +431,7 @@ fn stands(k: LevelKind, above: &[LevelKind], result: bool) -> bool {
     let chained = above.iter().rev().find(|k| **k != LevelKind::Singleton) == Some(&LevelKind::Nonunique);
     match k {
         LevelKind::Singleton => !above.is_empty() && (chained || !result),
+        LevelKind::Function => !result,
         k if triangular(k) => above.last() == Some(&LevelKind::Dense),
         _ => true,
     }

@@ -188,6 +188,7 @@ mod tests {
         };
         drawn.extend(STRUCTURED);
         assert_eq!(LEGAL.results, sorted(drawn.clone()), "case::STRUCTURED lacks a level, or has one too many");
+        drawn.push(LevelKind::Function);
         assert_eq!(LEGAL.operands, sorted(drawn), "case::STRUCTURED lacks a level, or has one too many");
     }
 }

@@ -94,10 +94,11 @@ static ALL: LazyLock<Vec<Wanted>> = LazyLock::new(|| {
     let parts: Vec<Vec<Wanted>> = meetings().chain(folds()).collect();
     let (longest, targets) = (parts.iter().map(Vec::len).max().unwrap_or(0), Target::all().count());
     // So many rounds have every target, for all but a few strides.
-    let at = |part: &[Wanted], n: usize, round: usize| part[(round + targets * n) * stride(part.len()) % part.len()];
+    let strides: Vec<usize> = parts.iter().map(|part| stride(part.len())).collect();
+    let at = |n: usize, round: usize| parts[n][(round + targets * n) * strides[n] % parts[n].len()];
     let round = |round: usize| {
-        let having = parts.iter().enumerate().filter(move |(_, part)| round < part.len());
-        having.map(move |(n, part)| at(part, n, round))
+        let having = (0..parts.len()).filter(|n| round < parts[*n].len());
+        having.map(|n| at(n, round)).collect::<Vec<_>>()
     };
     (0..longest).flat_map(round).collect()
 });

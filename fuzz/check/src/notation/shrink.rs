@@ -111,7 +111,7 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
         if a.wide != (false, false) {
             change(t, &|a| a.wide = (false, false));
         }
-        if let Some(format) = &a.format {
+        if let Some(format) = a.format.as_ref().filter(|_| !a.is_computed()) {
             let plain = Format::of(format.levels.clone());
             if plain != *format {
                 change(t, &|a| a.format = Some(plain.clone()));

@@ -12,7 +12,7 @@ mod shape;
 pub use shape::shaped;
 
 use super::case::{Case, Expr, Place, Statement, Tensor};
-use super::legal::{LEGAL, named, subject};
+use super::legal::{Call, LEGAL, named, subject};
 use super::product::{self, Fold, Meeting, Target, Wanted};
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::LevelKind;
@@ -62,8 +62,15 @@ impl Statistics {
     }
 
     /// What is legal and stood in no case.
-    pub fn missed(&self) -> Vec<Wanted> {
-        product::all().iter().filter(|w| !self.has(w)).copied().collect()
+    pub fn missed(&self) -> impl Iterator<Item = &'static Wanted> {
+        product::all().iter().filter(|w| !self.has(w))
+    }
+
+    /// How much of what is legal stood in a case.
+    fn reached(&self) -> usize {
+        let meetings = self.meetings.keys().filter(|m| LEGAL.of(m.operator, m.ty).is_some());
+        let folds = self.folds.keys().filter(|fold| LEGAL.folds.contains(&(fold.function, fold.ty)));
+        meetings.count() + folds.count()
     }
 }
 
@@ -120,16 +127,20 @@ fn levels(case: &Case, e: &Expr) -> BTreeSet<(usize, LevelKind)> {
 /// Combinations that were not reached and are listed.
 const SHOWN: usize = 10;
 
+/// "reached/there are" of the values of one column.
+fn reached<T: Ord>(met: &[(&Meeting, &u64)], column: impl Fn(&Meeting) -> T, there: usize) -> String {
+    format!("{}/{there}", met.iter().map(|(m, _)| column(m)).collect::<BTreeSet<T>>().len())
+}
+
 impl Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         self.operators(f)?;
         self.pairs(f)?;
         self.reductions(f)?;
-        let (missed, all) = (self.missed(), product::all().len());
-        let reached = all - missed.len();
+        let (reached, all) = (self.reached(), product::all().len());
         let percent = 100.0 * reached as f64 / all as f64;
         writeln!(f, "\n{reached} of {all} legal combinations were exercised: {percent:.2} %")?;
-        missed.iter().take(SHOWN).try_for_each(|m| writeln!(f, "  not {m}"))?;
+        self.missed().take(SHOWN).try_for_each(|m| writeln!(f, "  not {m}"))?;
         writeln!(f, "\nnot legal, by the compiler's own words")?;
         for (what, (types, why)) in &LEGAL.refused {
             let types = if types.len() == Type::ALL.len() { String::new() } else { types.join(" ") };
@@ -142,29 +153,21 @@ impl Display for Statistics {
 impl Statistics {
     fn operators(&self, f: &mut fmt::Formatter) -> fmt::Result {
         writeln!(f, "operator        programs     levels   × results     × types     types")?;
-        let mut of: BTreeMap<Op, Vec<&Meeting>> = BTreeMap::new();
-        for w in product::all() {
-            if let Wanted::Meeting(m) = w {
-                of.entry(m.operator).or_default().push(m);
-            }
-        }
-        for (operator, all) in of {
-            let programs: u64 = all.iter().filter_map(|m| self.meetings.get(m)).sum();
-            let levels = self.column(&all, |m| m.levels);
-            let results = self.column(&all, |m| (m.levels, m.into));
-            let every = self.column(&all, |m| *m);
-            let types = self.column(&all, |m| m.ty);
+        let (operands, targets) = (LEGAL.operands.len(), Target::all().count());
+        for operator in LEGAL.calls.iter().map(|call| call.op).collect::<BTreeSet<Op>>() {
+            let calls: Vec<&Call> = LEGAL.calls.iter().filter(|call| call.op == operator).collect();
+            let of = |m: &Meeting| m.operator == operator && LEGAL.of(operator, m.ty).is_some();
+            let met: Vec<(&Meeting, &u64)> = self.meetings.iter().filter(|(m, _)| of(m)).collect();
+            let programs: u64 = met.iter().map(|(_, n)| *n).sum();
+            let pairs = operands.pow(calls[0].args.len().min(2) as u32);
+            let levels = reached(&met, |m| m.levels, pairs);
+            let results = reached(&met, |m| (m.levels, m.into), pairs * targets);
+            let every = reached(&met, |m| *m, pairs * targets * calls.len());
+            let types = reached(&met, |m| m.ty, calls.len());
             let name = named(operator);
             writeln!(f, "{name:13} {programs:10}   {levels:>8}   {results:>9}   {every:>9}   {types:>7}")?;
         }
         Ok(())
-    }
-
-    /// "reached/there are" of the values of one column.
-    fn column<T: Ord>(&self, all: &[&Meeting], column: impl Fn(&Meeting) -> T) -> String {
-        let there: BTreeSet<T> = all.iter().map(|m| column(m)).collect();
-        let reached = all.iter().filter(|m| self.meetings.contains_key(*m));
-        format!("{}/{}", reached.map(|m| column(m)).collect::<BTreeSet<T>>().len(), there.len())
     }
 
     fn reductions(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -194,8 +194,16 @@ fn hold(format: &mut Format, level: usize, kind: LevelKind) {
     if kind.is_triangle() {
         format.levels[level - 1] = Dense;
     }
+    settle(format);
+}
+
+/// Makes of singletons that stand in no chain, and of triangles that stand below no dense level, lists.
+pub(super) fn settle(format: &mut Format) {
+    use LevelKind::*;
     for l in 1..format.levels.len() {
-        if format.levels[l] == Singleton && !begins(format.levels[l - 1]) {
+        let above = format.levels[l - 1];
+        let alone = format.levels[l] == Singleton && !matches!(above, Nonunique | Singleton);
+        if alone || format.levels[l].is_triangle() && above != Dense {
             format.levels[l] = Compressed;
         }
     }

@@ -1,5 +1,6 @@
 //! Cases from bytes: every choice is a number below another, and where bytes end it is 0.
 
+use super::directed::settle;
 use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
@@ -154,7 +155,16 @@ impl<'u, 'b> Maker<'u, 'b> {
         let sizes: Vec<usize> = (0..rank).map(|_| self.below(SIZES)).collect();
         let ty = if self.below(10) == 9 { self.one(&Type::ALL) } else { self.ty };
         let format = self.format(rank);
-        let format = self.structured(&sizes, format);
+        let mut format = self.structured(&sizes, format);
+        match self.below(12) {
+            10 if rank > 0 => format.levels = vec![LevelKind::Function; rank],
+            11 if rank > 0 => {
+                let level = self.below(rank);
+                format.levels[level] = LevelKind::Function;
+                settle(&mut format);
+            }
+            _ => {}
+        }
         self.stored(n, ty, sizes, format);
     }
 
@@ -178,8 +188,11 @@ impl<'u, 'b> Maker<'u, 'b> {
         let fill = if self.below(8) == 7 { self.one(&[1, 3]) } else { 0 };
         let wide = (self.below(4) == 3, self.below(4) == 3);
         let entries = self.entries(ty, &sizes, &format);
+        let computed =
+            !sizes.is_empty() && format.levels.iter().all(|k| *k == LevelKind::Function) && self.below(3) > 0;
+        let entries = Some(entries).filter(|_| !computed);
         let name = format!("A{n}");
-        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries: Some(entries) });
+        self.case.tensors.push(Tensor { name, ty, sizes, fill, format: Some(format), wide, entries });
     }
 
     fn entries(&mut self, ty: Type, sizes: &[usize], format: &Format) -> Vec<(Vec<i64>, i64)> {

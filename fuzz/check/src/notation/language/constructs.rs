@@ -12,7 +12,13 @@ pub fn constructs(program: &Program) -> BTreeSet<String> {
         match item {
             Item::Dim(_) => c.say("item dim"),
             Item::Tensor(t) => c.tensor(t),
-            Item::Function(f) => c.function(f),
+            Item::Function(f) => {
+                let gives = |item: &Item| matches!(item, Item::Tensor(t) if t.name == f.name);
+                if program.items.iter().any(gives) {
+                    c.say("tensor that a function gives");
+                }
+                c.function(f);
+            }
             Item::Statement(s) => c.statement(s),
             Item::Schedule(s) => {
                 c.say("item schedule");

@@ -60,7 +60,7 @@ fn documented() -> Vec<String> {
     let words = "item dim|item fn|item schedule|size by name|size by number|no format|order|where|if|name|access|\
         fill true|fill integer|fill negative integer|fill float|fill inf|fill -inf|fill nan|\
         literal true|literal false|literal integer|literal negative integer|literal float|literal inf|literal nan|\
-        tensor of rank 0|tensor of rank 1|tensor of rank 2|tensor of rank 3|\
+        tensor that a function gives|tensor of rank 0|tensor of rank 1|tensor of rank 2|tensor of rank 3|\
         assign =|assign +=|assign min=|assign max=|assign prod=|assign f0=|\
         left bare|left affine|left gather|index bare|index affine|index gather|index slice in place|index ~|\
         slice in place with start|slice in place with end|slice in place with step|slice in place without start|\
