@@ -398,6 +398,53 @@ def slice_times(o):
     return calls, rows_result
 
 
+def listed(matrix):
+    """Of PyData/Sparse what element-wise functions take."""
+    return pydata.COO.from_scipy_sparse(matrix)
+
+
+def not_equal(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {"scipy": lambda: a != b}
+    if pydata:
+        pa, pb = listed(a), listed(b)
+        calls["pydata"] = lambda: pa != pb
+    return calls, rows_result
+
+
+def ldexp(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {}
+    if pydata:
+        pa, pb = listed(a), listed(b.astype(np.int32))
+        calls["pydata"] = lambda: np.ldexp(pa, pb)
+    return calls, rows_result
+
+
+def and_xor(o):
+    a, b, m = o.csr("A"), o.csr("B"), o.csr("M")
+    calls = {}
+    if pydata:
+        pa, pb, pm = listed(a), listed(b), listed(m)
+        calls["pydata"] = lambda: np.logical_and(pm, np.logical_xor(pa, pb))
+    return calls, rows_result
+
+
+def sum_of(part):
+    """The sum of parts of two matrices."""
+
+    def kernel(o):
+        a, b = o.csr("A"), o.csr("B")
+        at = part(a.shape[1])
+        calls = {"scipy": lambda: a[at, at] + b[at, at]}
+        if pydata:
+            pa, pb = compressed_rows(a), compressed_rows(b)
+            calls["pydata"] = lambda: pa[at, at] + pb[at, at]
+        return calls, rows_result
+
+    return kernel
+
+
 KERNELS = {
     "spmv": spmv,
     "spmv-coo": spmv_coo,
@@ -432,6 +479,11 @@ KERNELS = {
     "reshape-times": reshape_times,
     "vstack-spmv": vstack_spmv,
     "slice-times": slice_times,
+    "not-equal": not_equal,
+    "ldexp": ldexp,
+    "and-xor": and_xor,
+    "add-windows": sum_of(lambda n: slice(n // 4, 3 * (n // 4))),
+    "add-strides": sum_of(lambda n: slice(0, n, 2)),
 }
 
 

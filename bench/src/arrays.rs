@@ -161,6 +161,23 @@ impl Arrays {
         Rows { rows, columns, pos: &level.pos, crd: &level.crd, values: &self.values }
     }
 
+    /// A matrix in compressed rows without its entries that are 0; another format as it stands.
+    pub fn without_zeros(&self) -> Arrays {
+        if self.format != "csr" || self.values.iter().all(|x| *x != 0.0) {
+            return self.clone();
+        }
+        let Rows { rows, columns, pos, values, .. } = self.rows();
+        let (all, kept) = (self.level(1).coordinates(), |p: &usize| values[*p] != 0.0);
+        let row = |i: usize| (pos[i] as usize..pos[i + 1] as usize).filter(kept);
+        let ends = (0..rows).scan(0, |end, i| {
+            *end += row(i).count() as i32;
+            Some(*end)
+        });
+        let pos = [0].into_iter().chain(ends).collect();
+        let (crd, values) = (0..rows).flat_map(row).map(|p| (all[p] as i32, values[p])).unzip();
+        Arrays::csr([rows, columns], pos, crd, values)
+    }
+
     /// A view of three compressed levels.
     ///
     /// # Panics

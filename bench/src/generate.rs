@@ -110,6 +110,12 @@ pub fn partner(matrix: &Arrays, seed: u64) -> Arrays {
     of_rows(a.rows, &mut random, row)
 }
 
+/// The same places, with whole numbers from -4 to 4.
+pub fn whole(mut arrays: Arrays) -> Arrays {
+    arrays.values.iter_mut().for_each(|x| *x = (*x * 4.0).round());
+    arrays
+}
+
 /// The upper and the lower half of a matrix.
 pub fn above_and_below(matrix: &Arrays) -> [Arrays; 2] {
     let a = matrix.rows();

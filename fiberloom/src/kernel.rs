@@ -276,7 +276,7 @@ impl Kernel {
         let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
         shape::solve(self.program.typed(), &given).map_err(|unsolved| match unsolved {
             Unsolved::Unknown(diagnostic) => self.program.refused(vec![diagnostic]),
-            Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
+            Unsolved::Unsaid(diagnostic) | Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
         })
     }
 }
@@ -399,7 +399,8 @@ impl<'a> Call<'a> {
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
         let operands: Vec<(&str, &Tensor)> = self.operands.iter().map(named).collect();
         let extents = |id: TensorId| self.extents_of(id);
-        let bound = loops::bind(&code.kernel, &operands, &extents).map_err(Error::Defect)?;
+        let bound =
+            loops::bind(&code.kernel, &operands, &extents, &|v| self.plan.extents.var(v)).map_err(Error::Defect)?;
         let begin = Instant::now();
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
         let (buffers, ops) = unsafe { code.run(&bound, &self.kernel.options) }?;

@@ -321,7 +321,16 @@ fn emit(reading: &impl Reading, arrays: usize, index: Type) -> Kernel {
     d.call(Entry::Finish { buffer: seen, len: Expr::Var(Var(count.0)) });
     let (vars, buffers, body) = d.finish();
     let params = vec![target];
-    Kernel { name: "reading".to_string(), vars, params, buffers, body, arguments: vec![], reassociate: false }
+    Kernel {
+        name: "reading".to_string(),
+        vars,
+        params,
+        buffers,
+        body,
+        arguments: vec![],
+        solved: vec![],
+        reassociate: false,
+    }
 }
 
 fn interpret(kernel: &Kernel, arrays: &[Vec<i64>], target: i64) -> Vec<i64> {

@@ -4,7 +4,7 @@ use super::{Appended, at, fiber, fma, place};
 use crate::arrays::{Arrays, Rows};
 
 /// A matrix of merged rows: `row` appends row `i`.
-fn merged(a: Rows, capacity: usize, mut row: impl FnMut(usize, &mut Appended)) -> Arrays {
+pub(super) fn merged(a: Rows, capacity: usize, mut row: impl FnMut(usize, &mut Appended)) -> Arrays {
     let mut c = Appended::new(capacity);
     let mut pos = Vec::with_capacity(a.rows + 1);
     pos.push(0);
@@ -16,27 +16,37 @@ fn merged(a: Rows, capacity: usize, mut row: impl FnMut(usize, &mut Appended)) -
     Arrays::csr([a.rows, a.columns], pos, crd, values)
 }
 
-/// C = A + B: a decision at each step, and two tails.
+/// Two parts of rows, merged: a decision at each step, and two tails; columns become what `column` says.
+#[inline(always)]
+pub(super) fn united(
+    [(a, mut p), (b, mut q)]: [(Rows, std::ops::Range<usize>); 2],
+    column: impl Fn(i32) -> i32,
+    value: impl Fn(f64, f64) -> f64,
+    c: &mut Appended,
+) {
+    while p.start < p.end && q.start < q.end {
+        let (j, k) = (at(a.crd, p.start), at(b.crd, q.start));
+        if j == k {
+            c.push(column(j), value(at(a.values, p.start), at(b.values, q.start)));
+            p.start += 1;
+            q.start += 1;
+        } else if j < k {
+            c.push(column(j), value(at(a.values, p.start), 0.0));
+            p.start += 1;
+        } else {
+            c.push(column(k), value(0.0, at(b.values, q.start)));
+            q.start += 1;
+        }
+    }
+    p.for_each(|p| c.push(column(at(a.crd, p)), value(at(a.values, p), 0.0)));
+    q.for_each(|q| c.push(column(at(b.crd, q)), value(0.0, at(b.values, q))));
+}
+
+/// C = A + B
 pub fn spadd(operands: &[&Arrays]) -> Arrays {
     let (a, b) = (operands[0].rows(), operands[1].rows());
     merged(a, a.crd.len() + b.crd.len(), |i, c| {
-        let (mut p, mut q) = (fiber(a.pos, i), fiber(b.pos, i));
-        while p.start < p.end && q.start < q.end {
-            let (j, k) = (at(a.crd, p.start), at(b.crd, q.start));
-            if j == k {
-                c.push(j, at(a.values, p.start) + at(b.values, q.start));
-                p.start += 1;
-                q.start += 1;
-            } else if j < k {
-                c.push(j, at(a.values, p.start));
-                p.start += 1;
-            } else {
-                c.push(k, at(b.values, q.start));
-                q.start += 1;
-            }
-        }
-        p.for_each(|p| c.push(at(a.crd, p), at(a.values, p)));
-        q.for_each(|q| c.push(at(b.crd, q), at(b.values, q)));
+        united([(a, fiber(a.pos, i)), (b, fiber(b.pos, i))], |j| j, |x, y| x + y, c);
     })
 }
 

@@ -47,7 +47,10 @@ fn write_header(kernel: &Kernel, out: &mut String) -> std::fmt::Result {
     shared(out)?;
     writeln!(out, "/*\n * Returns 0, or a code FL_… for why it stopped; the buffers are then as far as it came.\n *")?;
     for (place, var) in kernel.params.iter().enumerate() {
-        writeln!(out, " * params[{place}]: {}, an extent", kernel.vars[var.0 as usize].0)?;
+        let name = &kernel.vars[var.0 as usize].0;
+        let solved = kernel.solved.iter().any(|(v, _)| v == var);
+        let of = if solved { ", that of no tensor: the equations of the shape operators say it" } else { "" };
+        writeln!(out, " * params[{place}]: {name}, an extent{of}")?;
     }
     writeln!(out, " *")?;
     kernel.arguments.iter().try_for_each(|a| argument(kernel, a, out))?;

@@ -14,5 +14,5 @@ mod value;
 
 pub use apply::apply;
 pub use op::{Mode, Op, result_type};
-pub use properties::{Properties, identity, properties};
+pub use properties::{Properties, identity, properties, subject};
 pub use value::{Type, Value};

@@ -38,8 +38,12 @@ impl Properties {
     }
 }
 
-/// The properties of `op` on arguments of type `ty` (for `select` and `mask`: behind the condition; for `ldexp`:
-/// before the exponent). None of a type that it does not take.
+/// Which argument has the type that a function's properties are asked for: the one behind a condition, else the first.
+pub fn subject(op: Op) -> usize {
+    matches!(op, Op::Select | Op::Mask) as usize
+}
+
+/// The properties of `op` whose [`subject`] has type `ty`. None of a type that it does not take.
 pub fn properties(op: Op, ty: Type, mode: Mode) -> Properties {
     if !op.takes(ty) {
         return Properties::default();

@@ -2,7 +2,7 @@
 //! *background*, the value that it has where nothing is stored (shape paper, figure 11; functions paper, section 5.2).
 
 use super::{Cut, Space, SpaceLattice};
-use crate::algebra::{Mode, Value, apply, identity, properties};
+use crate::algebra::{Mode, Value, apply, identity, properties, subject};
 use crate::format::LevelKind;
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::{Classes, Size};
@@ -165,7 +165,7 @@ impl Reader<'_> {
             return Along { space: args.into_iter().filter_map(|a| a.space).reduce(Space::or), background: None };
         };
         let Kind::Call(_, exprs) = &e.kind else { unreachable!("called with a call") };
-        let known = properties(op, exprs.last().map_or(e.ty, |a| a.ty), self.mode).annihilators;
+        let known = properties(op, exprs.get(subject(op)).map_or(e.ty, |a| a.ty), self.mode).annihilators;
         let result = |k: usize| {
             let background = args[k].background?;
             known.iter().find(|(at, x, _)| *at == k && *x == background).map(|(_, _, result)| *result)

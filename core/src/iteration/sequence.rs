@@ -1,7 +1,7 @@
 //! Sequence expressions: the set of coordinates at which a body can differ from what it is where nothing is present.
 
 use super::Simplify;
-use crate::algebra::{Op, Type, Value, properties};
+use crate::algebra::{Op, Type, Value, properties, subject};
 use crate::notation::concrete::{AccessId, Expr};
 use crate::notation::typed::Fun;
 use std::fmt;
@@ -190,7 +190,9 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let whole = s.call(*fun, values.clone(), *ty);
             let bounds = match (fun, &whole) {
-                (Fun::Op(op), _) => killers(*op, &sets, &values, (&whole, args.last().map_or(*ty, Expr::ty)), s),
+                (Fun::Op(op), _) => {
+                    killers(*op, &sets, &values, (&whole, args.get(subject(*op)).map_or(*ty, Expr::ty)), s)
+                }
                 (Fun::User(f), Expr::Literal(v)) => s.bounds(*f, &values, &sets, *v),
                 (Fun::User(_), _) => vec![],
             };

@@ -2,7 +2,7 @@
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
-use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties};
+use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties, subject};
 use crate::notation::concrete::{AccessId, Concat, Expr, Fold};
 use crate::notation::typed::{Fun, Function};
 
@@ -135,7 +135,7 @@ impl Simplify<'_> {
             }
         };
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
-        let known = properties(op, args.last().map_or(ty, Expr::ty), self.mode);
+        let known = properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode);
         known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()).map(|(_, _, result)| *result)
     }
 
@@ -144,7 +144,7 @@ impl Simplify<'_> {
             return Some(Expr::Literal(result));
         }
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
-        let known = properties(op, args.last().map_or(ty, Expr::ty), self.mode);
+        let known = properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode);
         if args.len() == 2
             && let Some((k, _)) = known.identities.iter().find(|(k, v)| at(*k, *v).is_some())
         {

@@ -2,7 +2,7 @@
 
 use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{TensorId, VarId};
 
 /// What a kernel is called with.
 #[derive(Clone, Debug)]
@@ -13,7 +13,8 @@ pub struct Bound<'a> {
     pub operands: Vec<Option<&'a Array<'a>>>,
 }
 
-/// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too.
+/// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too, and `solved` the
+/// extent of every index variable.
 /// The tensors' own invariants are not looked at: that was done once, when each became
 /// [`Checked`](crate::format::Checked).
 ///
@@ -23,6 +24,7 @@ pub fn bind<'a>(
     kernel: &Kernel,
     tensors: &[(&str, &'a Tensor<'a>)],
     extents: &dyn Fn(TensorId) -> Vec<u64>,
+    solved: &dyn Fn(VarId) -> u64,
 ) -> Result<Bound<'a>, String> {
     let mut params = vec![None; kernel.params.len()];
     let mut operands = vec![None; kernel.buffers.len()];
@@ -45,6 +47,9 @@ pub fn bind<'a>(
             operands[b.0 as usize] = Some(array);
         }
     }
+    for (v, of) in &kernel.solved {
+        set_extent(kernel, *v, solved(*of), &mut params)?;
+    }
     let mut pairs = kernel.buffers.iter().zip(&operands);
     if let Some((b, _)) = pairs.find(|(b, array)| b.role == Role::Operand && array.is_none()) {
         return Err(format!("operand `{}` is an array of no tensor", b.name));
@@ -60,13 +65,15 @@ fn set_extents(kernel: &Kernel, a: &Argument, modes: &[u64], params: &mut [Optio
     if modes.len() != a.extents.len() {
         return Err(format!("{} modes are needed, there are {}", a.extents.len(), modes.len()));
     }
-    for (v, n) in a.extents.iter().zip(modes) {
-        let n = i64::try_from(*n).map_err(|_| format!("the extent {n} is not below 2⁶³"))?;
-        let at = kernel.params.iter().position(|p| p == v).ok_or("one of its extents is no parameter of the kernel")?;
-        let known = *params[at].get_or_insert(n);
-        if known != n {
-            return Err(format!("the extent `{}` is {n} here and {known} elsewhere", kernel.vars[v.0 as usize].0));
-        }
+    a.extents.iter().zip(modes).try_for_each(|(v, n)| set_extent(kernel, *v, *n, params))
+}
+
+fn set_extent(kernel: &Kernel, v: Var, n: u64, params: &mut [Option<i64>]) -> Result<(), String> {
+    let n = i64::try_from(n).map_err(|_| format!("the extent {n} is not below 2⁶³"))?;
+    let at = kernel.params.iter().position(|p| *p == v).ok_or("one of its extents is no parameter of the kernel")?;
+    let known = *params[at].get_or_insert(n);
+    if known != n {
+        return Err(format!("the extent `{}` is {n} here and {known} elsewhere", kernel.vars[v.0 as usize].0));
     }
     Ok(())
 }

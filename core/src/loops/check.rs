@@ -33,6 +33,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     names(kernel)?;
     parameters(kernel)?;
     arguments(kernel)?;
+    solved(kernel)?;
     nesting(&kernel.body, NESTING)?;
     flow::check(kernel)?;
     shared::check(kernel)
@@ -85,6 +86,21 @@ fn parameters(kernel: &Kernel) -> Result<(), String> {
         }
         if !seen.insert(*p) {
             return Err(format!("`{name}` is a parameter twice"));
+        }
+    }
+    Ok(())
+}
+
+/// What is solved for is a parameter, and no tensor's extent.
+fn solved(kernel: &Kernel) -> Result<(), String> {
+    for (v, _) in &kernel.solved {
+        let (name, _) = variable(kernel, *v)?;
+        if !kernel.params.contains(v) {
+            return Err(format!("`{name}` is solved for, and is no parameter"));
+        }
+        let others = kernel.solved.iter().filter(|(u, _)| u == v).count() - 1;
+        if others > 0 || kernel.arguments.iter().any(|a| a.extents.contains(v)) {
+            return Err(format!("`{name}` is solved for, and known otherwise"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{TensorId, VarId};
 
 /// A scalar variable of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -27,6 +27,9 @@ pub struct Kernel {
     pub body: Vec<Stmt>,
     /// The program's tensors: which buffers and params are theirs.
     pub arguments: Vec<Argument>,
+    /// Params that are extents of no tensor: each with an index variable of the typed program that has it. No formula says them: a
+    /// quotient by nothing does not, and then it is another equation that does.
+    pub solved: Vec<(Var, VarId)>,
     /// Float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
 }

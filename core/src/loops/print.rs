@@ -7,6 +7,7 @@
 //!    in A@0: f64[n_i, n_j] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
 //!    in x@1: f64[n_j] {dense} at dense, x_vals
 //!    out y@2: f64[n_i] {dense} at dense, y_vals
+//!                                                    # `solved n_k@3`: a parameter, the extent of index variable 3
 //!
 //!    alloc y_vals[n_i] = 0.0
 //!    for i in 0..n_i {
@@ -43,6 +44,10 @@ impl fmt::Display for Kernel {
         writeln!(f, "kernel {}({}){mode}", self.name, params.join(", "))?;
         buffers(self, f)?;
         self.arguments.iter().try_for_each(|a| argument(self, a, f))?;
+        if !self.solved.is_empty() {
+            let solved = self.solved.iter().map(|(v, of)| format!("{}@{}", var_name(self, *v), of.0));
+            writeln!(f, "  solved {}", solved.collect::<Vec<_>>().join(", "))?;
+        }
         writeln!(f)?;
         let mut seen = vec![false; self.vars.len()];
         self.params.iter().for_each(|v| seen[v.0 as usize] = true);

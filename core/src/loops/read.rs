@@ -14,7 +14,7 @@ use super::{
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
-use crate::notation::typed::TensorId;
+use crate::notation::typed::{TensorId, VarId};
 use crate::text::{Operators, Read, Reading, Text, Token};
 use expr::Term;
 use std::collections::HashMap;
@@ -30,8 +30,8 @@ pub fn read(text: &str) -> Result<Kernel, String> {
 }
 
 fn empty() -> Kernel {
-    let (vars, params, buffers, body, arguments) = Default::default();
-    Kernel { name: String::new(), vars, params, buffers, body, arguments, reassociate: false }
+    let (vars, params, buffers, body, arguments, solved) = Default::default();
+    Kernel { name: String::new(), vars, params, buffers, body, arguments, solved, reassociate: false }
 }
 
 /// What a name stands for.
@@ -71,6 +71,7 @@ impl<'t> Reader<'t> {
             match roles.into_iter().find(|r| role_name(*r) == word) {
                 Some(role) => self.located(|r| r.buffers(role))?,
                 None if matches!(word, "in" | "out") => self.located(Reader::argument)?,
+                None if word == "solved" => self.located(Reader::solved)?,
                 None => break,
             }
         }
@@ -87,6 +88,19 @@ impl<'t> Reader<'t> {
             r.kernel.buffers.push(Buffer { name: name.to_string(), ty, role });
             let id = BufferId(r.kernel.buffers.len() as u32 - 1);
             r.define(name, Name::Buffer(id))
+        })?;
+        Ok(())
+    }
+
+    fn solved(&mut self) -> Read<()> {
+        self.skip();
+        self.list(|r| {
+            let name = r.word()?;
+            let v = r.var(name)?;
+            r.sign("@")?;
+            let of = VarId(r.number()?);
+            r.kernel.solved.push((v, of));
+            Ok(())
         })?;
         Ok(())
     }

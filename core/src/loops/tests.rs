@@ -250,12 +250,12 @@ fn tensors_are_bound_by_name_and_results_collected() {
         fill: Value::zero(Type::F64),
     };
     let extents = |t: TensorId| [vec![2, 3], vec![3], vec![2]][t.index()].clone();
-    let bound = bind(&kernel, &[("x", &x), ("A", &a)], &extents).unwrap();
+    let bound = bind(&kernel, &[("x", &x), ("A", &a)], &extents, &|_| 0).unwrap();
     assert_eq!(bound.params, [2, 3]);
     assert_eq!(bound.operands[2], Some(&a.values));
     assert_eq!(bound.operands[4], None);
 
-    let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents).unwrap_err();
+    let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents, &|_| 0).unwrap_err();
     assert_eq!(refused(&[("x", &x)]), "`A` is needed, and was not given");
     let wide = Tensor { values: Array::from(vec![1.0f32, 2.0, 4.0]), ..x.clone() };
     assert_eq!(refused(&[("A", &a), ("x", &wide)]), "`x`: `x_vals` is f32, and f64 is needed");
@@ -268,6 +268,26 @@ fn tensors_are_bound_by_name_and_results_collected() {
     let results = collect(&kernel, &bound, vec![None, None, None, None, Some(y.clone())]).unwrap();
     assert_eq!(results.len(), 1);
     assert_eq!((results[0].0.as_str(), &results[0].1.extents, &results[0].1.values), ("y", &vec![2], &y));
+}
+
+/// An extent that is no tensor's is a parameter, which the caller has solved.
+#[test]
+fn extents_of_no_tensor_are_passed() {
+    let text = "kernel ones(n_i, n_c)
+  result y_vals: i64
+  out y@0: i64[n_i] {dense} at dense, y_vals
+  solved n_c@7
+
+  alloc y_vals[n_i] = 0
+  finish y_vals[n_i]
+";
+    let kernel = read(text).unwrap();
+    assert_eq!((check(&kernel), kernel.to_string().as_str()), (Ok(()), text));
+    let bound = bind(&kernel, &[], &|_| vec![2], &|v| 10 + v.0 as u64).unwrap();
+    assert_eq!(bound.params, [2, 17]);
+    let refused = |solved: &str| check(&read(&text.replace("n_c@7", solved)).unwrap()).unwrap_err();
+    assert_eq!(refused("n_i@1"), "`n_i` is solved for, and known otherwise");
+    assert_eq!(refused("n_c@1, n_c@2"), "`n_c` is solved for, and known otherwise");
 }
 
 /// `B[i,j] = 2·A[i,j]`, whose levels are A's.
@@ -296,7 +316,7 @@ fn results_have_arrays_of_operands() {
         values: Array::from(vec![2.0, 3.0]),
         fill: Value::zero(Type::F64),
     };
-    let bound = bind(&kernel, &[("A", &a)], &|_| vec![2, 3]).unwrap();
+    let bound = bind(&kernel, &[("A", &a)], &|_| vec![2, 3], &|_| 0).unwrap();
     let made = collect(&kernel, &bound, vec![None, None, None, Some(Array::from(vec![4.0, 6.0]))]).unwrap();
     let b = &made[0].1;
     assert_eq!((&b.levels, &b.values), (&a.levels, &Array::from(vec![4.0, 6.0])));

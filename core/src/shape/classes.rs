@@ -177,15 +177,27 @@ impl Classes {
         }
     }
 
-    /// An error each for the extents that neither the program nor its inputs will say.
-    fn undetermined(&self, program: &Program) -> Vec<Diagnostic> {
+    /// Of each root, whether its extent is known once those of these tensors are, if none is 0 that need not be.
+    fn determined(&self, program: &Program, tensors: impl IntoIterator<Item = TensorId>) -> Vec<bool> {
         let mut known: Vec<bool> = self.known.iter().map(Option::is_some).collect();
-        // What the caller must bring, and what it may.
-        for id in program.inputs().into_iter().chain(program.starts()) {
+        for id in tensors {
             let sizes = &program.tensors[id.index()].sizes;
             sizes.iter().for_each(|s| known[self.find(s.index())] = true);
         }
         while self.equations.iter().filter(|e| e.determines(self, &mut known)).count() > 0 {}
+        known
+    }
+
+    /// Whether these tensors say the extents of all index variables, if none is 0 that need not be.
+    pub(super) fn says_all(&self, program: &Program, tensors: impl IntoIterator<Item = TensorId>) -> bool {
+        let known = self.determined(program, tensors);
+        (0..program.vars.len()).all(|v| known[self.find(self.sizes + v)])
+    }
+
+    /// An error each for the extents that neither the program nor its inputs will say.
+    fn undetermined(&self, program: &Program) -> Vec<Diagnostic> {
+        // What the caller must bring, and what it may.
+        let mut known = self.determined(program, program.inputs().into_iter().chain(program.starts()));
         let mut errors = Vec::new();
         for (place, var) in program.vars.iter().enumerate() {
             let root = self.find(self.sizes + place);
@@ -235,29 +247,20 @@ impl Classes {
 
     /// The extents that follow from these, each with how, in an order in which each follows from those before.
     ///
-    /// A quotient may turn out to be by nothing, and then says nothing: it is there where nothing else says the extent, with
-    /// all other quotients that do.
+    /// One that is a quotient by what may turn out to be nothing is [`Formula::Solved`]: it is there where nothing else says the
+    /// extent.
     pub fn formulas(&self, known: BTreeSet<ClassId>) -> Vec<(ClassId, Formula)> {
         let says = |all: &BTreeMap<ClassId, Formula>, c: ClassId| {
             known.contains(&c) || all.contains_key(&c) || self.value(c).is_some()
         };
         let mut all = BTreeMap::new();
-        let mut quotients: Vec<ClassId> = vec![];
         loop {
             let follows = |e: &Equation| e.formula(self, |c| says(&all, c));
             let found: Vec<(ClassId, Formula)> = self.equations.iter().filter_map(follows).collect();
-            let by = found.iter().find(|(_, f)| !matches!(f, Formula::Quotient(_))).or(found.first());
-            let Some((class, formula)) = by.cloned() else { break };
-            quotients.extend(matches!(formula, Formula::Quotient(_)).then_some(class));
+            let by = found.iter().find(|(_, f)| !matches!(f, Formula::Solved(_))).or(found.first());
+            let Some((class, formula)) = by.cloned() else { return sorted(all) };
             all.insert(class, formula);
         }
-        for class in quotients {
-            let others = |c: ClassId| c != class && says(&all, c);
-            let equations = self.equations.iter().filter_map(|e| e.formula(self, others));
-            let further = equations.filter(|(c, _)| *c == class).map(|(_, formula)| formula).collect();
-            add(class, further, &mut all);
-        }
-        sorted(all)
     }
 
     /// The extents that are polynomials in others whatever those are, none of which is one itself.
@@ -297,6 +300,11 @@ impl Classes {
         self.extent(self.sizes + var.index())
     }
 
+    /// The index variable of a node that is one.
+    pub(super) fn var(&self, node: usize) -> VarId {
+        VarId((node - self.sizes) as u32)
+    }
+
     /// What a message calls a node.
     pub(super) fn called(&self, node: usize) -> String {
         let kind = if node < self.sizes { "size" } else { "index variable" };
@@ -309,25 +317,6 @@ impl Classes {
     }
 }
 
-/// Adds whatever else says an extent that is a quotient, and does not follow from it.
-fn add(class: ClassId, further: Vec<Formula>, all: &mut BTreeMap<ClassId, Formula>) {
-    for formula in further {
-        if formula.sources().into_iter().any(|c| follows(all, c, class)) {
-            continue;
-        }
-        match (formula, all.get_mut(&class)) {
-            (Formula::Quotient(of), Some(Formula::Quotient(others))) => {
-                let new = of.into_iter().filter(|q| !others.contains(q)).collect::<Vec<_>>();
-                others.extend(new);
-            }
-            (formula, _) => {
-                all.insert(class, formula);
-                return;
-            }
-        }
-    }
-}
-
 /// Formulas, each behind those that it follows from.
 fn sorted(mut all: BTreeMap<ClassId, Formula>) -> Vec<(ClassId, Formula)> {
     let mut sorted = Vec::new();
@@ -336,11 +325,6 @@ fn sorted(mut all: BTreeMap<ClassId, Formula>) -> Vec<(ClassId, Formula)> {
         sorted.extend(all.remove_entry(&class));
     }
     sorted
-}
-
-/// Whether an extent is another, or follows from it.
-fn follows(all: &BTreeMap<ClassId, Formula>, class: ClassId, from: ClassId) -> bool {
-    class == from || all.get(&class).is_some_and(|f| f.sources().into_iter().any(|c| follows(all, c, from)))
 }
 
 fn contradiction(what: &str, span: Span, one: &Known, other: &Known) -> Diagnostic {

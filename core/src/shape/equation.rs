@@ -33,8 +33,11 @@ pub enum Formula {
     Product(Vec<ClassId>),
     /// a + b + …
     Sum(Vec<ClassId>),
-    /// Each a whole divided by the product of the other parts. Where others are nothing, so is the whole, and another one says.
-    Quotient(Vec<(ClassId, Vec<ClassId>)>),
+    /// A whole divided by the other parts, whose product the program says, and is not nothing.
+    Quotient(ClassId, i64),
+    /// That of this index variable, by solving the equations with all others: a whole divided by other parts, which may be
+    /// nothing. Then so is the whole, and something else says it.
+    Solved(VarId),
     /// The whole without the other parts.
     Difference(ClassId, Vec<ClassId>),
     /// ⌈(extent − start) / step⌉
@@ -48,9 +51,9 @@ impl Formula {
     pub fn sources(&self) -> Vec<ClassId> {
         match self {
             Formula::Product(of) | Formula::Sum(of) => of.clone(),
-            Formula::Quotient(all) => all.iter().flat_map(|(whole, of)| of.iter().chain([whole]).copied()).collect(),
             Formula::Difference(whole, of) => of.iter().chain([whole]).copied().collect(),
-            Formula::Steps(of, ..) | Formula::Behind(of, _) => vec![*of],
+            Formula::Steps(of, ..) | Formula::Behind(of, _) | Formula::Quotient(of, _) => vec![*of],
+            Formula::Solved(_) => vec![],
         }
     }
 }
@@ -215,11 +218,13 @@ impl Equation {
             ([one], false) => {
                 let others = parts.iter().enumerate().filter(|(n, _)| n != one).map(|(_, p)| class(p));
                 let (whole, others): (_, Vec<ClassId>) = (class(whole), others.collect());
-                let nothing = others.iter().any(|c| classes.value(*c) == Some(0));
-                let rest = match product {
-                    true if nothing => return None,
-                    true => Formula::Quotient(vec![(whole, others)]),
-                    false => Formula::Difference(whole, others),
+                let values: Vec<Option<u64>> = others.iter().map(|c| classes.value(*c)).collect();
+                let by = values.iter().try_fold(1, |by: i64, n| by.checked_mul(i64::try_from((*n)?).ok()?));
+                let rest = match by {
+                    _ if !product => Formula::Difference(whole, others),
+                    _ if values.contains(&Some(0)) => return None,
+                    Some(by) => Formula::Quotient(whole, by),
+                    None => Formula::Solved(classes.var(parts[*one])),
                 };
                 Some((class(&parts[*one]), rest))
             }

@@ -19,6 +19,8 @@ pub struct Extents {
 pub enum Unsolved {
     /// Neither the program nor the data say an extent: the program is to blame.
     Unknown(Diagnostic),
+    /// These data do not say an extent which others would: it is a factor of one that is 0.
+    Unsaid(Diagnostic),
     /// The data's extents contradict each other or the program.
     Contradiction(Diagnostic),
 }
@@ -63,8 +65,17 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
         program.statements.iter().for_each(|s| s.accesses(&mut |t, _, _| found |= of(t)));
         found
     };
-    let unknown =
-        |span: Span, what: String| Unsolved::Unknown(Diagnostic::new(span, format!("the extent of {what} is unknown")));
+    let unknown = |span: Span, what: String| {
+        let tensors = given.iter().map(|(id, _)| *id);
+        match Classes::of(program).is_ok_and(|classes| classes.says_all(program, tensors)) {
+            false => Unsolved::Unknown(Diagnostic::new(span, format!("the extent of {what} is unknown"))),
+            true => {
+                let message = format!("these data do not say the extent of {what}");
+                let help = "it is a factor of an extent that is 0: give its size a value (`dim N = …`), or other data";
+                Unsolved::Unsaid(Diagnostic::new(span, message).help(help))
+            }
+        }
+    };
     let mut solved = Extents::default();
     for (place, var) in program.vars.iter().enumerate() {
         let extent = classes.extent_of_var(VarId(place as u32));

@@ -174,7 +174,7 @@ fn compare(
     let Ok(extents) = shape::solve(typed, &given.collect::<Vec<_>>()) else { return false };
     let tensors: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let of = |t: typed::TensorId| engines::extents_of(typed, &extents, t);
-    let bound = loops::bind(kernel, &tensors, &of).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let bound = loops::bind(kernel, &tensors, &of, &|v| extents.var(v)).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let ran = machine::run(kernel, &bound.params, &bound.operands, &Default::default());
     let ran = ran.unwrap_or_else(|e| panic!("{e}\n{text}\n{kernel}"));
     let results = loops::collect(kernel, &bound, ran.buffers).expect("memory");

@@ -3,6 +3,8 @@
 //! ```text
 //!  kernel f(n_A, n_B)            extents of the caller's tensors
 //!    n_l = n_A + n_B             a concatenation that is no tensor
+//!  kernel g(n_N, n_I, n_j)       split(A[n], n -> (i, j)): where A has no rows, n_N / n_I does not say it, and
+//!    solved n_j                  another equation does: the caller, who solved them all, passes it
 //! ```
 
 use super::{Context, Expr, binary, int, plus, times};
@@ -42,8 +44,15 @@ impl Context<'_> {
         let value = |c: &ClassId| Some((*c, i64::try_from(classes.value(*c)?).ok()?));
         self.constants.extend(wanted.iter().filter_map(value));
         for (class, formula) in formulas.into_iter().filter(|(class, _)| wanted.contains(class)) {
+            let name = format!("n_{}", classes.name(class));
+            if let Formula::Solved(of) = formula {
+                let param = d.fresh(&name, Type::I64);
+                self.params.insert(class, param);
+                self.solved.push((param, of));
+                continue;
+            }
             let value = self.formula(&formula);
-            let value = d.define(&format!("n_{}", classes.name(class)), Type::I64, value);
+            let value = d.define(&name, Type::I64, value);
             self.derived.insert(class, value);
         }
     }
@@ -55,14 +64,8 @@ impl Context<'_> {
         match formula {
             Formula::Product(of) => fold(of, times, 1),
             Formula::Sum(of) => fold(of, plus, 0),
-            // By nothing is nothing: then another quotient says, or nobody asks.
-            Formula::Quotient(all) => {
-                let quotient = |(whole, of): &(ClassId, Vec<ClassId>)| {
-                    let by = binary(Op::Max, fold(of, times, 1), int(1));
-                    binary(Op::FloorDiv, self.extent(*whole), by)
-                };
-                all.iter().map(quotient).reduce(|a, b| binary(Op::Max, a, b)).unwrap_or(int(0))
-            }
+            Formula::Quotient(whole, by) => binary(Op::FloorDiv, self.extent(*whole), int(*by)),
+            Formula::Solved(_) => unreachable!("a parameter"),
             Formula::Difference(whole, of) => binary(Op::Sub, self.extent(*whole), fold(of, plus, 0)),
             Formula::Steps(from, start, step) => {
                 let step = i64::try_from(*step).unwrap_or(i64::MAX);

@@ -38,7 +38,7 @@ use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Index, Place, Program, Role, Tensor};
-use crate::notation::typed::{SizeId, TensorId};
+use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Size};
 use crate::stream::Symbolic;
@@ -105,6 +105,8 @@ struct Context<'a> {
     simplify: Simplify<'a>,
     made: Widths,
     params: BTreeMap<ClassId, Var>,
+    /// Those of the parameters that are extents of no tensor of the caller's.
+    solved: Vec<(Var, VarId)>,
     /// Extents that follow from the parameters.
     derived: BTreeMap<ClassId, Expr>,
     /// Extents that are made of others, whatever those are.
@@ -148,18 +150,18 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
-    let tables = BTreeMap::new();
+    let (solved, tables) = (vec![], BTreeMap::new());
     let mut cx =
-        Context { program, simplify, made, params, derived, sizes, constants, arrays, guarded, tables, foralls };
+        Context { program, simplify, made, params, solved, derived, sizes, constants, arrays, guarded, tables, foralls };
     cx.derive(&mut d, classes);
     for nest in &program.nests {
         cx.statement(&mut d, nest);
     }
     let arguments = (0..program.tensors.len()).filter_map(|p| cx.argument(Place(p))).collect();
-    let params = cx.params.values().copied().collect();
+    let (params, solved) = (cx.params.values().copied().collect(), cx.solved);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
-    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, reassociate };
+    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, solved, reassociate };
     (kernel, cx.foralls.into_inner())
 }
 

@@ -183,7 +183,13 @@ impl Concretize<'_> {
     }
 
     /// An expression made before it is read: over its free variables and one of its own, which is read at `at`.
-    pub(super) fn made(&mut self, value: Expr, (free, own, at): (Vec<Index>, Index, Index), ty: Type) -> Expr {
+    pub(super) fn made(
+        &mut self,
+        name: &str,
+        value: Expr,
+        (free, own, at): (Vec<Index>, Index, Index),
+        ty: Type,
+    ) -> Expr {
         let lists = value.accesses();
         let (_, rest) = background(&value, &lists, &|a| self.out.tensor(a).fill, self.simplify);
         let rank = free.len() + 1;
@@ -197,7 +203,7 @@ impl Concretize<'_> {
             _ => (Format::dense(rank), Value::zero(ty)),
         };
         let extents = free.iter().chain([&own]).map(|v| self.out.vars[v.0].extent).collect();
-        let name = "collapse".to_string();
+        let name = name.to_string();
         let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
         let mut fresh = self.fresh_loops(&free);
         let value = self.rename(&value, &mut fresh);

@@ -21,26 +21,11 @@ pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     r.found
 }
 
-/// Most ranges into which the concatenations of one statement may split its loops: each is code of its own.
-const RANGES: u64 = 256;
-
 /// Most statements of a function that is written out where it is called, with what it calls.
 const STATEMENTS: u64 = 2000;
 
 /// Most blocks of a function in each other: loops stand around them.
 const BLOCKS: usize = 100;
-
-/// Into how many ranges the concatenations of an expression can split its loops: those of parts stand beside one another,
-/// those of operands meet.
-fn ranges(e: &typed::Expr) -> u64 {
-    let parts = e.children().map(ranges);
-    match &e.kind {
-        // Before a window, in it, behind it.
-        Kind::Access(_, indices) => indices.iter().filter(|i| i.permit).fold(1, |n: u64, _| n.saturating_mul(3)),
-        Kind::Concat { .. } => parts.fold(0, u64::saturating_add),
-        _ => parts.fold(1, u64::saturating_mul),
-    }
-}
 
 struct Refuse<'a> {
     program: &'a typed::Program,
@@ -63,9 +48,6 @@ impl Refuse<'_> {
         }
         if let Some(fun) = s.fold {
             self.called(fun, s.span);
-        }
-        if ranges(&s.rhs) > RANGES {
-            self.say(s.span, format!("a statement whose concatenations meet in more than {RANGES} ranges"));
         }
         s.rhs.walk(&mut |e| self.expr(e));
     }

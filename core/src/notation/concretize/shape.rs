@@ -30,6 +30,36 @@ use crate::algebra::{Op, Type, Value};
 use crate::shape::{ClassId, Map, Size};
 use std::collections::BTreeMap;
 
+/// Most ranges into which the concatenations of operands that meet may split a loop: each is code of its own. What would have more
+/// has its concatenations made before it, each of which has as many ranges as parts.
+const RANGES: u64 = 256;
+
+/// Whether operands of some call in an expression meet in too many ranges.
+pub(super) fn meets_too_often(e: &typed::Expr) -> bool {
+    ranges(e).1
+}
+
+/// Into how many ranges the concatenations of an expression can split its loops, those of parts standing beside one another, and those
+/// of operands meeting; and whether operands meet in too many, of which one alone has fewer.
+fn ranges(e: &typed::Expr) -> (u64, bool) {
+    let parts: Vec<(u64, bool)> = e.children().map(ranges).collect();
+    let crowded = parts.iter().any(|(_, crowded)| *crowded);
+    let product = || parts.iter().fold(1, |n: u64, (m, _)| n.saturating_mul(*m));
+    match &e.kind {
+        // Before a window, in it, behind it.
+        Kind::Access(_, indices) => {
+            let n = indices.iter().filter(|i| i.permit).fold(1, |n: u64, _| n.saturating_mul(3));
+            (n, n > RANGES)
+        }
+        Kind::Concat { .. } => (parts.iter().fold(0, |n: u64, (m, _)| n.saturating_add(*m)), crowded),
+        Kind::Call(..) => {
+            let meet = parts.iter().filter(|(n, _)| *n > 1).count() > 1;
+            (product(), crowded || meet && product() > RANGES)
+        }
+        _ => (product(), crowded),
+    }
+}
+
 /// An index as `c + Σ f·v`, no f being 0; `None` of what is no such sum.
 pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)> {
     type Sum = (i64, BTreeMap<VarId, i64>);
@@ -82,6 +112,24 @@ impl Concretize<'_> {
 
     /// `concat(parts, from -> to)`
     pub(super) fn concat(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
+        if !self.apart {
+            return self.side_by_side(parts, from, to, ty);
+        }
+        let at = self.var(to);
+        let own = self.own_name(to);
+        let own = self.fresh(own, self.classes.class_of_var(to));
+        self.vars.insert(to, own);
+        self.apart = false;
+        let around = std::mem::take(&mut self.missing);
+        let value = self.side_by_side(parts, from, to, ty);
+        let missing = joined(Op::OrElse, std::mem::replace(&mut self.missing, around));
+        self.apart = true;
+        self.vars.insert(to, at);
+        self.made_apart("concat", (value, missing), (&[own], own, at), ty)
+    }
+
+    /// A concatenation whose parts are ranges of one loop.
+    fn side_by_side(&mut self, parts: &[typed::Expr], from: &[VarId], to: VarId, ty: Type) -> Expr {
         let of = self.map_of(to);
         let mut before = Size::default();
         let (mut made, mut missing) = (Vec::new(), Vec::new());
@@ -152,11 +200,22 @@ impl Concretize<'_> {
         let loops = self.split_loop(to, from, body);
         let own = self.var(to);
         self.vars.insert(to, at);
-        let (value, missing) = self.inside(body);
+        let made = self.inside(body);
+        self.made_apart("collapse", made, (&loops, own, at), ty)
+    }
+
+    /// An expression, and where it is missing, made over loops of its own, and read at `at`.
+    fn made_apart(
+        &mut self,
+        name: &str,
+        (value, missing): (Expr, Option<Expr>),
+        (loops, own, at): (&[Index], Index, Index),
+        ty: Type,
+    ) -> Expr {
         let mut made = |value: Expr, ty| {
             let value = self.simplify.simplify(&value);
-            let free = self.free(&value, &loops);
-            self.made(value, (free, own, at), ty)
+            let free = self.free(&value, loops);
+            self.made(name, value, (free, own, at), ty)
         };
         let value = made(value, ty);
         if let Some(missing) = missing {
@@ -226,7 +285,8 @@ impl Concretize<'_> {
             return self.var(v);
         }
         let ascends = linear(index).filter(|(_, factors)| factors.values().all(|f| *f > 0));
-        let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !f.is_empty()) else {
+        let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !self.apart && !f.is_empty())
+        else {
             return self.computed(index, extent);
         };
         let terms: Vec<Map<Index>> = factors.iter().map(|(v, f)| self.map_of(*v).times(&Size::number(*f))).collect();

@@ -25,6 +25,7 @@ pub fn case(u: &mut Unstructured) -> Case {
         buffers: vec![],
         body: vec![],
         arguments: vec![],
+        solved: vec![],
         reassociate: false,
     };
     let mut maker = Maker { u, kernel, mutable: vec![], scope: vec![Var(0)], left: STATEMENTS, alone: None };

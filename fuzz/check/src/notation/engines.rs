@@ -139,7 +139,7 @@ fn on_data(
     let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
     let Some(kernel) = kernel else { return stored_agrees(typed, &operands) };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t));
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t), &|v| extents.var(v));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
@@ -338,7 +338,7 @@ fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result
     let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
     match shape::solve(typed, &given.collect::<Vec<_>>()) {
         Ok(extents) => Ok(Some(extents)),
-        Err(shape::Unsolved::Unknown(_)) => Ok(None),
+        Err(shape::Unsolved::Unknown(_) | shape::Unsolved::Unsaid(_)) => Ok(None),
         Err(shape::Unsolved::Contradiction(d)) if d.message.contains(NO_VALUE) => Ok(None),
         Err(shape::Unsolved::Contradiction(d)) => Err(Finding::new("extents", d.message)),
     }

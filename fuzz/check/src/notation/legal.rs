@@ -6,7 +6,7 @@
 //!  every LevelKind ──────┘                                 └─ refused: with the compiler's own words
 //! ```
 
-use fiberloom_core::algebra::{Op, Type, result_type};
+use fiberloom_core::algebra::{Op, Type, result_type, subject};
 use fiberloom_core::format::LevelKind;
 use fiberloom_core::notation;
 use std::collections::BTreeMap;
@@ -126,11 +126,6 @@ fn taken(text: &str) -> Result<(), String> {
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| first(wrong))?;
     let typed = notation::check(&syntax).map_err(first)?;
     fiberloom_core::lower(&typed, &Default::default()).map(drop).map_err(first)
-}
-
-/// Which argument has the type that a function is asked for: the one behind a condition, else the first.
-pub fn subject(op: Op) -> usize {
-    matches!(op, Op::Select | Op::Mask) as usize
 }
 
 /// Arguments of a function that is asked for `ty`: all of it, but for a condition before it or a number behind it.

@@ -12,9 +12,9 @@ mod shape;
 pub use shape::shaped;
 
 use super::case::{Case, Expr, Place, Statement, Tensor};
-use super::legal::{Call, LEGAL, named, subject};
+use super::legal::{Call, LEGAL, named};
 use super::product::{self, Fold, Meeting, Target, Wanted};
-use fiberloom_core::algebra::{Op, Type};
+use fiberloom_core::algebra::{Op, Type, subject};
 use fiberloom_core::format::LevelKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};

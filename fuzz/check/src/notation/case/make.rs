@@ -43,6 +43,8 @@ pub(super) struct Maker<'u, 'b> {
     pub scope: Vec<usize>,
     /// Shape operators are drawn often.
     shapes: bool,
+    /// Extents are often 0.
+    pub emptied: bool,
     /// Tensors whose `where` block has ended.
     hidden: Vec<usize>,
 }
@@ -61,7 +63,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
         let mode = Mode::Algebraic;
         let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![], mode };
-        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, hidden: vec![] };
+        let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, emptied: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
             m.new_size(extent);

@@ -71,9 +71,10 @@ pub fn nested(u: &mut Unstructured, chain: &[Operator]) -> Case {
     }
     m.scope.clear();
     let mut room = 24;
+    m.emptied = m.case.sizes[0].0 == 0;
     for _ in 0..m.one(&[2, 1, 3, 2]) {
         let extents: Vec<u64> = [4, 6, 3, 2, 8, 5, 4, 6, 1, 0].into_iter().filter(|e| *e <= room).collect();
-        let extent = m.one(&extents);
+        let extent = m.extent(&extents);
         room /= extent.max(1);
         let v = m.unbound(extent, &[]);
         m.scope.push(v);
@@ -117,9 +118,14 @@ impl Maker<'_, '_> {
         if self.below(2) == 0 { vec![part, other] } else { vec![other, part] }
     }
 
+    /// One of these extents, or 0.
+    fn extent(&mut self, of: &[u64]) -> u64 {
+        if self.emptied && self.below(3) == 2 { 0 } else { self.one(of) }
+    }
+
     /// A reduction over a variable of its own.
     fn folded(&mut self, body: &mut dyn FnMut(&mut Self, usize) -> Expr) -> Expr {
-        let extent = self.one(&[2, 3, 4, 1, 6]);
+        let extent = self.extent(&[2, 3, 4, 1, 6]);
         let v = self.unbound(extent, &[]);
         self.scope.push(v);
         let body = body(self, v);

@@ -1,0 +1,61 @@
+//! The functions paper's figures 20 to 28 on matrices: element-wise functions that are neither sums nor products, several of
+//! them fused, and sums of windows. Second operands share half of the first's places, where nobody can predict (a shift by
+//! one column, as there, flatters whoever branches).
+
+use super::Kernel;
+use crate::arrays::Arrays;
+use crate::by_hand::functions as by_hand;
+use crate::generate::{partner, whole};
+
+/// All of them, in the order of the figures.
+pub(super) const KERNELS: &[Kernel] = &[
+    Kernel {
+        name: "not-equal",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = convert(A[i,j] != B[i,j], f64)",
+        unfused: None,
+        operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
+        by_hand: by_hand::not_equal,
+    },
+    Kernel {
+        name: "ldexp",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = ldexp(A[i,j], convert(B[i,j], i32))",
+        unfused: None,
+        operands: |a, seed| vec![("A", a.clone()), ("B", whole(partner(a, seed)))],
+        by_hand: by_hand::ldexp,
+    },
+    Kernel {
+        name: "and-xor",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor M: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = convert((M[i,j] != 0.0) & ((A[i,j] != 0.0) ^ (B[i,j] != 0.0)), f64)",
+        unfused: Some(
+            "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor M: f64[I, J] csr  tensor C: f64[I, J] csr
+             tensor T: bool[I, J] csr
+             C[i,j] = convert((M[i,j] != 0.0) & T[i,j], f64) where { T[i,j] = (A[i,j] != 0.0) ^ (B[i,j] != 0.0) }",
+        ),
+        operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed)), ("M", partner(a, seed + 1000))],
+        by_hand: by_hand::and_xor,
+    },
+    Kernel {
+        name: "add-windows",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[K, L] csr
+                  C[i,j] = A[i(QUARTER:THREE_QUARTERS), j(QUARTER:THREE_QUARTERS)]
+                         + B[i(QUARTER:THREE_QUARTERS), j(QUARTER:THREE_QUARTERS)]",
+        unfused: None,
+        operands: pair,
+        by_hand: by_hand::add_windows,
+    },
+    Kernel {
+        name: "add-strides",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[K, L] csr
+                  C[i,j] = A[i(0:ROWS:2), j(0:ROWS:2)] + B[i(0:ROWS:2), j(0:ROWS:2)]",
+        unfused: None,
+        operands: pair,
+        by_hand: by_hand::add_strides,
+    },
+];
+
+fn pair(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
+    vec![("A", a.clone()), ("B", partner(a, seed))]
+}
