@@ -151,8 +151,20 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
     let (solved, tables) = (vec![], BTreeMap::new());
-    let mut cx =
-        Context { program, simplify, made, params, solved, derived, sizes, constants, arrays, guarded, tables, foralls };
+    let mut cx = Context {
+        program,
+        simplify,
+        made,
+        params,
+        solved,
+        derived,
+        sizes,
+        constants,
+        arrays,
+        guarded,
+        tables,
+        foralls,
+    };
     cx.derive(&mut d, classes);
     for nest in &program.nests {
         cx.statement(&mut d, nest);
