@@ -26,8 +26,8 @@ pub use products::products;
 pub use protocol::Iterated;
 pub use shape::Shape;
 
-use super::legal::{applied, subject};
-use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type};
+use super::legal::applied;
+use fiberloom_core::algebra::{Mode, Op, Type, Value, result_type, subject};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::notation::typed::{self, SizeId};
 use fiberloom_core::schedule::storage::Magnitude;

@@ -53,7 +53,7 @@ pub struct Meeting {
     pub levels: (LevelKind, Option<LevelKind>),
     /// Where the variable goes.
     pub into: Target,
-    /// The type that the operator is asked for (`legal::subject`).
+    /// The type that the operator is asked for (`fiberloom_core::algebra::subject`).
     pub ty: Type,
 }
 
