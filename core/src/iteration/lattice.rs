@@ -21,9 +21,10 @@ pub struct Point {
     pub sequence: Sequence,
     /// Lists that lead: of an intersection those that every coordinate is in, if there are any, else all of the sequence.
     pub leaders: Vec<AccessId>,
-    /// Lists that the body reads but that do not lead. Where the sequence has some of them, it decides at each coordinate
-    /// that is come to.
+    /// Lists that the body reads but that do not lead.
     pub followers: Vec<AccessId>,
+    /// Of which followers one must be there where the leaders have come, for the body to run; 𝓕: of none.
+    pub beside: Sequence,
     /// The loop that walks it.
     pub shape: Shape,
     /// (exhausted list, point that is left): only of trees, whose tails are loops of their own.
@@ -78,12 +79,12 @@ impl Lattice {
         if self.points.is_empty() && !nothing(&rest) {
             sequence = Sequence::Full;
         }
-        let leaders = sequence.needed().map_or_else(|| sequence.lists(), |(lists, _)| lists);
+        let (leaders, beside) = sequence.needed().unwrap_or_else(|| (sequence.lists(), Sequence::Full));
         let mut followers = body.accesses();
         followers.retain(|a| lists.contains(a) && !leaders.contains(a));
         let shape = shape(&sequence, &leaders);
         let here = self.points.len();
-        self.points.push(Point { body, sequence, leaders, followers, shape, edges: Vec::new() });
+        self.points.push(Point { body, sequence, leaders, followers, beside, shape, edges: Vec::new() });
         if shape == Shape::Tree {
             for list in self.points[here].leaders.clone() {
                 let left = s.replace(&self.points[here].body, &|a| (a == list).then(|| fill(a)));
@@ -100,7 +101,7 @@ fn shape(sequence: &Sequence, leaders: &[AccessId]) -> Shape {
         Sequence::Empty => Shape::Nothing,
         Sequence::Full => Shape::Dense,
         Sequence::List(_) => Shape::Each,
-        Sequence::And(_) if sequence.needed().is_some() => match leaders {
+        Sequence::And(parts) if parts.iter().any(|s| matches!(s, Sequence::List(_))) => match leaders {
             [_] => Shape::Each,
             _ => Shape::Intersect,
         },

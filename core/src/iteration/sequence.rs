@@ -1,7 +1,7 @@
 //! Sequence expressions: the set of coordinates at which a body can differ from what it is where nothing is present.
 
 use super::Simplify;
-use crate::algebra::{Op, Type, Value, properties, subject};
+use crate::algebra::{Properties, Value};
 use crate::notation::concrete::{AccessId, Expr};
 use crate::notation::typed::Fun;
 use std::fmt;
@@ -190,9 +190,7 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let whole = s.call(*fun, values.clone(), *ty);
             let bounds = match (fun, &whole) {
-                (Fun::Op(op), _) => {
-                    killers(*op, &sets, &values, (&whole, args.get(subject(*op)).map_or(*ty, Expr::ty)), s)
-                }
+                (Fun::Op(op), _) => killers(&s.properties(*op, args, *ty), &sets, &values, &whole, s),
                 (Fun::User(f), Expr::Literal(v)) => s.bounds(*f, &values, &sets, *v),
                 (Fun::User(_), _) => vec![],
             };
@@ -204,12 +202,12 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
 
 /// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would make
 /// something else.
-fn killers(op: Op, sets: &[Sequence], values: &[Expr], (whole, ty): (&Expr, Type), s: Simplify) -> Vec<Sequence> {
-    let known = properties(op, ty, s.mode).annihilators;
+fn killers(known: &Properties, sets: &[Sequence], values: &[Expr], whole: &Expr, s: Simplify) -> Vec<Sequence> {
     let annihilates = |k: usize| match (&values[k], whole) {
-        (Expr::Literal(v), Expr::Literal(w)) => {
-            known.iter().any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan()))
-        }
+        (Expr::Literal(v), Expr::Literal(w)) => known
+            .annihilators
+            .iter()
+            .any(|(at, x, r)| *at == k && s.same(*x, *v) && (s.same(*r, *w) || r.is_nan() && w.is_nan())),
         _ => false,
     };
     (0..values.len()).filter(|&k| annihilates(k)).map(|k| sets[k].clone()).collect()

@@ -2,7 +2,7 @@
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
-use crate::algebra::{Mode, Op, Type, Value, apply, identity, properties, subject};
+use crate::algebra::{Mode, Op, Properties, Type, Value, apply, identity, properties, subject};
 use crate::notation::concrete::{AccessId, Concat, Expr, Fold};
 use crate::notation::typed::{Fun, Function};
 
@@ -135,8 +135,13 @@ impl Simplify<'_> {
             }
         };
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
-        let known = properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode);
+        let known = self.properties(op, args, ty);
         known.annihilators.iter().find(|(k, v, _)| at(*k, *v).is_some()).map(|(_, _, result)| *result)
+    }
+
+    /// The properties of a call of a built-in that gives a `ty`.
+    pub(super) fn properties(self, op: Op, args: &[Expr], ty: Type) -> Properties {
+        properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode)
     }
 
     fn with_constant(self, op: Op, args: &[Expr], ty: Type) -> Option<Expr> {
@@ -144,7 +149,7 @@ impl Simplify<'_> {
             return Some(Expr::Literal(result));
         }
         let at = |k: usize, v: Value| literal(args.get(k)?).filter(|&a| self.same(a, v));
-        let known = properties(op, args.get(subject(op)).map_or(ty, Expr::ty), self.mode);
+        let known = self.properties(op, args, ty);
         if args.len() == 2
             && let Some((k, _)) = known.identities.iter().find(|(k, v)| at(*k, *v).is_some())
         {

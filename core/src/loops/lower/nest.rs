@@ -655,8 +655,7 @@ impl Context<'_> {
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
-        let beside = point.sequence.needed().map_or(Sequence::Full, |(_, beside)| beside);
-        let deciding = beside.lists();
+        let deciding = point.beside.lists();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
             // Who leads may be far more sparse than those that decide on it: time is in proportion to the leaders.
             let far = deciding.contains(&a) && self.protocol(f.scope(), a).is_none();
@@ -668,7 +667,7 @@ impl Context<'_> {
             all.push(self.follow(d, f, a, at));
         }
         let present = |a| all.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
-        let enough = self.holds(&beside, &|a| present(a).expect("who follows may be absent"));
+        let enough = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
         let scope = self.come_to_entries(f.scope(), (f.v, d.place(at)), all);
         let body = |d: &mut Symbolic| self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
         if deciding.is_empty() {

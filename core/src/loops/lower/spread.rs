@@ -74,7 +74,8 @@ impl Context<'_> {
             fiber.begin = d.snapshot("begin", fiber.begin);
             fiber.end = d.snapshot("end", fiber.end);
             let laid = Laid { table, fiber };
-            laid.each(d, &|position| plus(position, int(1)));
+            let ty = Op::Convert(d.element(table));
+            laid.each(d, &|position| Expr::Op(ty, vec![plus(position, int(1))]));
             scope.lay(a, table);
             all.push(laid);
         }
@@ -125,18 +126,13 @@ impl Laid {
         let (begin, end) = (d.place(&self.fiber.begin), d.place(&self.fiber.end));
         d.each("q", begin, end, |d, position| {
             let at = d.index(self.fiber.crd, position.clone());
-            let value = Expr::Op(Op::Convert(d.element(self.table)), vec![value(position)]);
-            d.emit(Stmt::Store(self.table, at, value));
+            d.emit(Stmt::Store(self.table, at, value(position)));
         });
     }
 
     /// Takes the list up again.
     pub(super) fn take_up(self, d: &mut Symbolic) {
         let none = Expr::Const(Value::zero(d.element(self.table)));
-        let (begin, end) = (d.place(&self.fiber.begin), d.place(&self.fiber.end));
-        d.each("q", begin, end, |d, position| {
-            let at = d.index(self.fiber.crd, position);
-            d.emit(Stmt::Store(self.table, at, none));
-        });
+        self.each(d, &|_| none.clone());
     }
 }
