@@ -111,11 +111,21 @@ impl Function {
     }
 
     fn set(&mut self, at: Vec<i64>, value: Number) {
-        if value.is_exactly(&self.fill) {
+        if value.multiplies_as(&self.fill) {
             self.entries.remove(&at);
         } else {
             self.entries.insert(at, value);
         }
+    }
+
+    /// The same, when nothing more is folded in: no entry is the fill value.
+    fn finished(mut self) -> Function {
+        let all = self.entries.iter().filter(|(_, value)| value.is_exactly(&self.fill));
+        let fills: Vec<_> = all.map(|(at, _)| at.clone()).collect();
+        for at in fills {
+            self.entries.remove(&at);
+        }
+        self
     }
 }
 
@@ -183,7 +193,7 @@ impl<'p> World<'p> {
         let vars: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
         self.affords(&vars)?;
         self.each(&vars, &mut env, s.span, &mut |world, env| world.assign(s, &mut function, env))?;
-        Ok(function)
+        Ok(function.finished())
     }
 
     /// What a statement begins with: the tensor as it was if it accumulates, else nothing stored. What accumulates into

@@ -9,8 +9,10 @@
 //! In `algebraic` mode `+` and `*` may be reassociated, and contracted. The real number is what the operations would
 //! give if `+`, `-` and `*` did not round; every evaluation that the language permits lies within `error` of it, so that
 //! two differ by no more than twice as much. A sum is the flat list of its terms, whatever its parentheses are: `inner`
-//! is the sum of their errors, `size` that of their magnitudes, and every term is a whole multiple of `unit`. Any other
-//! function makes a term of its own; of arguments that are exact it gives the same bits in every engine, and is exact.
+//! is the sum of their errors, `size` that of their magnitudes, and every term is a whole multiple of `unit`. A product is
+//! the flat list of its factors in the same way: `most` and `least` are what some of them come to that another evaluation
+//! may multiply first. Any other function makes a term, and a factor, of its own; of arguments that are exact it gives
+//! the same bits in every engine, and is exact.
 //!
 //! The error is infinite where nothing is promised, or nothing can be said: an operation gave NaN, a partial result
 //! overflowed, or a function that jumps (a comparison, a conversion to whole numbers, a division by what may be 0) was
@@ -32,8 +34,20 @@ pub struct Number {
     unit: f64,
     /// How many terms are not 0.
     terms: f64,
+    /// The largest magnitude of a product of some of the factors, at least 1.
+    most: f64,
+    /// The smallest that is not 0, at most 1.
+    least: f64,
     /// No operation made it: if it is a zero, its sign is known.
     given: bool,
+}
+
+/// The largest number of a type, and the least whose mantissa is whole.
+fn range(ty: Type) -> (f64, f64) {
+    match ty {
+        Type::F32 => (f32::MAX.into(), f32::MIN_POSITIVE.into()),
+        _ => (f64::MAX, f64::MIN_POSITIVE),
+    }
 }
 
 /// How many units a mantissa holds, the relative error of rounding, the least positive number.
@@ -71,7 +85,13 @@ impl Number {
         let size = if x.is_finite() { x.abs() } else { 0.0 };
         let unit = if error == 0.0 { unit(size) } else { 0.0 };
         let terms = (size != 0.0 || error != 0.0) as u8 as f64;
-        Number { value, inner: error, size, unit, terms, given: false }
+        let least = if size == 0.0 { 1.0 } else { size.min(1.0) };
+        Number { value, inner: error, size, unit, terms, most: size.max(1.0), least, given: false }
+    }
+
+    /// The same, as a product of such factors.
+    fn reaching(self, most: f64, least: f64) -> Number {
+        Number { most, least, ..self }
     }
 
     /// The same, as a result of computing: the sign of a zero is unknown.
@@ -85,6 +105,11 @@ impl Number {
         self.value == other.value && (exact || self.computed() == other.computed())
     }
 
+    /// Whether it is that value in further products too: other factors may overflow beside one that is 0.
+    pub fn multiplies_as(&self, other: &Number) -> bool {
+        self.is_exactly(other) && (self.most, self.least) == (other.most, other.least)
+    }
+
     /// This and `n` times `term`, added one after the other, if no partial sum is rounded.
     pub fn plus_exactly(&self, term: &Number, n: u128) -> Option<Number> {
         let (units, ..) = precision(self.value.ty());
@@ -93,8 +118,8 @@ impl Number {
         // Sums of zeros are left to be added, for their signs.
         let exact = x.is_finite() && y.is_finite() && y != 0.0 && n as f64 <= units && size < unit * units;
         exact.then(|| {
-            let value = Value::from_f64(self.value.ty(), x + y * n as f64);
-            Number { value, inner: 0.0, size, unit, terms: self.terms + n as f64, given: false }
+            let sum = Number::term(Value::from_f64(self.value.ty(), x + y * n as f64), 0.0);
+            Number { size, unit, terms: self.terms + n as f64, ..sum }
         })
     }
 
@@ -177,7 +202,7 @@ fn zero_of_unknown_sign(op: Op, a: &Number, b: &Number) -> bool {
 }
 
 fn sum(value: Value, a: &Number, b: &Number) -> Number {
-    let most = if value.ty() == Type::F32 { f32::MAX.into() } else { f64::MAX };
+    let (most, _) = range(value.ty());
     let (inner, size) = (a.inner + b.inner, a.size + b.size);
     if size + inner > most {
         return Number::unpromised(value);
@@ -186,7 +211,7 @@ fn sum(value: Value, a: &Number, b: &Number) -> Number {
         // One of the two is infinite, for the sum does not overflow.
         return Number::term(value, 0.0);
     }
-    Number { value, inner, size, unit: a.unit.min(b.unit), terms: a.terms + b.terms, given: false }
+    Number { inner, size, unit: a.unit.min(b.unit), terms: a.terms + b.terms, ..Number::term(value, 0.0) }
 }
 
 fn is_finite(value: Value) -> bool {
@@ -200,23 +225,27 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
     if one(a, x) || one(b, y) {
         return Number { value, given: false, ..if one(a, x) { *b } else { *a } };
     }
+    // What is multiplied in another order may overflow on the way, or round to fewer bits, or to 0.
+    let (most, least, (largest, normal)) = (a.most * b.most, a.least * b.least, range(value.ty()));
+    let vanishes = least < normal;
     if !x.is_finite() || !y.is_finite() {
         // Infinite, unless the other may be 0, or change its sign.
-        let sure = x > 2.0 * ea && y > 2.0 * eb;
-        return if sure { Number::term(value, 0.0) } else { Number::unpromised(value) };
+        let sure = x > 2.0 * ea && y > 2.0 * eb && !vanishes;
+        return if sure { Number::term(value, 0.0).reaching(most, least) } else { Number::unpromised(value) };
     }
-    if x == 0.0 && ea == 0.0 || y == 0.0 && eb == 0.0 {
-        return Number::term(value, 0.0);
-    }
-    if !is_finite(value) {
+    if most > largest {
         return Number::unpromised(value);
     }
-    let (units, u, least) = precision(value.ty());
+    if x == 0.0 && ea == 0.0 || y == 0.0 && eb == 0.0 {
+        return Number::term(value, 0.0).reaching(most, least);
+    }
+    let (units, u, smallest) = precision(value.ty());
     let z = value.as_f64().abs();
     let unit = unit(x) * unit(y);
-    let exact = ea == 0.0 && eb == 0.0 && unit >= least && z <= unit * units;
+    let exact = ea == 0.0 && eb == 0.0 && unit >= smallest && z <= unit * units && !vanishes;
     let error = (x + ea) * eb + (y + 2.0 * eb) * ea;
-    Number::term(value, if exact { 0.0 } else { error + u * (z + error) + least })
+    let lost = if vanishes { smallest * most } else { smallest };
+    Number::term(value, if exact { 0.0 } else { error + u * (z + error) + lost }).reaching(most, least)
 }
 
 /// The error of any other function where an argument's is neither 0 nor infinite.
@@ -304,5 +333,48 @@ fn divided(a: &Number, b: &Number, z: f64, u: f64) -> f64 {
             let error = (ea + (x + ea) / (y - eb) * eb) / (y - 2.0 * eb);
             error + u * (z.abs() + error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(x: f64) -> Number {
+        Number::given(Value::from_f64(Type::F32, x))
+    }
+
+    /// The factors multiplied from the left, as the meaning does.
+    fn product_of(factors: &[f64]) -> Number {
+        let times = |a, b: &f64| apply(Op::Mul, &[a, number(*b)], Mode::Algebraic).expect("floats are multiplied");
+        factors.iter().fold(number(1.0), times)
+    }
+
+    #[test]
+    fn a_product_permits_what_its_factors_come_to_in_any_order() {
+        let orders = |f: [f64; 3]| {
+            let [a, b, c] = f.map(|x| x as f32);
+            [a * b * c, a * (b * c), a * c * b]
+        };
+        for factors in [[0.0, 1e30, 1e30], [1e-30, 1e30, 1e30], [1e-30, 1e-30, 1e30], [1e30, 1e-30, 1e-30]] {
+            let meant = product_of(&factors);
+            for other in orders(factors) {
+                assert!(
+                    meant.permits(Value::from_f64(Type::F32, other.into()), Mode::Algebraic),
+                    "{factors:?} {other}"
+                );
+            }
+        }
+        for factors in [[0.0, 3.0, 7.0], [0.5, 1e30, 2.0], [2.0, 3.0, 4.0]] {
+            let meant = product_of(&factors);
+            assert_eq!(meant.error(), 0.0, "{factors:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_overflow_beside_further_factors_is_another_zero() {
+        let (zero, far) = (number(0.0), product_of(&[0.0, 1e30]));
+        assert!(zero.is_exactly(&far) && !zero.multiplies_as(&far));
+        assert!(zero.multiplies_as(&product_of(&[0.0, 1.0])));
     }
 }

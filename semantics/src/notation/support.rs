@@ -166,7 +166,7 @@ impl<'p> World<'p> {
                 Visit::Here => world.assign(s, &mut function, env),
                 Visit::Run(..) => Ok(()),
             })?;
-            return Ok(function);
+            return Ok(function.finished());
         };
         // A left side that may leave the tensor is looked at everywhere.
         let bare = s.indices.iter().all(|i| i.bare().is_some());
@@ -179,7 +179,7 @@ impl<'p> World<'p> {
         };
         let wanted = |ground: &Number| neutral.is_some_and(|n| self.one_ground(&n, ground));
         self.walk(&s.vars, &s.rhs, &wanted, &mut env, visit)?;
-        Ok(function)
+        Ok(function.finished())
     }
 
     /// Folds into the element at the bound coordinates of the left side, over all those that are folded over.
