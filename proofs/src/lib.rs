@@ -26,6 +26,7 @@ pub mod product;
 #[cfg(test)]
 mod readings;
 pub mod semiring;
+pub mod spread;
 pub mod stream;
 #[cfg(test)]
 mod theorem;

@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{emitted, merge, mistakes, pieces, product, stream, view};
+use crate::{emitted, merge, mistakes, pieces, product, spread, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -49,6 +49,7 @@ fn all() -> Vec<Wrong> {
         view::tests::wrong(),
         product::tests::wrong(),
         pieces::tests::wrong(),
+        spread::tests::wrong(),
         merge::tests::wrong(),
         emitted::wrong(),
         mistakes::wrong(),
@@ -57,9 +58,9 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 24] = [
+const LAWS: [(&str, &[&str]); 26] = [
     ("termination", &["a loop does not end", "Terminates"]),
-    ("positions in bounds", &["a load out of bounds"]),
+    ("positions in bounds", &["a load out of bounds", "a store out of bounds"]),
     (
         "every entry once",
         &[
@@ -89,6 +90,8 @@ const LAWS: [(&str, &[&str]); 24] = [
         "what is asked is found",
         &["a coordinate is found that has no position", "a coordinate is not found", "a coordinate is found elsewhere"],
     ),
+    ("what is laid is asked", &["what is laid is not asked where it is", "what is not laid is there"]),
+    ("a table is as it was", &["something is left on a table"]),
     ("an interval holds", &["a coordinate of an interval stands elsewhere"]),
     ("lists rest", &["a list that is said to be present rests elsewhere"]),
     ("turns ascend", &["coordinates fall", "a coordinate has two turns"]),

@@ -3,11 +3,20 @@
 use super::domain::{Arith, Compare, Domain, State};
 use crate::loops::BufferId;
 
+/// The table that an iterator may write.
+pub const TABLE: BufferId = BufferId(u32::MAX);
+
+/// How many places it has at most.
+pub const PLACES: usize = 8;
+
 /// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
-/// recorded in `fault` instead of happening, so that a law can say "none".
+/// recorded in `fault` instead of happening, so that a law can say "none". One table may be written: buffer `TABLE`, of
+/// as many places as the law says.
 #[derive(Clone, Debug)]
 pub struct Concrete<'a> {
     arrays: &'a [&'a [i64]],
+    table: [i64; PLACES],
+    places: usize,
     vars: [i64; 32],
     used: usize,
     fuel: u32,
@@ -17,7 +26,27 @@ pub struct Concrete<'a> {
 impl<'a> Concrete<'a> {
     /// A domain over these arrays whose loops may turn `fuel` times in all.
     pub fn new(arrays: &'a [&'a [i64]], fuel: u32) -> Concrete<'a> {
-        Concrete { arrays, vars: [0; 32], used: 0, fuel, fault: None }
+        Concrete { arrays, table: [0; PLACES], places: 0, vars: [0; 32], used: 0, fuel, fault: None }
+    }
+
+    /// The same, with a table of so many places, all 0.
+    ///
+    /// # Panics
+    /// If there are more than [`PLACES`].
+    pub fn with_table(self, places: usize) -> Self {
+        assert!(places <= PLACES, "a table of more than {PLACES} places");
+        Concrete { places, ..self }
+    }
+
+    /// What the table holds.
+    pub fn table(&self) -> &[i64] {
+        &self.table[..self.places]
+    }
+
+    /// An element, if there is one.
+    fn element(&self, array: BufferId, i: i64) -> Option<i64> {
+        let array = if array == TABLE { self.table() } else { self.arrays[array.0 as usize] };
+        array.get(usize::try_from(i).ok()?).copied()
     }
 
     /// What went wrong, if anything did.
@@ -58,12 +87,15 @@ impl Domain for Concrete<'_> {
         x
     }
     fn load(&mut self, array: BufferId, &i: &i64) -> i64 {
-        match usize::try_from(i).ok().and_then(|i| self.arrays[array.0 as usize].get(i)) {
-            Some(&x) => x,
-            None => {
-                self.fault = Some("a load out of bounds");
-                0
-            }
+        self.element(array, i).unwrap_or_else(|| {
+            self.fault = Some("a load out of bounds");
+            0
+        })
+    }
+    fn store(&mut self, table: BufferId, &i: &i64, &x: &i64) {
+        match self.element(table, i) {
+            Some(_) if table == TABLE => self.table[i as usize] = x,
+            _ => self.fault = Some("a store out of bounds"),
         }
     }
     fn arith(&mut self, op: Arith, &a: &i64, &b: &i64) -> i64 {

@@ -57,6 +57,8 @@ pub trait Domain: Sized {
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
+    /// Sets an element of a table of positions.
+    fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);
     /// Arithmetic.
     fn arith(&mut self, op: Arith, a: &Self::I, b: &Self::I) -> Self::I;
     /// Comparison.

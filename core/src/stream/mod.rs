@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
-//!  List, Table, Pieces, merges over a Domain
+//!  List, Table, Spread, Pieces, merges over a Domain
 //!                     └ Symbolic: emits loops (what the compiler generates)
 //! ```
 //!
@@ -17,15 +17,17 @@ mod domain;
 mod list;
 mod merge;
 mod pieces;
+mod spread;
 mod symbolic;
 mod table;
 mod view;
 
-pub use concrete::Concrete;
+pub use concrete::{Concrete, PLACES, TABLE};
 pub use domain::{Arith, Compare, Domain, State};
 pub use list::{Entry, List, ListFiber, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, unite_flat, unite_two, wide};
 pub use pieces::{Interval, Kind, Pieces};
+pub use spread::Spread;
 pub use symbolic::{Symbolic, Term};
 pub use table::{Table, slot};
 pub use view::{Shift, View};

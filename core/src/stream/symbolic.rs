@@ -225,6 +225,15 @@ impl Domain for Symbolic {
     fn load(&mut self, array: BufferId, i: &Term) -> Term {
         Term { expr: self.index(array, i.expr.clone()), reads: i.reads.clone() }
     }
+    fn store(&mut self, table: BufferId, i: &Term, x: &Term) {
+        let (i, x) = (self.place(i), self.place(x));
+        let x = match (self.element(table), x) {
+            (Type::I64, x) => x,
+            (ty, Expr::Const(x)) => Expr::Const(apply(Op::Convert(ty), &[x]).expect("numbers are converted")),
+            (ty, x) => Expr::Op(Op::Convert(ty), vec![x]),
+        };
+        self.emit(Stmt::Store(table, i, x));
+    }
     fn arith(&mut self, op: Arith, a: &Term, b: &Term) -> Term {
         let op = match op {
             Arith::Add => Op::Add,

@@ -12,7 +12,7 @@ use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated}
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
-use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, Interval, List, ListFiber, Spread, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -414,7 +414,8 @@ impl Context<'_> {
     fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
         let name = format!("p_{}", self.program.tensor(a).name);
         if let Some(table) = scope.laid(a) {
-            let (found, position) = self.asked(d, table, at);
+            let (found, position) = Spread::ask(d, table, &Term::fixed(at));
+            let (found, position) = (d.place(&found), d.place(&position));
             return scope.descend(a, (position, None), Some(found));
         }
         let target = Term::fixed(at);

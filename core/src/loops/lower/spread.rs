@@ -1,4 +1,4 @@
-//! Lists that stay while others move: their positions are written to where their coordinates say, and asked there.
+//! Lists that stay while others move: each is laid on a table (`stream::Spread`), and asked there.
 //!
 //! ```text
 //!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
@@ -9,9 +9,8 @@
 //!        }
 //! ```
 //!
-//! Invariant: between the loops that lay a list and those that take it up again its table is 0 wherever it has no entry; elsewhere
-//! the table is 0 everywhere. What it saves is to step through the list beside each of the others: beside lists of m entries
-//! together it costs m, and its own entries twice.
+//! Invariant: a list is taken up in the scope in which it was laid, so that one table serves a level. What it saves is to step through
+//! the list beside each of the others: beside lists of m entries together it costs m, and its own entries twice.
 //!
 //! Where the other list is much longer, it is leaped through instead, from entry to entry of the one that stays: by how long both are
 //! is decided when they are known.
@@ -19,21 +18,15 @@
 use super::fiber::Scope;
 use super::nest::Sink;
 use super::output::alloc;
-use super::{BufferId, Context, Expr, binary, int, plus, times};
-use crate::algebra::{Op, Type, Value};
-use crate::loops::{LevelBuffers, Role, Stmt};
+use super::{BufferId, Context, Expr, binary, int, times};
+use crate::algebra::{Op, Value};
+use crate::loops::{LevelBuffers, Role};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
-use crate::stream::{Domain, ListFiber, Symbolic, Term};
+use crate::stream::{Spread, Symbolic, Term};
 use std::collections::BTreeMap;
 
 /// How much longer a list is that is leaped through: a leap costs about as much as so many entries.
 const LONGER: i64 = 8;
-
-/// A list that is laid.
-pub(super) struct Laid {
-    table: BufferId,
-    fiber: ListFiber<Term>,
-}
 
 impl Context<'_> {
     /// Tables for the lists that a nest spreads, all 0.
@@ -61,7 +54,7 @@ impl Context<'_> {
         v: Index,
         body: &concrete::Expr,
         sink: &Sink,
-    ) -> Vec<Laid> {
+    ) -> Vec<Spread<Term>> {
         let mut all = Vec::new();
         // Bounds are no loops over what is intersected.
         if let Sink::Bound { .. } = sink {
@@ -70,23 +63,11 @@ impl Context<'_> {
         for a in body.accesses() {
             let Some((level, _)) = self.next_var(scope, a).filter(|(_, w)| *w != v) else { continue };
             let Some(&table) = self.tables.get(&(a, level)).filter(|_| scope.laid(a).is_none()) else { continue };
-            let mut fiber = self.unopened(d, scope, a);
-            fiber.begin = d.snapshot("begin", fiber.begin);
-            fiber.end = d.snapshot("end", fiber.end);
-            let laid = Laid { table, fiber };
-            let ty = Op::Convert(d.element(table));
-            laid.each(d, &|position| Expr::Op(ty, vec![plus(position, int(1))]));
+            let fiber = self.unopened(d, scope, a);
+            all.push(Spread::lay(d, fiber, table));
             scope.lay(a, table);
-            all.push(laid);
         }
         all
-    }
-
-    /// Where a list that is laid has an entry: whether it has one, and its position there.
-    pub(super) fn asked(&self, d: &mut Symbolic, table: BufferId, at: Expr) -> (Expr, Expr) {
-        let place = d.index(table, at);
-        let place = d.define("place", Type::I64, place);
-        (binary(Op::Ne, place.clone(), int(0)), plus(place, int(-1)))
     }
 
     /// Whether the one list that is walked in an innermost loop, beside one that is laid, is so much longer that it is better leaped
@@ -117,22 +98,5 @@ impl Context<'_> {
         };
         let far = binary(Op::Gt, length(*moves), times(length(*stays), int(LONGER)));
         Some((far, scope.leaping(*moves, *stays)))
-    }
-}
-
-impl Laid {
-    /// Writes something where each entry's coordinate says, made of its position.
-    fn each(&self, d: &mut Symbolic, value: &dyn Fn(Expr) -> Expr) {
-        let (begin, end) = (d.place(&self.fiber.begin), d.place(&self.fiber.end));
-        d.each("q", begin, end, |d, position| {
-            let at = d.index(self.fiber.crd, position.clone());
-            d.emit(Stmt::Store(self.table, at, value(position)));
-        });
-    }
-
-    /// Takes the list up again.
-    pub(super) fn take_up(self, d: &mut Symbolic) {
-        let none = Expr::Const(Value::zero(d.element(self.table)));
-        self.each(d, &|_| none.clone());
     }
 }
