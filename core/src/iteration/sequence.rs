@@ -1,7 +1,7 @@
 //! Sequence expressions: the set of coordinates at which a body can differ from what it is where nothing is present.
 
 use super::Simplify;
-use crate::algebra::{Properties, Value};
+use crate::algebra::{Op, Properties, Value};
 use crate::notation::concrete::{AccessId, Expr};
 use crate::notation::typed::Fun;
 use std::fmt;
@@ -190,6 +190,7 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let whole = s.call(*fun, values.clone(), *ty);
             let bounds = match (fun, &whole) {
+                (Fun::Op(Op::Select), _) => chosen(&sets, &values).into_iter().collect(),
                 (Fun::Op(op), _) => killers(&s.properties(*op, args, *ty), &sets, &values, &whole, s),
                 (Fun::User(f), Expr::Literal(v)) => s.bounds(*f, &values, &sets, *v),
                 (Fun::User(_), _) => vec![],
@@ -198,6 +199,16 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
             (set, whole)
         }
     }
+}
+
+/// Where `select(c, a, b)` can differ from its background, if that says which of the two it is: where the one can, and where the
+/// condition can, unless the other is the same there.
+fn chosen(sets: &[Sequence], values: &[Expr]) -> Option<Sequence> {
+    let [c, a, b] = sets else { return None };
+    let Expr::Literal(holds) = values[0] else { return None };
+    let (here, other) = if holds.is_true() { (a, b) } else { (b, a) };
+    let beside = if values[1] == values[2] { other.clone() } else { Sequence::Full };
+    Some(Sequence::or([here.clone(), Sequence::and([c.clone(), beside])]))
 }
 
 /// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would make

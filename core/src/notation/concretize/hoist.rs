@@ -5,33 +5,47 @@
 //!    ─▶  sum[i,j] += B[i,k] * D[k,j];  C[i,j] = A[i,j] + sum[i,j]
 //! ```
 //!
-//! A sum that stays runs anew at each turn of the loops around it: only where it and all its lists depend on every one
-//! of them, so that nothing is added up twice, and where its lists can be followed there.
+//! A sum that stays runs anew at each turn of the loops around it: only where it depends on every one of them, so that nothing
+//! is added up twice, and where its lists can be followed there. Each of them depends on every one too, or a list that is needed
+//! beside the sum does: turns are as few as its entries.
+//!
+//! ```text
+//!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[j,k])       of 10⁶ × 10⁶ sums those are made that M has entries for: the sum stays
+//!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[k,j])
+//!    ─▶  sum[i,j] += select(M[i,j] != 0, A[i,k] * B[k,j], 0);  C[i,j] = M[i,j] * sum[i,j]
+//! ```
 
 use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
 use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, identity};
 use crate::format::{Format, LevelKind};
-use crate::iteration::background;
+use crate::iteration::{Sequence, background};
 use crate::shape::Map;
 use std::collections::HashMap;
 
 impl Concretize<'_> {
     /// Sums inside a body that cannot run where the loops around it are bound become temporaries.
     pub(super) fn hoist(&mut self, e: Expr, outer: &[Index]) -> Expr {
+        self.hoist_beside(e, outer, &[])
+    }
+
+    /// The same of a part of a body, which nobody asks for where one of these lists has no entry.
+    fn hoist_beside(&mut self, e: Expr, outer: &[Index], needed: &[AccessId]) -> Expr {
         match e {
             Expr::Call(fun, args, ty) => {
-                let args = args.into_iter().map(|a| self.hoist(a, outer)).collect();
+                let here = [needed, &self.needed(fun, &args, ty)].concat();
+                let args = args.into_iter().map(|a| self.hoist_beside(a, outer, &here)).collect();
                 Expr::Call(fun, args, ty)
             }
             Expr::Reduce(op, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
                 let free = self.free(&body, &vars);
                 let inner = self.inner_order(&vars, &body, outer);
-                if self.stays(&body, outer, &free) && self.follows(&body, outer, &inner) {
+                if self.stays(&body, outer, &free, needed) && self.follows(&body, outer, &inner) {
                     return Expr::Reduce(op, inner, Box::new(body), ty);
                 }
+                let body = self.restricted(op, body, ty, &free, needed);
                 self.temporary(op, vars, body, ty, free)
             }
             Expr::Fold(fold, ty) => {
@@ -39,9 +53,9 @@ impl Concretize<'_> {
                 let whole = Expr::Fold(Box::new(fold.clone()), ty);
                 let free = self.free(&whole, &[]);
                 let followed = self.follows(&fold.body, outer, &fold.vars);
-                if self.stays(&whole, outer, &free) && followed { whole } else { self.folded(whole, free) }
+                if self.stays(&whole, outer, &free, needed) && followed { whole } else { self.folded(whole, free) }
             }
-            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist(part, outer))), ty),
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist_beside(part, outer, needed))), ty),
             other => other,
         }
     }
@@ -54,13 +68,43 @@ impl Concretize<'_> {
         Fold { fun, vars, body, start }
     }
 
+    /// What is added up, for a sum that is made before it is read: what nobody asks for is left out.
+    fn restricted(&self, op: Op, body: Expr, ty: Type, free: &[Index], needed: &[AccessId]) -> Expr {
+        let none = identity(op, ty).expect("folds have an identity: checked before lowering");
+        let by_loops = |a: &AccessId| self.out.accesses[a.0].vars.iter().all(|v| free.contains(v));
+        let lists = body.accesses();
+        let asks = needed.iter().filter(|a| self.is_sparse(**a) && by_loops(a) && !lists.contains(a));
+        asks.fold(body, |body, a| {
+            let tensor = self.out.tensor(*a);
+            let (fill, element) = (Expr::Literal(tensor.fill), Expr::Access(*a, tensor.ty));
+            let asked = Expr::Call(Fun::Op(Op::Ne), vec![element, fill], Type::Bool);
+            Expr::Call(Fun::Op(Op::Select), vec![asked, body, Expr::Literal(none)], ty)
+        })
+    }
+
+    fn is_sparse(&self, a: AccessId) -> bool {
+        self.out.tensor(a).format.levels.iter().any(|k| k.is_list())
+    }
+
+    /// The operands beside sums, without an entry of which a call is what it is without any.
+    fn needed(&self, fun: Fun, args: &[Expr], ty: Type) -> Vec<AccessId> {
+        let lists: Vec<AccessId> = args.iter().filter(|e| !e.has_loops()).flat_map(Expr::accesses).collect();
+        let call = Expr::Call(fun, args.to_vec(), ty);
+        let (set, whole) = background(&call, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+        match set {
+            _ if whole.has_loops() => vec![],
+            Sequence::List(a) => vec![a],
+            set => set.needed().map_or(vec![], |(lists, _)| lists),
+        }
+    }
+
     /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of
-    /// their variables, and so does each of its sparse operands.
-    fn stays(&self, body: &Expr, outer: &[Index], free: &[Index]) -> bool {
+    /// their variables, and so does each of its sparse operands, or a sparse one that is needed beside it.
+    fn stays(&self, body: &Expr, outer: &[Index], free: &[Index], needed: &[AccessId]) -> bool {
         let of = |vars: &[Index], v: &Index| vars.iter().any(|w| self.out.follows(*w, *v));
-        let moved = |a: AccessId| outer.iter().all(|v| of(&self.out.accesses[a.0].vars, v));
-        let sparse = |a: &AccessId| self.out.tensor(*a).format.levels.iter().any(|k| k.is_list());
-        outer.iter().all(|v| of(free, v)) && body.accesses().into_iter().filter(sparse).all(moved)
+        let moved = |a: &AccessId| outer.iter().all(|v| of(&self.out.accesses[a.0].vars, v));
+        let few = needed.iter().filter(|a| self.is_sparse(**a)).any(moved);
+        outer.iter().all(|v| of(free, v)) && (few || body.accesses().iter().filter(|a| self.is_sparse(**a)).all(moved))
     }
 
     /// The variables of a body that are not bound inside it, in order of appearance: loops' and parts', of which mapped
