@@ -269,7 +269,7 @@ fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
 }
 
 /// A name that no variable has.
-fn unique(name: &str, vars: &Vars) -> String {
+pub(super) fn unique(name: &str, vars: &Vars) -> String {
     let free = |candidate: &String| vars.iter().all(|(taken, _)| taken != candidate);
     let numbered = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_string()).chain(numbered).find(free).expect("names do not end")

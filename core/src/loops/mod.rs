@@ -15,6 +15,7 @@
 mod bind;
 mod blocks;
 mod check;
+mod exit;
 mod flatten;
 mod inline;
 mod ir;
@@ -28,6 +29,7 @@ pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect, settle};
 pub use blocks::{blocks, runs};
 pub use check::{NESTING, accumulates, check, private};
+pub use exit::exits;
 pub use flatten::{flatten, sweep};
 pub use inline::inline;
 pub use ir::*;

@@ -1,0 +1,311 @@
+//! A fold that nothing changes any more ends.
+//!
+//! ```text
+//!   t = false                                        t = false
+//!   while p < end && q < end_2                       while p < end && q < end_2 && !t
+//!     t = t || …                            ──▶        t = t || …
+//!   for p in A1_pos[i]..A1_pos[i + 1]                p = A1_pos[i]; let end = A1_pos[i + 1]
+//!     t = t || x_vals[A1_crd[p]]                     while p < end && !t
+//!                                                      t = t || x_vals[A1_crd[p]]; p = p + 1
+//! ```
+//!
+//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. It needs that loops do nothing else: what
+//! they set beside `t`, such as cursors, is read by them alone. Loops around them and inside of them end for the same reason.
+//!
+//! Only folds come to an annihilator often enough to be asked at each turn: of truth values, and products. A loop whose lanes are
+//! a vector's, one behind the other in memory and without a branch, goes on: it is done before it is asked.
+
+use super::blocks::unique;
+use super::flatten::map_blocks;
+use super::inline::uses;
+use super::lower::plus;
+use super::{Expr, How, Kernel, Stmt, Var};
+use crate::algebra::{Mode, Op, Type, Value, properties};
+use std::collections::BTreeSet;
+
+/// Ends loops whose fold nothing changes any more.
+pub fn exits(kernel: &mut Kernel) {
+    let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
+    let uses = uses(&kernel.body, kernel.vars.len());
+    let body = std::mem::take(&mut kernel.body);
+    kernel.body = Exits { uses, mode, vars: &mut kernel.vars }.block(body);
+}
+
+struct Exits<'k> {
+    /// How often each variable is read, everywhere.
+    uses: Vec<usize>,
+    mode: Mode,
+    vars: &'k mut Vec<(String, Type)>,
+}
+
+/// A scalar that is folded into, and what it is when nothing changes it any more.
+#[derive(Clone, Copy)]
+struct Absorbed {
+    t: Var,
+    by: Value,
+}
+
+impl Exits<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out: Vec<Stmt> = Vec::with_capacity(stmts.len());
+        let mut rest = stmts.into_iter().peekable();
+        while let Some(stmt) = rest.next() {
+            if !is_quiet(&stmt) {
+                out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner)));
+                continue;
+            }
+            let mut quiet = vec![stmt];
+            while let Some(next) = rest.next_if(is_quiet) {
+                quiet.push(next);
+            }
+            self.end(quiet, &mut out);
+        }
+        out
+    }
+
+    /// Statements that change nothing but variables.
+    fn end(&mut self, mut stmts: Vec<Stmt>, out: &mut Vec<Stmt>) {
+        while !stmts.is_empty() {
+            match self.region(&stmts) {
+                Some((n, absorbed)) => {
+                    let behind = stmts.split_off(n);
+                    let ended: Vec<Stmt> = stmts.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
+                    out.extend(ended);
+                    stmts = behind;
+                }
+                None => {
+                    let first = stmts.remove(0);
+                    out.extend(map_blocks(vec![first], &mut |inner| self.block(inner)));
+                }
+            }
+        }
+    }
+
+    /// How many of these statements, which begin with a loop, may end together, and when: as many as read what the first sets.
+    fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
+        let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
+        let mut changed = BTreeSet::new();
+        sets(&stmts[0], &mut |v, _| {
+            changed.insert(v);
+        });
+        let absorbed = changed.iter().find_map(|t| self.absorbed(*t, &stmts[0]))?;
+        let mut n = 1;
+        loop {
+            let region = &stmts[..n];
+            let mut all_fold = true;
+            let mut own = BTreeSet::new();
+            for s in region {
+                sets(s, &mut |v, e| {
+                    if v == absorbed.t {
+                        all_fold &= self.folds(v, e).is_some_and(|by| by == absorbed.by);
+                    } else {
+                        own.insert(v);
+                    }
+                });
+            }
+            let here = uses(region, self.vars.len());
+            let read_elsewhere = |v: &&Var| self.reads(**v) != here[v.0 as usize];
+            match own.iter().find(read_elsewhere) {
+                _ if !all_fold => return None,
+                None => return Some((n, absorbed)),
+                Some(v) => {
+                    let reads = |s: &Stmt| uses(std::slice::from_ref(s), self.vars.len())[v.0 as usize] > 0;
+                    n += 1 + stmts[n..].iter().position(reads)?;
+                }
+            }
+        }
+    }
+
+    /// How often a variable is read in the whole kernel.
+    fn reads(&self, v: Var) -> usize {
+        self.uses.get(v.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether a statement does nothing to a variable but to fold into it with a function that has an annihilator.
+    fn absorbed(&self, t: Var, stmt: &Stmt) -> Option<Absorbed> {
+        let mut all: Vec<Option<Value>> = Vec::new();
+        sets(stmt, &mut |v, e| all.extend((v == t).then(|| self.folds(t, e))));
+        let by = all.first().copied()??;
+        all.iter().all(|found| *found == Some(by)).then_some(Absorbed { t, by })
+    }
+
+    /// The annihilator of `f`, if `e` is `f(t, …)`.
+    fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
+        let Expr::Op(op, args) = e else { return None };
+        let ty = self.vars[t.0 as usize].1;
+        let asked = ty == Type::Bool || matches!(op, Op::Mul | Op::And | Op::Or);
+        let [Expr::Var(v), _] = &args[..] else { return None };
+        let known = properties(*op, ty, self.mode).annihilators;
+        let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
+        (*v == t && asked).then_some(by)
+    }
+
+    /// The statement, whose loops end when nothing changes the fold any more.
+    fn ended(&mut self, stmt: Stmt, absorbed: Absorbed) -> Vec<Stmt> {
+        let mut changes = false;
+        sets(&stmt, &mut |v, _| changes |= v == absorbed.t);
+        match stmt {
+            stmt if !changes => self.block(vec![stmt]),
+            Stmt::While(c, body) => {
+                let body = body.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
+                vec![Stmt::While(both(c, absorbed.goes_on()), body)]
+            }
+            Stmt::For { var, lo, hi, how: How::Serial, body } if !is_streamed(&body) => {
+                let mut fresh = |like: &str| {
+                    self.vars.push((unique(like, self.vars), Type::I64));
+                    Var(self.vars.len() as u32 - 1)
+                };
+                let (p, end) = (fresh("next"), fresh("end"));
+                let mut turn = vec![Stmt::Let(var, Expr::Var(p))];
+                turn.extend(body.into_iter().flat_map(|s| self.ended(s, absorbed)));
+                turn.push(Stmt::Set(p, plus(Expr::Var(p), Expr::Const(Value::i64(1)))));
+                let more = Expr::Op(Op::Lt, vec![Expr::Var(p), Expr::Var(end)]);
+                let turns = Stmt::While(both(more, absorbed.goes_on()), turn);
+                vec![Stmt::Let(end, hi), Stmt::Set(p, lo), turns]
+            }
+            Stmt::If(c, yes, no) => {
+                let mut inside = |block: Vec<Stmt>| block.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
+                vec![Stmt::If(c, inside(yes), inside(no))]
+            }
+            stmt => vec![stmt],
+        }
+    }
+}
+
+impl Absorbed {
+    /// The condition under which another turn may change it.
+    fn goes_on(self) -> Expr {
+        let t = Expr::Var(self.t);
+        match self.by {
+            by if by.ty() != Type::Bool => Expr::Op(Op::Ne, vec![t, Expr::Const(by)]),
+            by if by.is_true() => Expr::Op(Op::Not, vec![t]),
+            _ => t,
+        }
+    }
+}
+
+fn both(a: Expr, b: Expr) -> Expr {
+    Expr::Op(Op::AndAlso, vec![a, b])
+}
+
+/// Whether it changes nothing but variables.
+fn is_quiet(stmt: &Stmt) -> bool {
+    !matches!(stmt, Stmt::Store(..) | Stmt::Call(_)) && stmt.blocks().flatten().all(is_quiet)
+}
+
+/// Each variable that is set, and what to.
+fn sets<'s>(stmt: &'s Stmt, f: &mut dyn FnMut(Var, &'s Expr)) {
+    if let Stmt::Set(v, e) = stmt {
+        f(*v, e);
+    }
+    stmt.blocks().flatten().for_each(|s| sets(s, f));
+}
+
+/// Whether a loop's turns read what lies one behind the other, and do nothing else.
+fn is_streamed(body: &[Stmt]) -> bool {
+    fn far(e: &Expr) -> bool {
+        match e {
+            Expr::Load(_, at) => loads(at),
+            Expr::Op(_, args) => args.iter().any(far),
+            _ => false,
+        }
+    }
+    fn loads(e: &Expr) -> bool {
+        match e {
+            Expr::Load(..) => true,
+            Expr::Op(_, args) => args.iter().any(loads),
+            _ => false,
+        }
+    }
+    let simple = |s: &Stmt| matches!(s, Stmt::Set(..)) && !s.exprs().any(far);
+    body.iter().all(simple)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{check, read};
+
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I)
+  operand A_pos: i32, A_crd: i32, A_vals: bool, x_vals: bool, y_vals: i64
+  result r_vals: bool
+  in A@0: bool[n_I] {{compressed}} at compressed(A_pos, A_crd), A_vals
+  in x@1: bool[n_I] {{dense}} at dense, x_vals
+  in y@2: i64[n_I] {{dense}} at dense, y_vals
+  out r@3: bool[] dense at r_vals
+
+  alloc r_vals[1]
+{body}
+  r_vals[0] = t
+  finish r_vals[1]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        exits(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()));
+        kernel.to_string()
+    }
+
+    #[test]
+    fn a_gathering_loop_ends() {
+        let text = rewritten("  t = false\n  for p in A_pos[0]..A_pos[1] {\n    t = t || x_vals[A_crd[p]]\n  }");
+        let ends = "  let end = A_pos[1]
+  next = A_pos[0]
+  while next < end && !t {
+    let p = next
+    t = t || x_vals[A_crd[p]]
+    next = next + 1
+  }
+";
+        assert!(text.contains(ends), "{text}");
+    }
+
+    #[test]
+    fn loops_that_read_on_go_on() {
+        let text = rewritten("  t = true\n  for p in 0..n_I {\n    t = t && x_vals[p]\n  }");
+        assert!(text.contains("for p in 0..n_I"), "{text}");
+    }
+
+    #[test]
+    fn tails_end_with_their_loop() {
+        let merge = "  t = true
+  p = A_pos[0]
+  q = 0
+  while p < A_pos[1] && q < n_I {
+    t = t && x_vals[A_crd[p]]
+    p = p + 1
+    q = q + 2
+  }
+  while q < n_I {
+    t = t && x_vals[q]
+    q = q + 1
+  }";
+        let text = rewritten(merge);
+        assert!(text.contains("while p < A_pos[1] && q < n_I && t {"), "{text}");
+        assert!(text.contains("while q < n_I && t {"), "{text}");
+    }
+
+    #[test]
+    fn what_is_read_elsewhere_goes_on() {
+        let counted = "  t = false
+  n = 0
+  p = A_pos[0]
+  while p < A_pos[1] {
+    t = t || x_vals[A_crd[p]]
+    n = n + 1
+    p = p + 1
+  }
+  t = t == (n == 3)";
+        assert!(rewritten(counted).contains("while p < A_pos[1] {"));
+        let summed = "  s = 0
+  p = A_pos[0]
+  while p < A_pos[1] {
+    s = s + y_vals[A_crd[p]]
+    p = p + 1
+  }
+  t = s == 0";
+        assert!(rewritten(summed).contains("while p < A_pos[1] {"), "a sum has no annihilator");
+    }
+}
