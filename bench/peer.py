@@ -430,6 +430,48 @@ def and_xor(o):
     return calls, rows_result
 
 
+def masked_mxm(o):
+    m, a, b = o.csr("M"), o.csr("A"), o.csr("B")
+    calls = {"scipy": lambda: (a @ b).multiply(m != 0)}
+    if gb:
+        gm, ga, gt = graph(m), graph(a), graph(b)
+        calls["graphblas"] = lambda: ga.mxm(gt).new(mask=gm.V)
+    return calls, lambda result: compressed_result(sp.csr_matrix(from_graph(result)))
+
+
+def masked_mxv(o):
+    m, a, x = o.row("m"), o.csr("A"), o.dense("x")
+    rows = m.indices[m.data != 0]
+    lengths = np.diff(a.indptr)
+
+    def sliced():
+        kept = rows[lengths[rows] > 0]
+        return sp.csr_matrix((a[kept] @ x, kept, [0, len(kept)]), shape=m.shape)
+
+    calls = {"scipy": sliced}
+    if gb:
+        gm = gb.Vector.from_coo(m.indices, m.data, size=m.shape[1])
+        ga, gx = graph(a), gb.Vector.from_dense(x)
+        calls["graphblas"] = lambda: ga.mxv(gx).new(mask=gm.V)
+
+    def result(y):
+        if gb and isinstance(y, gb.Vector):
+            at, values = y.to_coo()
+            return {"pos0": np.array([0, len(at)]), "crd0": at, "values": values}
+        return vector_result(y)
+
+    return calls, result
+
+
+def triangles(o):
+    a = o.csr("A")
+    calls = {"scipy": lambda: (a @ a).multiply(a).sum()}
+    if gb:
+        ga = graph(a)
+        calls["graphblas"] = lambda: ga.mxm(ga).new(mask=ga.S).ewise_mult(ga).new().reduce_scalar().new().value
+    return calls, dense_result
+
+
 def sum_of(part):
     """The sum of parts of two matrices."""
 
@@ -482,6 +524,9 @@ KERNELS = {
     "not-equal": not_equal,
     "ldexp": ldexp,
     "and-xor": and_xor,
+    "masked-mxm": masked_mxm,
+    "masked-mxv": masked_mxv,
+    "triangles": triangles,
     "add-windows": sum_of(lambda n: slice(n // 4, 3 * (n // 4))),
     "add-strides": sum_of(lambda n: slice(0, n, 2)),
 }

@@ -7,6 +7,7 @@
 //! ```
 
 mod functions;
+mod graphs;
 mod shape;
 
 use crate::arrays::Arrays;
@@ -44,7 +45,7 @@ fn mttkrp(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
 
 /// All kernels.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    KERNELS.iter().chain(shape::KERNELS).chain(functions::KERNELS)
+    KERNELS.iter().chain(shape::KERNELS).chain(functions::KERNELS).chain(graphs::KERNELS)
 }
 
 const KERNELS: &[Kernel] = &[

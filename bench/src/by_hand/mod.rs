@@ -6,12 +6,14 @@
 //!  merges    sparse operands walked side by side: sums, products, the dot product
 //!  scatters  results out of order: the matrix product, transposition
 //!  shape     reshaped, stacked and sliced matrices
+//!  graphs    products where a mask has entries, triangles
 //!  functions other functions of entries than sums and products, and windows
 //! ```
 #![allow(unsafe_code)] // The loops to beat check no bounds; the arrays are well-formed by construction (`generate`).
 
 pub mod functions;
 mod gathers;
+pub mod graphs;
 mod merges;
 mod scatters;
 pub mod shape;

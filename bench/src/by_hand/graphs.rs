@@ -1,0 +1,58 @@
+//! Products where a mask has entries: the mask's row is laid on a table, and asked.
+
+use super::merges::merged;
+use super::{at, fiber, fma, place};
+use crate::arrays::Arrays;
+
+/// C = M ∘ (A B): of each row's products those are added up for which the mask's row has a place.
+pub fn masked_mxm(operands: &[&Arrays]) -> Arrays {
+    let [m, a, b] = [0, 1, 2].map(|o| operands[o].rows());
+    // 0: not asked for; 1: asked for; 2: there is a sum.
+    let (mut asked, mut sums) = (vec![0u8; m.columns], vec![0.0; m.columns]);
+    merged(m, m.crd.len(), |i, c| {
+        fiber(m.pos, i).for_each(|p| *place(&mut asked, at(m.crd, p) as usize) = (at(m.values, p) != 0.0) as u8);
+        for p in fiber(a.pos, i) {
+            let value = at(a.values, p);
+            for q in fiber(b.pos, at(a.crd, p) as usize) {
+                let j = at(b.crd, q) as usize;
+                if at(&asked, j) != 0 {
+                    *place(&mut asked, j) = 2;
+                    *place(&mut sums, j) += value * at(b.values, q);
+                }
+            }
+        }
+        for p in fiber(m.pos, i) {
+            let j = at(m.crd, p) as usize;
+            if std::mem::take(place(&mut asked, j)) == 2 {
+                c.push(j as i32, std::mem::take(place(&mut sums, j)));
+            }
+        }
+    })
+}
+
+/// y = m ∘ (A x): the rows that the mask has.
+pub fn masked_mxv(operands: &[&Arrays]) -> Arrays {
+    let (m, a, x) = (operands[0], operands[1].rows(), operands[2]);
+    let asked = m.level(0).crd.iter().zip(&m.values).filter(|(_, m)| **m != 0.0).map(|(i, _)| *i);
+    let row = |i: i32| fiber(a.pos, i as usize);
+    let product = |i: i32| row(i).fold(0.0, |sum, p| fma(at(a.values, p), at(&x.values, at(a.crd, p) as usize), sum));
+    let kept: Vec<i32> = asked.filter(|i| !row(*i).is_empty()).collect();
+    let values = kept.iter().map(|i| product(*i)).collect();
+    Arrays::sparse(m.extents[0], kept, values)
+}
+
+/// Σ A[i,j] A[j,k] A[i,k]: row `i` is laid on a table, and asked for each entry of the rows that it leads to.
+pub fn triangles(operands: &[&Arrays]) -> Arrays {
+    let a = operands[0].rows();
+    let (mut table, mut sum) = (vec![0.0; a.columns], 0.0);
+    for i in 0..a.rows {
+        fiber(a.pos, i).for_each(|p| *place(&mut table, at(a.crd, p) as usize) = at(a.values, p));
+        for p in fiber(a.pos, i) {
+            let reached = fiber(a.pos, at(a.crd, p) as usize);
+            let asked = reached.fold(0.0, |s, q| fma(at(a.values, q), at(&table, at(a.crd, q) as usize), s));
+            sum = fma(at(a.values, p), asked, sum);
+        }
+        fiber(a.pos, i).for_each(|p| *place(&mut table, at(a.crd, p) as usize) = 0.0);
+    }
+    Arrays::dense(&[], vec![sum])
+}
