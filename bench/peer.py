@@ -442,23 +442,16 @@ def masked_mxm(o):
 def masked_mxv(o):
     m, a, x = o.row("m"), o.csr("A"), o.dense("x")
     rows = m.indices[m.data != 0]
-    lengths = np.diff(a.indptr)
-
-    def sliced():
-        kept = rows[lengths[rows] > 0]
-        return sp.csr_matrix((a[kept] @ x, kept, [0, len(kept)]), shape=m.shape)
-
-    calls = {"scipy": sliced}
+    calls = {"scipy": lambda: a[rows] @ x}
     if gb:
         gm = gb.Vector.from_coo(m.indices, m.data, size=m.shape[1])
         ga, gx = graph(a), gb.Vector.from_dense(x)
         calls["graphblas"] = lambda: ga.mxv(gx).new(mask=gm.V)
 
     def result(y):
-        if gb and isinstance(y, gb.Vector):
-            at, values = y.to_coo()
-            return {"pos0": np.array([0, len(at)]), "crd0": at, "values": values}
-        return vector_result(y)
+        """A row without entries is none of GraphBLAS's result, and 0 in the others'."""
+        values = y.to_dense(fill_value=0.0)[rows] if gb and isinstance(y, gb.Vector) else y
+        return {"pos0": np.array([0, len(rows)]), "crd0": rows, "values": values}
 
     return calls, result
 

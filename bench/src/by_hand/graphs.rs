@@ -36,7 +36,7 @@ pub fn masked_mxv(operands: &[&Arrays]) -> Arrays {
     let asked = m.level(0).crd.iter().zip(&m.values).filter(|(_, m)| **m != 0.0).map(|(i, _)| *i);
     let row = |i: i32| fiber(a.pos, i as usize);
     let product = |i: i32| row(i).fold(0.0, |sum, p| fma(at(a.values, p), at(&x.values, at(a.crd, p) as usize), sum));
-    let kept: Vec<i32> = asked.filter(|i| !row(*i).is_empty()).collect();
+    let kept: Vec<i32> = asked.collect();
     let values = kept.iter().map(|i| product(*i)).collect();
     Arrays::sparse(m.extents[0], kept, values)
 }

@@ -160,7 +160,7 @@ impl Context<'_> {
     }
 
     /// Whether a body has no effect on what a sink's memory holds already.
-    fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
+    pub(super) fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
         let neutral = |fun: Fun| self.simplify.neutral(fun, *v);
         match sink {
@@ -189,14 +189,9 @@ impl Context<'_> {
         {
             return d.when(c, |d| self.nest(d, vars, &body, scope, sink), |_| {});
         }
-        if let Some((far, leaping)) = self.leaped(d, &scope, (v, rest), body, sink) {
-            // A person sees the loop once: the one that asks.
-            let leap = |d: &mut Symbolic| {
-                let seen = self.foralls.borrow().len();
-                self.loops(d, vars, body, leaping, sink);
-                self.foralls.borrow_mut().truncate(seen);
-            };
-            return d.when(far, leap, |d| self.loops(d, vars, body, scope, sink));
+        let leaped = self.leaped(d, &scope, (v, rest), body, sink);
+        if !leaped.is_empty() {
+            return self.leap_or_loop(d, leaped.into_iter(), (vars, body), scope, sink);
         }
         let laid = self.lay(d, &mut scope, v, body, sink);
         self.loops(d, vars, body, scope, sink);
@@ -204,7 +199,7 @@ impl Context<'_> {
     }
 
     /// The first of these loops, in ranges, and the others in it.
-    fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
+    pub(super) fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         let (&v, rest) = vars.split_first().expect("there are loops");
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);

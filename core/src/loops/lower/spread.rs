@@ -13,13 +13,14 @@
 //! the list beside each of the others: beside lists of m entries together it costs m, and its own entries twice.
 //!
 //! Where the other list is much longer, it is leaped through instead, from entry to entry of the one that stays: by how long both are
-//! is decided when they are known.
+//! is decided when they are known. So it is of two lists whose loop is the outermost one, such as those of a dot product.
 
 use super::fiber::Scope;
 use super::nest::Sink;
 use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Value};
+use crate::iteration::background;
 use crate::loops::{LevelBuffers, Role};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
 use crate::stream::{Spread, Symbolic, Term};
@@ -70,8 +71,9 @@ impl Context<'_> {
         all
     }
 
-    /// Whether the one list that is walked in an innermost loop, beside one that is laid, is so much longer that it is better leaped
-    /// through, and the scope in which it is.
+    /// Of two lists that an innermost loop intersects, when the one is so much longer that it is better leaped through, and the
+    /// scope in which it is: which of them, where both are walked and no loop is around them to decide it anew each time; where
+    /// one is laid, the other.
     pub(super) fn leaped(
         &self,
         d: &mut Symbolic,
@@ -79,24 +81,56 @@ impl Context<'_> {
         (v, rest): (Index, &[Index]),
         body: &concrete::Expr,
         sink: &Sink,
-    ) -> Option<(Expr, Scope)> {
+    ) -> Vec<(Expr, Scope)> {
         if !rest.is_empty() || body.has_loops() || !matches!(sink, Sink::Scalar { .. }) {
-            return None;
+            return vec![];
         }
         let along = self.lists(scope, body, v);
+        let alike = |a: &AccessId| matches!(self.levels(*a)[scope.fiber(*a).depth], LevelBuffers::Compressed { .. });
+        let free = |a: &AccessId| self.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
         let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
-        let ([stays], [moves]) = (&laid[..], &walked[..]) else { return None };
-        let free = self.program.protocol(*moves, scope.fiber(*moves).depth).is_none();
-        let alike = |a: AccessId| matches!(self.levels(a)[scope.fiber(a).depth], LevelBuffers::Compressed { .. });
-        if !free || !alike(*moves) || !self.opened_by(scope, body, v, |kind| kind.is_stepped()).is_empty() {
-            return None;
+        let pairs = match (&laid[..], &walked[..]) {
+            ([stays], [moves]) => vec![(*moves, *stays)],
+            ([], [a, b]) if scope.order.is_empty() && self.meet(body, &walked, sink) => vec![(*a, *b), (*b, *a)],
+            _ => vec![],
+        };
+        if !walked.iter().all(free) || !self.opened_by(scope, body, v, |kind| kind.is_stepped()).is_empty() {
+            return vec![];
         }
         let mut length = |a: AccessId| {
             let fiber = self.unopened(d, scope, a);
             let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
             binary(Op::Sub, end, begin)
         };
-        let far = binary(Op::Gt, length(*moves), times(length(*stays), int(LONGER)));
-        Some((far, scope.leaping(*moves, *stays)))
+        let far = |(moves, stays): (AccessId, AccessId)| {
+            (binary(Op::Gt, length(moves), times(length(stays), int(LONGER))), scope.leaping(moves, stays))
+        };
+        pairs.into_iter().map(far).collect()
+    }
+
+    /// Loops in the first of these scopes whose condition holds, or else in this.
+    pub(super) fn leap_or_loop(
+        &self,
+        d: &mut Symbolic,
+        mut leaped: std::vec::IntoIter<(Expr, Scope)>,
+        (vars, body): (&[Index], &concrete::Expr),
+        scope: Scope,
+        sink: &Sink,
+    ) {
+        let Some((far, leaping)) = leaped.next() else { return self.loops(d, vars, body, scope, sink) };
+        // A person sees the loop once: the one that does not leap.
+        let leap = |d: &mut Symbolic| {
+            let seen = self.foralls.borrow().len();
+            self.loops(d, vars, body, leaping, sink);
+            self.foralls.borrow_mut().truncate(seen);
+        };
+        d.when(far, leap, |d| self.leap_or_loop(d, leaped, (vars, body), scope, sink));
+    }
+
+    /// Whether something comes of a body only where each of these lists has an entry.
+    fn meet(&self, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> bool {
+        let (set, rest) = background(body, lists, &|a| self.fill(a), self.simplify);
+        let needed = set.needed().map_or(vec![], |(needed, _)| needed);
+        lists.iter().all(|a| needed.contains(a)) && self.nothing(sink, &rest)
     }
 }
