@@ -27,11 +27,14 @@ pub struct Operations {
 }
 
 /// What the compiler emits.
-pub const SPREAD: Operations = Operations {
-    lay: |d, fiber| Spread::lay(d, fiber, TABLE),
-    ask: |d, at| Spread::ask(d, TABLE, &at),
-    take_up: |d, laid| laid.take_up(d),
-};
+pub const SPREAD: Operations =
+    Operations { lay, ask: |d, at| Spread::ask(d, TABLE, &at), take_up: |d, laid| laid.take_up(d) };
+
+fn lay(d: &mut Concrete, fiber: ListFiber<i64>) -> Spread<i64> {
+    let list = Spread::open(d, fiber, TABLE);
+    list.lay(d);
+    list
+}
 
 /// *Asking is scanning*: what is laid has an entry exactly where the fiber has one, at its position (the last of several), whatever
 /// was laid on the table before; and *a table is as it was*: taken up, nothing is left.
@@ -91,11 +94,11 @@ pub(crate) mod tests {
             ("a table is not cleared", Operations { take_up: |_, _| {}, ..SPREAD }),
             (
                 "the first entry is not laid",
-                Operations { lay: |d, f| Spread::lay(d, ListFiber { begin: f.begin + 1, ..f }, TABLE), ..SPREAD },
+                Operations { lay: |d, f| lay(d, ListFiber { begin: f.begin + 1, ..f }), ..SPREAD },
             ),
             (
                 "the next fiber's entry is laid too",
-                Operations { lay: |d, f| Spread::lay(d, ListFiber { end: f.end + 1, ..f }, TABLE), ..SPREAD },
+                Operations { lay: |d, f| lay(d, ListFiber { end: f.end + 1, ..f }), ..SPREAD },
             ),
             (
                 "it is asked one place on",

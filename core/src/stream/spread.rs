@@ -21,15 +21,24 @@ pub struct Spread<I> {
 }
 
 impl<I: Clone> Spread<I> {
-    /// Lays a list, whose coordinates are all below the table's length.
-    pub fn lay<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> Spread<I> {
+    /// A list to be laid, whose coordinates are all below the table's length.
+    pub fn open<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> Spread<I> {
         let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
-        let laid = Spread { fiber: ListFiber { begin, end, ..fiber }, table };
-        laid.each(d, &|d, position| {
+        Spread { fiber: ListFiber { begin, end, ..fiber }, table }
+    }
+
+    /// The table.
+    pub fn table(&self) -> BufferId {
+        self.table
+    }
+
+    /// Lays it.
+    pub fn lay<D: Domain<I = I>>(&self, d: &mut D) {
+        self.each(d, &mut |d, at, position| {
             let one = d.int(1);
-            d.arith(Arith::Add, position, &one)
+            let place = d.arith(Arith::Add, position, &one);
+            d.store(self.table, at, &place);
         });
-        laid
     }
 
     /// Whether the list that lies on a table has an entry at a coordinate, and its position if so.
@@ -40,16 +49,19 @@ impl<I: Clone> Spread<I> {
     }
 
     /// Takes the list up again.
-    pub fn take_up<D: Domain<I = I>>(self, d: &mut D) {
-        self.each(d, &|d, _| d.int(0));
+    pub fn take_up<D: Domain<I = I>>(&self, d: &mut D) {
+        self.each(d, &mut |d, at, _| {
+            let none = d.int(0);
+            d.store(self.table, at, &none);
+        });
     }
 
-    /// Writes something where each entry's coordinate says, made of its position.
-    fn each<D: Domain<I = I>>(&self, d: &mut D, value: &dyn Fn(&mut D, &I) -> I) {
+    /// Each entry's place and position.
+    pub fn each<D: Domain<I = I>>(&self, d: &mut D, f: &mut dyn FnMut(&mut D, &I, &I)) {
         let ListFiber { crd, begin, end, .. } = &self.fiber;
         d.count("q", begin.clone(), end.clone(), &mut |d, position| {
-            let (at, value) = (d.load(*crd, &position), value(d, &position));
-            d.store(self.table, &at, &value);
+            let at = d.load(*crd, &position);
+            f(d, &at, &position);
         });
     }
 }

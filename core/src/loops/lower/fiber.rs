@@ -1,18 +1,19 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::nest::Sink;
+use super::spread::Table as Laid;
 use super::structure::Phase;
 use super::{Context, Expr, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::{Looplet, unfurl};
-use crate::loops::{self, BufferId, Failure};
+use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
-use crate::stream::{Domain, Entry, Interval, List, ListFiber, Spread, State, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
 use std::collections::HashMap;
 
 /// How far an access has been opened.
@@ -57,8 +58,8 @@ pub(super) struct Scope {
     pub in_blocks: Vec<AccessId>,
     /// Where loops have come to in lists, by access and level.
     pub fingers: HashMap<(AccessId, usize), Finger>,
-    /// Lists whose positions stand in tables, by access and level.
-    laid: HashMap<(AccessId, usize), BufferId>,
+    /// Lists that are laid on tables, by access and level.
+    laid: HashMap<(AccessId, usize), Laid>,
     /// The list that leaps to where another is, as it was found to be much longer.
     leaps: Option<AccessId>,
 }
@@ -102,13 +103,13 @@ impl Scope {
         self.order.push(v);
     }
 
-    /// The table in which the positions stand of the list that an access opens next.
-    pub fn laid(&self, a: AccessId) -> Option<BufferId> {
+    /// The table on which the list is laid that an access opens next.
+    pub fn laid(&self, a: AccessId) -> Option<Laid> {
         self.laid.get(&(a, self.fiber(a).depth)).copied()
     }
 
-    /// The positions stand in a table of the list that an access opens next.
-    pub fn lay(&mut self, a: AccessId, table: BufferId) {
+    /// The list that an access opens next is laid on a table.
+    pub fn lay(&mut self, a: AccessId, table: Laid) {
         self.laid.insert((a, self.fiber(a).depth), table);
     }
 
@@ -183,7 +184,7 @@ impl Scope {
         self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
     }
 
-    fn keep(&mut self, a: AccessId, value: Expr) {
+    pub fn keep(&mut self, a: AccessId, value: Expr) {
         let fiber = Fiber { value: Some(value), ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }
@@ -414,9 +415,7 @@ impl Context<'_> {
     fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
         let name = format!("p_{}", self.program.tensor(a).name);
         if let Some(table) = scope.laid(a) {
-            let (found, position) = Spread::ask(d, table, &Term::fixed(at));
-            let (found, position) = (d.place(&found), d.place(&position));
-            return scope.descend(a, (position, None), Some(found));
+            return self.ask(d, scope, (a, table), at);
         }
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);

@@ -118,7 +118,7 @@ struct Context<'a> {
     /// Extents whose coordinates are known to fit.
     guarded: BTreeSet<ClassId>,
     /// Of the lists that the statement at hand spreads, by access and level, where their positions are written.
-    tables: BTreeMap<(AccessId, usize), BufferId>,
+    tables: BTreeMap<(AccessId, usize), spread::Table>,
     /// The loops so far that a person would want to see.
     foralls: RefCell<Vec<Forall>>,
 }

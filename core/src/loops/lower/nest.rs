@@ -195,7 +195,7 @@ impl Context<'_> {
         }
         let laid = self.lay(d, &mut scope, v, body, sink);
         self.loops(d, vars, body, scope, sink);
-        laid.into_iter().for_each(|list| list.take_up(d));
+        laid.into_iter().for_each(|list| self.take_up(d, list));
     }
 
     /// The first of these loops, in ranges, and the others in it.
@@ -717,6 +717,11 @@ impl Context<'_> {
         match guard {
             None => self.sieved(d, v, rest, body, scope, sink, driven),
             Some(c) => {
+                if let (Sink::Scalar { var, fun, begun: None }, []) = (sink, rest)
+                    && let Some(value) = self.folded_anyway(d, (&scope, &searched), body, &c)
+                {
+                    return self.accumulate(d, (*var, *fun), None, value);
+                }
                 sink.skip(v);
                 d.when(c, |d| self.sieved(d, v, rest, body, scope, sink, driven.guarded()), |_| {});
             }
@@ -948,7 +953,7 @@ fn has_loops(e: &concrete::Expr) -> bool {
 }
 
 /// Whether a value takes a few simple instructions.
-fn cheap(e: &concrete::Expr) -> bool {
+pub(super) fn cheap(e: &concrete::Expr) -> bool {
     match e {
         concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => true,
         concrete::Expr::Call(Fun::User(_), ..) => false,

@@ -16,12 +16,12 @@
 //! is decided when they are known. So it is of two lists whose loop is the outermost one, such as those of a dot product.
 
 use super::fiber::Scope;
-use super::nest::Sink;
+use super::nest::{Sink, cheap};
 use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Value};
 use crate::iteration::background;
-use crate::loops::{LevelBuffers, Role};
+use crate::loops::{LevelBuffers, Role, Stmt};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
 use crate::stream::{Spread, Symbolic, Term};
 use std::collections::BTreeMap;
@@ -29,19 +29,32 @@ use std::collections::BTreeMap;
 /// How much longer a list is that is leaped through: a leap costs about as much as so many entries.
 const LONGER: i64 = 8;
 
+/// Where a list is laid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    buffer: BufferId,
+    /// What is laid: values, and the fill value elsewhere; or positions, and 0.
+    by_value: bool,
+}
+
 impl Context<'_> {
-    /// Tables for the lists that a nest spreads, all 0.
-    pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), BufferId> {
+    /// Tables for the lists that a nest spreads, with nothing on them.
+    pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Table> {
         let mut tables = BTreeMap::new();
         for a in nest.rhs.accesses() {
             let tensor = self.program.tensor(a);
             let spread = |l: &usize| self.program.protocol(a, *l) == Some(Iterated::Spread);
             for l in (0..tensor.format.rank()).filter(spread) {
                 let LevelBuffers::Compressed { pos, .. } = self.levels(a)[l] else { continue };
-                let ty = d.element(pos);
-                let table = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
-                alloc(d, table, self.extent(tensor.extents[tensor.format.order[l]]), Some(Value::zero(ty)));
-                tables.insert((a, l), table);
+                let last = l + 1 == tensor.format.rank();
+                let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
+                let (ty, none) = match by_value {
+                    true => (tensor.ty, tensor.fill),
+                    false => (d.element(pos), Value::zero(d.element(pos))),
+                };
+                let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
+                alloc(d, buffer, self.extent(tensor.extents[tensor.format.order[l]]), Some(none));
+                tables.insert((a, l), Table { buffer, by_value });
             }
         }
         tables
@@ -55,7 +68,7 @@ impl Context<'_> {
         v: Index,
         body: &concrete::Expr,
         sink: &Sink,
-    ) -> Vec<Spread<Term>> {
+    ) -> Vec<(AccessId, Table, Spread<Term>)> {
         let mut all = Vec::new();
         // Bounds are no loops over what is intersected.
         if let Sink::Bound { .. } = sink {
@@ -65,10 +78,71 @@ impl Context<'_> {
             let Some((level, _)) = self.next_var(scope, a).filter(|(_, w)| *w != v) else { continue };
             let Some(&table) = self.tables.get(&(a, level)).filter(|_| scope.laid(a).is_none()) else { continue };
             let fiber = self.unopened(d, scope, a);
-            all.push(Spread::lay(d, fiber, table));
+            let list = Spread::open(d, fiber, table.buffer);
+            if table.by_value {
+                let values = self.values(a);
+                self.write(d, &list, &|position| Expr::Load(values, Box::new(position)));
+            } else {
+                list.lay(d);
+            }
             scope.lay(a, table);
+            all.push((a, table, list));
         }
         all
+    }
+
+    /// Takes a list up again.
+    pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Table, Spread<Term>)) {
+        if table.by_value {
+            return self.write(d, &list, &|_| Expr::Const(self.fill(a)));
+        }
+        list.take_up(d);
+    }
+
+    /// Writes a value where each entry's coordinate says.
+    fn write(&self, d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
+        list.each(d, &mut |d, at, position| {
+            let (at, position) = (d.place(at), d.place(position));
+            d.emit(Stmt::Store(list.table(), at, value(position)));
+        });
+    }
+
+    /// Opens a list that is laid at a coordinate.
+    pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Table), at: Expr) {
+        if !table.by_value {
+            let (found, position) = Spread::ask(d, table.buffer, &Term::fixed(at));
+            let (found, position) = (d.place(&found), d.place(&position));
+            return scope.descend(a, (position, None), Some(found));
+        }
+        let tensor = self.program.tensor(a);
+        let value = Expr::Load(table.buffer, Box::new(at));
+        let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
+        let some = match tensor.fill == Value::bool(false) {
+            true => value.clone(),
+            false => binary(Op::Ne, value.clone(), Expr::Const(tensor.fill)),
+        };
+        // Nobody asks where a value stands that is known.
+        scope.descend(a, (int(0), None), Some(some));
+        scope.keep(a, value);
+    }
+
+    /// What is folded in where `c` holds, if all that was searched for is known by value: a choice of two values instead of a branch,
+    /// which nobody could predict.
+    pub(super) fn folded_anyway(
+        &self,
+        d: &mut Symbolic,
+        (scope, searched): (&Scope, &[AccessId]),
+        body: &concrete::Expr,
+        c: &Expr,
+    ) -> Option<Expr> {
+        let known = |a: &AccessId| scope.fiber(*a).value.is_some();
+        if body.has_loops() || !cheap(body) || !searched.iter().all(known) {
+            return None;
+        }
+        let (_, none) = background(body, searched, &|a| self.fill(a), self.simplify);
+        let concrete::Expr::Literal(none) = none else { return None };
+        let value = self.value(d, scope, body);
+        Some(Expr::Op(Op::Select, vec![c.clone(), value, Expr::Const(none)]))
     }
 
     /// Of two lists that an innermost loop intersects, when the one is so much longer that it is better leaped through, and the
@@ -132,5 +206,15 @@ impl Context<'_> {
         let (set, rest) = background(body, lists, &|a| self.fill(a), self.simplify);
         let needed = set.needed().map_or(vec![], |(needed, _)| needed);
         lists.iter().all(|a| needed.contains(a)) && self.nothing(sink, &rest)
+    }
+}
+
+/// Whether an access is read inside of sums only: whether it has an entry is asked for its value's sake.
+fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
+    match e {
+        concrete::Expr::Access(b, _) => *b != a,
+        concrete::Expr::Call(_, args, _) => args.iter().all(|e| only_in_sums(e, a)),
+        concrete::Expr::Reduce(..) => true,
+        other => !other.accesses().contains(&a),
     }
 }
