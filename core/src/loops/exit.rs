@@ -17,7 +17,7 @@
 
 use super::blocks::unique;
 use super::flatten::map_blocks;
-use super::inline::uses;
+use super::inline::{loads, uses};
 use super::lower::plus;
 use super::{Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Mode, Op, Type, Value, properties};
@@ -207,13 +207,6 @@ fn is_streamed(body: &[Stmt]) -> bool {
         match e {
             Expr::Load(_, at) => loads(at),
             Expr::Op(_, args) => args.iter().any(far),
-            _ => false,
-        }
-    }
-    fn loads(e: &Expr) -> bool {
-        match e {
-            Expr::Load(..) => true,
-            Expr::Op(_, args) => args.iter().any(loads),
             _ => false,
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
 //! Nothing happens between the two, so no load can see another store. What is deep already stays a `let`: expressions stand in
-//! each other no deeper than they did, but for [`DEEPEST`].
+//! each other no deeper than they did, but for [`DEEPEST`]. What loads is not made one of the values of a `select`: they are
+//! computed where they are chosen only, with a branch where there was none.
 
 use super::check::is_shallow;
 use super::{Expr, Kernel, Stmt, Var};
+use crate::algebra::Op;
 
 /// The deepest value that is written elsewhere.
 const DEEPEST: usize = 64;
@@ -57,7 +59,17 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
             true
         }
         Expr::Load(_, at) => substitute(at, v, value),
+        Expr::Op(Op::Select, args) if loads(value) => substitute(&mut args[0], v, value),
         Expr::Op(_, args) => args.iter_mut().any(|a| substitute(a, v, value)),
+        _ => false,
+    }
+}
+
+/// Whether an expression reads a buffer.
+pub(super) fn loads(e: &Expr) -> bool {
+    match e {
+        Expr::Load(..) => true,
+        Expr::Op(_, args) => args.iter().any(loads),
         _ => false,
     }
 }

@@ -142,6 +142,8 @@ impl Context<'_> {
         let (_, none) = background(body, searched, &|a| self.fill(a), self.simplify);
         let concrete::Expr::Literal(none) = none else { return None };
         let value = self.value(d, scope, body);
+        // Beside the choice: what is chosen is computed only if it is.
+        let value = d.define("term", body.ty(), value);
         Some(Expr::Op(Op::Select, vec![c.clone(), value, Expr::Const(none)]))
     }
 
