@@ -18,25 +18,41 @@
 use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
 use super::super::typed::Fun;
 use super::Concretize;
-use crate::algebra::{Op, Type, Value, identity};
+use crate::algebra::{Op, Type, Value, apply, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, background};
 use crate::shape::Map;
 use std::collections::HashMap;
 
+/// What stands beside a part of a body.
+#[derive(Default)]
+struct Beside {
+    /// Nobody asks for the part where one of these lists has no entry.
+    needed: Vec<AccessId>,
+    /// Of those, the ones at whose fill values it does not matter what the part is, if it is what its fold begins with: of
+    /// `0 * max(…)` it would, as `0 * -inf` is no number.
+    asked: Vec<AccessId>,
+}
+
 impl Concretize<'_> {
     /// Sums inside a body that cannot run where the loops around it are bound become temporaries.
     pub(super) fn hoist(&mut self, e: Expr, outer: &[Index]) -> Expr {
-        self.hoist_beside(e, outer, &[])
+        self.hoist_beside(e, outer, &Beside::default())
     }
 
-    /// The same of a part of a body, which nobody asks for where one of these lists has no entry.
-    fn hoist_beside(&mut self, e: Expr, outer: &[Index], needed: &[AccessId]) -> Expr {
+    /// The same of a part of a body.
+    fn hoist_beside(&mut self, e: Expr, outer: &[Index], beside: &Beside) -> Expr {
+        let needed = &beside.needed[..];
         match e {
             Expr::Call(fun, args, ty) => {
-                let here = [needed, &self.needed(fun, &args, ty)].concat();
-                let args = args.into_iter().map(|a| self.hoist_beside(a, outer, &here)).collect();
-                Expr::Call(fun, args, ty)
+                let here = self.needed(fun, &args, ty);
+                let part = |k| {
+                    let asked = if self.is_asked(fun, &args, k, &here, ty) { here.clone() } else { vec![] };
+                    Beside { needed: [needed, &here].concat(), asked }
+                };
+                let parts: Vec<Beside> = (0..args.len()).map(part).collect();
+                let hoisted = args.into_iter().zip(&parts).map(|(a, part)| self.hoist_beside(a, outer, part));
+                Expr::Call(fun, hoisted.collect(), ty)
             }
             Expr::Reduce(op, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
@@ -45,7 +61,7 @@ impl Concretize<'_> {
                 if self.stays(&body, outer, &free, needed) && self.follows(&body, outer, &inner) {
                     return Expr::Reduce(op, inner, Box::new(body), ty);
                 }
-                let body = self.restricted(op, body, ty, &free, needed);
+                let body = self.restricted(op, body, ty, &free, &beside.asked);
                 self.temporary(op, vars, body, ty, free)
             }
             Expr::Fold(fold, ty) => {
@@ -55,7 +71,7 @@ impl Concretize<'_> {
                 let followed = self.follows(&fold.body, outer, &fold.vars);
                 if self.stays(&whole, outer, &free, needed) && followed { whole } else { self.folded(whole, free) }
             }
-            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist_beside(part, outer, needed))), ty),
+            Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|part| self.hoist(part, outer))), ty),
             other => other,
         }
     }
@@ -69,11 +85,11 @@ impl Concretize<'_> {
     }
 
     /// What is added up, for a sum that is made before it is read: what nobody asks for is left out.
-    fn restricted(&self, op: Op, body: Expr, ty: Type, free: &[Index], needed: &[AccessId]) -> Expr {
+    fn restricted(&self, op: Op, body: Expr, ty: Type, free: &[Index], asked: &[AccessId]) -> Expr {
         let none = identity(op, ty).expect("folds have an identity: checked before lowering");
         let by_loops = |a: &AccessId| self.out.accesses[a.0].vars.iter().all(|v| free.contains(v));
         let lists = body.accesses();
-        let asks = needed.iter().filter(|a| self.is_sparse(**a) && by_loops(a) && !lists.contains(a));
+        let asks = asked.iter().filter(|a| self.is_sparse(**a) && by_loops(a) && !lists.contains(a));
         asks.fold(body, |body, a| {
             let tensor = self.out.tensor(*a);
             let (fill, element) = (Expr::Literal(tensor.fill), Expr::Access(*a, tensor.ty));
@@ -95,6 +111,28 @@ impl Concretize<'_> {
             _ if whole.has_loops() => vec![],
             Sequence::List(a) => vec![a],
             set => set.needed().map_or(vec![], |(lists, _)| lists),
+        }
+    }
+
+    /// Whether a call whose argument `k` is a sum is what it is with any, where these lists are at their fill values and the sum is
+    /// what its fold begins with.
+    fn is_asked(&self, fun: Fun, args: &[Expr], k: usize, lists: &[AccessId], ty: Type) -> bool {
+        let (Expr::Reduce(op, _, _, sum), Fun::Op(f)) = (&args[k], fun) else { return false };
+        let none = identity(*op, *sum).expect("folds have an identity: checked before lowering");
+        let fill = |a: AccessId| lists.contains(&a).then(|| self.out.tensor(a).fill);
+        let value = |n: usize| match self.simplify.replace(&args[n], &fill) {
+            Expr::Literal(v) if n != k => Some(v),
+            _ => (n == k).then_some(none),
+        };
+        match (f, value(0)) {
+            // Nothing is asked for but what the condition says.
+            (Op::Mask, Some(c)) if k == 1 => !c.is_true(),
+            (Op::Select, Some(c)) if k > 0 => c.is_true() != (k == 1),
+            _ => {
+                let values: Option<Vec<Value>> = (0..args.len()).map(value).collect();
+                let any = self.simplify.replace(&Expr::Call(fun, args.to_vec(), ty), &fill);
+                values.and_then(|values| apply(f, &values)).is_some_and(|v| any == Expr::Literal(v))
+            }
         }
     }
 
