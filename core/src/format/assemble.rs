@@ -52,7 +52,9 @@ impl Assembly<'_> {
         let half = |digits: u32| 0.5f64.powi(digits as i32 / 2);
         let near = |digits| {
             let (x, y) = (a.as_f64(), b.as_f64());
-            self.rounded && (x == y || (x - y).abs() <= half(digits) * x.abs().min(y.abs()))
+            // Two infinities are as far from one another as they are large.
+            let near = x.is_finite() && (x - y).abs() <= half(digits) * x.abs().min(y.abs());
+            self.rounded && (x == y || near)
         };
         a == b
             || match a.ty() {

@@ -199,6 +199,8 @@ fn rounded_values_settle() {
     assert!(settled(Symmetric, false, &third).is_err());
     assert_eq!(settled(Symmetric, true, &third), Ok(vec![0.0, 1.0 - 2.0 / 3.0, 5.0].into()));
     assert!(settled(Symmetric, true, &[(0, 1, 1.0), (1, 0, 1.0 + 1e-7)]).is_err());
+    let infinite = |below: f64| settled(Symmetric, true, &[(0, 1, f64::INFINITY), (1, 0, below)]);
+    assert!(infinite(f64::INFINITY).is_ok() && infinite(-f64::INFINITY).is_err() && infinite(f64::MAX).is_err());
     for kind in [Lower, Symmetric] {
         assert_eq!(settled(kind, true, &[(0, 1, -0.0), (1, 0, 0.0)]), Ok(vec![0.0; 3].into()));
         let error = settled(kind, true, &[(0, 1, 7.0)]).unwrap_err().to_string();
