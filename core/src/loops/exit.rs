@@ -12,7 +12,8 @@
 //! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. It needs that loops do nothing else: what
 //! they set beside `t`, such as cursors, is read by them alone. Loops around them and inside of them end for the same reason.
 //!
-//! Only folds come to an annihilator often enough to be asked at each turn: of truth values, and products. A loop whose lanes are
+//! Only folds of truth values, and products of whole numbers, come to an annihilator often enough to be asked at each turn, and
+//! stay there whatever else is folded in: 0 times what is no number is none. A loop whose lanes are
 //! a vector's, one behind the other in memory and without a branch, goes on: it is done before it is asked.
 
 use super::blocks::unique;
@@ -133,7 +134,8 @@ impl Exits<'_> {
     fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
         let Expr::Op(op, args) = e else { return None };
         let ty = self.vars[t.0 as usize].1;
-        let asked = ty == Type::Bool || matches!(op, Op::Mul | Op::And | Op::Or);
+        // What comes behind a loop that was left folds in whatever it finds: of floats that may be no number.
+        let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
         let [Expr::Var(v), _] = &args[..] else { return None };
         let known = properties(*op, ty, self.mode).annihilators;
         let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
