@@ -111,14 +111,23 @@ impl Function {
     }
 
     fn set(&mut self, at: Vec<i64>, value: Number) {
-        if value.multiplies_as(&self.fill) {
+        self.put(at, value, value.is_exactly(&self.fill));
+    }
+
+    /// The same, where more may be folded in: what the value was made of counts too.
+    fn hold(&mut self, at: Vec<i64>, value: Number) {
+        self.put(at, value, value.multiplies_as(&self.fill));
+    }
+
+    fn put(&mut self, at: Vec<i64>, value: Number, is_fill: bool) {
+        if is_fill {
             self.entries.remove(&at);
         } else {
             self.entries.insert(at, value);
         }
     }
 
-    /// The same, when nothing more is folded in: no entry is the fill value.
+    /// What was held, when nothing more is folded in: no entry is the fill value.
     fn finished(mut self) -> Function {
         let all = self.entries.iter().filter(|(_, value)| value.is_exactly(&self.fill));
         let fills: Vec<_> = all.map(|(at, _)| at.clone()).collect();
@@ -193,7 +202,7 @@ impl<'p> World<'p> {
         let vars: Vec<VarId> = s.vars.iter().chain(&s.folded).copied().collect();
         self.affords(&vars)?;
         self.each(&vars, &mut env, s.span, &mut |world, env| world.assign(s, &mut function, env))?;
-        Ok(function.finished())
+        Ok(if s.fold.is_some() { function.finished() } else { function })
     }
 
     /// What a statement begins with: the tensor as it was if it accumulates, else nothing stored. What accumulates into
@@ -217,11 +226,13 @@ impl<'p> World<'p> {
         let value = self.value(&s.rhs, env)?;
         let at = self.coordinates(s.tensor, &s.indices, env)?;
         let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
-        let value = match s.fold {
-            None => value,
-            Some(fun) => self.apply(fun, &[function.at(&at), value])?,
-        };
-        function.set(at, value.computed());
+        match s.fold {
+            None => function.set(at, value.computed()),
+            Some(fun) => {
+                let value = self.apply(fun, &[function.at(&at), value])?;
+                function.hold(at, value.computed());
+            }
+        }
         Ok(())
     }
 

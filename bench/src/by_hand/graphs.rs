@@ -1,6 +1,8 @@
 //! Products where a mask has entries: the mask's row is laid on a table, and asked.
 
+use super::gathers::gathered;
 use super::merges::merged;
+use super::scatters::each_product;
 use super::{at, fiber, fma, place};
 use crate::arrays::Arrays;
 
@@ -11,16 +13,13 @@ pub fn masked_mxm(operands: &[&Arrays]) -> Arrays {
     let (mut asked, mut sums) = (vec![0u8; m.columns], vec![0.0; m.columns]);
     merged(m, m.crd.len(), |i, c| {
         fiber(m.pos, i).for_each(|p| *place(&mut asked, at(m.crd, p) as usize) = (at(m.values, p) != 0.0) as u8);
-        for p in fiber(a.pos, i) {
-            let value = at(a.values, p);
-            for q in fiber(b.pos, at(a.crd, p) as usize) {
-                let j = at(b.crd, q) as usize;
-                if at(&asked, j) != 0 {
-                    *place(&mut asked, j) = 2;
-                    *place(&mut sums, j) += value * at(b.values, q);
-                }
+        each_product(a, b, i, |j, product| {
+            let j = j as usize;
+            if at(&asked, j) != 0 {
+                *place(&mut asked, j) = 2;
+                *place(&mut sums, j) += product;
             }
-        }
+        });
         for p in fiber(m.pos, i) {
             let j = at(m.crd, p) as usize;
             if std::mem::take(place(&mut asked, j)) == 2 {
@@ -34,8 +33,7 @@ pub fn masked_mxm(operands: &[&Arrays]) -> Arrays {
 pub fn masked_mxv(operands: &[&Arrays]) -> Arrays {
     let (m, a, x) = (operands[0], operands[1].rows(), operands[2]);
     let asked = m.level(0).crd.iter().zip(&m.values).filter(|(_, m)| **m != 0.0).map(|(i, _)| *i);
-    let row = |i: i32| fiber(a.pos, i as usize);
-    let product = |i: i32| row(i).fold(0.0, |sum, p| fma(at(a.values, p), at(&x.values, at(a.crd, p) as usize), sum));
+    let product = |i: i32| gathered(fiber(a.pos, i as usize), a.crd, a.values, &x.values);
     let kept: Vec<i32> = asked.collect();
     let values = kept.iter().map(|i| product(*i)).collect();
     Arrays::sparse(m.extents[0], kept, values)
@@ -48,8 +46,7 @@ pub fn triangles(operands: &[&Arrays]) -> Arrays {
     for i in 0..a.rows {
         fiber(a.pos, i).for_each(|p| *place(&mut table, at(a.crd, p) as usize) = at(a.values, p));
         for p in fiber(a.pos, i) {
-            let reached = fiber(a.pos, at(a.crd, p) as usize);
-            let asked = reached.fold(0.0, |s, q| fma(at(a.values, q), at(&table, at(a.crd, q) as usize), s));
+            let asked = gathered(fiber(a.pos, at(a.crd, p) as usize), a.crd, a.values, &table);
             sum = fma(at(a.values, p), asked, sum);
         }
         fiber(a.pos, i).for_each(|p| *place(&mut table, at(a.crd, p) as usize) = 0.0);

@@ -46,7 +46,7 @@ pub fn spgemm(operands: &[&Arrays]) -> Arrays {
 
 /// The products that make up row `i`, and their columns.
 #[inline(always)]
-fn each_product(a: Rows, b: Rows, i: usize, mut f: impl FnMut(i32, f64)) {
+pub(super) fn each_product(a: Rows, b: Rows, i: usize, mut f: impl FnMut(i32, f64)) {
     for p in fiber(a.pos, i) {
         let value = at(a.values, p);
         for q in fiber(b.pos, at(a.crd, p) as usize) {

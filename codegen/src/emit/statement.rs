@@ -132,7 +132,7 @@ impl<'c> Emitter<'c, '_> {
             // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
             // number of turns would put them through memory.
             vec![hint("llvm.loop.unroll.disable", yes)]
-        } else if body.iter().any(|stmt| stmt.exprs().any(gathers)) {
+        } else if body.iter().any(|stmt| stmt.exprs().any(Expr::gathers)) {
             // Putting gathered values together in vectors costs more than it saves; several sums at a time save the
             // wait for each addition.
             let once = hint("llvm.loop.unroll.disable", yes);
@@ -165,23 +165,6 @@ impl<'c> Emitter<'c, '_> {
             let _ = latch.set_metadata(self.loop_id(&hints), self.context.get_kind_id("llvm.loop"));
         }
         Ok(())
-    }
-}
-
-/// Whether a place that is loaded from is loaded itself.
-fn gathers(e: &Expr) -> bool {
-    match e {
-        Expr::Load(_, at) => loads(at),
-        Expr::Op(_, args) => args.iter().any(gathers),
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
-    }
-}
-
-fn loads(e: &Expr) -> bool {
-    match e {
-        Expr::Load(..) => true,
-        Expr::Op(_, args) => args.iter().any(loads),
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
     }
 }
 

@@ -60,10 +60,14 @@ impl Sequence {
         all
     }
 
-    /// Of an intersection the lists that take part by themselves, which every coordinate is in, and what must hold beside,
+    /// The lists that every coordinate is in, of an intersection those that take part by themselves, and what must hold beside,
     /// which has none of them: s ∩ f(s) = s ∩ f(𝓕).
     pub fn needed(&self) -> Option<(Vec<AccessId>, Sequence)> {
-        let Sequence::And(parts) = self else { return None };
+        let parts = match self {
+            Sequence::List(_) => std::slice::from_ref(self),
+            Sequence::And(parts) => parts,
+            _ => return None,
+        };
         let (lists, rest): (Vec<_>, Vec<_>) = parts.iter().partition(|s| matches!(s, Sequence::List(_)));
         let lists: Vec<AccessId> = lists.into_iter().flat_map(Sequence::lists).collect();
         let rest = Sequence::and(rest.into_iter().cloned());

@@ -224,7 +224,9 @@ fn moved(e: &Expr, crd: BufferId, p: Var, r: Var) -> Expr {
 
 /// Whether a block sets a variable that may change.
 fn sets(block: &[Stmt], v: Var) -> bool {
-    block.iter().any(|stmt| matches!(stmt, Stmt::Set(w, _) if *w == v) || stmt.blocks().any(|inner| sets(inner, v)))
+    let mut found = false;
+    block.iter().for_each(|stmt| stmt.each_set(&mut |w, _| found |= w == v));
+    found
 }
 
 /// Whether an expression loads from a buffer.

@@ -18,7 +18,7 @@
 
 use super::blocks::unique;
 use super::flatten::map_blocks;
-use super::inline::{loads, uses};
+use super::inline::uses;
 use super::lower::plus;
 use super::{Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Mode, Op, Type, Value, properties};
@@ -26,21 +26,19 @@ use std::collections::BTreeSet;
 
 /// Ends loops whose fold nothing changes any more.
 pub fn exits(kernel: &mut Kernel) {
-    let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
     let uses = uses(&kernel.body, kernel.vars.len());
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = Exits { uses, mode, vars: &mut kernel.vars }.block(body);
+    kernel.body = Exits { uses, vars: &mut kernel.vars }.block(body);
 }
 
 struct Exits<'k> {
     /// How often each variable is read, everywhere.
     uses: Vec<usize>,
-    mode: Mode,
     vars: &'k mut Vec<(String, Type)>,
 }
 
 /// A scalar that is folded into, and what it is when nothing changes it any more.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Absorbed {
     t: Var,
     by: Value,
@@ -49,83 +47,53 @@ struct Absorbed {
 impl Exits<'_> {
     fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
         let mut out: Vec<Stmt> = Vec::with_capacity(stmts.len());
-        let mut rest = stmts.into_iter().peekable();
-        while let Some(stmt) = rest.next() {
-            if !is_quiet(&stmt) {
-                out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner)));
-                continue;
-            }
-            let mut quiet = vec![stmt];
-            while let Some(next) = rest.next_if(is_quiet) {
-                quiet.push(next);
-            }
-            self.end(quiet, &mut out);
+        let parts = self.parts(&stmts);
+        let mut rest = stmts.into_iter();
+        for (n, absorbed) in parts {
+            let part: Vec<Stmt> = rest.by_ref().take(n).collect();
+            out.extend(match absorbed {
+                Some(absorbed) => self.all_ended(part, absorbed),
+                None => map_blocks(part, &mut |inner| self.block(inner)),
+            });
         }
         out
     }
 
-    /// Statements that change nothing but variables.
-    fn end(&mut self, mut stmts: Vec<Stmt>, out: &mut Vec<Stmt>) {
+    /// A block in parts: how many statements, and when their loops end.
+    fn parts(&self, mut stmts: &[Stmt]) -> Vec<(usize, Option<Absorbed>)> {
+        let mut parts = Vec::new();
         while !stmts.is_empty() {
-            match self.region(&stmts) {
-                Some((n, absorbed)) => {
-                    let behind = stmts.split_off(n);
-                    let ended: Vec<Stmt> = stmts.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
-                    out.extend(ended);
-                    stmts = behind;
-                }
-                None => {
-                    let first = stmts.remove(0);
-                    out.extend(map_blocks(vec![first], &mut |inner| self.block(inner)));
-                }
-            }
+            let (n, absorbed) = self.region(stmts).map_or((1, None), |(n, absorbed)| (n, Some(absorbed)));
+            parts.push((n, absorbed));
+            stmts = &stmts[n..];
         }
+        parts
     }
 
     /// How many of these statements, which begin with a loop, may end together, and when: as many as read what the first sets.
     fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
         let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
-        let mut changed = BTreeSet::new();
-        sets(&stmts[0], &mut |v, _| {
-            changed.insert(v);
-        });
-        let absorbed = changed.iter().find_map(|t| self.absorbed(*t, &stmts[0]))?;
+        let absorbed = set_by(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
         let mut n = 1;
         loop {
             let region = &stmts[..n];
-            let mut all_fold = true;
-            let mut own = BTreeSet::new();
-            for s in region {
-                sets(s, &mut |v, e| {
-                    if v == absorbed.t {
-                        all_fold &= self.folds(v, e).is_some_and(|by| by == absorbed.by);
-                    } else {
-                        own.insert(v);
-                    }
-                });
+            if self.absorbed(absorbed.t, region) != Some(absorbed) || !region.iter().all(is_quiet) {
+                return None;
             }
-            let here = uses(region, self.vars.len());
-            let read_elsewhere = |v: &&Var| self.reads(**v) != here[v.0 as usize];
-            match own.iter().find(read_elsewhere) {
-                _ if !all_fold => return None,
-                None => return Some((n, absorbed)),
-                Some(v) => {
-                    let reads = |s: &Stmt| uses(std::slice::from_ref(s), self.vars.len())[v.0 as usize] > 0;
-                    n += 1 + stmts[n..].iter().position(reads)?;
-                }
-            }
+            let here = uses(region, self.uses.len());
+            let read_elsewhere = |v: &Var| self.uses[v.0 as usize] != here[v.0 as usize];
+            let Some(v) = set_by(region).into_iter().find(|v| *v != absorbed.t && read_elsewhere(v)) else {
+                return Some((n, absorbed));
+            };
+            let reads = |s: &Stmt| uses(std::slice::from_ref(s), self.uses.len())[v.0 as usize] > 0;
+            n += 1 + stmts[n..].iter().position(reads)?;
         }
     }
 
-    /// How often a variable is read in the whole kernel.
-    fn reads(&self, v: Var) -> usize {
-        self.uses.get(v.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Whether a statement does nothing to a variable but to fold into it with a function that has an annihilator.
-    fn absorbed(&self, t: Var, stmt: &Stmt) -> Option<Absorbed> {
+    /// Whether statements do nothing to a variable but to fold into it with one function that has an annihilator.
+    fn absorbed(&self, t: Var, stmts: &[Stmt]) -> Option<Absorbed> {
         let mut all: Vec<Option<Value>> = Vec::new();
-        sets(stmt, &mut |v, e| all.extend((v == t).then(|| self.folds(t, e))));
+        stmts.iter().for_each(|s| s.each_set(&mut |v, e| all.extend((v == t).then(|| self.folds(t, e)))));
         let by = all.first().copied()??;
         all.iter().all(|found| *found == Some(by)).then_some(Absorbed { t, by })
     }
@@ -137,21 +105,23 @@ impl Exits<'_> {
         // What comes behind a loop that was left folds in whatever it finds: of floats that may be no number.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
         let [Expr::Var(v), _] = &args[..] else { return None };
-        let known = properties(*op, ty, self.mode).annihilators;
+        // Without floats both modes are one.
+        let known = properties(*op, ty, Mode::Strict).annihilators;
         let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
         (*v == t && asked).then_some(by)
+    }
+
+    fn all_ended(&mut self, stmts: Vec<Stmt>, absorbed: Absorbed) -> Vec<Stmt> {
+        stmts.into_iter().flat_map(|stmt| self.ended(stmt, absorbed)).collect()
     }
 
     /// The statement, whose loops end when nothing changes the fold any more.
     fn ended(&mut self, stmt: Stmt, absorbed: Absorbed) -> Vec<Stmt> {
         let mut changes = false;
-        sets(&stmt, &mut |v, _| changes |= v == absorbed.t);
+        stmt.each_set(&mut |v, _| changes |= v == absorbed.t);
         match stmt {
             stmt if !changes => self.block(vec![stmt]),
-            Stmt::While(c, body) => {
-                let body = body.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
-                vec![Stmt::While(both(c, absorbed.goes_on()), body)]
-            }
+            Stmt::While(c, body) => vec![Stmt::While(both(c, absorbed.goes_on()), self.all_ended(body, absorbed))],
             Stmt::For { var, lo, hi, how: How::Serial, body } if !is_streamed(&body) => {
                 let mut fresh = |like: &str| {
                     self.vars.push((unique(like, self.vars), Type::I64));
@@ -159,15 +129,14 @@ impl Exits<'_> {
                 };
                 let (p, end) = (fresh("next"), fresh("end"));
                 let mut turn = vec![Stmt::Let(var, Expr::Var(p))];
-                turn.extend(body.into_iter().flat_map(|s| self.ended(s, absorbed)));
+                turn.extend(self.all_ended(body, absorbed));
                 turn.push(Stmt::Set(p, plus(Expr::Var(p), Expr::Const(Value::i64(1)))));
                 let more = Expr::Op(Op::Lt, vec![Expr::Var(p), Expr::Var(end)]);
                 let turns = Stmt::While(both(more, absorbed.goes_on()), turn);
                 vec![Stmt::Let(end, hi), Stmt::Set(p, lo), turns]
             }
             Stmt::If(c, yes, no) => {
-                let mut inside = |block: Vec<Stmt>| block.into_iter().flat_map(|s| self.ended(s, absorbed)).collect();
-                vec![Stmt::If(c, inside(yes), inside(no))]
+                vec![Stmt::If(c, self.all_ended(yes, absorbed), self.all_ended(no, absorbed))]
             }
             stmt => vec![stmt],
         }
@@ -195,25 +164,19 @@ fn is_quiet(stmt: &Stmt) -> bool {
     !matches!(stmt, Stmt::Store(..) | Stmt::Call(_)) && stmt.blocks().flatten().all(is_quiet)
 }
 
-/// Each variable that is set, and what to.
-fn sets<'s>(stmt: &'s Stmt, f: &mut dyn FnMut(Var, &'s Expr)) {
-    if let Stmt::Set(v, e) = stmt {
-        f(*v, e);
-    }
-    stmt.blocks().flatten().for_each(|s| sets(s, f));
+/// The variables that statements set.
+fn set_by(stmts: &[Stmt]) -> BTreeSet<Var> {
+    let mut all = BTreeSet::new();
+    let mut note = |v, _: &Expr| {
+        all.insert(v);
+    };
+    stmts.iter().for_each(|s| s.each_set(&mut note));
+    all
 }
 
 /// Whether a loop's turns read what lies one behind the other, and do nothing else.
 fn is_streamed(body: &[Stmt]) -> bool {
-    fn far(e: &Expr) -> bool {
-        match e {
-            Expr::Load(_, at) => loads(at),
-            Expr::Op(_, args) => args.iter().any(far),
-            _ => false,
-        }
-    }
-    let simple = |s: &Stmt| matches!(s, Stmt::Set(..)) && !s.exprs().any(far);
-    body.iter().all(simple)
+    body.iter().all(|s| matches!(s, Stmt::Set(_, e) if !e.gathers()))
 }
 
 #[cfg(test)]

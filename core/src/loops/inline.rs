@@ -59,17 +59,8 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
             true
         }
         Expr::Load(_, at) => substitute(at, v, value),
-        Expr::Op(Op::Select, args) if loads(value) => substitute(&mut args[0], v, value),
+        Expr::Op(Op::Select, args) if value.loads() => substitute(&mut args[0], v, value),
         Expr::Op(_, args) => args.iter_mut().any(|a| substitute(a, v, value)),
-        _ => false,
-    }
-}
-
-/// Whether an expression reads a buffer.
-pub(super) fn loads(e: &Expr) -> bool {
-    match e {
-        Expr::Load(..) => true,
-        Expr::Op(_, args) => args.iter().any(loads),
         _ => false,
     }
 }

@@ -311,6 +311,26 @@ pub enum Expr {
     Capacity(BufferId),
 }
 
+impl Expr {
+    /// Whether it reads a buffer.
+    pub fn loads(&self) -> bool {
+        match self {
+            Expr::Load(..) => true,
+            Expr::Op(_, args) => args.iter().any(Expr::loads),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
+        }
+    }
+
+    /// Whether a place that it reads from is itself read from a buffer.
+    pub fn gathers(&self) -> bool {
+        match self {
+            Expr::Load(_, at) => at.loads(),
+            Expr::Op(_, args) => args.iter().any(Expr::gathers),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
+        }
+    }
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
@@ -359,6 +379,14 @@ impl Stmt {
             Stmt::Comment(_) => (None, None),
         };
         first.into_iter().chain(second)
+    }
+
+    /// Tells of each variable that it sets, in its blocks too, and what to.
+    pub fn each_set<'s>(&'s self, f: &mut dyn FnMut(Var, &'s Expr)) {
+        if let Stmt::Set(v, e) = self {
+            f(*v, e);
+        }
+        self.blocks().flatten().for_each(|stmt| stmt.each_set(f));
     }
 
     /// Its blocks.

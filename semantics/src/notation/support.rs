@@ -166,7 +166,7 @@ impl<'p> World<'p> {
                 Visit::Here => world.assign(s, &mut function, env),
                 Visit::Run(..) => Ok(()),
             })?;
-            return Ok(function.finished());
+            return Ok(function);
         };
         // A left side that may leave the tensor is looked at everywhere.
         let bare = s.indices.iter().all(|i| i.bare().is_some());
@@ -194,7 +194,7 @@ impl<'p> World<'p> {
             };
             Ok(())
         })?;
-        function.set(at, sum.computed());
+        function.hold(at, sum.computed());
         Ok(())
     }
 

@@ -319,22 +319,12 @@ fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
 pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
     if how != How::Serial {
-        assigned(body, &mut vars);
+        body.iter().for_each(|stmt| stmt.each_set(&mut |v, _| vars.push(v)));
         vars.sort();
         vars.dedup();
         vars.retain(|v| how == How::Parallel || accumulates(kernel, body, *v).is_none());
     }
     vars
-}
-
-/// The mutable variables that these statements set.
-fn assigned(stmts: &[Stmt], out: &mut Vec<Var>) {
-    for stmt in stmts {
-        if let Stmt::Set(v, _) = stmt {
-            out.push(*v);
-        }
-        stmt.blocks().for_each(|block| assigned(block, out));
-    }
 }
 
 /// The function with which a vector loop's body accumulates into `v`, if that is all it does with `v`: it occurs only

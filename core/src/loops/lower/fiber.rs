@@ -1,7 +1,7 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
 use super::nest::Sink;
-use super::spread::Table as Laid;
+use super::spread::Laid;
 use super::structure::Phase;
 use super::{Context, Expr, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};

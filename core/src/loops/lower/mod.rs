@@ -117,8 +117,8 @@ struct Context<'a> {
     arrays: Vec<Option<Arrays>>,
     /// Extents whose coordinates are known to fit.
     guarded: BTreeSet<ClassId>,
-    /// Of the lists that the statement at hand spreads, by access and level, where their positions are written.
-    tables: BTreeMap<(AccessId, usize), spread::Table>,
+    /// Of the lists that the statement at hand spreads, by access and level, where they are laid.
+    tables: BTreeMap<(AccessId, usize), spread::Laid>,
     /// The loops so far that a person would want to see.
     foralls: RefCell<Vec<Forall>>,
 }

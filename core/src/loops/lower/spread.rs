@@ -31,7 +31,7 @@ const LONGER: i64 = 8;
 
 /// Where a list is laid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Table {
+pub(super) struct Laid {
     buffer: BufferId,
     /// What is laid: values, and the fill value elsewhere; or positions, and 0.
     by_value: bool,
@@ -39,7 +39,7 @@ pub(super) struct Table {
 
 impl Context<'_> {
     /// Tables for the lists that a nest spreads, with nothing on them.
-    pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Table> {
+    pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
         let mut tables = BTreeMap::new();
         for a in nest.rhs.accesses() {
             let tensor = self.program.tensor(a);
@@ -54,7 +54,7 @@ impl Context<'_> {
                 };
                 let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
                 alloc(d, buffer, self.extent(tensor.extents[tensor.format.order[l]]), Some(none));
-                tables.insert((a, l), Table { buffer, by_value });
+                tables.insert((a, l), Laid { buffer, by_value });
             }
         }
         tables
@@ -68,7 +68,7 @@ impl Context<'_> {
         v: Index,
         body: &concrete::Expr,
         sink: &Sink,
-    ) -> Vec<(AccessId, Table, Spread<Term>)> {
+    ) -> Vec<(AccessId, Laid, Spread<Term>)> {
         let mut all = Vec::new();
         // Bounds are no loops over what is intersected.
         if let Sink::Bound { .. } = sink {
@@ -92,7 +92,7 @@ impl Context<'_> {
     }
 
     /// Takes a list up again.
-    pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Table, Spread<Term>)) {
+    pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
         if table.by_value {
             return self.write(d, &list, &|_| Expr::Const(self.fill(a)));
         }
@@ -108,7 +108,7 @@ impl Context<'_> {
     }
 
     /// Opens a list that is laid at a coordinate.
-    pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Table), at: Expr) {
+    pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Laid), at: Expr) {
         if !table.by_value {
             let (found, position) = Spread::ask(d, table.buffer, &Term::fixed(at));
             let (found, position) = (d.place(&found), d.place(&position));

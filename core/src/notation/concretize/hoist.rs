@@ -20,7 +20,7 @@ use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, apply, identity};
 use crate::format::{Format, LevelKind};
-use crate::iteration::{Sequence, background};
+use crate::iteration::background;
 use crate::shape::Map;
 use std::collections::HashMap;
 
@@ -104,14 +104,14 @@ impl Concretize<'_> {
 
     /// The operands beside sums, without an entry of which a call is what it is without any.
     fn needed(&self, fun: Fun, args: &[Expr], ty: Type) -> Vec<AccessId> {
+        if !args.iter().any(Expr::has_loops) {
+            return vec![];
+        }
         let lists: Vec<AccessId> = args.iter().filter(|e| !e.has_loops()).flat_map(Expr::accesses).collect();
         let call = Expr::Call(fun, args.to_vec(), ty);
         let (set, whole) = background(&call, &lists, &|a| self.out.tensor(a).fill, self.simplify);
-        match set {
-            _ if whole.has_loops() => vec![],
-            Sequence::List(a) => vec![a],
-            set => set.needed().map_or(vec![], |(lists, _)| lists),
-        }
+        let needed = set.needed().filter(|_| !whole.has_loops());
+        needed.map_or(vec![], |(lists, _)| lists)
     }
 
     /// Whether a call whose argument `k` is a sum is what it is with any, where these lists are at their fill values and the sum is
