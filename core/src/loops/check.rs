@@ -18,7 +18,7 @@ use super::print::role_name;
 use super::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
 use crate::text::{DEPTH, LITERALS, is_name};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 pub use flow::{accumulates, private};
 
@@ -70,7 +70,7 @@ fn names(kernel: &Kernel) -> Result<(), String> {
     if let Some(bad) = vars.clone().chain(buffers.clone()).chain([&kernel.name]).chain(tensors).find(|n| !is_name(n)) {
         return Err(format!("`{bad}` is no name: it must be letters, digits and `_`, and none of {LITERALS:?}"));
     }
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     match vars.chain(buffers).find(|n| !seen.insert(n.as_str())) {
         Some(twice) => Err(format!("`{twice}` names two variables or buffers")),
         None => Ok(()),
@@ -78,7 +78,7 @@ fn names(kernel: &Kernel) -> Result<(), String> {
 }
 
 fn parameters(kernel: &Kernel) -> Result<(), String> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     for p in &kernel.params {
         let (name, ty) = variable(kernel, *p)?;
         if *ty != Type::I64 {
@@ -117,7 +117,7 @@ fn buffer(kernel: &Kernel, b: BufferId) -> Result<&super::Buffer, String> {
 /// No buffer is two arrays of tensors, but for those that results share with operands; each is an operand or a result of
 /// a type that its array can have.
 fn arguments(kernel: &Kernel) -> Result<(), String> {
-    let mut used = HashSet::new();
+    let mut used = FxHashSet::default();
     for a in &kernel.arguments {
         shape(kernel, a).map_err(|e| format!("tensor `{}`: {e}", a.name))?;
         let shared = shared(kernel, a);
@@ -159,7 +159,7 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
 }
 
 /// What a result has of operands: the arrays of some one's outermost levels, or all that it has.
-fn shared(kernel: &Kernel, a: &Argument) -> HashSet<BufferId> {
+fn shared(kernel: &Kernel, a: &Argument) -> FxHashSet<BufferId> {
     let of = |operand: &Argument| -> Vec<BufferId> {
         let pairs = operand.levels.iter().zip(&a.levels);
         let levels = pairs.take_while(|(theirs, its)| theirs == its).flat_map(|(level, _)| level.buffers());

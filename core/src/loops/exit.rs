@@ -26,9 +26,8 @@ use std::collections::BTreeSet;
 
 /// Ends loops whose fold nothing changes any more.
 pub fn exits(kernel: &mut Kernel) {
-    let uses = uses(&kernel.body, kernel.vars.len());
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = Exits { uses, vars: &mut kernel.vars }.block(body);
+    kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: &mut kernel.vars }.block(body);
 }
 
 struct Exits<'k> {
@@ -46,6 +45,9 @@ struct Absorbed {
 
 impl Exits<'_> {
     fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        if self.folded(&stmts).is_empty() {
+            return stmts;
+        }
         let mut out: Vec<Stmt> = Vec::with_capacity(stmts.len());
         let parts = self.parts(&stmts);
         let mut rest = stmts.into_iter();
@@ -73,7 +75,7 @@ impl Exits<'_> {
     /// How many of these statements, which begin with a loop, may end together, and when: as many as read what the first sets.
     fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
         let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
-        let absorbed = set_by(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
+        let absorbed = self.folded(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
         let mut n = 1;
         loop {
             let region = &stmts[..n];
@@ -90,6 +92,13 @@ impl Exits<'_> {
         }
     }
 
+    /// The variables that statements fold into with a function that has an annihilator.
+    fn folded(&self, stmts: &[Stmt]) -> BTreeSet<Var> {
+        let mut all = BTreeSet::new();
+        stmts.iter().for_each(|s| s.each_set(&mut |v, e| all.extend(self.folds(v, e).map(|_| v))));
+        all
+    }
+
     /// Whether statements do nothing to a variable but to fold into it with one function that has an annihilator.
     fn absorbed(&self, t: Var, stmts: &[Stmt]) -> Option<Absorbed> {
         let mut all: Vec<Option<Value>> = Vec::new();
@@ -104,11 +113,13 @@ impl Exits<'_> {
         let ty = self.vars[t.0 as usize].1;
         // What comes behind a loop that was left folds in whatever it finds: of floats that may be no number.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
-        let [Expr::Var(v), _] = &args[..] else { return None };
+        if !asked || !matches!(&args[..], [Expr::Var(v), _] if *v == t) {
+            return None;
+        }
         // Without floats both modes are one.
         let known = properties(*op, ty, Mode::Strict).annihilators;
         let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
-        (*v == t && asked).then_some(by)
+        Some(by)
     }
 
     fn all_ended(&mut self, stmts: Vec<Stmt>, absorbed: Absorbed) -> Vec<Stmt> {

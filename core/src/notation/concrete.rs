@@ -41,7 +41,8 @@ use crate::text::is_name;
 pub use function::{Extent, plain};
 use print::Shown;
 pub use read::read;
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -612,7 +613,7 @@ impl Program {
     /// # Errors
     /// The first violation, as a sentence: always a defect of the compiler, never of the user's program.
     pub fn check(&self) -> Result<(), String> {
-        let mut names = HashSet::new();
+        let mut names = FxHashSet::default();
         for t in &self.tensors {
             self.check_tensor(t)?;
             if !names.insert(&t.name) {

@@ -38,7 +38,8 @@ use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
@@ -67,7 +68,7 @@ pub fn concretize(
         initial,
         out: Program { functions: functions.clone(), ..Program::default() },
         current,
-        vars: HashMap::new(),
+        vars: FxHashMap::default(),
         windows: vec![],
         caught: false,
         crowded: false,
@@ -92,7 +93,7 @@ struct Concretize<'a> {
     out: Program,
     /// The version of each tensor that a statement reads: at first, once it is read, the caller's.
     current: Vec<Option<Place>>,
-    vars: HashMap<VarId, Index>,
+    vars: FxHashMap<VarId, Index>,
     /// The permitted indices so far of the argument of `coalesce` at hand, each with the variable that is within its array.
     windows: Vec<(crate::shape::Map<Index>, Index)>,
     /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
@@ -232,7 +233,7 @@ impl Concretize<'_> {
         let mut out = self.out;
         let of_tensors = out.tensors.iter().flat_map(|t| t.extents.iter().copied());
         let all: BTreeSet<ClassId> = of_tensors.chain(out.vars.iter().map(|v| v.extent)).collect();
-        let mut taken = HashSet::new();
+        let mut taken = FxHashSet::default();
         for class in all {
             let given = self.classes.name(class);
             // A number is a name as it is, and with nothing behind it.
@@ -253,7 +254,7 @@ impl Concretize<'_> {
         };
         if !given {
             let given = self.typed.tensors.iter().map(|t| &t.name);
-            let taken: HashSet<&String> = given.chain(self.out.tensors.iter().map(|t| &t.name)).collect();
+            let taken: FxHashSet<&String> = given.chain(self.out.tensors.iter().map(|t| &t.name)).collect();
             tensor.name = distinct(&tensor.name, |name| taken.contains(name));
         }
         self.out.tensors.push(tensor);

@@ -15,6 +15,7 @@ use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, Simplify, background};
 use crate::notation::concrete::{AccessId, Expr, Index, Program};
 use crate::notation::typed::Fun;
+use std::collections::BTreeMap;
 
 const EXTENT: f64 = 1000.0;
 const ENTRIES: f64 = 10.0;
@@ -60,13 +61,15 @@ pub struct Target<'a> {
 struct Search<'a, 'b> {
     q: &'b Question<'a>,
     accesses: Vec<AccessId>,
+    /// Where a loop over these lists has anything to do, by the lists: other orders ask the same.
+    visited: BTreeMap<Vec<AccessId>, Sequence>,
     best: Option<(f64, Vec<Index>)>,
 }
 
 /// The cheapest order of the target's variables and the sums.
 pub fn choose(q: &Question) -> Vec<Index> {
     let vars: Vec<Index> = natural(q);
-    let mut search = Search { q, accesses: q.body.accesses(), best: None };
+    let mut search = Search { q, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None };
     if vars.len() <= EXHAUSTIVE {
         search.extend(&mut Vec::new(), &vars, 1.0, 0.0);
         return search.best.map_or(vars, |(_, order)| order);
@@ -108,30 +111,40 @@ impl Search<'_, '_> {
     fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
         let mut order = Vec::new();
         while !vars.is_empty() {
-            let work = |k: usize| self.trips(&order, vars[k]).1;
-            let next = (0..vars.len()).min_by(|&a, &b| work(a).total_cmp(&work(b)));
+            let costs: Vec<f64> = vars.iter().map(|v| self.trips(&order, *v).1).collect();
+            let next = (0..vars.len()).min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
             order.push(vars.remove(next.unwrap_or(0)));
         }
         order
     }
 
+    /// Where the body is no quiet constant, in terms of these lists.
+    fn visited(&mut self, lists: Vec<AccessId>) -> Sequence {
+        if let Some(known) = self.visited.get(&lists) {
+            return known.clone();
+        }
+        let fill = |a: AccessId| -> Value { self.q.program.tensor(a).fill };
+        let (sequence, rest) = background(self.q.body, &lists, &fill, self.q.simplify);
+        let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
+        let visited = if quiet { sequence } else { Sequence::Full };
+        self.visited.insert(lists, visited.clone());
+        visited
+    }
+
     /// (coordinates visited, work of finding them) of a loop over `v` inside `order`.
-    fn trips(&self, order: &[Index], v: Index) -> (f64, f64) {
+    fn trips(&mut self, order: &[Index], v: Index) -> (f64, f64) {
         if self.is_said(order, v) {
             return (1.0, 1.0);
         }
         let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
-        let names: Vec<AccessId> = lists.iter().map(|(a, _)| *a).collect();
-        let fill = |a: AccessId| -> Value { self.q.program.tensor(a).fill };
-        let (sequence, rest) = background(self.q.body, &names, &fill, self.q.simplify);
-        let quiet = matches!(&rest, Expr::Literal(x) if self.quiet(*x));
+        let sequence = self.visited(lists.iter().map(|(a, _)| *a).collect());
         let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
         // What no outer loop moves, beside a list that they all move, is asked instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
         let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
         let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(_, n)| n).sum();
-        if !quiet || sequence == Sequence::Full {
+        if sequence == Sequence::Full {
             return (EXTENT, EXTENT.max(work));
         }
         let trips = sequence.fold(&mut |a| length(a), &|_| 0.0, &mut f64::min, &mut |a, b| (a + b).min(EXTENT));

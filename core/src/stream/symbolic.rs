@@ -7,7 +7,7 @@
 use super::domain::{Arith, Compare, Domain, State};
 use crate::algebra::{Op, Type, Value, apply};
 use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Stmt, Var};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression and the mutable variables that it reads, each with its version.
 #[derive(Clone, Debug)]
@@ -36,12 +36,12 @@ impl Term {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Turn {
     /// How many loops had been begun, with this one.
     number: u64,
-    read_before: HashSet<Var>,
-    set: HashSet<Var>,
+    read_before: FxHashSet<Var>,
+    set: FxHashSet<Var>,
 }
 
 /// Emits loops.
@@ -52,8 +52,8 @@ pub struct Symbolic {
     /// Buffers so far.
     pub buffers: Vec<Buffer>,
     body: Vec<Stmt>,
-    names: HashMap<String, u32>,
-    version: HashMap<Var, u64>,
+    names: FxHashMap<String, u32>,
+    version: FxHashMap<Var, u64>,
     clock: u64,
     loops: u64,
     turns: Vec<Turn>,
@@ -78,10 +78,14 @@ impl Symbolic {
         let mut n = self.names.get(name).copied().unwrap_or(0);
         loop {
             n += 1;
-            let candidate = if n == 1 { name.to_string() } else { format!("{name}_{n}") };
-            if n == 1 || !self.names.contains_key(&candidate) {
-                self.names.insert(name.to_string(), n);
-                self.names.entry(candidate.clone()).or_insert(1);
+            if n == 1 {
+                self.names.insert(name.to_string(), 1);
+                return name.to_string();
+            }
+            let candidate = format!("{name}_{n}");
+            if !self.names.contains_key(&candidate) {
+                self.names.insert(candidate.clone(), 1);
+                self.names.get_mut(name).into_iter().for_each(|last| *last = n);
                 return candidate;
             }
         }
@@ -142,17 +146,17 @@ impl Symbolic {
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// A loop's block: stale reads across turns are caught.
+    /// A loop's block: stale reads across turns are caught, where debug assertions are on.
     fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         self.loops += 1;
-        self.turns.push(Turn { number: self.loops, read_before: HashSet::new(), set: HashSet::new() });
+        if cfg!(debug_assertions) {
+            self.turns.push(Turn { number: self.loops, ..Turn::default() });
+        }
         let block = self.block(f);
-        let turn = self.turns.pop().expect("pushed above");
-        debug_assert!(
-            turn.read_before.is_disjoint(&turn.set),
-            "a read from before a loop that sets {:?}",
-            turn.read_before.intersection(&turn.set).map(|v| &self.vars[v.0 as usize].0).collect::<Vec<_>>()
-        );
+        if let Some(turn) = self.turns.pop() {
+            let stale: Vec<_> = turn.read_before.intersection(&turn.set).map(|v| &self.vars[v.0 as usize].0).collect();
+            assert!(stale.is_empty(), "a read from before a loop that sets {stale:?}");
+        }
         block
     }
 

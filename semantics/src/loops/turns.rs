@@ -1,13 +1,13 @@
 //! Which elements the turns of a loop touch, to find two that conflict.
 
 use super::Rule;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The turns of one loop that may run at once.
 pub(super) struct Turns {
     /// The turn that runs.
     pub now: i64,
-    seen: HashMap<(usize, i64), Seen>,
+    seen: FxHashMap<(usize, i64), Seen>,
 }
 
 /// Who touched an element.
@@ -21,7 +21,7 @@ struct Seen {
 
 impl Turns {
     pub fn new() -> Turns {
-        Turns { now: 0, seen: HashMap::new() }
+        Turns { now: 0, seen: FxHashMap::default() }
     }
 
     /// This turn reads an element of a buffer that kernels can write.

@@ -17,8 +17,9 @@
 
 use super::ground::annihilated;
 use super::*;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// As [`super::evaluate`], in time about proportional to what is stored and what comes of it.
@@ -49,11 +50,11 @@ pub fn evaluate(
 #[derive(Default)]
 pub(super) struct Support {
     /// Reductions made whole, by their places in the program: over which variables, and the function.
-    made: RefCell<HashMap<*const Expr, Rc<Made>>>,
+    made: RefCell<FxHashMap<*const Expr, Rc<Made>>>,
     /// Of a function, the sorted coordinates of one mode beside those of others.
-    lists: RefCell<HashMap<Listed, Rc<Lists>>>,
+    lists: RefCell<FxHashMap<Listed, Rc<Lists>>>,
     /// The largest magnitude of each expression asked for.
-    largest: RefCell<HashMap<*const Expr, f64>>,
+    largest: RefCell<FxHashMap<*const Expr, f64>>,
 }
 
 struct Made {
@@ -65,7 +66,7 @@ struct Made {
 type Listed = (Source, Vec<usize>, usize);
 
 /// By the coordinates in the former modes.
-type Lists = HashMap<Vec<i64>, Rc<[i64]>>;
+type Lists = FxHashMap<Vec<i64>, Rc<[i64]>>;
 
 /// Whose entries: a tensor's or a reduction's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -332,7 +333,7 @@ impl<'p> World<'p> {
             return Ok(());
         }
         // The sum so far of each element, and how many terms it has.
-        let mut sums: HashMap<Vec<i64>, (Number, u128)> = HashMap::new();
+        let mut sums: FxHashMap<Vec<i64>, (Number, u128)> = FxHashMap::default();
         let mut missing = false;
         self.walk(&order, body, &|g| self.one_ground(g, &ground), env, &mut |world, env, visit| {
             let Visit::Here = visit else { return Ok(()) };
@@ -487,7 +488,7 @@ impl<'p> World<'p> {
         let Some(support) = &self.support else { return Rc::new([]) };
         let mut lists = support.lists.borrow_mut();
         let lists = lists.entry((source, known, m)).or_insert_with_key(|(_, known, _)| {
-            let mut found: HashMap<Vec<i64>, Vec<i64>> = HashMap::new();
+            let mut found: FxHashMap<Vec<i64>, Vec<i64>> = FxHashMap::default();
             for entry in function.entries.keys() {
                 found.entry(known.iter().map(|k| entry[*k]).collect()).or_default().push(entry[m]);
             }

@@ -57,7 +57,10 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
 }
 
 fn meet(a: Reached, b: Reached) -> Reached {
-    let (Some(mut a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+    let (mut a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (a, b) => return a.or(b),
+    };
     let and = |x: &mut Vec<bool>, y: Vec<bool>| x.iter_mut().zip(y).for_each(|(x, y)| *x &= y);
     and(&mut a.set, b.set);
     and(&mut a.allocated, b.allocated);
@@ -157,8 +160,7 @@ impl Flow<'_> {
                     return Err("a parallel loop cannot stand in a vector loop".into());
                 }
                 self.kind(*var, Kind::Loop)?;
-                let mut seen = state.clone();
-                self.fresh(*var, &mut seen)
+                self.is_fresh(*var, state)
             }
             Stmt::Call(entry) => self.entry(entry, state),
             Stmt::Comment(text) if text.contains(|c: char| c.is_control()) => {
@@ -257,10 +259,17 @@ impl Flow<'_> {
 
     /// Defines a variable that is not defined yet.
     fn fresh(&self, v: Var, state: &mut Reached) -> Result<(), String> {
-        let Some(state) = state else { return Ok(()) };
-        match std::mem::replace(&mut state.set[v.0 as usize], true) {
-            true => Err(format!("`{}` is defined already", self.kernel.vars[v.0 as usize].0)),
-            false => Ok(()),
+        self.is_fresh(v, state)?;
+        state.iter_mut().for_each(|state| state.set[v.0 as usize] = true);
+        Ok(())
+    }
+
+    fn is_fresh(&self, v: Var, state: &Reached) -> Result<(), String> {
+        match state {
+            Some(state) if state.set[v.0 as usize] => {
+                Err(format!("`{}` is defined already", self.kernel.vars[v.0 as usize].0))
+            }
+            _ => Ok(()),
         }
     }
 

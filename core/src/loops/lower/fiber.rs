@@ -14,7 +14,7 @@ use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
 use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How far an access has been opened.
 #[derive(Clone, Debug)]
@@ -46,20 +46,20 @@ impl Fiber {
 /// What the loops around a place have bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
-    coordinates: HashMap<Index, Expr>,
+    coordinates: FxHashMap<Index, Expr>,
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
-    fibers: HashMap<AccessId, Fiber>,
+    fibers: FxHashMap<AccessId, Fiber>,
     /// What is known of levels that open next, by their depth.
-    phases: HashMap<(AccessId, usize), Phase>,
-    intervals: HashMap<(AccessId, usize), Interval<Expr>>,
-    blocks: HashMap<(AccessId, usize), Block>,
+    phases: FxHashMap<(AccessId, usize), Phase>,
+    intervals: FxHashMap<(AccessId, usize), Interval<Expr>>,
+    blocks: FxHashMap<(AccessId, usize), Block>,
     /// The accesses whose next levels the innermost loop sees in blocks.
     pub in_blocks: Vec<AccessId>,
     /// Where loops have come to in lists, by access and level.
-    pub fingers: HashMap<(AccessId, usize), Finger>,
+    pub fingers: FxHashMap<(AccessId, usize), Finger>,
     /// Lists that are laid on tables, by access and level.
-    laid: HashMap<(AccessId, usize), Laid>,
+    laid: FxHashMap<(AccessId, usize), Laid>,
     /// The list that leaps to where another is, as it was found to be much longer.
     leaps: Option<AccessId>,
 }

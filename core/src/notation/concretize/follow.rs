@@ -13,7 +13,7 @@ use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Origin, Plac
 use super::Concretize;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 impl Concretize<'_> {
     /// The expression with every access that cannot be followed replaced by one of a transposed copy.
@@ -60,7 +60,7 @@ impl Concretize<'_> {
     /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
     /// moves, and are not moved themselves.
     fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
-        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
             let along = |l: &usize| self.out.binds(v, access.vars[format.order[*l]], |u| outer.contains(&u));
@@ -85,7 +85,7 @@ impl Concretize<'_> {
     /// would be walked beside each of those.
     fn staying(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
         let [_, .., last] = outer else { return vec![] };
-        let mut level: HashMap<AccessId, usize> = HashMap::new();
+        let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
             let along = |l: &usize| self.out.level_var(access, *l) == v && self.out.vars[v.0].origin == Origin::Loop;

@@ -22,7 +22,7 @@ use crate::algebra::{Op, Type, Value, apply, identity};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
 use crate::shape::Map;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What stands beside a part of a body.
 #[derive(Default)]
@@ -295,7 +295,7 @@ impl Concretize<'_> {
     }
 
     /// A loop's variable of its own for each.
-    fn fresh_loops(&mut self, vars: &[Index]) -> HashMap<Index, Index> {
+    fn fresh_loops(&mut self, vars: &[Index]) -> FxHashMap<Index, Index> {
         let own = |v: &Index| {
             let concrete::Var { name, extent, .. } = self.out.vars[v.0].clone();
             (*v, self.fresh(name, extent))
@@ -318,7 +318,7 @@ impl Concretize<'_> {
         Format::of((0..vars.len()).map(kind).collect())
     }
 
-    fn rename(&mut self, e: &Expr, fresh: &mut HashMap<Index, Index>) -> Expr {
+    fn rename(&mut self, e: &Expr, fresh: &mut FxHashMap<Index, Index>) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.renamed(*v, fresh)),
@@ -346,7 +346,7 @@ impl Concretize<'_> {
     }
 
     /// A variable for one that is, or is a function of, a renamed one.
-    fn renamed(&mut self, v: Index, fresh: &mut HashMap<Index, Index>) -> Index {
+    fn renamed(&mut self, v: Index, fresh: &mut FxHashMap<Index, Index>) -> Index {
         if let Some(known) = fresh.get(&v) {
             return *known;
         }
@@ -365,8 +365,8 @@ impl Concretize<'_> {
         made
     }
 
-    fn renamed_map(&mut self, map: &Map<Index>, fresh: &mut HashMap<Index, Index>) -> Map<Index> {
-        let made: HashMap<Index, Index> = map.factors.keys().map(|v| (*v, self.renamed(*v, fresh))).collect();
+    fn renamed_map(&mut self, map: &Map<Index>, fresh: &mut FxHashMap<Index, Index>) -> Map<Index> {
+        let made: FxHashMap<Index, Index> = map.factors.keys().map(|v| (*v, self.renamed(*v, fresh))).collect();
         map.within(|v| Map::var(made[&v]))
     }
 }
