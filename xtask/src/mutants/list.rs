@@ -119,10 +119,27 @@ fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
             }
         }
     }
-    match all.iter().find(|m| m.original.is_empty() || m.file.as_os_str().is_empty()) {
-        Some(m) => Err((0, format!("\"{}\" has no original, or no file", m.name))),
+    if let Some(m) = all.iter().find(|m| m.original.is_empty() || m.file.as_os_str().is_empty()) {
+        return Err((0, format!("\"{}\" has no original, or no file", m.name)));
+    }
+    match all.iter().find(|m| !is_whole(&m.original) || !is_whole(&m.mistaken)) {
+        Some(m) => Err((0, format!("\"{}\" has a bracket without its other", m.name))),
         None => Ok(all),
     }
+}
+
+/// Whether each bracket of a piece of code stands with its other in it: it is to be put into brackets of its own.
+fn is_whole(code: &str) -> bool {
+    let mut open = Vec::new();
+    let closes = |c: char| "([{".find(c).map(|n| [')', ']', '}'][n]);
+    let step = |c: char| match closes(c) {
+        Some(other) => {
+            open.push(other);
+            true
+        }
+        None => !")]}".contains(c) || open.pop() == Some(c),
+    };
+    code.chars().all(step) && open.is_empty()
 }
 
 fn join(text: &mut String, line: &str) {
@@ -192,6 +209,7 @@ mod tests {
         assert_eq!((all[1].mistaken.as_str(), all[1].survives.as_deref()), ("", Some("it is dead")));
         assert_eq!(read_list("stage", "file a\n\nname\nelse 5\n").unwrap_err().0, 4);
         assert!(read_list("stage", "file a\n\nname\n+ 5\n").is_err());
+        assert!(read_list("stage", "file a\n\nname\n- a } else { b\n+ b\n").is_err());
     }
 
     #[test]
