@@ -123,12 +123,13 @@ fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
         return Err((0, format!("\"{}\" has no original, or no file", m.name)));
     }
     match all.iter().find(|m| !is_whole(&m.original) || !is_whole(&m.mistaken)) {
-        Some(m) => Err((0, format!("\"{}\" has a bracket without its other", m.name))),
+        Some(m) => Err((0, format!("\"{}\" has half a bracket or half an operation", m.name))),
         None => Ok(all),
     }
 }
 
-/// Whether each bracket of a piece of code stands with its other in it: it is to be put into brackets of its own.
+/// Whether a piece of code can be put into brackets of its own: each bracket in it stands with its other, each operator with what is
+/// behind it.
 fn is_whole(code: &str) -> bool {
     let mut open = Vec::new();
     let closes = |c: char| "([{".find(c).map(|n| [')', ']', '}'][n]);
@@ -139,7 +140,8 @@ fn is_whole(code: &str) -> bool {
         }
         None => !")]}".contains(c) || open.pop() == Some(c),
     };
-    code.chars().all(step) && open.is_empty()
+    let cut = ["&&", "||", "="].iter().any(|operator| code.trim_end().ends_with(operator));
+    code.chars().all(step) && open.is_empty() && !cut
 }
 
 fn join(text: &mut String, line: &str) {
@@ -210,6 +212,7 @@ mod tests {
         assert_eq!(read_list("stage", "file a\n\nname\nelse 5\n").unwrap_err().0, 4);
         assert!(read_list("stage", "file a\n\nname\n+ 5\n").is_err());
         assert!(read_list("stage", "file a\n\nname\n- a } else { b\n+ b\n").is_err());
+        assert!(read_list("stage", "file a\n\nname\n- a &&\n+ b\n").is_err());
     }
 
     #[test]
