@@ -211,6 +211,12 @@ impl<I: Clone> List<I> {
         d.select(&valid, &|d| self.index(d), otherwise)
     }
 
+    /// How many entries there are from where it rests, if there is one at each position.
+    pub fn entries<D: Domain<I = I>>(&self, d: &mut D) -> Option<I> {
+        let p = self.fiber.is_counted().then(|| d.get(self.p))?;
+        Some(d.arith(Arith::Sub, &self.fiber.end, &p))
+    }
+
     /// Where the entry is stored, to be used before the next step.
     pub fn entry<D: Domain<I = I>>(&self, d: &mut D) -> Entry<I> {
         Entry { position: d.get(self.p), end: self.q.map(|q| d.get(q)) }

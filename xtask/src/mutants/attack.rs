@@ -112,8 +112,8 @@ const ORDER: &[(&str, &[&str])] = &[
     ("format", &["core's tests", "readers' tests", "loops"]),
     ("stream", &["loops", "laws"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
-    ("", &["core's tests", "directed loops", "library's tests", "files", "machine code", "levels' tests"]),
-    ("", &["laws", "operators' tests", "directed machine code", NESTS]),
+    ("", &["core's tests", "directed loops", "machine code", "library's tests", NESTS, "operators' tests"]),
+    ("", &["laws", "directed machine code", "levels' tests", "files"]),
 ];
 
 /// Builds all of them.

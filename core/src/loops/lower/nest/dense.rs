@@ -4,18 +4,20 @@
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
 //!                            for each entry of x: its gap, then it; the last gap     one list, innermost
 //!   s = sum(i: x[i]), x with fill 2, and n coordinates
-//!                            for each entry of x: s += 2 * gap, s += x; s += 2 * last gap
+//!                            for each entry of x: s += x; s += 2 * (n - entries)    if the order is free
+//!                            for each entry of x: its gap counted, then it; the last gap
 //!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
 //! ```
 //!
 //! A gap is counted where its value does not move, the sink is a scalar, and a sum may be a product (of floats: in `algebraic` mode) or
-//! folding it in once is folding it in as often as one likes.
+//! folding it in once is folding it in as often as one likes. The value may be a fold of its own: of a tree whose leaves are folded level
+//! by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, properties};
 use crate::iteration::Point;
 use crate::loops::lower::{Context, Expr, binary, int};
-use crate::notation::concrete::{self, AccessId};
+use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, Symbolic, Term, wide};
 
@@ -25,13 +27,13 @@ impl Context<'_> {
         if self.counted_whole(d, f, point) {
             return;
         }
-        if let ([a], []) = (&point.followers[..], f.rest) {
-            return self.gaps(d, f, point, *a);
-        }
         let nowhere = |a: AccessId| point.followers.contains(&a).then(|| self.fill(a));
         let rest = self.simplify.replace(&point.body, &nowhere);
-        if self.counts(f, &rest) {
-            return self.between(d, f, point, &rest);
+        let counts = self.counts(f, &rest);
+        match point.followers[..] {
+            [a] if counts || f.rest.is_empty() => return self.gaps(d, f, point, a),
+            _ if counts => return self.between(d, f, point, &rest),
+            _ => {}
         }
         let name = self.program.vars[f.v.0].name.clone();
         let (lo, hi) = (Term::fixed(f.piece.range.lo.at.clone()), Term::fixed(f.piece.range.hi.at.clone()));
@@ -56,6 +58,16 @@ impl Context<'_> {
         let name = &self.program.vars[f.v.0].name;
         let (present, absent) = self.with_and_without(point, a);
         let counts = self.counts(f, &absent.body);
+        if let Some(entries) = list.entries(d).filter(|_| counts && self.in_any_order(f, absent.body.ty())) {
+            let entries = d.snapshot("entries", entries);
+            list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
+                let at = list.coordinate(d, &entry);
+                let at = d.snapshot(name, at);
+                let here = Here { access: a, entry: placed(d, &entry), present: None };
+                self.arrive(d, f, &present, &at, &[here], Driven::Stored);
+            });
+            return self.count_gap(d, f, &absent.body, (entries, Term::fixed(f.piece.range.len())));
+        }
         let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
             true => self.count_gap(d, f, &absent.body, (begin, end)),
             false => d.count(name, begin, end, &mut |d, at| self.arrive(d, f, &absent, &at, &[], Driven::Counted)),
@@ -109,7 +121,31 @@ impl Context<'_> {
         let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
         let properties = properties(*op, body.ty(), self.simplify.mode);
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
-        f.rest.is_empty() && self.stays(f.v, f.scope(), body) && (sums || properties.idempotent)
+        (sums || properties.idempotent) && self.is_one(&f.scope().order, &f.folded(body))
+    }
+
+    /// Whether what a scalar folds in may come in any order.
+    fn in_any_order(&self, f: &Forall, ty: Type) -> bool {
+        let Sink::Scalar { fun: Fun::Op(op), .. } = f.sink else { return false };
+        let properties = properties(*op, ty, self.simplify.mode);
+        properties.commutative && properties.associative
+    }
+
+    /// Whether an expression has one value where these loops are, what it folds over loops of its own included.
+    pub(super) fn is_one(&self, order: &[Index], e: &concrete::Expr) -> bool {
+        let known = |v: &Index| self.program.time(*v, order).is_some();
+        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(&[order, vars].concat(), e);
+        match e {
+            concrete::Expr::Literal(_) => true,
+            concrete::Expr::Index(v) => known(v),
+            concrete::Expr::Access(a, _) => self.program.accesses[a.0].vars.iter().all(known),
+            concrete::Expr::Call(_, args, _) => args.iter().all(|arg| self.is_one(order, arg)),
+            concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
+            concrete::Expr::Fold(fold, _) => {
+                fold.start.iter().all(|e| self.is_one(order, e)) && inside(&fold.vars, &fold.body)
+            }
+            concrete::Expr::Concat(..) => false,
+        }
     }
 
     /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap, if there are any.
@@ -122,7 +158,7 @@ impl Context<'_> {
     fn count(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
         let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
         let (begin, end) = (d.place(&begin), d.place(&end));
-        let mut value = self.value(d, f.scope(), body);
+        let mut value = self.value(d, f.scope(), &f.folded(body));
         if *fun == Fun::Op(Op::Add) && body.ty() != Type::Bool {
             value = repeated(value, body.ty(), binary(Op::Sub, end, begin));
         }
@@ -159,6 +195,18 @@ impl Context<'_> {
         let found = d.snapshot_bool("here", found);
         let entry = list.entry(d);
         Here { access, entry: placed(d, &entry), present: Some(d.place(&found)) }
+    }
+}
+
+impl Forall<'_> {
+    /// What a scalar folds in at a coordinate: what the loops inside of this one come to.
+    fn folded(&self, body: &concrete::Expr) -> concrete::Expr {
+        match self.sink {
+            Sink::Scalar { fun: Fun::Op(op), .. } if !self.rest.is_empty() => {
+                concrete::Expr::Reduce(*op, self.rest.to_vec(), Box::new(body.clone()), body.ty())
+            }
+            _ => body.clone(),
+        }
     }
 }
 

@@ -201,7 +201,7 @@ impl Context<'_> {
 
     /// One value for all coordinates of a range is one run of the result. Whether it was put there.
     pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
-        let whole = f.rest.is_empty() && point.followers.is_empty() && self.stays(f.v, f.scope(), &point.body);
+        let whole = f.rest.is_empty() && point.followers.is_empty() && self.is_one(&f.scope().order, &point.body);
         if !whole {
             return false;
         }
@@ -210,9 +210,11 @@ impl Context<'_> {
             && f.sink.appends(f.v).is_some()
             && output.next_var(slot) == Some(f.v)
         {
-            let value = self.value(d, f.scope(), &point.body);
             let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
-            let put = |d: &mut Symbolic| output.put_run(d, slot, [lo.clone(), hi.clone()], value);
+            let put = |d: &mut Symbolic| {
+                let value = self.value(d, f.scope(), &point.body);
+                output.put_run(d, slot, [lo.clone(), hi.clone()], value)
+            };
             if f.piece.in_runs {
                 put(d)
             } else {
