@@ -91,6 +91,17 @@ class Operands:
         return sp.csr_matrix((self.values(name), crd, pos), shape=shape)
 
 
+    def tree(self, name):
+        """A tensor of compressed levels as the list of PyData/Sparse."""
+        extents, values = self.extents(name), self.values(name)
+        coordinates, below = [], np.ones(len(values), dtype=np.int64)
+        for l in reversed(range(len(extents))):
+            pos, crd = self.level(name, l)
+            coordinates.append(np.repeat(crd, below))
+            below = np.add.reduceat(below, pos[:-1]) if len(crd) else below
+        return pydata.COO(np.array(coordinates[::-1]), values, shape=extents, has_duplicates=False, sorted=True)
+
+
 def dense_result(result):
     if sp.issparse(result):
         result = result.toarray()
@@ -129,6 +140,21 @@ def list_result(result):
     order = np.lexsort((result.col, result.row))
     pos0 = np.array([0, len(order)])
     return {"pos0": pos0, "crd0": result.row[order], "crd1": result.col[order], "values": result.data[order]}
+
+
+def tree_result(result):
+    """Of a list of PyData/Sparse, whose entries are in order, as compressed levels."""
+    coordinates, made = result.coords, {"values": result.data}
+    new, parents = np.zeros(len(result.data), dtype=bool), None
+    new[:1] = True
+    for l, along in enumerate(coordinates):
+        new[1:] |= along[1:] != along[:-1]
+        begins = np.flatnonzero(new)
+        made[f"crd{l}"] = along[begins]
+        first = np.zeros(1, dtype=np.int64) if parents is None else np.searchsorted(begins, parents)
+        made[f"pos{l}"] = np.append(first, len(begins))
+        parents = begins
+    return made
 
 
 def dcsr_result(result):
@@ -479,6 +505,29 @@ def sum_of(part):
     return kernel
 
 
+def add_trees(o):
+    calls = {}
+    if pydata:
+        a, b = o.tree("A"), o.tree("B")
+        calls["pydata"] = lambda: a + b
+    return calls, tree_result
+
+
+def minimax(o):
+    calls = {}
+    if pydata:
+        a = o.tree("A")
+
+        def play():
+            value = a
+            for mode in reversed(range(a.ndim)):
+                value = value.max(axis=mode) if mode % 2 == 0 else value.min(axis=mode)
+            return value
+
+        calls["pydata"] = play
+    return calls, lambda s: dense_result(s.todense() if isinstance(s, pydata.SparseArray) else s)
+
+
 KERNELS = {
     "spmv": spmv,
     "spmv-coo": spmv_coo,
@@ -519,6 +568,10 @@ KERNELS = {
     "masked-mxm": masked_mxm,
     "masked-mxv": masked_mxv,
     "triangles": triangles,
+    "add-4": add_trees,
+    "minimax-3": minimax,
+    "minimax-5": minimax,
+    "minimax-7": minimax,
     "add-windows": sum_of(lambda n: slice(n // 4, 3 * (n // 4))),
     "add-strides": sum_of(lambda n: slice(0, n, 2)),
 }

@@ -211,6 +211,41 @@ pub fn third_mode(matrix: &Arrays, seed: u64) -> Arrays {
     Arrays { format: "csf", extents: vec![a.rows, a.columns, 64], levels: levels.map(Some).into(), values }
 }
 
+/// Two tensors in `csf` with about so many entries each, anywhere, at most half of the places; half of the first's places are the
+/// second's too.
+pub fn trees(extents: &[usize], entries: usize, seed: u64) -> [Arrays; 2] {
+    let mut random = Random::new(seed);
+    let places: usize = extents.iter().product();
+    let drawn = |random: &mut Random, n: usize| (0..n).map(|_| random.below(places)).collect::<Vec<_>>();
+    let first = drawn(&mut random, entries.min(places / 2));
+    let mut second: Vec<usize> = first.iter().copied().filter(|_| random.below(2) == 0).collect();
+    second.extend(drawn(&mut random, first.len() - second.len()));
+    [first, second].map(|mut places| {
+        places.sort_unstable();
+        places.dedup();
+        tree(extents, &places, &mut random)
+    })
+}
+
+/// A tensor in `csf` with values between -1 and 1 at these places, ascending, numbered in the order of rows.
+fn tree(extents: &[usize], places: &[usize], random: &mut Random) -> Arrays {
+    // How many places are below a coordinate of each level.
+    let below = |l: usize| extents[l + 1..].iter().product::<usize>();
+    let mut parents = vec![0];
+    let level = |l: usize| {
+        let mut entries: Vec<usize> = places.iter().map(|place| place / below(l)).collect();
+        entries.dedup();
+        let begins = parents.iter().map(|parent| entries.partition_point(|e| e / extents[l] < *parent) as i32);
+        let pos = begins.chain([entries.len() as i32]).collect();
+        let crd = entries.iter().map(|e| (e % extents[l]) as i32).collect();
+        parents = entries;
+        Some(Compressed::new(pos, crd))
+    };
+    let levels = (0..extents.len()).map(level).collect();
+    let values = places.iter().map(|_| random.value()).collect();
+    Arrays { format: "csf", extents: extents.to_vec(), levels, values }
+}
+
 /// A dense array of values between -1 and 1.
 pub fn dense(extents: &[usize], seed: u64) -> Arrays {
     let mut random = Random::new(seed);
@@ -282,6 +317,8 @@ mod tests {
             let matrix = kind.matrix(10_000, 1);
             let [x, y] = vectors(&matrix, 4);
             let made = [partner(&matrix, 2), third_mode(&matrix, 3), x, y, sparse(1000, 10, 5), dense(&[3, 4], 6)];
+            let trees = trees(&[17, 9, 5, 11], 900, 7);
+            trees.iter().for_each(|arrays| arrays.tensor().check().unwrap());
             let parts = [above_and_below(&matrix), left_and_right(&matrix), [shifted(&matrix), flat(&matrix)]].concat();
             made.iter().chain(&parts).chain([&matrix]).for_each(|arrays| arrays.tensor().check().unwrap());
             assert!((5_000..=12_000).contains(&matrix.values.len()), "{}: {}", kind.name(), matrix.values.len());

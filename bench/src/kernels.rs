@@ -9,6 +9,7 @@
 mod functions;
 mod graphs;
 mod shape;
+mod trees;
 
 use crate::arrays::Arrays;
 use crate::bandwidth::{self, Reading};
@@ -45,7 +46,7 @@ fn mttkrp(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
 
 /// All kernels.
 pub fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    KERNELS.iter().chain(shape::KERNELS).chain(functions::KERNELS).chain(graphs::KERNELS)
+    KERNELS.iter().chain(shape::KERNELS).chain(functions::KERNELS).chain(graphs::KERNELS).chain(trees::KERNELS)
 }
 
 const KERNELS: &[Kernel] = &[

@@ -8,6 +8,7 @@
 //!  shape     reshaped, stacked and sliced matrices
 //!  graphs    products where a mask has entries, triangles
 //!  functions other functions of entries than sums and products, and windows
+//!  trees     tensors of many modes
 //! ```
 #![allow(unsafe_code)] // The loops to beat check no bounds; the arrays are well-formed by construction (`generate`).
 
@@ -17,6 +18,7 @@ pub mod graphs;
 mod merges;
 mod scatters;
 pub mod shape;
+pub mod trees;
 
 pub use gathers::{mttkrp, mttkrp_factored, sddmm, spmm, spmspv, spmspv_rows, spmv, spmv_coo, ttv};
 pub use merges::{dot, multiply, spadd, sum3};

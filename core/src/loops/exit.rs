@@ -256,6 +256,19 @@ mod tests {
         assert!(text.contains("while q < n_I && t {"), "{text}");
     }
 
+    /// A loop that stores too, and one that folds with a function whose annihilator gives something else: where `t` is true,
+    /// `t < x` is false, and so no end.
+    #[test]
+    fn loops_that_do_more_or_come_back_go_on() {
+        let stores =
+            "  t = false\n  for p in 0..A_pos[1] {\n    t = t || x_vals[A_crd[p]]\n    r_vals[0] = x_vals[p]\n  }";
+        let less = "  t = false\n  for p in A_pos[0]..A_pos[1] {\n    t = t < x_vals[A_crd[p]]\n  }";
+        for body in [stores, less] {
+            let text = rewritten(body);
+            assert!(text.contains("  for p in ") && !text.contains("while"), "{text}");
+        }
+    }
+
     #[test]
     fn what_is_read_elsewhere_goes_on() {
         let counted = "  t = false
