@@ -82,20 +82,29 @@ impl<'c> Emitter<'c, '_> {
 
     /// `yes` where the condition holds, else `no`; only that one is evaluated.
     fn lazily(&self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Typed<'c>, Error> {
-        let condition = self.condition(condition)?;
+        self.either(self.condition(condition)?, || self.expr(yes), || self.expr(no))
+    }
+
+    /// What one of two ways comes to, and only that one is gone.
+    pub(super) fn either(
+        &self,
+        condition: IntValue<'c>,
+        yes: impl FnOnce() -> Result<Typed<'c>, Error>,
+        no: impl FnOnce() -> Result<Typed<'c>, Error>,
+    ) -> Result<Typed<'c>, Error> {
         let joined = self.new_block("joined");
         let otherwise = self.new_block("otherwise");
         let then = self.new_block("then");
         self.builder.build_conditional_branch(condition, then, otherwise)?;
-        let arm = |block, e| -> Result<_, Error> {
-            self.builder.position_at_end(block);
-            let value = self.expr(e)?;
+        let end = |value: Typed<'c>| -> Result<_, Error> {
             let end = self.here();
             self.builder.build_unconditional_branch(joined)?;
             Ok((value, end))
         };
-        let (a, after_a) = arm(then, yes)?;
-        let (b, after_b) = arm(otherwise, no)?;
+        self.builder.position_at_end(then);
+        let (a, after_a) = end(yes()?)?;
+        self.builder.position_at_end(otherwise);
+        let (b, after_b) = end(no()?)?;
         if a.ty != b.ty {
             return Err(Error::Kernel(format!("arms of types {} and {}", a.ty, b.ty)));
         }

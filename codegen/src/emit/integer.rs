@@ -174,13 +174,30 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_truncate_or_bit_cast(divisor, a.get_type(), "")?)
     }
 
-    /// x · 2ⁿ; beyond ±10 000 every float has long become 0 or infinite, or stays as it is.
+    /// x · 2ⁿ: a product, if a float is 2ⁿ, which rounds once as the function does. Beyond ±10 000 every float has long become 0 or
+    /// infinite, or stays as it is.
     pub(super) fn ldexp(&self, a: Typed<'c>, n: Typed<'c>) -> Result<inkwell::values::BasicValueEnum<'c>, Error> {
         let wide = self.convert(n, Type::I64)?.into_int_value();
         let (most, least) = (self.i64(10_000), self.i64(-10_000));
         let clamped = self.intrinsic("llvm.smax", &[self.intrinsic("llvm.smin", &[wide, most])?, least])?;
-        let exponent = self.builder.build_int_truncate(clamped, self.context.i32_type(), "")?;
-        let slot = if a.ty == Type::F32 { Slot::LdexpF32 } else { Slot::LdexpF64 };
-        self.call_slot(slot, &[a.value.into(), exponent.into()])
+        let (slot, bias, fraction) =
+            if a.ty == Type::F32 { (Slot::LdexpF32, 127, 23) } else { (Slot::LdexpF64, 1023, 52) };
+        let biased = self.builder.build_int_add(clamped, self.i64(bias), "")?;
+        let above = self.builder.build_int_sub(biased, self.i64(1), "")?;
+        let normal = self.builder.build_int_compare(IntPredicate::ULT, above, self.i64(2 * bias), "normal")?;
+        let product = || {
+            let float = self.register(a.ty).into_float_type();
+            let bits = if a.ty == Type::F32 { self.context.i32_type() } else { self.context.i64_type() };
+            let shifted = self.builder.build_left_shift(biased, self.i64(fraction), "")?;
+            let power = self.builder.build_int_truncate_or_bit_cast(shifted, bits, "")?;
+            let power = self.builder.build_bit_cast(power, float, "")?.into_float_value();
+            let product = self.builder.build_float_mul(a.value.into_float_value(), power, "")?;
+            Ok(Typed { value: product.into(), ty: a.ty })
+        };
+        let call = || {
+            let exponent = self.builder.build_int_truncate(clamped, self.context.i32_type(), "")?;
+            Ok(Typed { value: self.call_slot(slot, &[a.value.into(), exponent.into()])?, ty: a.ty })
+        };
+        Ok(self.either(normal, product, call)?.value)
     }
 }
