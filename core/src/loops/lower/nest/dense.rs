@@ -14,8 +14,9 @@
 //! by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
-use crate::algebra::{Mode, Op, Type, properties};
+use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
+use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, Expr, binary, int};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
@@ -121,7 +122,9 @@ impl Context<'_> {
         let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
         let properties = properties(*op, body.ty(), self.simplify.mode);
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
-        (sums || properties.idempotent) && self.is_one(&f.scope().order, &f.folded(body))
+        // What loops inside come to is folded by itself first.
+        let apart = f.rest.is_empty() || properties.associative && identity(*op, body.ty()).is_some();
+        apart && (sums || properties.idempotent) && self.is_one(f.scope(), &[], &f.folded(body))
     }
 
     /// Whether what a scalar folds in may come in any order.
@@ -131,18 +134,22 @@ impl Context<'_> {
         properties.commutative && properties.associative
     }
 
-    /// Whether an expression has one value where these loops are, what it folds over loops of its own included.
-    pub(super) fn is_one(&self, order: &[Index], e: &concrete::Expr) -> bool {
-        let known = |v: &Index| self.program.time(*v, order).is_some();
-        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(&[order, vars].concat(), e);
+    /// Whether an expression has one value all through a loop inside of this scope, what it folds over loops of its own, `inner` of which
+    /// are around it, included.
+    pub(super) fn is_one(&self, scope: &Scope, inner: &[Index], e: &concrete::Expr) -> bool {
+        let known = |v: &Index| self.program.time(*v, &[&scope.order, inner].concat()).is_some();
+        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(scope, &[inner, vars].concat(), e);
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => known(v),
-            concrete::Expr::Access(a, _) => self.program.accesses[a.0].vars.iter().all(known),
-            concrete::Expr::Call(_, args, _) => args.iter().all(|arg| self.is_one(order, arg)),
+            // A run has been opened before its loop.
+            concrete::Expr::Access(a, _) => {
+                self.next_var(scope, *a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
+            }
+            concrete::Expr::Call(_, args, _) => args.iter().all(|arg| inside(&[], arg)),
             concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
             concrete::Expr::Fold(fold, _) => {
-                fold.start.iter().all(|e| self.is_one(order, e)) && inside(&fold.vars, &fold.body)
+                fold.start.iter().all(|e| inside(&[], e)) && inside(&fold.vars, &fold.body)
             }
             concrete::Expr::Concat(..) => false,
         }
