@@ -59,7 +59,8 @@ impl Context<'_> {
         let name = &self.program.vars[f.v.0].name;
         let (present, absent) = self.with_and_without(point, a);
         let counts = self.counts(f, &absent.body);
-        if let Some(entries) = list.entries(d).filter(|_| counts && self.in_any_order(f, absent.body.ty())) {
+        // What counts does so in any order: idempotent built-ins are commutative and associative, as sums are.
+        if let Some(entries) = list.entries(d).filter(|_| counts) {
             let entries = d.snapshot("entries", entries);
             list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
                 let at = list.coordinate(d, &entry);
@@ -123,15 +124,8 @@ impl Context<'_> {
         let properties = properties(*op, body.ty(), self.simplify.mode);
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
         // What loops inside come to is folded by itself first.
-        let apart = f.rest.is_empty() || properties.associative && identity(*op, body.ty()).is_some();
+        let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
         apart && (sums || properties.idempotent) && self.is_one(f.scope(), &[], &f.folded(body))
-    }
-
-    /// Whether what a scalar folds in may come in any order.
-    fn in_any_order(&self, f: &Forall, ty: Type) -> bool {
-        let Sink::Scalar { fun: Fun::Op(op), .. } = f.sink else { return false };
-        let properties = properties(*op, ty, self.simplify.mode);
-        properties.commutative && properties.associative
     }
 
     /// Whether an expression has one value all through a loop inside of this scope, what it folds over loops of its own, `inner` of which
