@@ -32,7 +32,7 @@ impl Context<'_> {
         let rest = self.simplify.replace(&point.body, &nowhere);
         let counts = self.counts(f, &rest);
         match point.followers[..] {
-            [a] if counts || f.rest.is_empty() => return self.gaps(d, f, point, a),
+            [a] if counts || f.rest.is_empty() => return self.gaps(d, f, point, a, (&rest, counts)),
             _ if counts => return self.between(d, f, point, &rest),
             _ => {}
         }
@@ -53,39 +53,44 @@ impl Context<'_> {
         });
     }
 
-    /// One list beside a whole extent, innermost: the gaps between its entries are loops without conditions.
-    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId) {
+    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. They are loops without conditions, or
+    /// counted: together behind the entries, if those are counted too. What counts does so in any order: idempotent built-ins are
+    /// commutative and associative, as sums are.
+    fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
         let list = &f.lists[&a];
         let name = &self.program.vars[f.v.0].name;
-        let (present, absent) = self.with_and_without(point, a);
-        let counts = self.counts(f, &absent.body);
-        // What counts does so in any order: idempotent built-ins are commutative and associative, as sums are.
-        if let Some(entries) = list.entries(d).filter(|_| counts) {
-            let entries = d.snapshot("entries", entries);
+        let present = Point { followers: Vec::new(), ..point.clone() };
+        let absent = Point { body: rest.clone(), ..present.clone() };
+        let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
+            true => self.count_gap(d, f, rest, (begin, end)),
+            false => d.count(name, begin, end, &mut |d, at| self.arrive(d, f, &absent, &at, &[], Driven::Counted)),
+        };
+        let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
             list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
                 let at = list.coordinate(d, &entry);
                 let at = d.snapshot(name, at);
+                before(d, &at);
                 let here = Here { access: a, entry: placed(d, &entry), present: None };
-                self.arrive(d, f, &present, &at, &[here], Driven::Stored);
+                self.arrive(d, f, &present, &at, &[here], Driven::Counted);
+                behind(d, &at);
             });
-            return self.count_gap(d, f, &absent.body, (entries, Term::fixed(f.piece.range.len())));
-        }
-        let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
-            true => self.count_gap(d, f, &absent.body, (begin, end)),
-            false => d.count(name, begin, end, &mut |d, at| self.arrive(d, f, &absent, &at, &[], Driven::Counted)),
         };
+        if let Some(entries) = list.entries(d).filter(|_| counts) {
+            let entries = d.snapshot("entries", entries);
+            each(d, &|_, _| {}, &|_, _| {});
+            return self.count_gap(d, f, rest, (entries, Term::fixed(f.piece.range.len())));
+        }
         let from = d.state("from", Term::fixed(f.piece.range.lo.at.clone()));
-        list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
-            let at = list.coordinate(d, &entry);
-            let at = d.snapshot(name, at);
+        let before = |d: &mut Symbolic, at: &Term| {
             let begin = d.get(from);
             gap(d, begin, at.clone());
-            let here = Here { access: a, entry: placed(d, &entry), present: None };
-            self.arrive(d, f, &present, &at, &[here], Driven::Counted);
+        };
+        let behind = |d: &mut Symbolic, at: &Term| {
             let one = d.int(1);
-            let next = d.arith(Arith::Add, &at, &one);
+            let next = d.arith(Arith::Add, at, &one);
             d.set(from, next);
-        });
+        };
+        each(d, &before, &behind);
         let (begin, end) = (d.get(from), Term::fixed(f.piece.range.hi.at.clone()));
         gap(d, begin, end);
     }
@@ -125,14 +130,15 @@ impl Context<'_> {
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
         // What loops inside come to is folded by itself first.
         let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
-        apart && (sums || properties.idempotent) && self.is_one(f.scope(), &[], &f.folded(body))
+        apart && (sums || properties.idempotent) && self.is_one(f.scope(), &f.scope().order, &f.folded(body))
     }
 
-    /// Whether an expression has one value all through a loop inside of this scope, what it folds over loops of its own, `inner` of which
-    /// are around it, included.
-    pub(super) fn is_one(&self, scope: &Scope, inner: &[Index], e: &concrete::Expr) -> bool {
-        let known = |v: &Index| self.program.time(*v, &[&scope.order, inner].concat()).is_some();
-        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(scope, &[inner, vars].concat(), e);
+    /// Whether an expression has one value all through a loop inside of this scope, what it folds over loops of its own included: all
+    /// that it reads is known where these variables are, which are the scope's and those of its own loops.
+    pub(super) fn is_one(&self, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
+        let known = |v: &Index| self.program.time(*v, order).is_some();
+        let same = |e: &concrete::Expr| self.is_one(scope, order, e);
+        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(scope, &[order, vars].concat(), e);
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => known(v),
@@ -140,11 +146,9 @@ impl Context<'_> {
             concrete::Expr::Access(a, _) => {
                 self.next_var(scope, *a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
             }
-            concrete::Expr::Call(_, args, _) => args.iter().all(|arg| inside(&[], arg)),
+            concrete::Expr::Call(_, args, _) => args.iter().all(same),
             concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
-            concrete::Expr::Fold(fold, _) => {
-                fold.start.iter().all(|e| inside(&[], e)) && inside(&fold.vars, &fold.body)
-            }
+            concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
             concrete::Expr::Concat(..) => false,
         }
     }

@@ -201,7 +201,8 @@ impl Context<'_> {
 
     /// One value for all coordinates of a range is one run of the result. Whether it was put there.
     pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
-        let whole = f.rest.is_empty() && point.followers.is_empty() && self.is_one(f.scope(), &[], &point.body);
+        let whole =
+            f.rest.is_empty() && point.followers.is_empty() && self.is_one(f.scope(), &f.scope().order, &point.body);
         if !whole {
             return false;
         }
