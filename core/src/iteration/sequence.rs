@@ -315,5 +315,7 @@ mod tests {
         assert_eq!(again.needed(), Some((vec![AccessId(0)], Sequence::or([l(1), l(2)]))));
         assert_eq!(Sequence::or([l(0), l(1)]).needed(), None);
         assert_eq!(Sequence::or([Sequence::and([l(0), l(1)]), Sequence::and([l(2), l(3)])]).needed(), None);
+        let pairs = [(0, 1), (0, 2), (1, 2)].map(|(a, b)| Sequence::and([l(a), l(b)]));
+        assert_eq!(Sequence::or(pairs).needed(), None, "each list stands in two of three");
     }
 }

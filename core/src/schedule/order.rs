@@ -239,7 +239,7 @@ impl Search<'_, '_> {
     fn copy(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            _ if kind.is_located() => EXTENT,
+            _ if !kind.is_list() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };

@@ -205,6 +205,19 @@ mod tests {
         size(&map.constant) + map.factors.iter().map(|(v, f)| size(f) * vars[*v as usize]).sum::<i64>()
     }
 
+    /// A size is divided where each of its terms is, without rest; what cancels out leaves no term.
+    #[test]
+    fn sizes_divide_and_terms_cancel() {
+        let (n, number) = (Size::unknown(ClassId(0)), Size::number);
+        let rows = n.times(&number(6)).plus(&number(4));
+        assert_eq!(rows.over(&number(2)), Some(n.times(&number(3)).plus(&number(2))));
+        assert_eq!(rows.over(&number(4)), None);
+        assert_eq!(n.times(&n).over(&n), Some(n.clone()));
+        assert_eq!(rows.over(&n), None);
+        let back = Map::var(0).times(&number(-1));
+        assert_eq!(Map::var(0).plus(&back), Map::constant(Size::default()));
+    }
+
     /// All maps of two variables that nested operators make, up to two deep.
     fn maps() -> Vec<Map<u32>> {
         let extent = |n: u32| Size::unknown(ClassId(n));

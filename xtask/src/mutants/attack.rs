@@ -17,8 +17,8 @@ const BUILT: &str = "target/mutants/target";
 /// Only what changed is built anew when a list grows; whoever builds something while attacking builds it so too.
 const INCREMENTAL: [(&str, &str); 1] = [("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")];
 
-/// Who found nothing where nothing is mistaken, with how long that took: known until the copy changes.
-pub const SOUND: &str = "target/mutants/sound";
+/// Who found nothing where nothing is mistaken, with how long that took: known until what they read of the copy changes.
+const SOUND: &str = "target/mutants/sound";
 
 /// Kibibytes that an attacker may use: a mistake may ask for all there is.
 const MEMORY: u64 = 12 << 20;
@@ -98,8 +98,14 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("readers' tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
-    ("files", "fiberloom-tests", "files"),
+    (FILES, "fiberloom-tests", "files"),
 ];
+
+/// The attacker that asks one test of another: the one that was written for the mistake.
+pub const OWN: &str = "its own test";
+
+/// File tests.
+pub const FILES: &str = "files";
 
 /// Whole nests take minutes, other laws seconds: they are attackers of their own.
 const NESTS: &str = "nests";
@@ -113,7 +119,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("stream", &["loops", "laws"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
     ("", &["core's tests", "directed loops", "machine code", "library's tests", NESTS, "operators' tests"]),
-    ("", &["laws", "directed machine code", "levels' tests", "files"]),
+    ("", &["laws", "directed machine code", "levels' tests", FILES]),
 ];
 
 /// Builds all of them.
@@ -219,15 +225,23 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
     Ok(sound)
 }
 
-/// Attacks each mistake in the order that suits its stage, until one attacker notices. All mistakes are attacked by their first attacker
-/// before any is by its second: what is cheap to notice is known first. `seen` is told of each as it is noticed.
+/// Forgets that these attackers, or all if nobody is named, are sound.
+pub fn forget_sound(these: &[&str]) {
+    let known = std::fs::read_to_string(SOUND).unwrap_or_default();
+    let stays = |line: &&str| !these.is_empty() && !these.iter().any(|name| line.split('\t').next() == Some(name));
+    let _ = std::fs::write(SOUND, known.lines().filter(stays).collect::<Vec<_>>().join("\n"));
+}
+
+/// Attacks each mistake by the test that was written for it, then in the order that suits its stage, until one attacker notices. All
+/// mistakes are attacked by their first attacker before any is by its second: what is cheap to notice is known first. `seen` is told of
+/// each as it is noticed.
 pub fn until_noticed(
     attackers: &[Attacker],
     chosen: &[(u32, &Mistake)],
     known: &Known,
     seen: impl Fn(&Mistake, &Outcome) + Sync,
 ) -> Vec<Outcome> {
-    let orders: Vec<Vec<&Attacker>> = chosen.iter().map(|(_, mistake)| order(attackers, &mistake.stage)).collect();
+    let orders: Vec<Vec<Attacker>> = chosen.iter().map(|(_, mistake)| order(attackers, mistake)).collect();
     let mut outcomes = vec![Outcome::default(); chosen.len()];
     for round in 0..orders.iter().map(Vec::len).max().unwrap_or(0) {
         let open: Vec<usize> = (0..chosen.len()).filter(|m| outcomes[*m].noticed.is_empty()).collect();
@@ -250,13 +264,17 @@ pub fn until_noticed(
     outcomes
 }
 
-/// The attackers in the order that suits a stage.
-fn order<'a>(attackers: &'a [Attacker], stage: &str) -> Vec<&'a Attacker> {
-    let steps = ORDER.iter().filter(|(of, _)| of.is_empty() || *of == stage);
-    let mut order: Vec<&Attacker> = Vec::new();
+/// The attackers in the order that suits a mistake.
+fn order(attackers: &[Attacker], mistake: &Mistake) -> Vec<Attacker> {
+    let own = mistake.test.iter().filter_map(|(by, test)| {
+        let whose = attackers.iter().find(|a| a.name == by)?;
+        Some(Attacker { name: OWN, args: vec![test.clone()], ..whose.clone() })
+    });
+    let steps = ORDER.iter().filter(|(of, _)| of.is_empty() || *of == mistake.stage);
+    let mut order: Vec<Attacker> = own.collect();
     for name in steps.flat_map(|(_, names)| *names) {
         let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name));
-        order.extend(next);
+        order.extend(next.cloned());
     }
     order
 }
@@ -357,6 +375,18 @@ mod tests {
         assert_eq!(finding(campaign).as_deref(), Some("answer"));
         assert_eq!(finding("test a ... ok\ntest stream::b ... FAILED\n").as_deref(), Some("stream::b"));
         assert_eq!(finding("test a ... ok\n"), None);
+    }
+
+    /// The test that is said to be for a mistake is one.
+    #[test]
+    fn tests_of_mistakes_are_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
+        for mistake in super::super::list::read(&root.join(super::super::LISTS)).unwrap() {
+            let Some((by, test)) = &mistake.test else { continue };
+            assert!(TESTS.iter().any(|(name, ..)| name == by), "{}: nobody is called {by}", mistake.name);
+            let file = root.join(format!("tests/{test}.loom"));
+            assert!(by != FILES || file.exists(), "{}: there is no {}", mistake.name, file.display());
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!  stage/mistake ⇥ attacker ⇥ seconds ⇥ how it noticed      or nothing behind the last: in vain
 //! ```
 //!
-//! Attacks in vain are forgotten when the copy changes: a test that is new may notice what none did before.
+//! Attacks in vain are forgotten when what they read of the copy changes: a test that is new may notice what none did before.
 
 use super::list::Mistake;
 use std::collections::BTreeMap;
@@ -64,15 +64,16 @@ fn read(line: &str) -> Option<((String, String), Attack)> {
     Some(((mistake.to_string(), by.to_string()), (Duration::from_secs_f64(seconds), how)))
 }
 
-/// Forgets attacks in vain.
-pub fn forget_vain() {
+/// Forgets attacks in vain by these, or by all if nobody is named.
+pub fn forget_vain(by: &[&str]) {
     let files = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
-    files.for_each(|file| keep_noticed(&file.path()));
+    files.for_each(|file| keep(&file.path(), by));
 }
 
-fn keep_noticed(path: &PathBuf) {
+fn keep(path: &PathBuf, forgotten: &[&str]) {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let kept = text.lines().filter(|line| read(line).is_some_and(|(_, (_, how))| how.is_some()));
+    let stays = |by: &str, how: Option<String>| how.is_some() || !forgotten.is_empty() && !forgotten.contains(&by);
+    let kept = text.lines().filter(|line| read(line).is_some_and(|((_, by), (_, how))| stays(&by, how)));
     let kept: String = kept.map(|line| format!("{line}\n")).collect();
     let _ = std::fs::write(path, kept);
 }

@@ -9,6 +9,7 @@
 //!  like 5                                           the number of a public issue of this kind, where there is one
 //!  - binary(Op::Max, there, here)                   the original: an expression, or whole statements
 //!  + there                                          the mistake; none: the statements are left out
+//!  test files: notation/rows                        an attacker and which of its tests was written for it: asked first
 //!  survives …                                       why nobody can notice it
 //! ```
 //!
@@ -29,6 +30,8 @@ pub struct Mistake {
     pub like: Option<u32>,
     /// Why nobody can notice it.
     pub survives: Option<String>,
+    /// The attacker who has the test that was written for it, and a part of that test's name.
+    pub test: Option<(String, String)>,
     /// Where it is made.
     pub file: PathBuf,
     /// In which function.
@@ -113,9 +116,13 @@ fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
                 "in" => mistake.function = Some(rest.to_string()),
                 "like" => mistake.like = Some(rest.parse().map_err(|_| wrong("no number of an issue"))?),
                 "survives" => mistake.survives = Some(rest.to_string()),
+                "test" => {
+                    let (by, name) = rest.split_once(": ").ok_or_else(|| wrong("`test` says ATTACKER: NAME"))?;
+                    mistake.test = Some((by.to_string(), name.to_string()));
+                }
                 "-" => join(&mut mistake.original, rest),
                 "+" => join(&mut mistake.mistaken, rest),
-                _ => return Err(wrong("a line begins with `in`, `like`, `survives`, `-` or `+`")),
+                _ => return Err(wrong("a line begins with `in`, `like`, `survives`, `test`, `-` or `+`")),
             }
         }
     }
@@ -204,10 +211,11 @@ mod tests {
     #[test]
     fn lists_are_read() {
         let text =
-            "# c\nfile a.rs\n\none thing\nin f\nlike 5\n- a +\n-   b\n+ c\n\nanother\n- x;\nsurvives it is dead\n";
+            "# c\nfile a.rs\n\none thing\nin f\nlike 5\n- a +\n-   b\n+ c\ntest files: a/b\n\nanother\n- x;\nsurvives it is dead\n";
         let all = read_list("stage", text).unwrap();
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].name.as_str(), all[0].like, all[0].is_statement()), ("one thing", Some(5), false));
+        assert_eq!(all[0].test, Some(("files".to_string(), "a/b".to_string())));
         assert_eq!((all[1].mistaken.as_str(), all[1].survives.as_deref()), ("", Some("it is dead")));
         assert_eq!(read_list("stage", "file a\n\nname\nelse 5\n").unwrap_err().0, 4);
         assert!(read_list("stage", "file a\n\nname\n+ 5\n").is_err());

@@ -1,7 +1,7 @@
 //! What became of all mistakes.
 
 use super::WANTED;
-use super::attack::{Attacker, Outcome};
+use super::attack::{Attacker, OWN, Outcome};
 use super::list::Mistake;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub fn print(chosen: &[(u32, &Mistake)], outcomes: &[Outcome], attackers: &[Atta
     }
     row("all", outcomes.iter());
     println!("\n| by | noticed | median s | worst s |\n|---|---|---|---|");
-    for attacker in attackers {
-        let found = outcomes.iter().flat_map(|o| &o.noticed).filter(|n| n.by == attacker.name);
+    for by in attackers.iter().map(|a| a.name).chain([OWN]) {
+        let found = outcomes.iter().flat_map(|o| &o.noticed).filter(|n| n.by == by);
         let times: Vec<Duration> = found.map(|n| n.after).collect();
         if !times.is_empty() {
-            println!("| {} | {} | {} |", attacker.name, times.len(), median_and_worst(times.clone()));
+            println!("| {by} | {} | {} |", times.len(), median_and_worst(times.clone()));
         }
     }
     let mut like: BTreeMap<u32, (usize, usize)> = BTreeMap::new();

@@ -5,6 +5,7 @@
 //!  s;      ─▶   if fiberloom_core::mutation::on(18) { } else { s; }                  statements
 //! ```
 
+use super::attack::{FILES, OWN};
 use super::list::Mistake;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -68,6 +69,12 @@ fn tracked() -> Result<Vec<PathBuf>, String> {
     Ok(names.split('\0').filter(|n| !n.is_empty()).map(PathBuf::from).collect())
 }
 
+/// Who may notice another thing, or take another time, when a file of the copy changes: all, if nobody is named.
+fn concerned(file: &Path) -> &'static [&'static str] {
+    let (program, list) = (file.extension().is_some_and(|e| e == "loom"), file.starts_with(super::LISTS));
+    if list || program && file.starts_with("tests") { &[OWN, FILES] } else { &[] }
+}
+
 /// Writes a file of the copy unless it says the same already, so that cargo sees what changed. This tool attacks nobody.
 fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     let to = Path::new(COPY).join(file);
@@ -76,8 +83,9 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     }
     let wrong = |e: std::io::Error| format!("{}: {e}", to.display());
     if !file.starts_with("xtask") {
-        let _ = std::fs::remove_file(super::attack::SOUND);
-        super::known::forget_vain();
+        let concerned = concerned(file);
+        super::attack::forget_sound(concerned);
+        super::known::forget_vain(concerned);
     }
     std::fs::create_dir_all(to.parent().expect("it stands in the copy")).map_err(wrong)?;
     std::fs::write(&to, bytes).map_err(wrong)

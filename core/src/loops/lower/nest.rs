@@ -223,11 +223,11 @@ impl Context<'_> {
             }
             output.goes_along(walked_whole(&parts).filter(|a| scope.fiber(*a).depth == slot.level));
             let all: &[Part] = if apart { &[] } else { &parts };
-            output.open(d, slot, &|d| self.room_of(d, all, (v, rest), sink));
+            output.open(d, slot, &|d| self.at_most_of(d, all));
         }
         for part in parts {
             if apart {
-                self.make_room(d, &part, (v, rest), sink);
+                self.make_room(d, &part, v, sink);
             }
             self.run(d, part, (v, rest), sink);
         }
@@ -347,25 +347,8 @@ impl Context<'_> {
         ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
-    /// How many entries parts append at most, or write behind the last.
-    fn room_of<'p>(
-        &self,
-        d: &mut Symbolic,
-        parts: impl IntoIterator<Item = &'p Part>,
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) -> Expr {
-        let parts: Vec<&Part> = parts.into_iter().collect();
-        let tentative = |part: &&Part| {
-            let alone = alone(part.top()).and_then(|a| part.fibers.get(&a));
-            self.tentative(&part.piece.scope, sink, part.top(), (v, rest))
-                || alone.is_some_and(|fiber| self.sifts(&part.piece.scope, sink, (part.top(), fiber), (v, rest)))
-        };
-        let spare = parts.iter().any(tentative) as i64;
-        super::plus(self.at_most_of(d, parts), int(spare))
-    }
-
-    /// A bound on the coordinates that all parts come to.
+    /// A bound on the coordinates that all parts come to, and so on what they append: what is written tentatively, to be kept or
+    /// not, stands behind fewer entries than there are coordinates to come.
     fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
         let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
@@ -536,7 +519,7 @@ impl Context<'_> {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
         let steps = !point.leaders.iter().any(|a| self.gallops(scope, *a));
-        last && point.shape == Shape::Intersect && steps && self.is_flat(scope, point, rest)
+        last && steps && self.is_flat(scope, point, rest)
     }
 
     /// Whether an access's next level is sought in where others have come.

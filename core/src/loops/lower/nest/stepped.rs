@@ -94,15 +94,15 @@ impl Context<'_> {
     /// A part of a range in which levels have pieces: it makes its own room.
     fn part_within(&self, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
         let part = self.part(d, v, piece, sink);
-        self.make_room(d, &part, (v, rest), sink);
+        self.make_room(d, &part, v, sink);
         self.run(d, part, (v, rest), sink);
     }
 
     /// Room for what a part appends, if its pieces do not make it.
-    pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+    pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
         let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
         if let Some((output, slot)) = appends {
-            output.open(d, slot, &|d| self.room_of(d, [part], (v, rest), sink));
+            output.open(d, slot, &|d| self.at_most(d, part));
         }
     }
 
