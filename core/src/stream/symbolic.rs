@@ -139,6 +139,18 @@ impl Symbolic {
         Expr::Var(v)
     }
 
+    /// How many statements stand in this block so far.
+    pub fn here(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Changes the statements of this block from one on.
+    pub fn mend(&mut self, from: usize, f: impl FnOnce(&mut Vec<Stmt>)) {
+        let mut made = self.body.split_off(from);
+        f(&mut made);
+        self.body.append(&mut made);
+    }
+
     /// What `f` emits, as a block.
     pub fn block(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.body);

@@ -4,10 +4,11 @@
 //!  stage/mistake ⇥ attacker ⇥ seconds ⇥ how it noticed      or nothing behind the last: in vain
 //! ```
 //!
-//! Attacks in vain are forgotten when what they read of the copy changes: a test that is new may notice what none did before.
+//! Attacks in vain on what nobody noticed are forgotten when what they read of the copy changes: a test that is new may notice what none
+//! did before.
 
 use super::list::Mistake;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ fn read(line: &str) -> Option<((String, String), Attack)> {
     Some(((mistake.to_string(), by.to_string()), (Duration::from_secs_f64(seconds), how)))
 }
 
-/// Forgets attacks in vain by these, or by all if nobody is named.
+/// Forgets attacks in vain by these, or by all if nobody is named, on what nobody has noticed: before who has, they took their time.
 pub fn forget_vain(by: &[&str]) {
     let files = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
     files.for_each(|file| keep(&file.path(), by));
@@ -72,9 +73,14 @@ pub fn forget_vain(by: &[&str]) {
 
 fn keep(path: &PathBuf, forgotten: &[&str]) {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    let stays = |by: &str, how: Option<String>| how.is_some() || !forgotten.is_empty() && !forgotten.contains(&by);
-    let kept = text.lines().filter(|line| read(line).is_some_and(|((_, by), (_, how))| stays(&by, how)));
-    let kept: String = kept.map(|line| format!("{line}\n")).collect();
+    let lines: Vec<(&str, (String, String), Attack)> =
+        text.lines().filter_map(|line| read(line).map(|(key, attack)| (line, key, attack))).collect();
+    let noticed: BTreeSet<&str> =
+        lines.iter().filter(|(_, _, (_, how))| how.is_some()).map(|(_, (mistake, _), _)| mistake.as_str()).collect();
+    let stays = |(mistake, by): &(String, String)| {
+        noticed.contains(mistake.as_str()) || !forgotten.is_empty() && !forgotten.contains(&by.as_str())
+    };
+    let kept: String = lines.iter().filter(|(_, key, _)| stays(key)).map(|(line, ..)| format!("{line}\n")).collect();
     let _ = std::fs::write(path, kept);
 }
 

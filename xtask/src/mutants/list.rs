@@ -210,8 +210,7 @@ mod tests {
 
     #[test]
     fn lists_are_read() {
-        let text =
-            "# c\nfile a.rs\n\none thing\nin f\nlike 5\n- a +\n-   b\n+ c\ntest files: a/b\n\nanother\n- x;\nsurvives it is dead\n";
+        let text = "# c\nfile a.rs\n\none thing\nin f\nlike 5\n- a +\n-   b\n+ c\ntest files: a/b\n\nanother\n- x;\nsurvives it is dead\n";
         let all = read_list("stage", text).unwrap();
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].name.as_str(), all[0].like, all[0].is_statement()), ("one thing", Some(5), false));

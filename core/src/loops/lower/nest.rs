@@ -5,7 +5,7 @@ mod stepped;
 
 use super::counting::Tally;
 use super::fiber::{Scope, placed};
-use super::output::{Foreseen, Output, Slot};
+use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, int};
@@ -103,9 +103,8 @@ impl Forall<'_> {
 impl Context<'_> {
     /// A whole statement: storage for its result, its loops, the result's end.
     ///
-    /// A result that appends, or is dense, is lowered twice: the first time, which is thrown away, says whether the
-    /// entries of operands bound what is appended (if so, room for all of it is made once, and no loop asks for more), or
-    /// whether all is stored (if so, nothing need be there before).
+    /// What is known of a result only when its loops are there, how much room it needs and whether all of it is stored, mends what made
+    /// it. Only where they come to just the entries of one operand, whose levels it can have, they are lowered again.
     ///
     /// A result that is an operand as it stands has its arrays, and needs no loops.
     pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &Nest) {
@@ -115,25 +114,27 @@ impl Context<'_> {
             return;
         }
         self.tables = self.tables(d, nest);
-        let mut foreseen = Foreseen::default();
-        if Output::may_foresee(self, nest) {
-            let (mut trial, seen) = (d.clone(), self.foralls.borrow().len());
-            self.make(&mut trial, place, None);
-            let output = Output::begin(self, &mut trial, nest, Foreseen::default());
-            self.fill_output(&mut trial, nest, &output);
-            foreseen = output.foresee();
-            foreseen.along = foreseen.along.filter(|a| self.may_share(nest, *a));
-            self.foralls.borrow_mut().truncate(seen);
-        }
-        if foreseen.along.is_none() {
-            self.fits(d, place);
-        }
-        self.make(d, place, foreseen.along);
+        let may_share = nest.workspace.is_none() && nest.rhs.accesses().into_iter().any(|a| self.may_share(nest, a));
+        let before = may_share.then(|| (d.clone(), self.guarded.clone(), self.foralls.borrow().len()));
+        let from = d.here();
+        self.fits(d, place);
+        self.make(d, place, None);
         if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
             return self.counted(d, nest);
         }
-        let output = Output::begin(self, d, nest, foreseen);
+        let mut output = Output::begin(self, d, nest, None);
         self.fill_output(d, nest, &output);
+        let shared = output.along().filter(|a| self.may_share(nest, *a));
+        match before.filter(|_| shared.is_some()) {
+            Some((before, guarded, seen)) => {
+                (*d, self.guarded) = (before, guarded);
+                self.foralls.borrow_mut().truncate(seen);
+                self.make(d, place, shared);
+                output = Output::begin(self, d, nest, shared);
+                self.fill_output(d, nest, &output);
+            }
+            None => d.mend(from, |made| output.settle(nest, made)),
+        }
         output.finish(d);
     }
 

@@ -50,8 +50,8 @@ pub(super) struct Output {
     /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
     uncovered: RefCell<BTreeSet<usize>>,
-    /// Room for everything that is appended, if it was made at the beginning.
-    roomy: bool,
+    /// What was asked whether there is room for it.
+    rooms: RefCell<BTreeSet<Var>>,
     /// Of a last level of runs: where its loops have come.
     pub(super) ends: Option<Ends>,
     /// Of dense levels: whether some value may never be stored.
@@ -103,27 +103,9 @@ impl Slot {
     }
 }
 
-/// What lowering a nest says of its result as a whole.
-#[derive(Default)]
-pub(super) struct Foreseen {
-    /// Room for everything that is appended, if entries of operands bound it.
-    room: Option<Expr>,
-    /// Whether every value is certainly stored, by a loop over all of the extent.
-    filled: bool,
-    /// The access just whose entries are stored.
-    pub along: Option<AccessId>,
-}
-
 impl Output {
-    /// Whether there is something to foresee: a last list's room, or that dense levels are filled.
-    pub fn may_foresee(cx: &Context, nest: &Nest) -> bool {
-        let levels = &cx.program.tensors[nest.target.tensor.0].format.levels;
-        let appends = nest.workspace.is_none() && levels.last().is_some_and(|k| k.is_list());
-        appends || levels.iter().all(|k| *k == LevelKind::Dense)
-    }
-
-    /// Makes the nest's result, with nothing stored.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, Foreseen { room, filled, along }: Foreseen) -> Output {
+    /// Makes the nest's result, with nothing stored; with the levels of the access whose entries alone are stored, if there is such.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, along: Option<AccessId>) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
@@ -147,7 +129,7 @@ impl Output {
             result: matches!(tensor.role, Role::Result(_)),
             initial,
             uncovered: RefCell::default(),
-            roomy: room.is_some(),
+            rooms: RefCell::default(),
             ends: Ends::of(d, tensor),
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
@@ -159,16 +141,39 @@ impl Output {
             alloc(d, output.values, output.entries(), None);
             return output;
         }
-        let guess = room.or_else(|| cx.stored_guess(&nest.rhs)).unwrap_or_else(|| int(16));
-        output.allocate(d, guess, filled);
+        let guess = cx.stored_guess(&nest.rhs).unwrap_or_else(|| int(16));
+        output.allocate(d, guess);
         output
     }
 
-    /// What was seen of the result once its loops are lowered.
-    pub fn foresee(&self) -> Foreseen {
-        let dense = !self.keeps_entries();
-        let along = if let Along::By(a) = self.along.get() { Some(a) } else { None };
-        Foreseen { room: if dense { None } else { self.room() }, filled: dense && !self.gaps.get(), along }
+    /// The access just whose entries are stored, once the loops are lowered.
+    pub fn along(&self) -> Option<AccessId> {
+        if let Along::By(a) = self.along.get() { Some(a) } else { None }
+    }
+
+    /// Mends what stands there since the result was begun by what is known now that its loops are lowered: where the entries of operands
+    /// bound what is appended, room for all of it is made at once, and no loop asks for more; where all is stored, nothing is there before.
+    pub fn settle(&self, nest: &Nest, made: &mut Vec<Stmt>) {
+        let last = self.levels.len().checked_sub(1);
+        if !self.keeps_entries() {
+            let fill = Some(self.initial).filter(|_| self.gaps.get());
+            self.each_alloc(made, &[self.values], &|_, f| *f = fill);
+        } else if let (None, Some(last), Some(room)) = (nest.workspace, last.filter(|l| self.is_list(*l)), self.room())
+        {
+            let buffers: Vec<BufferId> = self.chain(last).map(|(_, crd)| crd).chain([self.values]).collect();
+            self.each_alloc(made, &buffers, &|len, _| *len = room.clone());
+            ask_no_more(made, &self.rooms.borrow());
+        }
+    }
+
+    fn each_alloc(&self, made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Option<Value>)) {
+        for stmt in made {
+            if let Stmt::Call(Entry::Alloc { buffer, len, fill }) = stmt
+                && of.contains(buffer)
+            {
+                f(len, fill);
+            }
+        }
     }
 
     /// Notes that the loop over a list's coordinates comes to all entries of one access, and to nothing else; or that the
@@ -233,7 +238,7 @@ impl Output {
         Some(if self.tentative.get() { plus(all, int(1)) } else { all })
     }
 
-    fn allocate(&self, d: &mut Symbolic, guess: Expr, filled: bool) {
+    fn allocate(&self, d: &mut Symbolic, guess: Expr) {
         let first = self.next_list(0);
         let top = checked_product(d, &self.extents[..first.unwrap_or(self.levels.len())]);
         for (l, flags) in self.flags.iter().enumerate().filter_map(|(l, f)| f.map(|f| (l, f))) {
@@ -241,7 +246,7 @@ impl Output {
             alloc(d, flags, len, Some(Value::bool(false)));
         }
         let Some(first) = first else {
-            return alloc(d, self.values, top, Some(self.initial).filter(|_| !filled));
+            return alloc(d, self.values, top, Some(self.initial));
         };
         let last = self.heads[self.levels.len() - 1];
         for l in first..self.levels.len() {
@@ -338,7 +343,7 @@ impl Output {
 
     /// Before the loop over a list's coordinates: makes room for `bound` of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if self.roomy || self.shared.is_some() || slot.level + 1 < self.levels.len() {
+        if self.shared.is_some() || slot.level + 1 < self.levels.len() {
             return;
         }
         if self.ends.is_some() {
@@ -349,7 +354,10 @@ impl Output {
             return;
         }
         let needed = plus(self.count(slot.level), bound(d));
-        let needed = d.define("room", Type::I64, needed);
+        let room = d.fresh("room", Type::I64);
+        d.emit(Stmt::Let(room, needed));
+        self.rooms.borrow_mut().insert(room);
+        let needed = Expr::Var(room);
         let crds = self.chain(slot.level).map(|(_, crd)| crd);
         for buffer in crds.chain([self.values]) {
             reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed.clone()));
@@ -778,6 +786,28 @@ fn product(factors: &[Expr]) -> Expr {
 
 pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<Value>) {
     d.call(Entry::Alloc { buffer, len, fill });
+}
+
+/// Takes out what asks whether there is room, and what is left empty.
+fn ask_no_more(block: &mut Vec<Stmt>, rooms: &BTreeSet<Var>) {
+    block.retain_mut(|stmt| match stmt {
+        Stmt::Let(v, _) => !rooms.contains(v),
+        Stmt::If(Expr::Op(Op::Gt, sides), ..) if matches!(sides[..], [Expr::Var(v), _] if rooms.contains(&v)) => false,
+        Stmt::If(_, yes, no) => {
+            ask_no_more(yes, rooms);
+            ask_no_more(no, rooms);
+            !(yes.is_empty() && no.is_empty())
+        }
+        Stmt::For { body, .. } => {
+            ask_no_more(body, rooms);
+            !body.is_empty()
+        }
+        Stmt::While(_, body) => {
+            ask_no_more(body, rooms);
+            true
+        }
+        _ => true,
+    });
 }
 
 /// Room for `len` elements, if there is not.

@@ -8,7 +8,7 @@
 //! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk shapes` takes each
 //! chain of one to four shape operators in turn. Machine code is made without
 //! optimization, for each tenth program with it too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run
-//! before and after each rewrite, and its prints are read back.
+//! before and after each rewrite, and its prints are read back; `--rewrites none` or `all` says otherwise.
 //! `--data N` runs each kernel on so many data of the same extents. `--seconds N` begins no program after so long. Each kind of
 //! finding is printed once, shrunk; with `--until finding` a thread ends with its first one, which is left as it is. Exit status 1 if
 //! there was one, or something was to be reached and was not.
@@ -25,7 +25,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --walk directed|random|products|shapes, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|shapes, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -41,12 +41,13 @@ fn main() -> ExitCode {
         first: false,
     };
     let (mut levels, mut tenth): (&[OptLevel], _) = (&[OptLevel::None], BOTH);
+    let (mut loops, mut tenth_loops) = (Engine::Loops, Engine::Rewrites);
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
         let value = args.next().unwrap_or_default();
         let number = value.parse::<u64>();
         match (name.as_str(), value.as_str(), number) {
-            ("--programs", "all", _) => wanted.programs = product::all().len() as u64,
+            ("--programs", "all", _) => wanted.programs = product::count() as u64,
             ("--programs", _, Ok(n)) => wanted.programs = n,
             ("--seed", _, Ok(n)) => wanted.seed = n,
             ("--data", _, Ok(n @ 1..=10_000)) => wanted.data = n,
@@ -58,6 +59,9 @@ fn main() -> ExitCode {
             ("--opt", "full", _) => (levels, tenth) = (&[OptLevel::Full], &[OptLevel::Full]),
             ("--opt", "both", _) => (levels, tenth) = (BOTH, BOTH),
             ("--opt", "tenth", _) => (levels, tenth) = (&[OptLevel::None], BOTH),
+            ("--rewrites", "none", _) => (loops, tenth_loops) = (Engine::Loops, Engine::Loops),
+            ("--rewrites", "tenth", _) => (loops, tenth_loops) = (Engine::Loops, Engine::Rewrites),
+            ("--rewrites", "all", _) => (loops, tenth_loops) = (Engine::Rewrites, Engine::Rewrites),
             ("--walk", "directed", _) => wanted.walk = Walk::Directed,
             ("--walk", "random", _) => wanted.walk = Walk::Random,
             ("--walk", "products", _) => wanted.walk = Walk::Products,
@@ -73,13 +77,13 @@ fn main() -> ExitCode {
     }
     (wanted.engine, wanted.each_tenth) = match wanted.engine {
         Engine::Llvm(_) => (Engine::Llvm(levels), Engine::Llvm(tenth)),
-        Engine::Loops => (Engine::Loops, Engine::Rewrites),
+        Engine::Loops => (loops, tenth_loops),
         other => (other, other),
     };
     std::panic::set_hook(Box::new(|_| {}));
     let report = campaign(&wanted);
     println!("{report}");
-    let all = wanted.walk == Walk::Directed && report.programs >= product::all().len() as u64;
+    let all = wanted.walk == Walk::Directed && report.programs >= product::count() as u64;
     let reached = !all || report.statistics.missed().next().is_none();
     if report.findings.is_empty() && reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -347,7 +347,7 @@ mod tests {
         for wanted in product::all() {
             match wanted {
                 Wanted::Meeting(m) => {
-                    let [on, into, levels] = columns(m);
+                    let [on, into, levels] = columns(&m);
                     for column in [on, into] {
                         assert!(reached.contains(&column), "{column} was not reached\n{report}");
                     }

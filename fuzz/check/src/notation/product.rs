@@ -10,7 +10,7 @@
 //! nothing else: its factors are asked of the compiler (`legal.rs`). A part is walked with a stride near the golden
 //! section of its length, each from another place, so that the beginning of the walk is spread over all columns.
 
-use super::legal::{LEGAL, named};
+use super::legal::{Call, LEGAL, named};
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::LevelKind;
 use std::fmt::{self, Display};
@@ -90,52 +90,84 @@ impl Display for Wanted {
     }
 }
 
-static ALL: LazyLock<Vec<Wanted>> = LazyLock::new(|| {
-    let parts: Vec<Vec<Wanted>> = meetings().chain(folds()).collect();
-    let (longest, targets) = (parts.iter().map(Vec::len).max().unwrap_or(0), Target::all().count());
-    // So many rounds have every target, for all but a few strides.
-    let strides: Vec<usize> = parts.iter().map(|part| stride(part.len())).collect();
-    let at = |n: usize, round: usize| parts[n][(round + targets * n) * strides[n] % parts[n].len()];
-    let round = |round: usize| {
-        let having = (0..parts.len()).filter(|n| round < parts[*n].len());
-        having.map(|n| at(n, round)).collect::<Vec<_>>()
-    };
-    (0..longest).flat_map(round).collect()
+/// What an operator on a type can meet, or a reduction of a type can fold: each has a number.
+struct Part {
+    of: Of,
+    len: usize,
+    stride: usize,
+}
+
+enum Of {
+    Call(&'static Call),
+    Fold(&'static str, Type),
+}
+
+impl Part {
+    fn new(of: Of, targets: usize) -> Part {
+        let levels = LEGAL.operands.len();
+        let len = match &of {
+            Of::Call(call) => levels.pow(call.args.len().min(2) as u32) * targets,
+            Of::Fold(..) => levels,
+        };
+        Part { of, len, stride: stride(len) }
+    }
+
+    /// The one of a number.
+    fn at(&self, n: usize) -> Wanted {
+        let level = |n: usize| LEGAL.operands[n % LEGAL.operands.len()];
+        match &self.of {
+            Of::Fold(function, ty) => Wanted::Fold(Fold { function, level: level(n), ty: *ty }),
+            Of::Call(call) => {
+                let (pair, into) = (n / WALK.targets.len(), WALK.targets[n % WALK.targets.len()]);
+                let levels = match call.args.len() {
+                    1 => (level(pair), None),
+                    _ => (level(pair / LEGAL.operands.len()), Some(level(pair))),
+                };
+                Wanted::Meeting(Meeting { operator: call.op, levels, into, ty: call.ty })
+            }
+        }
+    }
+}
+
+/// All parts, in rounds.
+struct Walk {
+    targets: Vec<Target>,
+    parts: Vec<Part>,
+    /// How many combinations come before each round, and at last how many there are.
+    before: Vec<usize>,
+}
+
+static WALK: LazyLock<Walk> = LazyLock::new(|| {
+    let targets: Vec<Target> = Target::all().collect();
+    let calls = LEGAL.calls.iter().map(Of::Call);
+    let folds = LEGAL.folds.iter().map(|(function, ty)| Of::Fold(function, *ty));
+    let parts: Vec<Part> = calls.chain(folds).map(|of| Part::new(of, targets.len())).collect();
+    let longest = parts.iter().map(|part| part.len).max().unwrap_or(0);
+    let mut before = vec![0];
+    for round in 0..longest {
+        before.push(before[round] + parts.iter().filter(|part| round < part.len).count());
+    }
+    Walk { targets, parts, before }
 });
 
-/// The meetings of each operator on each type.
-fn meetings() -> impl Iterator<Item = Vec<Wanted>> {
-    let levels = &LEGAL.operands;
-    LEGAL.calls.iter().map(move |call| {
-        let right: Vec<Option<LevelKind>> = match call.args.len() {
-            1 => vec![None],
-            _ => levels.iter().copied().map(Some).collect(),
-        };
-        let pairs = levels.iter().flat_map(|a| right.iter().map(move |b| (*a, *b)));
-        let meeting = |levels| {
-            let into = move |into| Wanted::Meeting(Meeting { operator: call.op, levels, into, ty: call.ty });
-            Target::all().map(into)
-        };
-        pairs.flat_map(meeting).collect()
-    })
+/// How many combinations are legal.
+pub fn count() -> usize {
+    WALK.before[WALK.before.len() - 1]
 }
 
-/// The folds of each reduction on each type.
-fn folds() -> impl Iterator<Item = Vec<Wanted>> {
-    LEGAL.folds.iter().map(|(function, ty)| {
-        let fold = |level: &LevelKind| Wanted::Fold(Fold { function, level: *level, ty: *ty });
-        LEGAL.operands.iter().map(fold).collect()
-    })
-}
-
-/// Everything that is legal, each once, in the order of the walk.
-pub fn all() -> &'static [Wanted] {
-    &ALL
+/// Everything that is legal, each once.
+pub fn all() -> impl Iterator<Item = Wanted> {
+    WALK.parts.iter().flat_map(|part| (0..part.len).map(|n| part.at(n)))
 }
 
 /// What the program of this seed takes: as many consecutive seeds as there are combinations take each once.
 pub fn nth(seed: u64) -> Wanted {
-    ALL[(seed % ALL.len() as u64) as usize]
+    let number = (seed % count() as u64) as usize;
+    let round = WALK.before.partition_point(|before| *before <= number) - 1;
+    let mut having = WALK.parts.iter().enumerate().filter(|(_, part)| round < part.len);
+    let (n, part) = having.nth(number - WALK.before[round]).expect("a round has as many as are counted");
+    // So many rounds have every target, for all but a few strides.
+    part.at((round + WALK.targets.len() * n) * part.stride % part.len)
 }
 
 /// The number without a common divisor that is next to the golden section.
@@ -157,11 +189,12 @@ mod tests {
 
     #[test]
     fn a_walk_meets_each_once() {
-        let walked: BTreeSet<Wanted> = (77..77 + ALL.len() as u64).map(nth).collect();
-        assert_eq!(walked.len(), ALL.len());
+        let walked: BTreeSet<Wanted> = (77..77 + count() as u64).map(nth).collect();
+        assert_eq!(walked.len(), count());
+        assert_eq!(walked, all().collect());
         let (levels, targets) = (LEGAL.operands.len(), Target::all().count());
         let arguments = LEGAL.calls.iter().map(|c| c.args.len().min(2) as u32);
         let calls: usize = arguments.map(|n| levels.pow(n) * targets).sum();
-        assert_eq!(ALL.len(), calls + levels * LEGAL.folds.len(), "{levels} levels, {targets} targets");
+        assert_eq!(count(), calls + levels * LEGAL.folds.len(), "{levels} levels, {targets} targets");
     }
 }

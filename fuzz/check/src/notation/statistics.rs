@@ -62,8 +62,8 @@ impl Statistics {
     }
 
     /// What is legal and stood in no case.
-    pub fn missed(&self) -> impl Iterator<Item = &'static Wanted> {
-        product::all().iter().filter(|w| !self.has(w))
+    pub fn missed(&self) -> impl Iterator<Item = Wanted> {
+        product::all().filter(|w| !self.has(w))
     }
 
     /// How much of what is legal stood in a case.
@@ -137,7 +137,7 @@ impl Display for Statistics {
         self.operators(f)?;
         self.pairs(f)?;
         self.reductions(f)?;
-        let (reached, all) = (self.reached(), product::all().len());
+        let (reached, all) = (self.reached(), product::count());
         let percent = 100.0 * reached as f64 / all as f64;
         writeln!(f, "\n{reached} of {all} legal combinations were exercised: {percent:.2} %")?;
         self.missed().take(SHOWN).try_for_each(|m| writeln!(f, "  not {m}"))?;
@@ -172,7 +172,7 @@ impl Statistics {
 
     fn reductions(&self, f: &mut fmt::Formatter) -> fmt::Result {
         writeln!(f, "\nreduction   programs   levels × types")?;
-        let mut of: BTreeMap<&str, Vec<&Fold>> = BTreeMap::new();
+        let mut of: BTreeMap<&str, Vec<Fold>> = BTreeMap::new();
         for w in product::all() {
             if let Wanted::Fold(fold) = w {
                 of.entry(fold.function).or_default().push(fold);
