@@ -6,7 +6,7 @@
 
 use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
-use crate::loops::{self, Kernel};
+use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::SizeId;
 use crate::notation::{Diagnostic, Span, concretize, typed};
@@ -23,7 +23,7 @@ pub struct Lowered {
     /// Each loop with its looplets and its lattice.
     pub foralls: Vec<Forall>,
     /// What engines run.
-    pub kernel: Kernel,
+    pub kernel: Sound,
     /// The sizes by whose magnitudes storage was chosen, where the program does not say them: given or not.
     pub asked: BTreeSet<SizeId>,
 }
@@ -69,7 +69,7 @@ pub fn lower_by(
         rewrite(&mut kernel);
         seen(name, &kernel);
     }
-    loops::check(&kernel).map_err(defect)?;
+    let kernel = Sound::new(kernel).map_err(defect)?;
     Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
 }
 

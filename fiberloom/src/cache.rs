@@ -10,7 +10,7 @@ use crate::program::Program;
 use fiberloom_codegen::{self as codegen, Compiled};
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, Failure, Kernel};
+use fiberloom_core::loops::{Bound, Failure, Sound};
 use fiberloom_core::notation::typed::TURNS;
 use fiberloom_semantics::machine;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ static CACHE: LazyLock<Mutex<HashMap<Key, Arc<Code>>>> = LazyLock::new(Mutex::de
 
 /// Loops, and the machine code that was made of them if the engine is LLVM.
 pub(crate) struct Code {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: Sound,
     compiled: Option<Compiled>,
 }
 
@@ -123,9 +123,9 @@ impl Code {
 }
 
 /// One call of the interpreter.
-fn interpret(kernel: &Kernel, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<Run, Stop> {
     let limits = machine::Limits { memory: options.memory, steps: options.steps };
-    match machine::run(kernel, &bound.params, &bound.operands, &limits) {
+    match machine::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.operands, &limits)) {
         Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
         Err(machine::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
         Err(machine::Fault::Rejected(what)) => Err(Error::Defect(what).into()),

@@ -17,7 +17,7 @@ use crate::semiring::sample;
 use crate::theorem::{Case, Kinds, Tree, tuples};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Format, LevelKind, Tensor};
-use fiberloom_core::loops::{self, Kernel};
+use fiberloom_core::loops::{self, Sound};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
 use fiberloom_semantics::machine;
@@ -76,7 +76,7 @@ type Formats = BTreeMap<String, Format>;
 /// A nest that was emitted for an expression.
 struct Nest {
     typed: typed::Program,
-    kernel: Kernel,
+    kernel: Sound,
 }
 
 impl Nest {
@@ -168,7 +168,7 @@ fn choose_formats(case: &Case, c: &mut impl Choose, of_rank: &dyn Fn(usize) -> V
 fn random_nests() {
     fn agree<K: Spoken>(case: &Case, formats: &Formats, value: impl Fn(u32) -> K) {
         let nest = Nest::new::<K>(case, formats);
-        let code = machine::Prepared::new(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"));
+        let code = machine::Prepared::of(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"));
         let context = case.context(value);
         let result = nest.run(&code, case, &context, formats);
         let agreement = agrees(&result, &case.e.stream(&context).evaluate(), &of_result(case));
@@ -200,7 +200,7 @@ fn on_all_data(e: &Expr, variables: &[&str], extent: i64, of_rank: &dyn Fn(usize
         all.push((Nest::new::<Wrapping<u64>>(&none, &formats), formats));
     });
     let codes: Vec<machine::Prepared> =
-        all.iter().map(|(nest, _)| machine::Prepared::new(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"))).collect();
+        all.iter().map(|(nest, _)| machine::Prepared::of(&nest.kernel).unwrap_or_else(|e| panic!("{e:?}"))).collect();
     let of_result = of_result(&none);
     let mut exact = [0, 0];
     let runs = every(|c| {

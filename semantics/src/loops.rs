@@ -26,7 +26,7 @@ mod turns;
 mod tests;
 
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Failure, Kernel, Role};
+use fiberloom_core::loops::{self, Failure, Kernel, Role, Sound};
 use std::fmt;
 
 /// What a run may use.
@@ -177,6 +177,18 @@ impl<'k> Prepared<'k> {
     /// If it breaks a rule of loops.
     pub fn new(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
         loops::check(kernel).map_err(Fault::Rejected)?;
+        Prepared::made(kernel)
+    }
+
+    /// Makes what is executed of a kernel that was checked.
+    ///
+    /// # Errors
+    /// As for [`Prepared::new`].
+    pub fn of(kernel: &'k Sound) -> Result<Prepared<'k>, Fault> {
+        Prepared::made(kernel)
+    }
+
+    fn made(kernel: &'k Kernel) -> Result<Prepared<'k>, Fault> {
         Ok(Prepared { kernel, body: code::compile(kernel).map_err(Fault::Rejected)? })
     }
 

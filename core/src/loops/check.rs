@@ -25,6 +25,34 @@ pub use flow::{accumulates, private};
 /// How many blocks may stand in each other.
 pub const NESTING: usize = 256;
 
+/// A kernel that was checked: who is given one need not look again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sound(Kernel);
+
+impl Sound {
+    /// The kernel, if it holds the invariants of this module's page.
+    ///
+    /// # Errors
+    /// As for [`check`].
+    pub fn new(kernel: Kernel) -> Result<Sound, String> {
+        check(&kernel).map(|()| Sound(kernel))
+    }
+}
+
+impl std::ops::Deref for Sound {
+    type Target = Kernel;
+
+    fn deref(&self) -> &Kernel {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Sound {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Whether the kernel holds the invariants of this module's page.
 ///
 /// # Errors

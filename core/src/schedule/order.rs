@@ -193,9 +193,10 @@ impl Search<'_, '_> {
         let time = |w: Index| program.time(w, order);
         let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
         if !self.followed(order, a) {
-            // It will be transposed: a dense level first, lists below.
+            // It will be transposed: a dense level first, lists below, which share what is stored.
             let open = access.vars.iter().any(|w| time(*w).is_some());
-            return open.then_some((a, ENTRIES));
+            let shared = (self.stored(a) / EXTENT).powf(1.0 / (format.rank() - 1) as f64);
+            return open.then_some((a, shared.clamp(ENTRIES, EXTENT)));
         }
         let level =
             (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
@@ -237,13 +238,18 @@ impl Search<'_, '_> {
     }
 
     fn copy(&self, a: AccessId) -> f64 {
+        COPIED * self.stored(a)
+    }
+
+    /// How many entries an access's tensor has.
+    fn stored(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
             _ if !kind.is_list() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
-        COPIED * format.levels.iter().enumerate().map(level).product::<f64>()
+        format.levels.iter().enumerate().map(level).product()
     }
 
     fn strided(&self, a: AccessId, inner: Index) -> bool {

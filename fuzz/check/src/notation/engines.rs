@@ -12,7 +12,7 @@ use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Assembly, Entries, Tensor};
-use fiberloom_core::loops::{self, Bound, Kernel};
+use fiberloom_core::loops::{self, Bound, Kernel, Sound};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, Widths, shape};
 use fiberloom_semantics::algebra::same;
@@ -52,7 +52,7 @@ pub struct Finding {
     /// What was seen.
     pub what: String,
     /// The kernel, where there was one.
-    pub kernel: Option<Box<Kernel>>,
+    pub kernel: Option<Box<Sound>>,
     /// On which of the program's data: those of the case are the first, 0.
     pub draw: u64,
 }
@@ -98,7 +98,7 @@ fn try_run(
     case: &Case,
     engine: Engine,
     others: &[u64],
-    made: &mut Option<Box<Kernel>>,
+    made: &mut Option<Box<Sound>>,
     draw: &mut u64,
 ) -> Result<Option<Work>, Finding> {
     let mut work = Work::default();
@@ -128,7 +128,7 @@ fn try_run(
 fn on_data(
     case: &Case,
     typed: &typed::Program,
-    kernel: Option<&Kernel>,
+    kernel: Option<&Sound>,
     codes: &[Code],
     work: &mut Work,
 ) -> Result<(), Finding> {
@@ -176,7 +176,7 @@ fn checked(case: &Case, reads_back: bool) -> Result<Option<typed::Program>, Find
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them.
-fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Kernel, Vec<Kernel>), Finding> {
+fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Finding> {
     let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
     let sizes = case.magnitudes(typed);
     let (mode, operands) = (case.mode, widths(case, typed));
@@ -209,19 +209,20 @@ enum Code<'k> {
 
 /// What an engine runs a kernel by.
 fn codes<'k>(
-    kernel: &'k Kernel,
+    kernel: &'k Sound,
     stages: &'k [Kernel],
     engine: Engine,
     work: &mut Work,
 ) -> Result<Vec<Code<'k>>, Finding> {
-    let mut loops = |kernel: &'k Kernel| {
-        let prepared = work.time(Stage::Run, || machine::Prepared::new(kernel));
-        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e))
+    let mut loops = |make: &mut dyn FnMut() -> Result<machine::Prepared<'k>, machine::Fault>| {
+        work.time(Stage::Run, make).map(Code::Loops).map_err(|e| Finding::new("fault", e))
     };
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![loops(kernel)?]),
-        Engine::Rewrites => return stages.iter().map(loops).collect(),
+        Engine::Loops => return Ok(vec![loops(&mut || machine::Prepared::of(kernel))?]),
+        Engine::Rewrites => {
+            return stages.iter().map(|stage| loops(&mut || machine::Prepared::new(stage))).collect();
+        }
         Engine::Llvm(levels) => levels,
     };
     let mut made = |opt_level: &OptLevel| {
