@@ -154,25 +154,19 @@ impl Output {
     /// Mends what stands there since the result was begun by what is known now that its loops are lowered: where the entries of operands
     /// bound what is appended, room for all of it is made at once, and no loop asks for more; where all is stored, nothing is there before.
     pub fn settle(&self, nest: &Nest, made: &mut Vec<Stmt>) {
-        let last = self.levels.len().checked_sub(1);
         if !self.keeps_entries() {
             let fill = Some(self.initial).filter(|_| self.gaps.get());
-            self.each_alloc(made, &[self.values], &|_, f| *f = fill);
-        } else if let (None, Some(last), Some(room)) = (nest.workspace, last.filter(|l| self.is_list(*l)), self.room())
+            return each_alloc(made, &[self.values], &|_, f| *f = fill);
+        }
+        let last = self.levels.len() - 1;
+        if nest.workspace.is_none()
+            && self.is_list(last)
+            && self.ends.is_none()
+            && let Some(room) = self.room()
         {
             let buffers: Vec<BufferId> = self.chain(last).map(|(_, crd)| crd).chain([self.values]).collect();
-            self.each_alloc(made, &buffers, &|len, _| *len = room.clone());
+            each_alloc(made, &buffers, &|len, _| *len = room.clone());
             ask_no_more(made, &self.rooms.borrow());
-        }
-    }
-
-    fn each_alloc(&self, made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Option<Value>)) {
-        for stmt in made {
-            if let Stmt::Call(Entry::Alloc { buffer, len, fill }) = stmt
-                && of.contains(buffer)
-            {
-                f(len, fill);
-            }
         }
     }
 
@@ -786,6 +780,17 @@ fn product(factors: &[Expr]) -> Expr {
 
 pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<Value>) {
     d.call(Entry::Alloc { buffer, len, fill });
+}
+
+/// Changes the length and the fill with which some buffers are made.
+fn each_alloc(made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Option<Value>)) {
+    for stmt in made {
+        if let Stmt::Call(Entry::Alloc { buffer, len, fill }) = stmt
+            && of.contains(buffer)
+        {
+            f(len, fill);
+        }
+    }
 }
 
 /// Takes out what asks whether there is room, and what is left empty.

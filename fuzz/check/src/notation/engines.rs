@@ -214,14 +214,14 @@ fn codes<'k>(
     engine: Engine,
     work: &mut Work,
 ) -> Result<Vec<Code<'k>>, Finding> {
-    let mut loops = |make: &mut dyn FnMut() -> Result<machine::Prepared<'k>, machine::Fault>| {
-        work.time(Stage::Run, make).map(Code::Loops).map_err(|e| Finding::new("fault", e))
+    let loops = |prepared: Result<machine::Prepared<'k>, machine::Fault>| {
+        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e))
     };
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
-        Engine::Loops => return Ok(vec![loops(&mut || machine::Prepared::of(kernel))?]),
+        Engine::Loops => return Ok(vec![loops(work.time(Stage::Run, || machine::Prepared::of(kernel)))?]),
         Engine::Rewrites => {
-            return stages.iter().map(|stage| loops(&mut || machine::Prepared::new(stage))).collect();
+            return stages.iter().map(|s| loops(work.time(Stage::Run, || machine::Prepared::new(s)))).collect();
         }
         Engine::Llvm(levels) => levels,
     };
