@@ -277,7 +277,8 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     };
     let mut times = measure(run, by_hand, &libraries, peer)?;
     let place = times.peers.iter().position(|p| p.name == READING);
-    let reading = place.map(|p| Reading { bytes: bandwidth::bytes(&all), time: times.peers.remove(p).time });
+    let written = bandwidth::bytes(&[&expected]);
+    let reading = place.map(|p| Reading { bytes: bandwidth::bytes(&all), written, time: times.peers.remove(p).time });
     Ok(Compared { times, kernel_bytes, by_hand_bytes, reading })
 }
 

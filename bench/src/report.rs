@@ -59,7 +59,7 @@ pub fn head(libraries: &Result<String, String>) -> String {
     format!(
         "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
          MB: the most that a call allocates, fiberloom / by hand\n\
-         % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel\n\
+         % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel; what is written counts twice\n\
          peers: {peers}\n\n\
          {:<16}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
         "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
@@ -205,7 +205,7 @@ pub(crate) mod tests {
         let ms = Duration::from_millis;
         let peers = vec![Peer { name: "scipy".to_string(), time: ms(10), ratio: ratio / 2.0 }];
         let times = Measured { kernel: ms(20).mul_f64(ratio / 4.0), by_hand: ms(5), ratio, pairs: PAIRS, peers };
-        let reading = Some(Reading { bytes: 1_000_000, time: times.kernel / 2 });
+        let reading = Some(Reading { bytes: 1_000_000, written: 0, time: times.kernel / 2 });
         let compared = Compared { times, kernel_bytes: 1_000_000, by_hand_bytes: 500_000, reading };
         Row { kernel, kind, nonzeros, outcome: Outcome::Compared(compared) }
     }

@@ -1,11 +1,12 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{Case, Expr, case, chain, directed, nested, products};
-use super::engines::{Engine, Finding, on_other_data, run_on};
-use super::legal::named;
+use super::case::{case, chain, directed, nested, products};
+use super::engines::{Engine, Finding, Outcome, on_other_data, run_on};
+use super::language::Written;
 use super::product;
 use super::shrink::shrink;
-use super::statistics::{Statistics, shaped};
+use super::statistics::Statistics;
+use super::subject::Subject;
 use super::work::Work;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
@@ -29,18 +30,8 @@ pub enum Walk {
     Products,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
-}
-
-impl Walk {
-    /// The case of a seed, made of these bytes.
-    pub fn case(self, seed: u64, u: &mut Unstructured) -> Case {
-        match self {
-            Walk::Directed => directed(u, &product::nth(seed)),
-            Walk::Random => case(u),
-            Walk::Products => products(u),
-            Walk::Shapes => nested(u, &chain(seed)),
-        }
-    }
+    /// Programs of the whole language, each with a function that it declares (`language.rs`).
+    Language,
 }
 
 /// What is to be run.
@@ -71,16 +62,16 @@ pub struct Campaign {
 pub struct Report {
     /// Cases run.
     pub programs: u64,
-    /// Cases in which nothing says an extent, or a sum binds a variable again: of a directed walk another is tried.
-    pub unknown: u64,
+    /// Programs that need not run, and why: of most walks another is tried.
+    pub left: BTreeMap<&'static str, u64>,
     /// What was done with them.
     pub work: Work,
     /// What operators met, in the programs that answered as their meaning.
     pub statistics: Statistics,
     /// In how many cases each construct stood.
     pub exercised: BTreeMap<String, u64>,
-    /// A shrunk case of each kind, and how many there were.
-    pub findings: BTreeMap<&'static str, (u64, u64, Case, Finding)>,
+    /// A shrunk program of each kind, as it is shown, how many there were, and the seed of the first.
+    pub findings: BTreeMap<&'static str, (u64, u64, String, Finding)>,
     /// How long it took.
     pub took: Duration,
 }
@@ -106,9 +97,9 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
         if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
             break;
         }
-        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes) { TRIES } else { 1 };
+        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language) { TRIES } else { 1 };
         // Seeds of other programs are near: tries are far from them.
-        let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.program(wanted, seed, bytes));
+        let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.made(wanted, seed, bytes));
         report.programs += 1;
     }
     report
@@ -116,45 +107,57 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
 
 impl Report {
     /// Runs the program of a seed, made of the bytes of another; whether it is one that can run.
-    fn program(&mut self, wanted: &Campaign, seed: u64, bytes: u64) -> bool {
-        let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
+    fn made(&mut self, wanted: &Campaign, seed: u64, bytes: u64) -> bool {
         let bytes = crate::bytes(bytes, BYTES);
-        let case = wanted.walk.case(seed, &mut Unstructured::new(&bytes));
+        let u = &mut Unstructured::new(&bytes);
+        match wanted.walk {
+            Walk::Directed => self.run(wanted, seed, directed(u, &product::nth(seed))),
+            Walk::Random => self.run(wanted, seed, case(u)),
+            Walk::Products => self.run(wanted, seed, products(u)),
+            Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
+            Walk::Language => self.run(wanted, seed, Written::lowered(u)),
+        }
+    }
+
+    /// Runs a program on its data; whether it is one that can run.
+    fn run(&mut self, wanted: &Campaign, seed: u64, program: impl Subject) -> bool {
+        let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
         // Seeds of data are far from those of programs, and from one another.
         let others: Vec<u64> = (1..wanted.data).map(|draw| !seed ^ draw << 32).collect();
-        match run_on(&case, engine, &others) {
-            Ok(None) => {
-                self.unknown += 1;
+        match run_on(&program, engine, &others) {
+            Ok(Outcome::Left(why)) => {
+                *self.left.entry(why).or_default() += 1;
                 return false;
             }
-            Ok(Some(work)) => {
+            Ok(Outcome::Ran(work)) => {
                 self.work.join(&work);
-                self.statistics.count(&case);
-                for construct in constructs(&case) {
+                program.count(&mut self.statistics);
+                for construct in program.constructs() {
                     *self.exercised.entry(construct).or_default() += 1;
                 }
             }
             Err(found) => {
-                let data = found.draw.checked_sub(1).map(|n| on_other_data(&case, others[n as usize]));
-                self.found(seed, data.unwrap_or(case), found, engine, !wanted.first);
+                let data = found.draw.checked_sub(1).map(|n| on_other_data(&program, others[n as usize]));
+                self.found(seed, data.unwrap_or(program), found, engine, !wanted.first);
             }
         }
         true
     }
 
-    fn found(&mut self, seed: u64, case: Case, found: Finding, engine: Engine, smaller: bool) {
+    fn found(&mut self, seed: u64, program: impl Subject, found: Finding, engine: Engine, smaller: bool) {
         if let Some((count, ..)) = self.findings.get_mut(found.kind) {
             *count += 1;
             return;
         }
         let kind = found.kind;
-        let (case, found) = if smaller { shrink(case, found, engine) } else { (case, found) };
-        self.findings.insert(kind, (1, seed, case, found));
+        let (program, found) = if smaller { shrink(program, found, engine) } else { (program, found) };
+        let shown = format!("{program}\n{}", program.data());
+        self.findings.insert(kind, (1, seed, shown, found));
     }
 
     fn join(&mut self, other: Report) {
         self.programs += other.programs;
-        self.unknown += other.unknown;
+        other.left.into_iter().for_each(|(why, n)| *self.left.entry(why).or_default() += n);
         self.work.join(&other.work);
         self.statistics.join(other.statistics);
         for (construct, n) in other.exercised {
@@ -167,83 +170,19 @@ impl Report {
     }
 }
 
-/// Words for what stands in a case: what statistics count, and what a test wants reachable.
-fn constructs(case: &Case) -> Vec<String> {
-    let mut all = std::collections::BTreeSet::new();
-    for s in &case.statements {
-        let ty = case.tensors[s.tensor].ty;
-        all.insert(format!("type {ty}"));
-        all.extend(case.is_strict(ty).then(|| format!("strict type {ty}")));
-        all.insert(format!("result rank {}", s.vars.len()));
-        let strict = if case.is_strict(ty) { "strict " } else { "" };
-        let scatters = if s.places.is_empty() { "" } else { "scatter " };
-        all.extend((!s.places.is_empty()).then(|| "scatter".to_string()));
-        all.extend(s.fold.map(|function| format!("{strict}{scatters}{function}=")));
-        all.extend(s.local.then(|| "where".to_string()));
-        s.rhs.walk(&mut |e| {
-            let strict = if case.type_of(e).is_some_and(|ty| case.is_strict(ty)) { "strict " } else { "" };
-            let word = match e {
-                Expr::Literal(_) => "literal".into(),
-                Expr::Var(..) => "index value".into(),
-                Expr::Access(t, at) => {
-                    let repeats = (1..at.len()).any(|m| at[..m].contains(&at[m]));
-                    all.extend(repeats.then(|| "repeated index".to_string()));
-                    all.extend(at.iter().map(|at| format!("index {}", at.kind())));
-                    let of = if case.tensors[*t].is_operand() { "operand" } else { "earlier result" };
-                    format!("{of} rank {}", at.len())
-                }
-                Expr::Apply(op, args) => {
-                    let compares = op.is_comparison() && args.iter().any(|a| matches!(a, Expr::Var(..)));
-                    all.extend(compares.then(|| format!("index compared {}", named(*op))));
-                    format!("{strict}operator {}", named(*op))
-                }
-                Expr::Reduce(op, ..) => format!("{strict}reduction {op}"),
-                Expr::Shape(shape, ..) => format!("shape {}", shape.name()),
-            };
-            all.insert(word);
-        });
-    }
-    all.extend(shaped(case));
-    for a in case.tensors.iter() {
-        let of = if a.is_operand() { "operand" } else { "result" };
-        all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));
-        all.extend(a.is_computed().then(|| format!("operand computed rank {}", a.sizes.len())));
-        all.extend((a.fill != 0).then(|| format!("{of} fill")));
-        match &a.format {
-            None => all.extend(["result undeclared".to_string()]),
-            Some(f) => {
-                all.extend(f.levels.iter().map(|l| format!("{of} level {}", l.name())));
-                if f.rank() == 2 {
-                    all.insert(format!(
-                        "{of} {{{}}}",
-                        f.levels.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")
-                    ));
-                }
-                all.extend(f.order.iter().enumerate().any(|(l, m)| l != *m).then(|| format!("{of} order")));
-            }
-        }
-        all.extend(a.wide.0.then(|| "64-bit positions".to_string()));
-        all.extend(a.wide.1.then(|| "64-bit coordinates".to_string()));
-    }
-    all.into_iter().collect()
-}
-
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let per_second = self.programs as f64 / self.took.as_secs_f64().max(1e-9);
         writeln!(f, "{} programs, {per_second:.0} a second, {} findings", self.programs, self.findings.len())?;
         writeln!(f, "{}", self.work)?;
-        writeln!(f, "{} cases without an extent that anything says, or with a variable bound twice", self.unknown)?;
-        writeln!(f, "\n{}\nprograms with", self.statistics)?;
+        self.left.iter().try_for_each(|(why, n)| writeln!(f, "{n} left out: {why}"))?;
+        if !self.statistics.meetings.is_empty() {
+            writeln!(f, "\n{}", self.statistics)?;
+        }
+        writeln!(f, "\nprograms with")?;
         self.exercised.iter().try_for_each(|(what, n)| writeln!(f, "{n:10} {what}"))?;
-        for (kind, (count, seed, case, found)) in &self.findings {
-            writeln!(f, "\n=== {kind}: {count} found, the first of seed {seed}\n{}\n\n{case}", found.what)?;
-            for a in case.tensors.iter().enumerate().filter(|(t, _)| case.mentions(*t)).map(|(_, a)| a) {
-                if let Some(entries) = &a.entries {
-                    let extents: Vec<u64> = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
-                    writeln!(f, "{} {extents:?} wide {:?}: {entries:?}", a.name, a.wide)?;
-                }
-            }
+        for (kind, (count, seed, program, found)) in &self.findings {
+            writeln!(f, "\n=== {kind}: {count} found, the first of seed {seed}\n{}\n\n{program}", found.what)?;
             if let Some(kernel) = &found.kernel {
                 writeln!(f, "\n{kernel}")?;
             }
@@ -257,7 +196,7 @@ mod tests {
     use super::*;
     use crate::notation::case::{KINDS, STRUCTURED, Shape, chains};
     use crate::notation::engines::BOTH;
-    use crate::notation::legal::LEGAL;
+    use crate::notation::legal::{LEGAL, named};
     use crate::notation::product::{Meeting, Target, Wanted};
     use fiberloom_codegen::OptLevel;
     use fiberloom_core::algebra::Type;
@@ -398,7 +337,25 @@ mod tests {
         let operators: Vec<&String> =
             all.keys().filter(|k| k.starts_with("operator") || k.starts_with("type")).collect();
         assert_eq!(operators, ["operator *", "type f64"]);
-        assert_eq!(report.unknown, 0, "every program says its extents");
+        assert!(report.left.is_empty(), "every program says its extents");
+    }
+
+    /// What cases do not have: functions with each property that can be declared, indices that are read or leave their arrays.
+    #[test]
+    fn the_whole_language_answers_as_the_meaning() {
+        let report = run(600, Engine::Loops, Walk::Language);
+        assert!(report.left.values().sum::<u64>() < report.programs, "most run\n{report}");
+        let at = ["", " at an argument"];
+        let properties = ["identity", "annihilator"].iter().flat_map(|p| at.map(|at| format!("property {p}{at}")));
+        let others = "commutative|associative|idempotent|iterate|case".split('|').map(|p| format!("property {p}"));
+        let words = "call f0|reduction f0|reduction with start|pattern literal|pattern name|set parameter|set all|set &|set !|\
+            index gather|left gather|index ~|index slice in place|affine /|affine %|call coalesce|statement while|\
+            statement if with else|protocol Gallop|tensor that a function gives|where|strict|algebraic";
+        let words = words.split('|').map(str::to_string).chain(["set |".to_string()]);
+        for construct in properties.chain(others).chain(words) {
+            let count = report.exercised.get(&construct).copied().unwrap_or(0);
+            assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.

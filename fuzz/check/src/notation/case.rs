@@ -11,12 +11,14 @@
 //! the sizes and variables that fit. Values are small, so that answers in floats are exact.
 
 mod at;
+mod constructs;
 mod directed;
 mod make;
 mod nested;
 mod products;
 mod protocol;
 mod shape;
+mod subject;
 
 pub use at::At;
 pub use directed::directed;
@@ -344,42 +346,6 @@ impl Case {
     pub fn says(&self, n: usize) -> bool {
         let mut operands = self.tensors.iter().enumerate().filter(|(t, a)| a.entries.is_some() && self.mentions(*t));
         self.sizes[n].1 || !operands.any(|(_, a)| a.sizes.contains(&n))
-    }
-
-    /// The same program on other data: each extent that operands say is `extent` at most.
-    pub fn shortened(&self, extent: u64) -> Case {
-        let mut case = self.clone();
-        let mut shaped = false;
-        for s in &self.statements {
-            s.rhs.walk(&mut |e| shaped |= matches!(e, Expr::Shape(..)));
-        }
-        if shaped {
-            // Its extents fit one another as they are.
-            return case;
-        }
-        // What a scatter does to its variables depends on the extent that it scatters to.
-        let scattered = self.statements.iter().filter(|s| !s.places.is_empty());
-        let mut fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();
-        // What is read at a coordinate has it.
-        for s in &self.statements {
-            s.rhs.walk(&mut |e| {
-                if let Expr::Access(t, at) = e {
-                    let other = at.iter().zip(&self.tensors[*t].sizes).filter(|(at, _)| at.var().is_none());
-                    let sizes = other.flat_map(|(at, size)| at.vars().map(|v| self.vars[v]).chain([*size]));
-                    fixed.extend(sizes);
-                }
-            });
-        }
-        for n in (0..self.sizes.len()).filter(|n| !self.says(*n) && !fixed.contains(n)) {
-            case.sizes[n].0 = case.sizes[n].0.min(extent);
-        }
-        for a in &mut case.tensors {
-            let inside = |at: &[i64]| at.iter().zip(&a.sizes).all(|(x, n)| (*x as u64) < case.sizes[*n].0);
-            if let Some(entries) = &mut a.entries {
-                entries.retain(|(at, _)| inside(at));
-            }
-        }
-        case
     }
 }
 

@@ -1,20 +1,19 @@
-//! A case on an engine, against its meaning.
+//! A program and its data on an engine, against its meaning.
 //!
 //! A finding is anything but the meaning's answer in a well-formed tensor: a wrong value, a malformed result, a rule of
-//! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped, except a program
-//! whose extents nothing says, or which folds nothing with a function that has no identity.
+//! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped but what the program's
+//! maker says may be (`subject.rs`), by name.
 
-use super::case::{Case, redrawn};
 use super::extents;
-use super::fitted::fitted;
+use super::subject::Subject;
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
-use fiberloom_core::algebra::{Mode, Type, Value};
+use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Assembly, Entries, Tensor};
 use fiberloom_core::loops::{self, Bound, Kernel, Sound};
 use fiberloom_core::notation::{self, typed};
-use fiberloom_core::{Options, Widths, shape};
+use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::Function;
 use fiberloom_semantics::{agree, machine, meaning};
@@ -44,7 +43,19 @@ impl Engine {
 /// Both levels, that without optimization first.
 pub const BOTH: &[OptLevel] = &[OptLevel::None, OptLevel::Full];
 
-/// A case that went wrong.
+/// What is said of an extent that nothing says, here and by other stages.
+pub const UNKNOWN: &str = "is unknown";
+
+/// What became of a program that gave no finding.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It answered as its meaning on all data.
+    Ran(Work),
+    /// It is one that need not run: why, in a word or two.
+    Left(&'static str),
+}
+
+/// A program that went wrong.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// In a word or two; cases with other words are other findings.
@@ -53,7 +64,7 @@ pub struct Finding {
     pub what: String,
     /// The kernel, where there was one.
     pub kernel: Option<Box<Sound>>,
-    /// On which of the program's data: those of the case are the first, 0.
+    /// On which of the program's data: its own are the first, 0.
     pub draw: u64,
 }
 
@@ -63,140 +74,168 @@ impl Finding {
     }
 }
 
-/// Runs a case: what was done, `None` where nothing says an extent.
+/// What stops a run.
+enum Stop {
+    Finding(Finding),
+    Left(&'static str),
+}
+
+impl From<Finding> for Stop {
+    fn from(finding: Finding) -> Stop {
+        Stop::Finding(finding)
+    }
+}
+
+/// That a stage refuses the program in these words: a finding of this kind, unless its maker says that it may.
+fn refused(subject: &impl Subject, kind: &'static str, words: impl ToString) -> Stop {
+    let words = words.to_string();
+    match subject.left_out(kind, &words) {
+        Some(why) => Stop::Left(why),
+        None => Stop::Finding(Finding::new(kind, words)),
+    }
+}
+
+/// Runs a program on its data.
 ///
 /// # Errors
 /// The finding.
-pub fn run(case: &Case, engine: Engine) -> Result<Option<Work>, Finding> {
-    run_on(case, engine, &[])
+pub fn run(subject: &impl Subject, engine: Engine) -> Result<Outcome, Finding> {
+    run_on(subject, engine, &[])
 }
 
-/// The same, on the case's data and on others that are drawn from these seeds.
+/// The same, on its data and on others that are drawn from these seeds.
 ///
 /// # Errors
 /// The first finding, which says on which data.
-pub fn run_on(case: &Case, engine: Engine, others: &[u64]) -> Result<Option<Work>, Finding> {
+pub fn run_on(subject: &impl Subject, engine: Engine, others: &[u64]) -> Result<Outcome, Finding> {
     let (mut kernel, mut draw) = (None, 0);
-    let ran = catch_unwind(AssertUnwindSafe(|| try_run(case, engine, others, &mut kernel, &mut draw)));
+    let ran = catch_unwind(AssertUnwindSafe(|| try_run(subject, engine, others, &mut kernel, &mut draw)));
     let ran = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-        Err(Finding::new("panic", text.unwrap_or_default()))
+        Err(Finding::new("panic", text.unwrap_or_default()).into())
     });
-    ran.map_err(|f| Finding { kernel, draw, ..f })
+    match ran {
+        Ok(work) => Ok(Outcome::Ran(work)),
+        Err(Stop::Left(why)) => Ok(Outcome::Left(why)),
+        Err(Stop::Finding(f)) => Err(Finding { kernel, draw, ..f }),
+    }
 }
 
-/// The case on the data of a seed.
-pub fn on_other_data(case: &Case, seed: u64) -> Case {
-    redrawn(case, &mut Unstructured::new(&crate::bytes(seed, DATA)))
+/// The program on the data of a seed.
+pub fn on_other_data<S: Subject>(subject: &S, seed: u64) -> S {
+    subject.redrawn(&mut Unstructured::new(&crate::bytes(seed, DATA)))
 }
 
 /// Bytes that data are drawn from.
 const DATA: usize = 1000;
 
-fn try_run(
-    case: &Case,
+fn try_run<S: Subject>(
+    subject: &S,
     engine: Engine,
     others: &[u64],
     made: &mut Option<Box<Sound>>,
     draw: &mut u64,
-) -> Result<Option<Work>, Finding> {
+) -> Result<Work, Stop> {
     let mut work = Work::default();
-    let checked = work.time(Stage::Check, || checked(case, engine.reads_back()))?;
-    let Some(typed) = checked else { return Ok(None) };
+    let typed = work.time(Stage::Check, || checked(subject, engine.reads_back()))?;
     let mut stages = vec![];
     if engine != Engine::Meaning {
-        let (kernel, before) = work.time(Stage::Lower, || lowered(case, &typed, engine))?;
+        let (kernel, before) = work.time(Stage::Lower, || lowered(subject, &typed, engine))?;
         stages = before;
         *made = Some(Box::new(kernel));
         work.kernels = 1;
     }
     let kernel = made.as_deref();
-    let codes = kernel.map_or(Ok(vec![]), |k| codes(k, &stages, engine, &mut work))?;
+    let codes = kernel.map_or(Ok(vec![]), |k| codes(subject, k, &stages, engine, &mut work))?;
+    on_data(subject, &typed, kernel, &codes, &mut work)?;
+    // Other data may have no meaning: extents that contradict each other, a fold of nothing.
+    let mut on_other = |data: &S| match on_data(data, &typed, kernel, &codes, &mut work) {
+        Err(Stop::Left(_)) => Ok(()),
+        other => other,
+    };
     // A kernel answers for whatever extents its operands have.
-    for extent in [u64::MAX, 1, 0] {
-        on_data(&case.shortened(extent), &typed, kernel, &codes, &mut work)?;
+    for short in [1, 0].into_iter().filter_map(|extent| subject.shortened(extent)) {
+        on_other(&short)?;
     }
     for seed in others {
         *draw += 1;
-        on_data(&on_other_data(case, *seed), &typed, kernel, &codes, &mut work)?;
+        on_other(&on_other_data(subject, *seed))?;
     }
-    Ok(Some(work))
+    Ok(work)
 }
 
-/// Runs codes on a case's data, if its extents are known.
+/// Runs codes on a program's data.
 fn on_data(
-    case: &Case,
+    subject: &impl Subject,
     typed: &typed::Program,
     kernel: Option<&Sound>,
     codes: &[Code],
     work: &mut Work,
-) -> Result<(), Finding> {
-    let operands = operands(case, typed);
-    let Some(extents) = solved(typed, &operands)? else { return Ok(()) };
+) -> Result<(), Stop> {
+    let Some(operands) = subject.operands(typed) else { return Err(Stop::Left("no data")) };
+    let extents = solved(typed, &operands).map_err(|words| refused(subject, "extents", words))?;
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
-    let evaluate = || meaning::evaluate(typed, &operands, case.mode, &Default::default());
-    let meant = work.time(Stage::Meaning, evaluate).map_err(|e| Finding::new("meaning", format!("{e:?}")))?;
-    let Some(kernel) = kernel else { return stored_agrees(typed, &operands) };
+    let (mode, limits) = (subject.mode(), subject.limits());
+    let meant = work.time(Stage::Meaning, || meaning::evaluate(typed, &operands, mode, &limits));
+    let meant = meant.map_err(|e| refused(subject, "meaning", format!("{e:?}")))?;
+    let Some(kernel) = kernel else { return Ok(stored_agrees(typed, &operands)?) };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t), &|v| extents.var(v));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
         let results = code.run(kernel, &bound, work)?;
-        let Some(results) = settled(typed, kernel, results, (&meant, case.mode))? else { continue };
+        let Some(results) = settled(typed, kernel, results, (&meant, mode))? else { continue };
         work.time(Stage::Compare, || {
-            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant, case.mode))?;
-            alike(first.get_or_insert(results.clone()), &results, (&meant, case.mode))
+            results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant, mode))?;
+            alike(first.get_or_insert(results.clone()), &results, (&meant, mode))
         })?;
     }
     Ok(())
 }
 
-/// What is said of a fold over nothing whose function has no identity.
-const NO_VALUE: &str = "has no value";
-
-/// The program, whose print reads as itself, if that is asked for; `None` where nothing says an extent.
-fn checked(case: &Case, reads_back: bool) -> Result<Option<typed::Program>, Finding> {
-    let first = |wrong: &[notation::Diagnostic]| wrong.first().map_or(String::new(), |d| d.message.clone());
-    let (syntax, wrong) = fiberloom_front::parse(&case.to_string());
+/// The program, whose print reads as itself, if that is asked for.
+fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, Stop> {
+    let text = subject.to_string();
+    let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
     if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
-        return Err(Finding::new("round trip", &syntax));
+        return Err(Finding::new("round trip", &syntax).into());
     }
-    match notation::check(&syntax) {
-        Ok(typed) => Ok(Some(typed)),
-        // Nothing says an extent, a sum rebinds a variable that is free beside it, or a fold over nothing has no value.
-        Err(wrong) if ["is unknown", "is bound already", NO_VALUE].iter().any(|w| first(&wrong).contains(w)) => {
-            Ok(None)
-        }
-        Err(wrong) => Err(Finding::new("checker", first(&wrong))),
-    }
+    notation::check(&syntax).map_err(|wrong| {
+        super::stand_in(&text, &wrong);
+        refused(subject, "checker", first(&wrong))
+    })
+}
+
+/// What is wrong first.
+fn first(wrong: &[notation::Diagnostic]) -> &str {
+    wrong.first().map_or("", |d| &d.message)
 }
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them.
-fn lowered(case: &Case, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Finding> {
-    let initial = typed.starts().into_iter().filter(|id| given(case, typed, *id).is_some()).collect();
-    let sizes = case.magnitudes(typed);
-    let (mode, operands) = (case.mode, widths(case, typed));
-    let options = Options { mode, operands, initial, sizes, ..Options::default() };
-    let refused = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
+fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Stop> {
     let mut stages = Vec::new();
+    let options = Options { mode: subject.mode(), ..subject.options(typed) };
     let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| {
         stages.extend((engine == Engine::Rewrites).then(|| kernel.clone()));
     });
-    let lowered = lowered.map_err(|d| Finding::new("refusal", refused(d)))?;
+    let lowered = lowered.map_err(|wrong| {
+        super::stand_in(&subject.to_string(), &wrong);
+        refused(subject, "refusal", first(&wrong))
+    })?;
     if !engine.reads_back() {
         return Ok((lowered.kernel, stages));
     }
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
-        return Err(Finding::new("concrete round trip", print));
+        return Err(Finding::new("concrete round trip", print).into());
     }
     let text = lowered.kernel.to_string();
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
-        return Err(Finding::new("loops read back", text));
+        return Err(Finding::new("loops read back", text).into());
     }
     Ok((lowered.kernel, stages))
 }
@@ -209,13 +248,14 @@ enum Code<'k> {
 
 /// What an engine runs a kernel by.
 fn codes<'k>(
+    subject: &impl Subject,
     kernel: &'k Sound,
     stages: &'k [Kernel],
     engine: Engine,
     work: &mut Work,
-) -> Result<Vec<Code<'k>>, Finding> {
+) -> Result<Vec<Code<'k>>, Stop> {
     let loops = |prepared: Result<machine::Prepared<'k>, machine::Fault>| {
-        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e))
+        prepared.map(Code::Loops).map_err(|e| Finding::new("fault", e).into())
     };
     let levels = match engine {
         Engine::Meaning => return Ok(vec![]),
@@ -228,8 +268,9 @@ fn codes<'k>(
     let mut made = |opt_level: &OptLevel| {
         let options = fiberloom_codegen::Options { opt_level: *opt_level, ..Default::default() };
         let code = work.time(Stage::Compile(*opt_level), || compile(kernel, &options));
+        let code = code.map_err(|e| refused(subject, "codegen", e))?;
         work.code(*opt_level).kernels += 1;
-        Ok(Code::Machine(*opt_level, code.map_err(|e| Finding::new("codegen", e))?))
+        Ok(Code::Machine(*opt_level, code))
     };
     levels.iter().map(&mut made).collect()
 }
@@ -261,7 +302,7 @@ impl Code<'_> {
 
 /// Results in their own formats; `None` if one of them is refused that holds, as the meaning says too, what its format has no
 /// place for.
-pub(super) fn settled(
+fn settled(
     typed: &typed::Program,
     kernel: &Kernel,
     results: Results,
@@ -329,57 +370,24 @@ fn stored_agrees(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) ->
 }
 
 /// The extents of a tensor's modes.
-pub(super) fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: typed::TensorId) -> Vec<u64> {
+fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: typed::TensorId) -> Vec<u64> {
     typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect()
 }
 
-/// The extents on these operands; `None` where they say one no more, as of a split of nothing.
-fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<Option<shape::Extents>, Finding> {
+/// The extents on these operands, or what keeps them from being known.
+fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<shape::Extents, String> {
     let named = typed.tensors.iter().enumerate();
     let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
-    match shape::solve(typed, &given.collect::<Vec<_>>()) {
-        Ok(extents) => Ok(Some(extents)),
-        Err(shape::Unsolved::Unknown(_) | shape::Unsolved::Unsaid(_)) => Ok(None),
-        Err(shape::Unsolved::Contradiction(d)) if d.message.contains(NO_VALUE) => Ok(None),
-        Err(shape::Unsolved::Contradiction(d)) => Err(Finding::new("extents", d.message)),
-    }
-}
-
-/// The case's tensor of that name, if the caller gives it.
-fn given<'a>(case: &'a Case, typed: &typed::Program, id: typed::TensorId) -> Option<&'a super::case::Tensor> {
-    let name = &typed.tensors[id.index()].name;
-    case.tensors.iter().find(|a| a.name == *name && a.entries.is_some())
-}
-
-/// The case's tensors that the program reads or starts from.
-fn operands(case: &Case, typed: &typed::Program) -> BTreeMap<String, Tensor<'static>> {
-    let width = |wide| if wide { Type::I64 } else { Type::I32 };
-    let wanted = typed.inputs().into_iter().chain(typed.starts());
-    let found = wanted.filter_map(|id| given(case, typed, id));
-    let stored = |a: &super::case::Tensor| {
-        let extents = a.sizes.iter().map(|n| case.sizes[*n].0).collect();
-        let value = |x: i64| case.value(a.ty, x);
-        let format = a.format.as_ref().expect("operands have formats").stored();
-        let entries = fitted(&format, a.entries.iter().flatten().map(|(at, x)| (at.clone(), value(*x))).collect());
-        let tensor = Tensor::from_entries(extents, format, value(a.fill), width(a.wide.0), width(a.wide.1), entries);
-        (a.name.clone(), tensor.expect("small and within the extents"))
-    };
-    found.map(stored).collect()
-}
-
-fn widths(case: &Case, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<Widths>> {
-    let width = |wide| if wide { Type::I64 } else { Type::I32 };
-    let all = (0..typed.tensors.len() as u32).map(typed::TensorId).filter_map(|id| {
-        let a = given(case, typed, id)?;
-        let each = Widths { pos: width(a.wide.0), crd: width(a.wide.1) };
-        Some((id, vec![each; a.sizes.len()]))
-    });
-    all.collect()
+    shape::solve(typed, &given.collect::<Vec<_>>()).map_err(|unsolved| match unsolved {
+        shape::Unsolved::Unknown(_) | shape::Unsolved::Unsaid(_) => UNKNOWN.to_string(),
+        shape::Unsolved::Contradiction(d) => d.message,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fiberloom_core::algebra::Type;
     use fiberloom_core::format::{Array, Format, Level};
 
     /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.

@@ -19,8 +19,10 @@ mod function;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use constructs::constructs;
+pub use written::Written;
 
 use super::fitted::fitted;
 use arbitrary::Unstructured;
@@ -86,6 +88,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         permits: false,
         left: false,
         fresh: 0,
+        results: 0,
     };
     let mut items = vec![];
     for _ in 0..m.one(&[0, 1, 1, 2]).max(lowered as usize) {
@@ -177,8 +180,8 @@ struct Maker<'u, 'b> {
     anchored: BTreeSet<String>,
     /// Parameters and locals of the function that is being made.
     locals: Vec<(String, Type)>,
-    /// What the statement has read, each with a variable under which it stands.
-    read: Vec<(String, String)>,
+    /// What the statement has read, each with a variable under which it stands, and in which mode.
+    read: Vec<(String, String, usize)>,
     /// A function is being made.
     inside: bool,
     /// An index may leave its array here.
@@ -186,6 +189,8 @@ struct Maker<'u, 'b> {
     /// A left side is being made: it has no slices in place.
     left: bool,
     fresh: usize,
+    /// Tensors that statements define.
+    results: usize,
 }
 
 const NOWHERE: Span = Span { start: 0, end: 0 };
@@ -299,7 +304,10 @@ impl Maker<'_, '_> {
         }
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
-            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(|k| stands(*k, &kinds, result)).collect();
+            // Outside of chains a singleton holds one coordinate below each: most data have no place in it.
+            let chained = result || self.lowered;
+            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(|k| stands(*k, &kinds, chained)).collect();
+            let fit: Vec<LevelKind> = fit.into_iter().filter(|k| !result || *k != LevelKind::Function).collect();
             let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
             let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();
             kinds.push(self.one(&fit));
@@ -343,7 +351,7 @@ impl Maker<'_, '_> {
         let levels = extents.iter().map(|_| named("function")).collect();
         let format = Some(Format::Levels { levels, order: None, span: NOWHERE });
         self.declared.push(Tensor { name: named(name), ty, sizes, fill: None, format });
-        let params: Vec<Ident> = (0..extents.len()).map(|m| named(["x", "y", "z", "w"][m % 4])).collect();
+        let params: Vec<Ident> = (0..extents.len()).map(|m| named(format!("x{m}"))).collect();
         let sum =
             params.iter().map(|p| expression::name(&p.name)).reduce(|a, b| expression::binary(BinaryOp::Add, a, b));
         let rest = expression::literal(Literal::Int(below.unwrap_or(4) as i128));
@@ -379,7 +387,8 @@ impl Maker<'_, '_> {
         };
         let declared = matches!(op, Assign::Fold(_)) || self.below(3) > 0;
         let rhs = self.anchored(ty, !declared, |m| m.expr(ty, 4));
-        let name = format!("R{}", self.tensors.len() + self.declared.len());
+        let name = format!("R{}", self.results);
+        self.results += 1;
         let (indices, extents) = match op != Assign::Set && declared && self.chance(2) {
             true => self.scattered(),
             false => {
@@ -426,12 +435,11 @@ fn triangular(k: LevelKind) -> bool {
     matches!(k, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)
 }
 
-/// Whether a level can stand directly below these, a `result`'s singletons being in chains.
-fn stands(k: LevelKind, above: &[LevelKind], result: bool) -> bool {
-    let chained = above.iter().rev().find(|k| **k != LevelKind::Singleton) == Some(&LevelKind::Nonunique);
+/// Whether a level can stand directly below these, all singletons being in chains if that is asked for.
+fn stands(k: LevelKind, above: &[LevelKind], chained: bool) -> bool {
+    let chain = above.iter().rev().find(|k| **k != LevelKind::Singleton) == Some(&LevelKind::Nonunique);
     match k {
-        LevelKind::Singleton => !above.is_empty() && (chained || !result),
-        LevelKind::Function => !result,
+        LevelKind::Singleton => !above.is_empty() && (chain || !chained),
         k if triangular(k) => above.last() == Some(&LevelKind::Dense),
         _ => true,
     }

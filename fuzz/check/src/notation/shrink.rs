@@ -6,17 +6,18 @@
 
 use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding, run};
+use super::subject::Subject;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 
 /// Runs that shrinking may take.
 const RUNS: usize = 3000;
 
-/// A smaller case with a finding of the same kind, and that finding.
-pub fn shrink(mut case: Case, mut finding: Finding, engine: Engine) -> (Case, Finding) {
+/// A smaller program with a finding of the same kind, and that finding.
+pub fn shrink<S: Subject>(mut case: S, mut finding: Finding, engine: Engine) -> (S, Finding) {
     let mut runs = 0;
     'again: loop {
-        for smaller in steps(&case) {
+        for smaller in case.smaller() {
             runs += 1;
             if runs > RUNS {
                 return (case, finding);
@@ -32,7 +33,8 @@ pub fn shrink(mut case: Case, mut finding: Finding, engine: Engine) -> (Case, Fi
     }
 }
 
-fn steps(case: &Case) -> Vec<Case> {
+/// Cases that are one step smaller.
+pub(super) fn steps(case: &Case) -> Vec<Case> {
     let mut all = vec![];
     let mut change = |f: &dyn Fn(&mut Case)| {
         let mut smaller = case.clone();

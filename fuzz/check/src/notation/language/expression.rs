@@ -191,7 +191,7 @@ impl Maker<'_, '_> {
 
     /// Functions that fold values of a type, with a start or without.
     pub(super) fn folds(&mut self, ty: Type, started: bool) -> Vec<Ident> {
-        let words = Op::reductions().chain(Op::callable());
+        let words = Op::reductions().chain(Op::callable().filter(|(_, op)| *op != Op::Coalesce));
         let fits = |op: Op| result_type(op, &[ty, ty]) == Some(ty);
         let fit = words.filter(|(_, op)| fits(*op) && (started || properties(*op, ty, Mode::Algebraic).associative));
         let mut all: Vec<String> = fit.map(|(w, _)| w.to_string()).collect();
@@ -316,12 +316,12 @@ impl Maker<'_, '_> {
     pub(super) fn access(&mut self, ty: Type) -> Access {
         let (indices, extents): (Vec<Index>, Vec<u64>) = (0..self.rank()).map(|_| self.index()).unzip();
         let tensor = self.tensor(ty, &extents, None);
-        for index in &indices {
+        for (mode, index) in indices.iter().enumerate() {
             if let Index::Affine { permit: false, map, .. } = index
                 && let [(false, Term { coefficient: None, factor: Factor::Var(v), divisions })] = &map.terms[..]
                 && divisions.is_empty()
             {
-                self.read.push((tensor.clone(), v.name.clone()));
+                self.read.push((tensor.clone(), v.name.clone(), mode));
             }
         }
         Access { tensor: self.ident(&tensor), indices, span: NOWHERE }

@@ -2,6 +2,7 @@
 
 use super::{Maker, NOWHERE, named};
 use fiberloom_core::algebra::Type;
+use fiberloom_core::format::{self, LevelKind};
 use fiberloom_core::notation::syntax::*;
 
 impl Maker<'_, '_> {
@@ -61,17 +62,37 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// How something that the statement reads is iterated. Not all of it can gallop.
+    /// How something that the statement reads is iterated. Not all of it can gallop: of what is lowered only that does which can.
     fn protocol(&mut self) -> CommandKind {
+        use super::Protocol::*;
         if self.read.is_empty() {
             return CommandKind::None;
         }
         let read = self.read.clone();
-        let (tensor, var) = self.one(&read);
+        let (tensor, var, _) = self.one(&read);
+        let mut along = read.iter().filter(|(t, v, _)| *t == tensor && *v == var);
+        let gallops = along.all(|(_, _, mode)| self.is_list(&tensor, *mode));
+        let all: &[_] = if self.lowered && !gallops { &[Locate, Walk] } else { &[Locate, Gallop, Walk] };
+        let protocol = self.one(all);
         let access = Access { tensor: self.ident(&tensor), indices: vec![self.bare(&var)], span: NOWHERE };
-        CommandKind::Protocol(
-            access,
-            self.one(&[super::Protocol::Locate, super::Protocol::Gallop, super::Protocol::Walk]),
-        )
+        CommandKind::Protocol(access, protocol)
+    }
+
+    /// Whether a mode of a tensor is stored in a list, as far as its format is declared.
+    fn is_list(&self, tensor: &str, mode: usize) -> bool {
+        let Some(declared) = self.declared.iter().find(|t| t.name.name == tensor) else { return true };
+        let rank = declared.sizes.len();
+        let kind = match &declared.format {
+            None => return true,
+            Some(Format::Name(name)) => {
+                let f = format::Format::named(&name.name, rank);
+                f.and_then(|f| Some(f.levels[f.order.iter().position(|m| *m == mode)?]))
+            }
+            Some(Format::Levels { levels, order, .. }) => {
+                let level = order.as_ref().map_or(Some(mode), |order| order.iter().position(|m| *m == mode as u64));
+                level.and_then(|l| LevelKind::ALL.into_iter().find(|k| k.name() == levels[l].name))
+            }
+        };
+        kind.is_some_and(LevelKind::is_list)
     }
 }

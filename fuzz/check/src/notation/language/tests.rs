@@ -2,6 +2,7 @@
 
 use super::{constructs, program};
 use crate::bytes;
+use crate::notation::engines::Outcome;
 use crate::notation::{reads_back, withstand};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
@@ -34,18 +35,18 @@ fn trees_of_any_kind_print_and_read_back() {
 fn no_stage_panics_and_most_programs_are_well_typed() {
     let mut fates: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in 0..PROGRAMS {
-        let fate = withstand(&bytes(seed, 1500));
-        println!("{fate:?}");
-        *fates.entry(fate.word()).or_default() += 1;
+        let fate = match withstand(&bytes(seed, 1500)) {
+            Outcome::Ran(_) => "ran",
+            Outcome::Left(why) => why,
+        };
+        *fates.entry(fate).or_default() += 1;
     }
-    let checked = PROGRAMS - fates.get("rejected").copied().unwrap_or(0);
-    assert!(checked * 2 > PROGRAMS, "{fates:?}");
-    let met = |fate: &str, least: u64| assert!(fates.get(fate).copied().unwrap_or(0) >= least, "{fate}: {fates:?}");
-    met("not lowered", PROGRAMS / 10);
-    met("lowered", 1);
-    met("lowered and compared", 1);
-    met("rejected", 1);
     println!("{fates:?}");
+    let met = |fate: &str, least: u64| assert!(fates.get(fate).copied().unwrap_or(0) >= least, "{fate}: {fates:?}");
+    met("ran", PROGRAMS / 4);
+    met("not lowered", PROGRAMS / 10);
+    met("rejected", 1);
+    assert!(fates["rejected"] * 2 < PROGRAMS, "{fates:?}");
 }
 
 /// What `docs/language.md` has, in the words of [`constructs`].

@@ -1,0 +1,59 @@
+//! What engines run: a program and its data, however they were made.
+//!
+//! ```text
+//!  Case     a tree that can be made smaller; everything that is refused is a finding
+//!  Written  a program of the whole language; stages may refuse it by name
+//! ```
+
+use super::statistics::Statistics;
+use arbitrary::Unstructured;
+use fiberloom_core::Options;
+use fiberloom_core::algebra::Mode;
+use fiberloom_core::format::Tensor;
+use fiberloom_core::notation::typed;
+use fiberloom_semantics::meaning::Limits;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Tensors by their names.
+pub type Operands = BTreeMap<String, Tensor<'static>>;
+
+/// A program, whose text it displays as, and its data.
+pub trait Subject: Display + Sized {
+    /// How floats are understood.
+    fn mode(&self) -> Mode;
+
+    /// How it is lowered, apart from the mode.
+    fn options(&self, typed: &typed::Program) -> Options;
+
+    /// What evaluating it may take.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// What its caller gives; `None`: that is not known.
+    fn operands(&self, typed: &typed::Program) -> Option<Operands>;
+
+    /// The same program on other data: each extent that they say is `extent` at most. `None`: there is nothing to shorten.
+    fn shortened(&self, extent: u64) -> Option<Self>;
+
+    /// The same program on other data of the same extents.
+    fn redrawn(&self, u: &mut Unstructured) -> Self;
+
+    /// Whether a stage may refuse it in these words, and what that is called; `None`: it is a finding of this kind.
+    fn left_out(&self, kind: &str, words: &str) -> Option<&'static str>;
+
+    /// Programs that are one step smaller.
+    fn smaller(&self) -> Vec<Self> {
+        vec![]
+    }
+
+    /// Words for what stands in it.
+    fn constructs(&self) -> Vec<String>;
+
+    /// Counts what its operators meet, where that is known.
+    fn count(&self, _statistics: &mut Statistics) {}
+
+    /// Its data, to be looked at.
+    fn data(&self) -> String;
+}
