@@ -27,6 +27,7 @@
 use super::flatten::{Known, bare, map_blocks, replaced};
 use super::inline::uses;
 use super::lower::plus;
+use super::names::Vars;
 use super::{BufferId, Expr, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ use std::collections::BTreeSet;
 pub fn blocks(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = parted(body, &known, &mut kernel.vars);
+    kernel.body = parted(body, &known, &mut Vars::of(&mut kernel.vars));
 }
 
 /// Makes one loop of those over runs and over their positions.
@@ -46,8 +47,6 @@ pub fn runs(kernel: &mut Kernel) {
     let all = uses(&body, kernel.vars.len());
     kernel.body = joined(body, &Outside { operands, uses: all });
 }
-
-type Vars = Vec<(String, Type)>;
 
 fn parted(block: Vec<Stmt>, known: &Known, vars: &mut Vars) -> Vec<Stmt> {
     let mut out = Vec::with_capacity(block.len());
@@ -117,8 +116,7 @@ impl<'s> Appending<'s> {
 
     fn parted(&self, vars: &mut Vars) -> Vec<Stmt> {
         let ((i, lo, hi), (first, last)) = (self.fibers, self.bounds);
-        let shift = Var(vars.len() as u32);
-        vars.push((unique("shift", vars), Type::I64));
+        let shift = vars.fresh("shift", Type::I64);
         let at = |like: &Expr, turn: &Expr| replaced(like, self.pos, &with(self.at, i, turn));
         let begin = at(first, lo);
         let moved = Expr::Op(Op::Add, vec![Expr::Var(shift), last.clone()]);
@@ -268,13 +266,6 @@ fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
         }
         _ => e.clone(),
     }
-}
-
-/// A name that no variable has.
-pub(super) fn unique(name: &str, vars: &Vars) -> String {
-    let free = |candidate: &String| vars.iter().all(|(taken, _)| taken != candidate);
-    let numbered = (2..).map(|n| format!("{name}_{n}"));
-    std::iter::once(name.to_string()).chain(numbered).find(free).expect("names do not end")
 }
 
 #[cfg(test)]

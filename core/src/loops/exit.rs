@@ -16,10 +16,10 @@
 //! stay there whatever else is folded in: 0 times what is no number is none. A loop whose lanes are
 //! a vector's, one behind the other in memory and without a branch, goes on: it is done before it is asked.
 
-use super::blocks::unique;
 use super::flatten::map_blocks;
 use super::inline::uses;
 use super::lower::plus;
+use super::names::Vars;
 use super::{Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use std::collections::BTreeSet;
@@ -27,13 +27,13 @@ use std::collections::BTreeSet;
 /// Ends loops whose fold nothing changes any more.
 pub fn exits(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: &mut kernel.vars }.block(body);
+    kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: Vars::of(&mut kernel.vars) }.block(body);
 }
 
 struct Exits<'k> {
     /// How often each variable is read, everywhere.
     uses: Vec<usize>,
-    vars: &'k mut Vec<(String, Type)>,
+    vars: Vars<'k>,
 }
 
 /// A scalar that is folded into, and what it is when nothing changes it any more.
@@ -110,7 +110,7 @@ impl Exits<'_> {
     /// The annihilator of `f`, if `e` is `f(t, …)`.
     fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
         let Expr::Op(op, args) = e else { return None };
-        let ty = self.vars[t.0 as usize].1;
+        let ty = self.vars.ty(t);
         // What comes behind a loop that was left folds in whatever it finds: of floats that may be no number.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
         if !asked || !matches!(&args[..], [Expr::Var(v), _] if *v == t) {
@@ -134,11 +134,7 @@ impl Exits<'_> {
             stmt if !changes => self.block(vec![stmt]),
             Stmt::While(c, body) => vec![Stmt::While(both(c, absorbed.goes_on()), self.all_ended(body, absorbed))],
             Stmt::For { var, lo, hi, how: How::Serial, body } if !is_streamed(&body) => {
-                let mut fresh = |like: &str| {
-                    self.vars.push((unique(like, self.vars), Type::I64));
-                    Var(self.vars.len() as u32 - 1)
-                };
-                let (p, end) = (fresh("next"), fresh("end"));
+                let (p, end) = (self.vars.fresh("next", Type::I64), self.vars.fresh("end", Type::I64));
                 let mut turn = vec![Stmt::Let(var, Expr::Var(p))];
                 turn.extend(self.all_ended(body, absorbed));
                 turn.push(Stmt::Set(p, plus(Expr::Var(p), Expr::Const(Value::i64(1)))));

@@ -20,6 +20,7 @@ mod flatten;
 mod inline;
 mod ir;
 pub mod lower;
+pub(crate) mod names;
 mod print;
 mod read;
 #[cfg(test)]

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]), and a loop
-//! that a condition says the coordinate of, as `j == p[i]` does inside of `i`, one.
+//! that a condition says the coordinate of, as `j == p[i]` does inside of `i`, one. Inside of a loop that goes on where a list has no
+//! entry, what stands under the list is there as often as entries are: of `{dense, compressed}` plus `{compressed, dense}` a row is
+//! seldom full.
 //! Branch and bound over permutations, so that what is obviously worse is not completed.
 
 use crate::algebra::{Op, Value};
@@ -27,6 +29,8 @@ const WORKSPACE: f64 = 3.0;
 const SORTED: f64 = 25.0;
 const COPIED: f64 = 30.0;
 const STRIDED: f64 = 1.5;
+/// A copy is to be worth its while: the model's visits are no better than that.
+const COPYING: f64 = 1.5;
 
 /// More loops than this are ordered greedily.
 const EXHAUSTIVE: usize = 7;
@@ -66,12 +70,25 @@ struct Search<'a, 'b> {
     best: Option<(f64, Vec<Index>)>,
 }
 
+/// How much of what an access reads is there, inside of the loops at hand; what is not named always is.
+type Presence = BTreeMap<AccessId, f64>;
+
+/// What a loop does.
+struct Trips {
+    /// Coordinates visited.
+    trips: f64,
+    /// Work of finding them.
+    work: f64,
+    /// What is there inside of it.
+    there: Presence,
+}
+
 /// The cheapest order of the target's variables and the sums.
 pub fn choose(q: &Question) -> Vec<Index> {
     let vars: Vec<Index> = natural(q);
     let mut search = Search { q, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None };
     if vars.len() <= EXHAUSTIVE {
-        search.extend(&mut Vec::new(), &vars, 1.0, 0.0);
+        search.extend(&mut Vec::new(), &vars, (1.0, 0.0), &Presence::new());
         return search.best.map_or(vars, |(_, order)| order);
     }
     search.greedy(vars)
@@ -85,7 +102,7 @@ fn natural(q: &Question) -> Vec<Index> {
 }
 
 impl Search<'_, '_> {
-    fn extend(&mut self, order: &mut Vec<Index>, vars: &[Index], visits: f64, cost: f64) {
+    fn extend(&mut self, order: &mut Vec<Index>, vars: &[Index], (visits, cost): (f64, f64), there: &Presence) {
         if self.best.as_ref().is_some_and(|(best, _)| cost >= *best) {
             return;
         }
@@ -100,20 +117,21 @@ impl Search<'_, '_> {
             if order.contains(&v) {
                 continue;
             }
-            let (trips, work) = self.trips(order, v);
+            let Trips { trips, work, there } = self.trips(order, v, there);
             order.push(v);
-            self.extend(order, vars, visits * trips, cost + visits * work);
+            self.extend(order, vars, (visits * trips, cost + visits * work), &there);
             order.pop();
         }
     }
 
     /// One variable after the other, each the cheapest next.
     fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
-        let mut order = Vec::new();
+        let (mut order, mut there) = (Vec::new(), Presence::new());
         while !vars.is_empty() {
-            let costs: Vec<f64> = vars.iter().map(|v| self.trips(&order, *v).1).collect();
-            let next = (0..vars.len()).min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
-            order.push(vars.remove(next.unwrap_or(0)));
+            let all: Vec<Trips> = vars.iter().map(|v| self.trips(&order, *v, &there)).collect();
+            let next = (0..vars.len()).min_by(|&a, &b| all[a].work.total_cmp(&all[b].work)).unwrap_or(0);
+            order.push(vars.remove(next));
+            there = all.into_iter().nth(next).expect("it is one of them").there;
         }
         order
     }
@@ -131,24 +149,42 @@ impl Search<'_, '_> {
         visited
     }
 
-    /// (coordinates visited, work of finding them) of a loop over `v` inside `order`.
-    fn trips(&mut self, order: &[Index], v: Index) -> (f64, f64) {
+    /// What a loop over `v` inside `order` does, where so much of what it reads is there.
+    fn trips(&mut self, order: &[Index], v: Index, there: &Presence) -> Trips {
         if self.is_said(order, v) {
-            return (1.0, 1.0);
+            return Trips { trips: 1.0, work: 1.0, there: there.clone() };
         }
+        let part = |a: AccessId| there.get(&a).copied().unwrap_or(1.0);
         let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
-        let sequence = self.visited(lists.iter().map(|(a, _)| *a).collect());
-        let length = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(0.0, |(_, n)| *n);
+        // What is not always there is a list, of all coordinates.
+        let seldom = |a: &&AccessId| part(**a) < 1.0 && lists.iter().all(|(b, _)| b != *a) && self.moves(**a, v);
+        let seldom: Vec<AccessId> = self.accesses.iter().filter(seldom).copied().collect();
+        let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect());
+        let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(EXTENT, |(_, n)| *n);
+        let length = |a: AccessId| part(a) * listed(a);
         // What no outer loop moves, beside a list that they all move, is asked instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
         let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
-        let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(_, n)| n).sum();
-        if sequence == Sequence::Full {
-            return (EXTENT, EXTENT.max(work));
+        let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
+        // What two lists have is independent.
+        let trips = match sequence {
+            Sequence::Full => EXTENT,
+            _ => {
+                sequence.fold(&mut |a| length(a), &|_| 0.0, &mut |a, b| a * b / EXTENT, &mut |a, b| (a + b).min(EXTENT))
+            }
+        };
+        let mut there = there.clone();
+        for (a, n) in lists.iter().filter(|(_, n)| *n < trips) {
+            *there.entry(*a).or_insert(1.0) *= n / trips;
         }
-        let trips = sequence.fold(&mut |a| length(a), &|_| 0.0, &mut f64::min, &mut |a, b| (a + b).min(EXTENT));
-        (trips, work)
+        let work = if sequence == Sequence::Full { work.max(EXTENT) } else { work };
+        Trips { trips, work, there }
+    }
+
+    /// Whether a loop over `v` moves an access.
+    fn moves(&self, a: AccessId, v: Index) -> bool {
+        self.q.program.accesses[a.0].vars.iter().any(|w| self.q.program.follows(*w, v))
     }
 
     /// Whether a condition leaves one coordinate to a loop over `v` inside `order`: `v == e`, where `e` is known by then.
@@ -187,7 +223,7 @@ impl Search<'_, '_> {
         let access = &self.q.program.accesses[a.0];
         let format = &self.q.program.tensor(a).format;
         let program = self.q.program;
-        if !access.vars.iter().any(|w| program.follows(*w, v)) {
+        if !self.moves(a, v) {
             return None;
         }
         let time = |w: Index| program.time(w, order);
@@ -228,6 +264,7 @@ impl Search<'_, '_> {
             factor *= STRIDED.powi(strided as i32);
             factor *= if self.target_strided(inner) { STRIDED } else { 1.0 };
         }
+        factor *= if copies > 0.0 { COPYING } else { 1.0 };
         copies + visits * factor
     }
 

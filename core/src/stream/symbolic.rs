@@ -6,6 +6,7 @@
 
 use super::domain::{Arith, Compare, Domain, State};
 use crate::algebra::{Op, Type, Value, apply};
+use crate::loops::names::Names;
 use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,7 +53,7 @@ pub struct Symbolic {
     /// Buffers so far.
     pub buffers: Vec<Buffer>,
     body: Vec<Stmt>,
-    names: FxHashMap<String, u32>,
+    names: Names,
     version: FxHashMap<Var, u64>,
     clock: u64,
     loops: u64,
@@ -62,33 +63,16 @@ pub struct Symbolic {
 impl Symbolic {
     /// A variable with a name of its own that begins with `name`.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         self.vars.push((name, ty));
         Var(self.vars.len() as u32 - 1)
     }
 
     /// A buffer with a name of its own that begins with `name`.
     pub fn buffer(&mut self, name: &str, ty: Type, role: Role) -> BufferId {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         self.buffers.push(Buffer { name, ty, role });
         BufferId(self.buffers.len() as u32 - 1)
-    }
-
-    fn unique(&mut self, name: &str) -> String {
-        let mut n = self.names.get(name).copied().unwrap_or(0);
-        loop {
-            n += 1;
-            if n == 1 {
-                self.names.insert(name.to_string(), 1);
-                return name.to_string();
-            }
-            let candidate = format!("{name}_{n}");
-            if !self.names.contains_key(&candidate) {
-                self.names.insert(candidate.clone(), 1);
-                self.names.get_mut(name).into_iter().for_each(|last| *last = n);
-                return candidate;
-            }
-        }
     }
 
     /// The expression, for placing it here.

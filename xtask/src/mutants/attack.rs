@@ -81,9 +81,9 @@ const CAMPAIGNS: &[(&str, &str)] = &[
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
 const PROTOCOLS: &[(&str, &str)] = &[
-    ("products", "--programs 1000000 --seconds 5 --engine loops --walk products --seed 3000000"),
-    ("whole", "--programs 1000000 --seconds 5 --engine loops --walk directed --seed 3000000"),
-    ("language", "--programs 1000000 --seconds 5 --engine loops --walk language --seed 3000000"),
+    ("products", "--programs 1000000 --seconds 2 --engine loops --walk products --seed 3000000"),
+    ("whole", "--programs 1000000 --seconds 2 --engine loops --walk directed --seed 3000000"),
+    ("language", "--programs 1000000 --seconds 2 --engine loops --walk language --seed 3000000"),
 ];
 
 /// Test programs of the copy: a name here, and the package and target that cargo builds it from.

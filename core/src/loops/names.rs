@@ -1,0 +1,89 @@
+//! Names that nothing else has.
+//!
+//! ```text
+//!  t, p_A, p_A_2 taken      fresh("p_A") ─▶ p_A_3      fresh("q") ─▶ q
+//! ```
+//!
+//! A kernel may have ten thousand variables of one name: what was numbered last is known, and not searched for.
+
+use super::Var;
+use crate::algebra::Type;
+use rustc_hash::FxHashMap;
+
+/// Names that are taken, each with the last number that was tried behind it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(FxHashMap<String, u32>);
+
+impl Names {
+    /// A name that is not taken, and is now: this one, or it with a number behind.
+    pub(crate) fn fresh(&mut self, name: &str) -> String {
+        let mut n = self.0.get(name).copied().unwrap_or(0);
+        loop {
+            n += 1;
+            if n == 1 {
+                self.0.insert(name.to_string(), 1);
+                return name.to_string();
+            }
+            let candidate = format!("{name}_{n}");
+            if !self.0.contains_key(&candidate) {
+                self.0.insert(candidate.clone(), 1);
+                self.0.get_mut(name).into_iter().for_each(|last| *last = n);
+                return candidate;
+            }
+        }
+    }
+}
+
+/// The variables of a kernel, of which a rewrite makes more.
+pub(super) struct Vars<'k> {
+    all: &'k mut Vec<(String, Type)>,
+    /// `None` until one is made.
+    names: Option<Names>,
+}
+
+impl Vars<'_> {
+    pub(super) fn of(all: &mut Vec<(String, Type)>) -> Vars<'_> {
+        Vars { all, names: None }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The type of one.
+    pub(super) fn ty(&self, v: Var) -> Type {
+        self.all[v.0 as usize].1
+    }
+
+    /// Another, with a name of its own that begins with this one.
+    pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
+        let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());
+        let name = self.names.get_or_insert_with(taken).fresh(name);
+        self.all.push((name, ty));
+        Var(self.all.len() as u32 - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_where_names_are_taken() {
+        let mut all = ["p", "p_3", "q_2"].map(|name| (name.to_string(), Type::I64)).to_vec();
+        let mut vars = Vars::of(&mut all);
+        ["p", "p", "q", "q", "p_3"].iter().for_each(|name| drop(vars.fresh(name, Type::I64)));
+        let names: Vec<&str> = all[3..].iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["p_2", "p_4", "q", "q_3", "p_3_2"]);
+    }
+
+    /// Ten thousand of one name: each is asked for once, not once for each other.
+    #[test]
+    fn many_of_a_name_are_made_in_time() {
+        let mut all = vec![];
+        let mut vars = Vars::of(&mut all);
+        (0..50_000).for_each(|_| drop(vars.fresh("p", Type::I64)));
+        assert_eq!(all[49_999].0, "p_50000");
+    }
+}
