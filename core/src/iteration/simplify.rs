@@ -169,12 +169,11 @@ impl Simplify<'_> {
         literal(e).is_some_and(|v| self.same(v, Value::zero(v.ty())))
     }
 
-    fn reduce(self, op: Op, vars: Vec<crate::notation::concrete::Index>, body: Expr, ty: Type) -> Expr {
-        match literal(&body) {
-            Some(v) if self.neutral_to(op, v) && identity(op, ty).is_some_and(|i| self.neutral_to(op, i)) => {
-                Expr::Literal(identity(op, ty).unwrap_or(v))
-            }
-            _ => Expr::Reduce(op, vars, Box::new(body), ty),
+    fn reduce(self, fun: Fun, vars: Vec<crate::notation::concrete::Index>, body: Expr, ty: Type) -> Expr {
+        let begins = self.begins(fun, ty).filter(|i| self.neutral(fun, *i));
+        match (literal(&body), begins) {
+            (Some(v), Some(begins)) if self.neutral(fun, v) => Expr::Literal(begins),
+            _ => Expr::Reduce(fun, vars, Box::new(body), ty),
         }
     }
 }

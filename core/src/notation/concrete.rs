@@ -297,8 +297,8 @@ pub enum Expr {
     Access(AccessId, Type),
     /// A function, declared or built in.
     Call(Fun, Vec<Expr>, Type),
-    /// A fold with a built-in that has an identity, and for which no order is wrong; loops in this order.
-    Reduce(Op, Vec<Index>, Box<Expr>, Type),
+    /// A fold with a function that has an identity, and for which no order is wrong; loops in this order.
+    Reduce(Fun, Vec<Index>, Box<Expr>, Type),
     /// A fold with any function, in the order of the coordinates.
     Fold(Box<Fold>, Type),
     /// Expressions one behind the other.
@@ -654,9 +654,9 @@ impl Program {
         if nest.target.vars.iter().zip(&tensor.extents).any(|(v, e)| scatters && self.vars[v.0].extent != *e) {
             return wrong("the target's variables run over other extents");
         }
-        let folds = |fun: Fun| match fun {
-            Fun::Op(op) if !scatters => identity(op, tensor.ty).is_some(),
-            fun => scatters && self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
+        let folds = |fun: Fun| match scatters {
+            false => self.unordered(fun, tensor.ty).is_some(),
+            true => self.result(fun, &[tensor.ty, tensor.ty]) == Some(tensor.ty),
         };
         if nest.rhs.ty() != tensor.ty || !nest.fold.is_none_or(folds) {
             return wrong("the target is of another type");
@@ -681,6 +681,15 @@ impl Program {
             places.iter().try_for_each(|place| self.check_expr(place, &mut bound))?;
         }
         self.check_expr(&nest.rhs, &mut bound)
+    }
+
+    /// What folds of this type with a function begin with, if they may go in any order. (Of a built-in, what it begins with: who
+    /// makes a fold knows whether its order is wrong.)
+    pub fn unordered(&self, fun: Fun, ty: Type) -> Option<Value> {
+        match fun {
+            Fun::Op(op) => identity(op, ty),
+            Fun::User(f) => self.functions[f.index()].unordered().filter(|v| v.ty() == ty),
+        }
     }
 
     /// The variables over which a nest's workspace is drained, outermost first.
@@ -711,14 +720,17 @@ impl Program {
                 }
                 args.iter().try_for_each(|a| self.check_expr(a, bound))
             }
-            Expr::Reduce(_, vars, body, _) => {
+            Expr::Reduce(fun, vars, body, ty) => {
                 let outer = bound.len();
                 for &v in vars {
                     bind(bound, v, self)?;
                 }
                 self.check_expr(body, bound)?;
                 bound.truncate(outer);
-                Ok(())
+                match body.ty() == *ty && self.unordered(*fun, *ty).is_some() {
+                    true => Ok(()),
+                    false => Err("what is folded in any order has no identity, or is of another type".to_string()),
+                }
             }
             Expr::Fold(fold, ty) => {
                 fold.start.iter().try_for_each(|e| self.check_expr(e, bound))?;

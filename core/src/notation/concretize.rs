@@ -9,8 +9,7 @@
 //!        forall i: forall j: C[i,j] = A[i,j] + sum[i,j]
 //! ```
 //!
-//! Never fails on what it takes: levels under any index map, functions, folds; those that scatter with built-ins that have an
-//! identity.
+//! Never fails on what it takes: levels under any index map, functions, folds, scatters.
 //! Everything else of the language is refused by [`refuse`], with a message that names it.
 //!
 //! A list that some outer loop does not move, intersected with one that all of them move, is *spread*: copied
@@ -30,7 +29,7 @@ use super::concrete::{
 };
 use super::syntax::Protocol;
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
-use crate::algebra::{Mode, Op, Type, Value, identity, properties};
+use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
@@ -126,8 +125,8 @@ impl Concretize<'_> {
             let before = self.before(s, fun, &target);
             rhs = match self.gathered(fun, tensor.ty) {
                 _ if folded.is_empty() => self.simplify.call(fun, vec![before, rhs], tensor.ty),
-                Some(op) => {
-                    let rhs = Expr::Reduce(op, folded, Box::new(rhs), tensor.ty);
+                Some(_) => {
+                    let rhs = Expr::Reduce(fun, folded, Box::new(rhs), tensor.ty);
                     self.simplify.call(fun, vec![before, rhs], tensor.ty)
                 }
                 None => Expr::Fold(Box::new(Fold { fun, vars: folded, body: rhs, start: Some(before) }), tensor.ty),
@@ -157,14 +156,13 @@ impl Concretize<'_> {
         let format = tensor.format.as_ref().map_or_else(|| Format::dense(tensor.sizes.len()), Format::assembled);
         let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
-        let Some(op) = self.gathered(fun, ty) else {
+        let Some(fill) = self.gathered(fun, ty) else {
             let place = self.version(s, &target, &before, last);
             let before = before.accesses().first().copied();
             self.scatter((place, target), (fun, places, before), &loops, rhs);
             self.current[s.tensor.index()] = Some(place);
             return;
         };
-        let fill = identity(op, ty).expect("what is gathered has an identity");
         let is_identity = |v: Value| self.simplify.same(v, fill);
         let nothing = matches!(&before, Expr::Literal(v) if is_identity(*v)) && tensor.fill.is_some_and(is_identity);
         let place = if nothing && tensor.format.is_some() {
@@ -172,12 +170,12 @@ impl Concretize<'_> {
             self.scatter((place, target), (fun, places, None), &loops, rhs);
             place
         } else {
-            let name = format!("{name}_{}", concrete::reduction_name(op));
+            let name = format!("{name}_{}", folding(fun));
             let own = self.modes(&extents);
             let made = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
             self.scatter((made, own), (fun, places, None), &loops, rhs);
             let fallen = Expr::Access(self.out.access(made, target.clone()), ty);
-            let rhs = self.simplify.call(Fun::Op(op), vec![before, fallen], ty);
+            let rhs = self.simplify.call(fun, vec![before, fallen], ty);
             let place = self.version(s, &target, &rhs, last);
             self.define(place, target, rhs, None);
             place
@@ -335,17 +333,17 @@ impl Concretize<'_> {
                 });
                 let vars: Vec<Index> = vars.iter().flat_map(|v| self.loops(*v, body)).collect();
                 let (body, missing) = self.inside(body);
-                let somewhere = |e| Expr::Reduce(Op::OrElse, vars.clone(), Box::new(e), Type::Bool);
+                let somewhere = |e| Expr::Reduce(Fun::Op(Op::OrElse), vars.clone(), Box::new(e), Type::Bool);
                 self.missing.extend(missing.map(somewhere));
-                let Some(op) = self.unordered(*fun, e.ty) else {
+                if self.unordered(*fun, e.ty).is_none() {
                     return Expr::Fold(Box::new(Fold { fun: *fun, vars, body, start }), e.ty);
-                };
+                }
                 // A fold of a fold with the same function is one fold.
                 let folded = match body {
-                    Expr::Reduce(inner, more, body, ty) if inner == op => {
-                        Expr::Reduce(op, [vars, more].concat(), body, ty)
+                    Expr::Reduce(inner, more, body, ty) if inner == *fun => {
+                        Expr::Reduce(inner, [vars, more].concat(), body, ty)
                     }
-                    body => Expr::Reduce(op, vars, Box::new(body), e.ty),
+                    body => Expr::Reduce(*fun, vars, Box::new(body), e.ty),
                 };
                 match start {
                     Some(start) => Expr::Call(*fun, vec![start, folded], e.ty),
@@ -360,28 +358,29 @@ impl Concretize<'_> {
         }
     }
 
-    /// The built-in, if folding with it may begin with its identity and go in any order: in strict mode no sum and no product
-    /// of floats.
-    fn unordered(&self, fun: Fun, ty: Type) -> Option<Op> {
-        match fun {
+    /// A function's identity, if folding with it may begin with that and go in any order: in strict mode no sum and no product
+    /// of floats, and nothing of floats that a program declares.
+    fn unordered(&self, fun: Fun, ty: Type) -> Option<Value> {
+        let any_order = match fun {
             Fun::Op(op) => {
                 let known = properties(op, ty, self.simplify.mode);
-                (identity(op, ty).is_some() && known.commutative && known.associative).then_some(op)
+                known.commutative && known.associative
             }
-            Fun::User(_) => None,
-        }
+            Fun::User(_) => self.simplify.mode == Mode::Algebraic || !ty.is_float(),
+        };
+        self.out.unordered(fun, ty).filter(|_| any_order)
     }
 
-    /// The built-in, if what it folds into something may be gathered from its identity on: that changes nothing. (A `gcd` with
+    /// A function's identity, if what it folds into something may be gathered from that on: it changes nothing. (A `gcd` with
     /// 0 is a magnitude.)
-    fn gathered(&self, fun: Fun, ty: Type) -> Option<Op> {
-        self.unordered(fun, ty).filter(|op| neutral(self.simplify, *op, ty))
+    fn gathered(&self, fun: Fun, ty: Type) -> Option<Value> {
+        self.unordered(fun, ty).filter(|i| self.simplify.neutral(fun, *i))
     }
 
     /// Emits `place[target] = rhs`, with what must come before it.
     fn define(&mut self, place: Place, target: Vec<Index>, rhs: Expr, order: Option<Vec<Index>>) {
         let (fold, sums, body) = match rhs {
-            Expr::Reduce(op, vars, body, _) => (Some(op), vars, *body),
+            Expr::Reduce(fun, vars, body, _) => (Some(fun), vars, *body),
             other => (None, Vec::new(), other),
         };
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).chain(sums.iter().copied()).collect();
@@ -402,18 +401,18 @@ impl Concretize<'_> {
         let tensor = &self.out.tensors[place.0];
         let how =
             assembly(Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
-        if let (Some(op), true) = (fold, how != Assembly::Append)
-            && !self.starts_as_identity(tensor, op)
+        if let (Some(fun), true) = (fold, how != Assembly::Append)
+            && !self.starts_as_identity(tensor, fun)
         {
-            return self.define_through(place, target, Expr::Reduce(op, sums, Box::new(body.clone()), body.ty()));
+            return self.define_through(place, target, Expr::Reduce(fun, sums, Box::new(body.clone()), body.ty()));
         }
         let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
         let (order, inner) = order.split_at(order.len() - trailing);
         let order = order.to_vec();
         let mut rhs = body;
-        if let (Some(op), false) = (fold, inner.is_empty()) {
+        if let (Some(fun), false) = (fold, inner.is_empty()) {
             let ty = rhs.ty();
-            rhs = Expr::Reduce(op, inner.to_vec(), Box::new(rhs), ty);
+            rhs = Expr::Reduce(fun, inner.to_vec(), Box::new(rhs), ty);
         }
         let fold = fold.filter(|_| order.iter().any(|v| sums.contains(v)));
         let workspace = match how {
@@ -428,7 +427,6 @@ impl Concretize<'_> {
             Assembly::Append => None,
         };
         let target = concrete::Access::of(place, target);
-        let fold = fold.map(Fun::Op);
         self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None });
     }
 
@@ -538,16 +536,16 @@ impl Concretize<'_> {
     }
 
     /// Whether what a fold has not reached is what the tensor holds there.
-    fn starts_as_identity(&self, tensor: &Tensor, op: Op) -> bool {
+    fn starts_as_identity(&self, tensor: &Tensor, fun: Fun) -> bool {
         let dense = tensor.format.levels.iter().all(|k| *k == LevelKind::Dense);
-        dense || identity(op, tensor.ty).is_some_and(|i| self.simplify.same(i, tensor.fill))
+        dense || self.simplify.begins(fun, tensor.ty).is_some_and(|i| self.simplify.same(i, tensor.fill))
     }
 
     /// A fold whose identity is not the fill: made with the identity as fill, then copied.
     fn define_through(&mut self, place: Place, target: Vec<Index>, rhs: Expr) {
         let tensor = self.out.tensors[place.0].clone();
-        let Expr::Reduce(op, ..) = rhs else { unreachable!("only folds have an identity") };
-        let fill = identity(op, tensor.ty).expect("folds have an identity: checked before lowering");
+        let Expr::Reduce(fun, ..) = rhs else { unreachable!("only folds have an identity") };
+        let fill = self.simplify.begins(fun, tensor.ty).expect("folds have an identity: checked before lowering");
         let name = format!("{}_fold", tensor.name);
         let made = self.place(Tensor { name, fill, role: Role::Temporary, ..tensor });
         self.define(made, target.clone(), rhs, None);
@@ -564,9 +562,12 @@ impl Concretize<'_> {
     }
 }
 
-/// Whether folding the identity of a built-in in changes nothing.
-fn neutral(simplify: Simplify, op: Op, ty: Type) -> bool {
-    identity(op, ty).is_some_and(|i| simplify.neutral(Fun::Op(op), i))
+/// What a temporary that a function folds is called for it.
+fn folding(fun: Fun) -> &'static str {
+    match fun {
+        Fun::Op(op) => concrete::reduction_name(op),
+        Fun::User(_) => "fold",
+    }
 }
 
 /// The name, or the first of `name_2`, `name_3`, … that is not taken.

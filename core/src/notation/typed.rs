@@ -440,6 +440,13 @@ impl Function {
             _ => None,
         })
     }
+
+    /// Its identity, if folds with it may begin with that and go in any order: it is declared to be associative and commutative.
+    pub fn unordered(&self) -> Option<Value> {
+        let declared = |wanted: &Property| self.properties.iter().any(|(p, _)| p == wanted);
+        let any_order = declared(&Property::Associative) && declared(&Property::Commutative);
+        self.identity().filter(|_| any_order)
+    }
 }
 
 /// A statement inside a function.

@@ -514,12 +514,12 @@ impl Context<'_> {
         &self,
         d: &mut Symbolic,
         scope: &Scope,
-        (op, vars, inner, ty): (Op, &[Index], &concrete::Expr, Type),
+        (fun, vars, inner, ty): (Fun, &[Index], &concrete::Expr, Type),
     ) -> Expr {
-        let start = crate::algebra::identity(op, ty).expect("reductions have an identity");
+        let start = self.simplify.begins(fun, ty).expect("reductions have an identity");
         let t = d.fresh("t", ty);
         d.assign(t, Expr::Const(start));
-        let sink = Sink::Scalar { var: t, fun: Fun::Op(op), begun: None };
+        let sink = Sink::Scalar { var: t, fun, begun: None };
         self.nest(d, vars, inner, scope.clone(), &sink);
         Expr::Var(t)
     }

@@ -18,7 +18,7 @@ use super::runs::Ends;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
-use crate::algebra::{Mode, Op, Type, Value, identity};
+use crate::algebra::{Mode, Op, Type, Value};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
@@ -112,7 +112,7 @@ impl Output {
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
         // A scatter folds into what was there.
         let initial = match in_place.filter(|_| nest.places.is_none()) {
-            Some(Fun::Op(op)) => identity(op, tensor.ty).expect("folds in place have an identity"),
+            Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
             _ => tensor.fill,
         };
         let output = Output {

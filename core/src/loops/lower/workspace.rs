@@ -16,7 +16,7 @@ use super::nest::Driven;
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int};
-use crate::algebra::{Op, Type, Value, identity};
+use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
@@ -72,7 +72,7 @@ impl Scratch {
     /// Puts a value at the bound coordinates, folded into what is there with the nest's function, if it has one.
     pub fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         match self {
-            Scratch::Row(row) => row.put(d, coordinate, value),
+            Scratch::Row(row) => row.put(cx, d, coordinate, value),
             Scratch::Dense(dense) => dense.put(cx, d, nest.fold, coordinate, value),
             Scratch::Keyed(keyed) => keyed.put(cx, d, nest.fold, coordinate, value),
         }
@@ -100,7 +100,7 @@ pub(super) struct Row {
     var: Index,
     extent: Expr,
     values: BufferId,
-    fold: Op,
+    fold: Fun,
     initial: Value,
 }
 
@@ -111,8 +111,8 @@ impl Row {
         let extent = cx.extent(cx.program.vars[var.0].extent);
         let values = d.buffer(&format!("{}_row", tensor.name), tensor.ty, Role::Workspace);
         alloc(d, values, extent.clone(), None);
-        let Some(Fun::Op(fold)) = nest.fold else { unreachable!("rows are folded with built-ins: checked") };
-        let initial = identity(fold, tensor.ty).expect("folds in place have an identity");
+        let fold = nest.fold.expect("rows are folded: checked");
+        let initial = cx.simplify.begins(fold, tensor.ty).expect("folds in place have an identity");
         Row { var, extent, values, fold, initial }
     }
 
@@ -124,10 +124,11 @@ impl Row {
         self.each(cx, d, &mut |d, at| d.emit(Stmt::Store(self.values, at, Expr::Const(self.initial))));
     }
 
-    fn put(&self, d: &mut Symbolic, coordinate: Coordinate, value: Expr) {
+    fn put(&self, cx: &Context, d: &mut Symbolic, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.var).expect("all loops are bound");
         let before = Expr::Load(self.values, Box::new(at.clone()));
-        d.emit(Stmt::Store(self.values, at, binary(self.fold, before, value)));
+        let folded = cx.applied(d, self.fold, vec![before, value]);
+        d.emit(Stmt::Store(self.values, at, folded));
     }
 
     fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {

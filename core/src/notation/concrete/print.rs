@@ -35,7 +35,7 @@
 mod function;
 
 use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
-use crate::algebra::{Op, Value, identity};
+use crate::algebra::{Op, Value};
 use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
@@ -272,9 +272,9 @@ impl Printing for Printer<'_, '_, '_> {
             Expr::Call(Fun::User(f), args, _) => {
                 self.list(&function::name(&self.program.functions, *f), &args.iter().collect::<Vec<_>>())?;
             }
-            Expr::Reduce(op, vars, body, _) => {
+            Expr::Reduce(fun, vars, body, _) => {
                 let vars: Vec<String> = vars.iter().map(|v| self.binding(*v)).collect();
-                write!(self.out, "{}({}: ", reduction_name(*op), vars.join(", "))?;
+                write!(self.out, "{}({}: ", self.folding(*fun), vars.join(", "))?;
                 self.expr(body, 0)?;
                 write!(self.out, ")")?;
             }
@@ -286,7 +286,7 @@ impl Printing for Printer<'_, '_, '_> {
                 if let Some(start) = &fold.start {
                     write!(self.out, " start ")?;
                     self.expr(start, 0)?;
-                } else if matches!(fold.fun, Fun::Op(op) if identity(op, fold.body.ty()).is_some()) {
+                } else if self.program.unordered(fold.fun, fold.body.ty()).is_some() {
                     write!(self.out, " in order")?;
                 }
                 write!(self.out, ")")?;

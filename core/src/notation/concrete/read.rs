@@ -12,7 +12,7 @@ use super::{
     Access, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace,
     WorkspaceKind, reduction_name,
 };
-use crate::algebra::{Op, Type, Value, identity};
+use crate::algebra::{Op, Type, Value};
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -501,15 +501,11 @@ impl<'t> Reader<'t> {
         }
         self.sign(")")?;
         let (ty, depth) = (body.ty(), start.as_ref().map_or(depth, |s| s.depth.max(depth)));
-        match fun {
-            Fun::Op(op) if start.is_none() && !in_order && identity(op, ty).is_some() => {
-                deeper(Expr::Reduce(op, vars, Box::new(body), ty), depth)
-            }
-            fun => {
-                let start = start.map(|s| s.expr);
-                deeper(Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty), depth)
-            }
+        if start.is_none() && !in_order && self.program.unordered(fun, ty).is_some() {
+            return deeper(Expr::Reduce(fun, vars, Box::new(body), ty), depth);
         }
+        let start = start.map(|s| s.expr);
+        deeper(Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty), depth)
     }
 }
 

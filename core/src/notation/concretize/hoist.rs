@@ -18,7 +18,7 @@
 use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
 use super::super::typed::Fun;
 use super::Concretize;
-use crate::algebra::{Op, Type, Value, apply, identity};
+use crate::algebra::{Op, Type, Value, apply};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
 use crate::shape::Map;
@@ -54,15 +54,15 @@ impl Concretize<'_> {
                 let hoisted = args.into_iter().zip(&parts).map(|(a, part)| self.hoist_beside(a, outer, part));
                 Expr::Call(fun, hoisted.collect(), ty)
             }
-            Expr::Reduce(op, vars, body, ty) => {
+            Expr::Reduce(fun, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
                 let free = self.free(&body, &vars);
                 let inner = self.inner_order(&vars, &body, outer);
                 if self.stays(&body, outer, &free, needed) && self.follows(&body, outer, &inner) {
-                    return Expr::Reduce(op, inner, Box::new(body), ty);
+                    return Expr::Reduce(fun, inner, Box::new(body), ty);
                 }
-                let body = self.restricted(op, body, ty, &free, &beside.asked);
-                self.temporary(op, vars, body, ty, free)
+                let body = self.restricted(fun, body, ty, &free, &beside.asked);
+                self.temporary(fun, vars, body, ty, free)
             }
             Expr::Fold(fold, ty) => {
                 let fold = self.hoist_parts(*fold, outer);
@@ -85,8 +85,8 @@ impl Concretize<'_> {
     }
 
     /// What is added up, for a sum that is made before it is read: what nobody asks for is left out.
-    fn restricted(&self, op: Op, body: Expr, ty: Type, free: &[Index], asked: &[AccessId]) -> Expr {
-        let none = identity(op, ty).expect("folds have an identity: checked before lowering");
+    fn restricted(&self, fun: Fun, body: Expr, ty: Type, free: &[Index], asked: &[AccessId]) -> Expr {
+        let none = self.simplify.begins(fun, ty).expect("folds have an identity: checked before lowering");
         let by_loops = |a: &AccessId| self.out.accesses[a.0].vars.iter().all(|v| free.contains(v));
         let lists = body.accesses();
         let asks = asked.iter().filter(|a| self.is_sparse(**a) && by_loops(a) && !lists.contains(a));
@@ -117,8 +117,8 @@ impl Concretize<'_> {
     /// Whether a call whose argument `k` is a sum is what it is with any, where these lists are at their fill values and the sum is
     /// what its fold begins with.
     fn is_asked(&self, fun: Fun, args: &[Expr], k: usize, lists: &[AccessId], ty: Type) -> bool {
-        let (Expr::Reduce(op, _, _, sum), Fun::Op(f)) = (&args[k], fun) else { return false };
-        let none = identity(*op, *sum).expect("folds have an identity: checked before lowering");
+        let (Expr::Reduce(folded, _, _, sum), Fun::Op(f)) = (&args[k], fun) else { return false };
+        let none = self.simplify.begins(*folded, *sum).expect("folds have an identity: checked before lowering");
         let fill = |a: AccessId| lists.contains(&a).then(|| self.out.tensor(a).fill);
         let value = |n: usize| match self.simplify.replace(&args[n], &fill) {
             Expr::Literal(v) if n != k => Some(v),
@@ -230,20 +230,20 @@ impl Concretize<'_> {
         best
     }
 
-    fn temporary(&mut self, op: Op, vars: Vec<Index>, body: Expr, ty: Type, free: Vec<Index>) -> Expr {
-        let fill = identity(op, ty).expect("folds have an identity: checked before lowering");
+    fn temporary(&mut self, fun: Fun, vars: Vec<Index>, body: Expr, ty: Type, free: Vec<Index>) -> Expr {
+        let fill = self.simplify.begins(fun, ty).expect("folds have an identity: checked before lowering");
         let lists = body.accesses();
         let (_, rest) = background(&body, &lists, &|a| self.out.tensor(a).fill, self.simplify);
-        let quiet = matches!(rest, Expr::Literal(v) if self.simplify.neutral(Fun::Op(op), v));
+        let quiet = matches!(rest, Expr::Literal(v) if self.simplify.neutral(fun, v));
         let format = if quiet { self.sparse_format(&free, &lists) } else { Format::dense(free.len()) };
         let extents = free.iter().map(|v| self.out.vars[v.0].extent).collect();
-        let name = concrete::reduction_name(op).to_string();
+        let name = super::folding(fun).to_string();
         let place = self.place(Tensor { name, ty, extents, format, fill, role: Role::Temporary });
         // The temporary's loops have variables of their own.
         let mut fresh = self.fresh_loops(&free);
         let body = self.rename(&body, &mut fresh);
         let target = free.iter().map(|v| fresh[v]).collect();
-        self.define(place, target, Expr::Reduce(op, vars, Box::new(body), ty), None);
+        self.define(place, target, Expr::Reduce(fun, vars, Box::new(body), ty), None);
         Expr::Access(self.out.access(place, free), ty)
     }
 

@@ -207,8 +207,8 @@ impl Forall<'_> {
     /// What a scalar folds in at a coordinate: what the loops inside of this one come to.
     fn folded(&self, body: &concrete::Expr) -> concrete::Expr {
         match self.sink {
-            Sink::Scalar { fun: Fun::Op(op), .. } if !self.rest.is_empty() => {
-                concrete::Expr::Reduce(*op, self.rest.to_vec(), Box::new(body.clone()), body.ty())
+            Sink::Scalar { fun: fun @ Fun::Op(_), .. } if !self.rest.is_empty() => {
+                concrete::Expr::Reduce(*fun, self.rest.to_vec(), Box::new(body.clone()), body.ty())
             }
             _ => body.clone(),
         }
