@@ -6,12 +6,13 @@
 //!
 //! `--programs all` takes each combination of operator, levels, result and type once, and wants all of them reached;
 //! `--walk random` draws programs instead, `--walk products` products of 2 to 5 operands alone, `--walk shapes` takes each
-//! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a function that
-//! it declares. Machine code is made without optimization, for each tenth program with it too; `--opt none`, `full` or `both` says otherwise. Of loops, each tenth program's run
-//! before and after each rewrite, and its prints are read back; `--rewrites none` or `all` says otherwise.
-//! `--data N` runs each kernel on so many data of the same extents. `--seconds N` begins no program after so long. Each kind of
-//! finding is printed once, shrunk; with `--until finding` a thread ends with its first one, which is left as it is. Exit status 1 if
-//! there was one, or something was to be reached and was not.
+//! chain of one to four shape operators in turn, `--walk language` draws programs of the whole language, each with a
+//! function that it declares. Machine code is made without optimization, for each tenth program with it too; `--opt none`,
+//! `full` or `both` says otherwise. Of loops, each tenth program's run before and after each rewrite, and its prints are
+//! read back; `--rewrites none` or `all` says otherwise. `--data N` runs each kernel on so many data of the same extents.
+//! `--seconds N` begins no program after so long. Each kind of finding is printed once, shrunk; with `--until finding` a
+//! thread ends with its first one, which is left as it is. Exit status 1 if there was one, or something was to be reached
+//! and was not.
 
 use fiberloom_check::OptLevel;
 use fiberloom_check::notation::campaign::{Campaign, Walk, campaign};
