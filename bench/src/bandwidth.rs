@@ -88,7 +88,7 @@ mod tests {
     fn twice_the_time_is_half_of_the_bandwidth() {
         let reading = Reading { bytes: 3_000_000_000, written: 0, time: Duration::from_millis(100) };
         assert_eq!((reading.gigabytes(), reading.share(Duration::from_millis(200))), (30.0, 0.5));
-        let reading = Reading { written: 1_500_000_000, ..reading };
-        assert_eq!(reading.share(Duration::from_millis(200)), 0.75);
+        let reading = Reading { written: 3_000_000_000, ..reading };
+        assert_eq!(reading.share(Duration::from_millis(200)), 1.0);
     }
 }
