@@ -166,19 +166,17 @@ impl Search<'_, '_> {
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
         let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
-        let work: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
+        let walked: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
         // What two lists have is independent.
-        let trips = match sequence {
-            Sequence::Full => EXTENT,
-            _ => {
-                sequence.fold(&mut |a| length(a), &|_| 0.0, &mut |a, b| a * b / EXTENT, &mut |a, b| (a + b).min(EXTENT))
-            }
+        let (mut both, mut either) = (|a: f64, b: f64| a * b / EXTENT, |a: f64, b: f64| (a + b).min(EXTENT));
+        let (trips, work) = match sequence {
+            Sequence::Full => (EXTENT, walked.max(EXTENT)),
+            _ => (sequence.fold(&mut |a| length(a), &|_| 0.0, &mut both, &mut either), walked),
         };
         let mut there = there.clone();
         for (a, n) in lists.iter().filter(|(_, n)| *n < trips) {
             *there.entry(*a).or_insert(1.0) *= n / trips;
         }
-        let work = if sequence == Sequence::Full { work.max(EXTENT) } else { work };
         Trips { trips, work, there }
     }
 

@@ -306,10 +306,11 @@ impl Maker<'_, '_> {
         for l in 0..rank {
             // Outside of chains a singleton holds one coordinate below each: most data have no place in it.
             let chained = result || self.lowered;
-            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(|k| stands(*k, &kinds, chained)).collect();
-            let fit: Vec<LevelKind> = fit.into_iter().filter(|k| !result || *k != LevelKind::Function).collect();
-            let equal = |k: &LevelKind| !triangular(*k) || extents[order[l]] == extents[order[l - 1]];
-            let fit: Vec<LevelKind> = fit.into_iter().filter(equal).collect();
+            let fits = |k: &LevelKind| {
+                let made = !result || *k != LevelKind::Function;
+                made && stands(*k, &kinds, chained) && (!triangular(*k) || extents[order[l]] == extents[order[l - 1]])
+            };
+            let fit: Vec<LevelKind> = LevelKind::ALL.into_iter().filter(fits).collect();
             kinds.push(self.one(&fit));
         }
         let levels = kinds.iter().map(|k| self.ident(k.name())).collect();

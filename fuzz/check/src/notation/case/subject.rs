@@ -1,7 +1,7 @@
 //! Cases as engines run them.
 
 use super::constructs::constructs;
-use super::{Case, Expr, Tensor, redrawn};
+use super::{Case, Expr, Statement, Tensor, redrawn};
 use crate::notation::engines::UNKNOWN;
 use crate::notation::fitted::fitted;
 use crate::notation::shrink;
@@ -36,8 +36,14 @@ impl Subject for Case {
     }
 
     fn shortened(&self, extent: u64) -> Option<Case> {
-        let short = self.at_most(extent);
-        (short.sizes != self.sizes).then_some(short)
+        let shape = |s: &Statement| {
+            let mut found = false;
+            s.rhs.walk(&mut |e| found |= matches!(e, Expr::Shape(..)));
+            found
+        };
+        // The extents of shape operators fit one another as they are.
+        let short = (!self.statements.iter().any(shape)).then(|| self.at_most(extent));
+        short.filter(|short| short.sizes != self.sizes)
     }
 
     fn redrawn(&self, u: &mut Unstructured) -> Case {
@@ -100,14 +106,6 @@ impl Case {
     /// Each extent that operands say is `extent` at most.
     fn at_most(&self, extent: u64) -> Case {
         let mut case = self.clone();
-        let mut shaped = false;
-        for s in &self.statements {
-            s.rhs.walk(&mut |e| shaped |= matches!(e, Expr::Shape(..)));
-        }
-        if shaped {
-            // Its extents fit one another as they are.
-            return case;
-        }
         // What a scatter does to its variables depends on the extent that it scatters to.
         let scattered = self.statements.iter().filter(|s| !s.places.is_empty());
         let mut fixed: Vec<usize> = scattered.flat_map(|s| self.tensors[s.tensor].sizes.clone()).collect();

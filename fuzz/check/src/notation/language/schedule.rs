@@ -81,18 +81,16 @@ impl Maker<'_, '_> {
     /// Whether a mode of a tensor is stored in a list, as far as its format is declared.
     fn is_list(&self, tensor: &str, mode: usize) -> bool {
         let Some(declared) = self.declared.iter().find(|t| t.name.name == tensor) else { return true };
-        let rank = declared.sizes.len();
-        let kind = match &declared.format {
+        let format = match &declared.format {
             None => return true,
-            Some(Format::Name(name)) => {
-                let f = format::Format::named(&name.name, rank);
-                f.and_then(|f| Some(f.levels[f.order.iter().position(|m| *m == mode)?]))
-            }
+            Some(Format::Name(name)) => format::Format::named(&name.name, declared.sizes.len()),
             Some(Format::Levels { levels, order, .. }) => {
-                let level = order.as_ref().map_or(Some(mode), |order| order.iter().position(|m| *m == mode as u64));
-                level.and_then(|l| LevelKind::ALL.into_iter().find(|k| k.name() == levels[l].name))
+                let levels: Option<Vec<LevelKind>> = levels.iter().map(|l| LevelKind::from_name(&l.name)).collect();
+                let said = order.as_ref().map(|order| order.iter().map(|m| *m as usize).collect());
+                levels.map(|levels| format::Format { order: said.unwrap_or((0..levels.len()).collect()), levels })
             }
         };
-        kind.is_some_and(LevelKind::is_list)
+        let level = |f: &format::Format| f.order.iter().position(|m| *m == mode);
+        format.is_some_and(|f| level(&f).is_some_and(|l| f.levels[l].is_list()))
     }
 }

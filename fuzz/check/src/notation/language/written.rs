@@ -89,7 +89,6 @@ impl Subject for Written {
         match kind {
             "checker" | "extents" => Some("rejected"),
             "refusal" if ["is not lowered yet", UNKNOWN].iter().any(|may| words.contains(may)) => Some("not lowered"),
-            "codegen" if words.contains("not compiled yet") => Some("not compiled"),
             "meaning" => Some("without a meaning, or one that takes too long"),
             _ => None,
         }
