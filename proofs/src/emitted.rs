@@ -13,7 +13,7 @@
 
 use crate::choose::every;
 use crate::merge::{INTERSECT, LEAP, LEAP_BESIDE, MEET, Merge, Of, UNITE_TWO, Visit, WIDE, WIDE_WHILE_FIRST, visits};
-use crate::stream::{EXTENT, Fiber, LIST, LIST_CATCHING_UP, LIST_GALLOPING, Operations};
+use crate::stream::{EXTENT, Fiber, LIST, LISTS, Operations};
 use crate::wrong::Wrong;
 use fiberloom_core::stream::{Concrete, List};
 use fiberloom_semantics::stream::{
@@ -129,7 +129,7 @@ fn lists_are_lawful_settled_streams() {
         let fiber = Fiber::choose(c);
         let mut wanted = Relation::zero();
         fiber.entries().for_each(|(i, positions)| wanted.add(&[i], &names(0, positions)));
-        for ops in [LIST, LIST_CATCHING_UP, LIST_GALLOPING] {
+        for ops in LISTS {
             let q = list(&fiber, ops, 0);
             assert_eq!(Law::broken(&ALL, &q, &schema()), [], "{fiber:?}");
             assert_eq!(q.evaluate(), wanted, "{fiber:?}");

@@ -33,6 +33,8 @@ enum Program {
     Seek,
     /// The same one by one.
     CatchUp,
+    /// The same, for the next few without a branch.
+    ComeNear,
     /// The same by leaps.
     Gallop,
     /// The coordinates of all lists.
@@ -49,11 +51,12 @@ enum Program {
     WideWhileFirst,
 }
 
-const PROGRAMS: [Program; 11] = [
+const PROGRAMS: [Program; 12] = [
     Program::Next,
     Program::Each,
     Program::Seek,
     Program::CatchUp,
+    Program::ComeNear,
     Program::Gallop,
     Program::Intersect,
     Program::Leap,
@@ -98,6 +101,10 @@ impl Program {
             Program::Each => tail(d, first, record),
             Program::Seek => {
                 first.seek(d, target);
+                rests(d, first, target, record);
+            }
+            Program::ComeNear => {
+                first.come_near(d, target);
                 rests(d, first, target, record);
             }
             Program::CatchUp => {
@@ -364,7 +371,7 @@ fn agree(data: Data, programs: &[Program]) {
     for program in programs {
         // Only these ask for a target.
         let targets =
-            if matches!(program, Program::Seek | Program::CatchUp | Program::Gallop) { data.extent } else { 0 };
+            if matches!(program, Program::Seek | Program::CatchUp | Program::ComeNear | Program::Gallop) { data.extent } else { 0 };
         let runs = both(&(*program, data), 2 * data.lists, |c| (choose(c, data), c.upto(targets as usize) as i64));
         assert!(runs >= 30, "{program:?}: only {runs} data");
     }

@@ -131,9 +131,14 @@ pub const LIST: Operations = Operations {
     index_or: |l, d, i| l.index_or(d, i),
 };
 /// What the compiler emits for targets that ascend.
-pub const LIST_CATCHING_UP: Operations = Operations { seek: |l, d, i| l.catch_up(d, &i), ..LIST };
+const LIST_CATCHING_UP: Operations = Operations { seek: |l, d, i| l.catch_up(d, &i), ..LIST };
+/// What the compiler emits for targets that ascend about as fast as the list does.
+const LIST_COMING_NEAR: Operations = Operations { seek: |l, d, i| l.come_near(d, &i), ..LIST };
 /// What the compiler emits where a list gallops.
-pub const LIST_GALLOPING: Operations = Operations { seek: |l, d, i| l.gallop(d, &i), ..LIST };
+const LIST_GALLOPING: Operations = Operations { seek: |l, d, i| l.gallop(d, &i), ..LIST };
+
+/// All that it emits.
+pub const LISTS: [Operations; 4] = [LIST, LIST_CATCHING_UP, LIST_COMING_NEAR, LIST_GALLOPING];
 
 /// What a law says when it is broken.
 pub type Broken = &'static str;
@@ -224,7 +229,7 @@ pub fn laws(c: &mut impl Choose) {
     let fiber = Fiber::choose(c);
     let start = c.upto(fiber.len);
     let target = c.upto(EXTENT) as i64;
-    for ops in [LIST, LIST_CATCHING_UP, LIST_GALLOPING] {
+    for ops in LISTS {
         assert_eq!(visits_every_entry_once(&fiber, ops), Ok(()));
         assert_eq!(seek_is_repeated_next(&fiber, start, target, ops), Ok(()));
     }

@@ -18,6 +18,9 @@ use super::domain::{Arith, Compare, Domain, State};
 use super::view::View;
 use crate::loops::BufferId;
 
+/// Entries that are near by: as many as are looked at without a branch.
+const NEAR: i64 = 3;
+
 /// A fiber of a list level, not opened yet.
 #[derive(Clone, Debug)]
 pub struct ListFiber<I> {
@@ -286,6 +289,46 @@ impl<I: Clone> List<I> {
             d.set(q, further);
             self.close_run(d);
         }
+        self.settle(d);
+    }
+
+    /// To the first entry at or after `target`, without a branch if it is one of the next few; of a list that is likely to have as
+    /// many entries as there are targets, which ascend.
+    pub fn come_near<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        if self.q.is_some() {
+            return self.gallop(d, target);
+        }
+        let stored = self.fiber.view.stored(d, target);
+        let valid = {
+            let p = d.get(self.p);
+            d.compare(Compare::Lt, &p, &self.fiber.end)
+        };
+        let few = |d: &mut D| {
+            let (p, one) = (d.get(self.p), d.int(1));
+            let last = d.arith(Arith::Sub, &self.fiber.end, &one);
+            // Behind the last entry it is looked at again: if that is before the target, all are.
+            let behind = |d: &mut D, position: &I| {
+                let c = d.load(self.fiber.crd, position);
+                let behind = d.compare(Compare::Lt, &c, &stored);
+                d.to_int(&behind)
+            };
+            let first = behind(d, &p);
+            let passed = (1..NEAR).fold(first, |n, k| {
+                let k = d.int(k);
+                let next = d.arith(Arith::Add, &p, &k);
+                let position = d.arith(Arith::Min, &next, &last);
+                let one = behind(d, &position);
+                d.arith(Arith::Add, &n, &one)
+            });
+            let passed = d.snapshot("passed", passed);
+            let next = d.arith(Arith::Add, &p, &passed);
+            let next = d.arith(Arith::Min, &next, &self.fiber.end);
+            d.set(self.p, next);
+            let all = d.int(NEAR);
+            let far = d.compare(Compare::Eq, &passed, &all);
+            d.branch(far, &mut |d| self.move_on(d, &stored), &mut |_| {});
+        };
+        d.branch(valid, &mut |d| few(d), &mut |_| {});
         self.settle(d);
     }
 

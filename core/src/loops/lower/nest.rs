@@ -473,6 +473,7 @@ impl Context<'_> {
         match point.shape {
             Shape::Nothing => f.sink.skip(f.v),
             Shape::Dense => self.dense(d, f, point),
+            Shape::Each if self.decides_tentatively(f, point) => self.store_decided(d, f, point),
             Shape::Each => {
                 let a = point.leaders[0];
                 let name = format!("q_{}", self.program.tensor(a).name);
@@ -483,7 +484,9 @@ impl Context<'_> {
                     self.arrive(d, f, point, &at, &[here], Driven::Stored);
                 });
             }
-            Shape::Intersect if self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) => {
+            Shape::Intersect
+                if point.followers.is_empty() && self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) =>
+            {
                 self.store_always(d, f, point)
             }
             Shape::Intersect => {
@@ -523,6 +526,14 @@ impl Context<'_> {
         last && steps && self.is_flat(scope, point, rest)
     }
 
+    /// Whether an intersection with lists of which one must be there, and which follow, is such: nobody can say whether one is, nor
+    /// how far each must be brought.
+    fn decides_tentatively(&self, f: &Forall, point: &Point) -> bool {
+        let plain = |a: &AccessId| self.protocol(f.scope(), *a).is_none() && !f.lists[a].repeats();
+        let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
+        decide && self.tentative(f.scope(), f.sink, point, (f.v, f.rest))
+    }
+
     /// Whether an access's next level is sought in where others have come.
     fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
         self.protocol(scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
@@ -532,7 +543,8 @@ impl Context<'_> {
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         let open = |a: AccessId| {
             let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
-            let depth = scope.fiber(a).depth + point.leaders.contains(&a) as usize;
+            let walked = point.leaders.contains(&a) || point.followers.contains(&a);
+            let depth = scope.fiber(a).depth + walked as usize;
             let counted = |l: usize| self.program.computed(self.program.level_var(access, l)).is_none();
             (depth..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
         };
@@ -542,21 +554,51 @@ impl Context<'_> {
     /// An intersection whose values are written at every step, and kept where the lists meet.
     fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
-        let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
         meet(d, &lists, &mut |d, at, kept| {
-            let mut scope = f.scope().clone();
-            for Here { access, entry, present } in self.resting(d, f, &point.leaders) {
-                scope.descend(access, entry, present);
+            let (here, kept) = (self.resting(d, f, &point.leaders), d.place(kept));
+            self.store_tentatively(d, f, point, (at, here), kept);
+        });
+    }
+
+    /// The entries of a list at which values are written, and kept where one of those that follow is too.
+    fn store_decided(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let leader = &f.lists[&point.leaders[0]];
+        d.repeat(&|d| leader.valid(d), &mut |d| {
+            let at = leader.index(d);
+            let at = d.snapshot("at", at);
+            let mut here = self.resting(d, f, &point.leaders);
+            for &a in &point.followers {
+                f.lists[&a].come_near(d, &at);
+                here.push(self.follow(d, f, a, &at));
             }
-            let (at, kept) = (d.place(at), d.place(kept));
-            scope.bind(f.v, at);
-            let searched = self.locate(d, &mut scope, &point.body, false);
-            debug_assert!(searched.is_empty(), "tentative values need no search");
-            let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
-            let value = self.value(d, &scope, &point.body);
-            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
-                output.store_if(d, &slot, value.clone(), kept.clone());
-            });
+            let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
+            let kept = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
+            self.store_tentatively(d, f, point, (&at, here), kept);
+            leader.next(d);
+        });
+    }
+
+    /// Writes the value at a coordinate, to stay where it is to be kept.
+    fn store_tentatively(
+        &self,
+        d: &mut Symbolic,
+        f: &Forall,
+        point: &Point,
+        (at, here): (&Term, Vec<Here>),
+        kept: Expr,
+    ) {
+        let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
+        let mut scope = f.scope().clone();
+        for Here { access, entry, present } in here {
+            scope.descend(access, entry, present);
+        }
+        scope.bind(f.v, d.place(at));
+        let searched = self.locate(d, &mut scope, &point.body, false);
+        debug_assert!(searched.is_empty(), "tentative values need no search");
+        let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
+        let value = self.value(d, &scope, &point.body);
+        output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+            output.store_if(d, &slot, value.clone(), kept.clone());
         });
     }
 
@@ -942,9 +984,12 @@ pub(super) fn cheap(e: &concrete::Expr) -> bool {
         concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => true,
         concrete::Expr::Call(Fun::User(_), ..) => false,
         concrete::Expr::Call(Fun::Op(op), args, _) => {
-            matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg)
-                && args.len() <= 3
-                && args.iter().all(cheap)
+            let simple = match op {
+                Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg | Op::Not => true,
+                Op::Convert(_) => true,
+                op => op.is_comparison(),
+            };
+            simple && args.len() <= 3 && args.iter().all(cheap)
         }
         concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Concat(..) => false,
     }
