@@ -61,8 +61,11 @@ impl Stream<Polynomial> for Resting {
         self.ask(|l, d| l.valid(d))
     }
     fn value(&self) -> Nested<Polynomial> {
-        let entry = self.ask(|l, d| l.entry(d));
-        let positions = entry.position as usize..entry.end.unwrap_or(entry.position + 1) as usize;
+        let positions = self.ask(|l, d| {
+            let entry = l.entry(d);
+            let end = entry.run.map_or(entry.position + 1, |run| run.end(d));
+            entry.position as usize..end as usize
+        });
         Nested::Value(names(self.names, positions))
     }
     fn skip(&self, to: Bound) -> Level<Polynomial> {

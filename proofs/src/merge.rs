@@ -155,7 +155,8 @@ pub fn visits(merge: &Merge, fibers: &[Fiber]) -> Result<Vec<Visit>, Broken> {
     let mut rested = Ok(());
     let entry = |d: &mut Concrete, n: usize| {
         let entry = lists[n].entry(d);
-        entry.position as usize..entry.end.unwrap_or(entry.position + 1) as usize
+        let end = entry.run.map_or(entry.position + 1, |run| run.end(d));
+        entry.position as usize..end as usize
     };
     (merge.run)(&mut d, &lists.iter().collect::<Vec<_>>(), &mut |d, at, present| {
         if (0..lists.len()).any(|n| present[n] && !lists[n].found(d, &at)) {

@@ -91,7 +91,7 @@ impl Fiber {
         let (mut d, kind) = (Concrete::new(&arrays, FUEL), self.level.kind());
         let view = View { start: Some(from), ..View::default() };
         let (crd, end) = (BufferId(0), 1 + self.pieces as i64);
-        let list = ListFiber { crd, begin: 1, end, repeats: false, view };
+        let list = ListFiber { view, ..ListFiber::unique(crd, 1, end) };
         let pieces = Pieces::open(&mut d, "p", kind, list, EXTENT as i64);
         let held = f(&mut d, &pieces);
         d.fault().map_or(held, Err)

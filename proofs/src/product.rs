@@ -71,8 +71,9 @@ pub const BLOCKS: Viewing = |b| {
 type Block = (i64, Range<i64>);
 
 fn resting(list: &List<i64>, d: &mut Concrete) -> Option<Block> {
-    let Entry { position, end } = list.entry(d);
-    list.valid(d).then(|| (list.index(d), position..end.expect("blocks are runs")))
+    let Entry { position, run } = list.entry(d);
+    let end = run.expect("blocks are runs").end(d);
+    list.valid(d).then(|| (list.index(d), position..end))
 }
 
 /// How a list in blocks comes to the first at or after a coordinate.
@@ -128,7 +129,9 @@ pub fn blocks_are_seen(
     })?;
     let mut d = Concrete::new(&arrays, FUEL);
     let mut all = vec![];
-    each(&mut d, "p", &seen, &mut |_, entry, at| all.push((at, entry.position..entry.end.expect("blocks are runs"))));
+    each(&mut d, "p", &seen, &mut |d, entry, at| {
+        all.push((at, entry.position..entry.run.expect("blocks are runs").end(d)));
+    });
     d.fault().map_or(Ok(()), Err)?;
     if next != wanted || all != wanted {
         return Err("a block is not where its entries are");
@@ -264,7 +267,7 @@ impl<D: Domain> Nest<D> {
     fn block(&self, d: &mut D, blocks: &List<D::I>, i: &D::I) -> ListFiber<D::I> {
         let (from, entry) = (self.begins(d, i), blocks.entry(d));
         let view = View { shift: Some(Shift::Up(from)), ..View::default() };
-        let end = entry.end.expect("blocks are runs");
+        let end = entry.run.expect("blocks are runs").end(d);
         ListFiber { view, ..ListFiber::unique(blocks.coordinates(), entry.position, end) }
     }
 

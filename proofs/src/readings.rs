@@ -13,6 +13,7 @@
 use crate::choose::{Choose, every};
 use crate::pieces::{EXTENT, Fiber, Level};
 use crate::product::{LENGTH, Operands, Seeks, WALKS, Walk, walk};
+use crate::stream::positions;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
@@ -29,6 +30,8 @@ enum Program {
     Next,
     /// The same by the counted loop.
     Each,
+    /// The positions of every entry of the first list, if they are several.
+    Runs,
     /// Where the first list is after a seek, and whether it found its target.
     Seek,
     /// The same one by one.
@@ -51,9 +54,10 @@ enum Program {
     WideWhileFirst,
 }
 
-const PROGRAMS: [Program; 12] = [
+const PROGRAMS: [Program; 13] = [
     Program::Next,
     Program::Each,
+    Program::Runs,
     Program::Seek,
     Program::CatchUp,
     Program::ComeNear,
@@ -99,6 +103,7 @@ impl Program {
                 first.next(d);
             }),
             Program::Each => tail(d, first, record),
+            Program::Runs => positions(d, first, &mut |d, position| record(d, &position)),
             Program::Seek => {
                 first.seek(d, target);
                 rests(d, first, target, record);
@@ -153,7 +158,8 @@ fn tail<D: Domain>(d: &mut D, list: &List<D::I>, record: Record<D>) {
 fn rests<D: Domain>(d: &mut D, list: &List<D::I>, target: &D::I, record: Record<D>) {
     let entry = list.entry(d);
     record(d, &entry.position);
-    if let Some(end) = entry.end {
+    if let Some(run) = entry.run {
+        let end = run.end(d);
         record(d, &end);
     }
     let far = d.int(99);
@@ -206,7 +212,7 @@ fn open<D: Domain>(d: &mut D, data: Data) -> Vec<List<D::I>> {
                 let [shift, start, stop] = [shift, start, stop].map(|x| Some(d.int(x)));
                 View { shift: shift.map(Shift::Up), stride, blocks, start, stop, finger: None }
             });
-        List::open(d, "p", ListFiber { crd, begin, end, repeats: data.repeats, view })
+        List::open(d, "p", ListFiber { repeats: data.repeats, view, ..ListFiber::unique(crd, begin, end) })
     };
     (0..data.lists).map(open).collect()
 }

@@ -8,7 +8,7 @@
 use crate::choose::Choose;
 use fiberloom_core::format::hash;
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, List, ListFiber, Table, View, bounds};
+use fiberloom_core::stream::{Concrete, Domain, EntryRun, List, ListFiber, Table, bounds, each};
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
@@ -64,7 +64,7 @@ impl Fiber {
 
     /// What is left of it from a position on, as a level describes it; its coordinates are in buffer 0.
     pub fn from(&self, begin: i64) -> ListFiber<i64> {
-        ListFiber { crd: BufferId(0), begin, end: 1 + self.len as i64, repeats: self.repeats, view: View::default() }
+        ListFiber { repeats: self.repeats, ..ListFiber::unique(BufferId(0), begin, 1 + self.len as i64) }
     }
 
     /// The array that it lies in.
@@ -104,7 +104,7 @@ fn resting(list: &List<i64>, d: &mut Concrete) -> Run {
     let entry = list.entry(d);
     let begin = entry.position as usize;
     let valid = list.valid(d);
-    Run { begin, end: entry.end.map_or(begin + valid as usize, |q| q as usize) }
+    Run { begin, end: entry.run.map_or(begin + valid as usize, |run| run.end(d) as usize) }
 }
 
 /// The operations that laws are about; the compiler's, or a wrong one that a law must catch.
@@ -201,6 +201,32 @@ pub fn seek_is_repeated_next(fiber: &Fiber, start: usize, target: i64, ops: Oper
     })
 }
 
+/// The positions of every entry that may have several, as who stands below it comes to them: that finds where it ends.
+pub fn positions<D: Domain>(d: &mut D, list: &List<D::I>, visit: &mut dyn FnMut(&mut D, D::I)) {
+    d.repeat(&|d| list.valid(d), &mut |d| {
+        let entry = list.entry(d);
+        if let Some(EntryRun::Open(run)) = entry.run {
+            let below = ListFiber::of_run(list.coordinates(), run, entry.position);
+            each(d, "q", &below, &mut |d, entry, _| visit(d, entry.position));
+        }
+        list.next(d);
+    });
+}
+
+/// *Runs are walked*: what stands below comes to each position of each entry once, in order, and the list goes on behind; whether
+/// or not someone has asked for the first entry's end before.
+pub fn runs_are_walked(fiber: &Fiber, asked: bool) -> Result<(), Broken> {
+    with(fiber, |d, list| {
+        let mut seen = vec![];
+        if let Some(run) = list.entry(d).run.filter(|_| asked) {
+            run.end(d);
+        }
+        positions(d, list, &mut |_, position| seen.push(position as usize));
+        let wanted = if fiber.repeats { 1..fiber.len + 1 } else { 0..0 };
+        if seen == wanted.collect::<Vec<_>>() { Ok(()) } else { Err("a run is not walked") }
+    })
+}
+
 /// *Conditional advance*: `next_if(true)` is `next`, `next_if(false)` is nothing.
 pub fn next_if_is_next_or_nothing(fiber: &Fiber, condition: bool, ops: Operations) -> Result<(), Broken> {
     with(fiber, |d, list| {
@@ -235,6 +261,7 @@ pub fn laws(c: &mut impl Choose) {
     }
     assert_eq!(next_if_is_next_or_nothing(&fiber, target & 1 == 1, LIST), Ok(()));
     assert_eq!(exhausted_reads_as_asked(&fiber, LIST), Ok(()));
+    assert_eq!(runs_are_walked(&fiber, target & 1 == 1), Ok(()));
 }
 
 /// A hashed level of two parents, with its table.

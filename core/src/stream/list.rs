@@ -11,8 +11,10 @@
 //! A list is walked under a [`View`]: coordinates that it gives and takes are those that are seen. In blocks an entry is a run of
 //! positions too, and where it is seen is kept, so that coordinates are divided once a block.
 //!
-//! Invariant between calls: of a list whose entries are runs `p..q` is a whole one, or both are at the end; under a stride `p` rests
-//! on an entry that is seen.
+//! Where an entry's run ends is found when someone asks, or by who walks it ([`Run`]): not twice.
+//!
+//! Invariant between calls: of a list whose entries are runs `q` is in the one that begins at `p`, or at its end, where a block's is
+//! always, or both are at the end; under a stride `p` rests on an entry that is seen.
 
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::View;
@@ -34,18 +36,81 @@ pub struct ListFiber<I> {
     pub repeats: bool,
     /// Which entries are seen, and where.
     pub view: View<I>,
+    /// Where all of it is the run of an entry of the level above, which ends before `end`, perhaps.
+    pub run: Option<Run<I>>,
+}
+
+/// The positions of an entry that may be several: those from where it begins on that have its coordinate, before the fiber's end.
+#[derive(Clone, Debug)]
+pub struct Run<I> {
+    crd: BufferId,
+    p: State,
+    q: State,
+    end: I,
+}
+
+impl<I: Clone> Run<I> {
+    /// One past its last position.
+    pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        self.close(d);
+        d.get(self.q)
+    }
+
+    /// Brings `q` from any place of the run at `p` to the run's end.
+    fn close<D: Domain<I = I>>(&self, d: &mut D) {
+        d.repeat(&|d| self.inside(d), &mut |d| {
+            let one = d.int(1);
+            d.advance(self.q, one);
+        });
+    }
+
+    /// Whether `q` is not behind it.
+    fn inside<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
+        let here = d.get(self.q);
+        let valid = d.compare(Compare::Lt, &here, &self.end);
+        d.and(valid, &|d| {
+            let (p, q) = (d.get(self.p), d.get(self.q));
+            let here = d.load(self.crd, &q);
+            let first = d.load(self.crd, &p);
+            d.compare(Compare::Eq, &here, &first)
+        })
+    }
+
+    /// Each of its positions, by which its end is found.
+    fn each<D: Domain<I = I>>(&self, d: &mut D, body: &mut dyn FnMut(&mut D, I)) {
+        let begin = d.get(self.p);
+        d.set(self.q, begin);
+        d.repeat(&|d| self.inside(d), &mut |d| {
+            let position = d.get(self.q);
+            body(d, position);
+            let one = d.int(1);
+            d.advance(self.q, one);
+        });
+    }
 }
 
 impl<I: Clone> ListFiber<I> {
     /// One in which every coordinate stands once.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
-        ListFiber { crd, begin, end, repeats: false, view: View::default() }
+        ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None }
+    }
+
+    /// One whose positions are an entry's of the level above.
+    pub fn of_run(crd: BufferId, run: Run<I>, begin: I) -> ListFiber<I> {
+        ListFiber { run: Some(run.clone()), ..ListFiber::unique(crd, begin, run.end) }
     }
 
     /// The coordinate at which an entry is seen.
     fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         let stored = d.load(self.crd, &entry.position);
         self.view.seen(d, stored)
+    }
+
+    /// Its one entry, of a fiber that has one: `body(entry, its coordinate)`.
+    pub fn single<D: Domain<I = I>>(&self, d: &mut D, body: &mut impl FnMut(&mut D, Entry<I>, I)) {
+        let entry = Entry { position: self.begin.clone(), run: None };
+        let at = self.coordinate(d, &entry);
+        body(d, entry, at);
     }
 
     /// Whether its entries are all those of a counted loop over its positions.
@@ -59,8 +124,27 @@ impl<I: Clone> ListFiber<I> {
 pub struct Entry<I> {
     /// Its position, or its first.
     pub position: I,
-    /// Of a repeating list, or one in blocks: one past its last position.
-    pub end: Option<I>,
+    /// Of a repeating list, or one in blocks.
+    pub run: Option<EntryRun<I>>,
+}
+
+/// Where the positions of an entry end.
+#[derive(Clone, Debug)]
+pub enum EntryRun<I> {
+    /// One past its last position.
+    Ends(I),
+    /// It is to be found.
+    Open(Run<I>),
+}
+
+impl<I: Clone> EntryRun<I> {
+    /// One past its last position.
+    pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        match self {
+            EntryRun::Ends(end) => end.clone(),
+            EntryRun::Open(run) => run.end(d),
+        }
+    }
 }
 
 /// An opened fiber.
@@ -97,9 +181,15 @@ impl<I: Clone> List<I> {
             let here = d.get(p);
             q.into_iter().for_each(|q| d.set(q, here.clone()));
         }
-        list.close_run(d);
+        list.close_block(d);
         list.settle(d);
         list
+    }
+
+    /// The run of the entry at `p`; `None` in blocks, or where every entry has one position.
+    fn run(&self) -> Option<Run<I>> {
+        let q = self.q.filter(|_| self.block.is_none())?;
+        Some(Run { crd: self.fiber.crd, p: self.p, q, end: self.fiber.end.clone() })
     }
 
     /// Says which block `p` is in, and gives the first coordinate, as stored, behind it; only of a list in blocks.
@@ -121,23 +211,17 @@ impl<I: Clone> List<I> {
         d.snapshot("past", past)
     }
 
-    /// Brings `q` from any place of the run at `p` to the run's end.
-    fn close_run<D: Domain<I = I>>(&self, d: &mut D) {
-        let Some(q) = self.q else { return };
-        let past = self.block.map(|_| self.divide(d));
+    /// Brings `q` from any place of the block at `p` to its end.
+    fn close_block<D: Domain<I = I>>(&self, d: &mut D) {
+        let Some(q) = self.q.filter(|_| self.block.is_some()) else { return };
+        let past = self.divide(d);
         let inside = |d: &mut D| {
             let here = d.get(q);
             let valid = d.compare(Compare::Lt, &here, &self.fiber.end);
             d.and(valid, &|d| {
-                let (p, q) = (d.get(self.p), d.get(q));
+                let q = d.get(q);
                 let here = d.load(self.fiber.crd, &q);
-                match &past {
-                    Some(past) => d.compare(Compare::Lt, &here, past),
-                    None => {
-                        let first = d.load(self.fiber.crd, &p);
-                        d.compare(Compare::Eq, &here, &first)
-                    }
-                }
+                d.compare(Compare::Lt, &here, &past)
             })
         };
         d.repeat(&inside, &mut |d| {
@@ -222,7 +306,11 @@ impl<I: Clone> List<I> {
 
     /// Where the entry is stored, to be used before the next step.
     pub fn entry<D: Domain<I = I>>(&self, d: &mut D) -> Entry<I> {
-        Entry { position: d.get(self.p), end: self.q.map(|q| d.get(q)) }
+        let run = match (self.run(), self.q) {
+            (Some(run), _) => Some(EntryRun::Open(run)),
+            (None, q) => q.map(|q| EntryRun::Ends(d.get(q))),
+        };
+        Entry { position: d.get(self.p), run }
     }
 
     /// To the next entry.
@@ -237,9 +325,10 @@ impl<I: Clone> List<I> {
             let one = d.int(1);
             return d.advance(self.p, one);
         };
+        self.run().into_iter().for_each(|run| run.close(d));
         let end = d.get(q);
         d.set(self.p, end);
-        self.close_run(d);
+        self.close_block(d);
     }
 
     /// To the next entry where `c` holds, without a branch but those of finding the end of a run or of a stride.
@@ -249,10 +338,11 @@ impl<I: Clone> List<I> {
             d.advance(self.p, x);
             return self.settle(d);
         };
+        self.run().into_iter().for_each(|run| run.close(d));
         let here = d.get(self.p);
         let moved = d.select(c, &|d| d.get(q), here);
         d.set(self.p, moved);
-        self.close_run(d);
+        self.close_block(d);
         self.settle(d);
     }
 
@@ -287,7 +377,7 @@ impl<I: Clone> List<I> {
             let end = d.get(q);
             let further = d.arith(Arith::Max, &here, &end);
             d.set(q, further);
-            self.close_run(d);
+            self.close_block(d);
         }
         self.settle(d);
     }
@@ -431,7 +521,7 @@ impl<I: Clone> List<I> {
         if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
             let from = d.get(self.p);
             let end = self.fiber.end.clone();
-            return d.count(name, from, end, &mut |d, position| body(d, Entry { position, end: None }));
+            return d.count(name, from, end, &mut |d, position| body(d, Entry { position, run: None }));
         }
         d.repeat(&|d| self.valid(d), &mut |d| {
             let stored = self.stored(d);
@@ -460,6 +550,13 @@ pub fn each<D: Domain>(
     fiber: &ListFiber<D::I>,
     body: &mut impl FnMut(&mut D, Entry<D::I>, D::I),
 ) {
+    if let Some(run) = &fiber.run {
+        return run.each(d, &mut |d, position| {
+            let entry = Entry { position, run: None };
+            let at = fiber.coordinate(d, &entry);
+            body(d, entry, at);
+        });
+    }
     if !fiber.is_counted() {
         let list = List::open(d, name, fiber.clone());
         return list.each(d, name, &mut |d, entry| {
@@ -469,7 +566,7 @@ pub fn each<D: Domain>(
     }
     let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
     d.count(name, begin, end, &mut |d, position| {
-        let entry = Entry { position, end: None };
+        let entry = Entry { position, run: None };
         let at = fiber.coordinate(d, &entry);
         body(d, entry, at);
     });

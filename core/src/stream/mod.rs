@@ -24,7 +24,7 @@ mod view;
 
 pub use concrete::{Concrete, PLACES, TABLE};
 pub use domain::{Arith, Compare, Domain, State};
-pub use list::{Entry, List, ListFiber, bounds, each};
+pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, unite_flat, unite_two, wide};
 pub use pieces::{Interval, Kind, Pieces};
 pub use spread::Spread;

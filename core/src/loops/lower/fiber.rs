@@ -13,7 +13,7 @@ use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated}
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
-use crate::stream::{Domain, Entry, Interval, List, ListFiber, State, Symbolic, Table, Term, View, bounds};
+use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Symbolic, Table, Term, bounds};
 use rustc_hash::FxHashMap;
 
 /// How far an access has been opened.
@@ -25,8 +25,8 @@ pub(super) struct Fiber {
     pub position: Expr,
     /// Position in the level above that.
     pub above: Expr,
-    /// Of a level whose coordinates repeat: one past the entry's last position.
-    pub end: Option<Expr>,
+    /// Of a level whose coordinates repeat: where the entry's positions end.
+    pub run: Option<EntryRun<Term>>,
     /// If it is not certain that the access has this fiber: whether it has. A position that is absent is not used.
     pub present: Option<Expr>,
     /// The value, once it was loaded.
@@ -128,14 +128,14 @@ impl Scope {
 
     /// Where an access stands.
     pub fn fiber(&self, a: AccessId) -> Fiber {
-        let root = || Fiber { depth: 0, position: int(0), above: int(0), end: None, present: None, value: None };
+        let root = || Fiber { depth: 0, position: int(0), above: int(0), run: None, present: None, value: None };
         self.fibers.get(&a).cloned().unwrap_or_else(root)
     }
 
     /// Moves an access one level down, to an entry there.
-    pub fn descend(&mut self, a: AccessId, (position, end): (Expr, Option<Expr>), present: Option<Expr>) {
+    pub fn descend(&mut self, a: AccessId, (position, run): Place, present: Option<Expr>) {
         let Fiber { depth, position: above, .. } = self.fiber(a);
-        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, end, present, value: None });
+        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, value: None });
     }
 
     /// What is known of the level that an access opens next.
@@ -206,9 +206,16 @@ fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
     }
 }
 
+/// Where an entry is: its position, or its first, and where a run of positions ends.
+pub(super) type Place = (Expr, Option<EntryRun<Term>>);
+
 /// An entry's positions, for use here.
-pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> (Expr, Option<Expr>) {
-    (d.place(&entry.position), entry.end.as_ref().map(|q| d.place(q)))
+pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> Place {
+    let run = entry.run.as_ref().map(|run| match run {
+        EntryRun::Ends(end) => EntryRun::Ends(Term::fixed(d.place(end))),
+        open => open.clone(),
+    });
+    (d.place(&entry.position), run)
 }
 
 impl Context<'_> {
@@ -304,21 +311,32 @@ impl Context<'_> {
             | LevelBuffers::Vbl { pos, crd, .. }
             | LevelBuffers::Packbits { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
             LevelBuffers::Singleton { crd } => {
-                let end = fiber.end.unwrap_or_else(|| plus(fiber.position, int(1)));
-                (crd, (parent, Term::fixed(end)))
+                let end = fiber.run.map(|run| run.end(d));
+                (crd, (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1))))))
             }
             _ => unreachable!("only lists have entries"),
         };
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let view = View::default();
-        let Some(present) = fiber.present else { return ListFiber { crd, begin, end, repeats, view } };
+        let all = |begin: Term, end: Term| ListFiber { repeats, ..ListFiber::unique(crd, begin, end) };
+        let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
         let zero = d.int(0);
         let begin = d.select(&present, &|_| begin.clone(), zero.clone());
         let end = d.select(&present, &|_| end.clone(), zero);
-        ListFiber { crd, begin, end, repeats, view }
+        all(begin, end)
+    }
+
+    /// The same, of an entry's positions that nobody has counted, where they are walked one by one: that is how their end is found.
+    pub(super) fn of_run(&self, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
+        let Fiber { depth, position, run, present, .. } = scope.fiber(a);
+        let LevelBuffers::Singleton { crd } = self.levels(a)[depth] else { return None };
+        let once = present.is_none() && scope.block(a).is_none() && !self.program.tensor(a).format.repeats(depth);
+        match run {
+            Some(EntryRun::Open(run)) if once => Some(ListFiber::of_run(crd, run, Term::fixed(position))),
+            _ => None,
+        }
     }
 
     /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the

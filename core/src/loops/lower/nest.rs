@@ -4,11 +4,11 @@ mod dense;
 mod stepped;
 
 use super::counting::Tally;
-use super::fiber::{Scope, placed};
+use super::fiber::{Place, Scope, placed};
 use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
-use super::{BufferId, Context, Expr, Holds, binary, int};
+use super::{BufferId, Context, Expr, Holds, LevelBuffers, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::Var;
@@ -16,7 +16,7 @@ use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest, Workspace
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
-use crate::stream::{Arith, Compare, Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
+use crate::stream::{Arith, Compare, Domain, Entry, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{each, intersect, leap, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
@@ -61,8 +61,7 @@ impl Driven {
 #[derive(Clone)]
 struct Here {
     access: AccessId,
-    /// Its position, and where a run of positions ends.
-    entry: (Expr, Option<Expr>),
+    entry: Place,
     /// Whether it rests at this very coordinate, where that is not certain.
     present: Option<Expr>,
 }
@@ -273,8 +272,11 @@ impl Context<'_> {
         });
         let alone = alone(&lattice.points[0]).is_some();
         let fiber = |&a: &AccessId| {
-            let mut fiber = self.unopened(d, scope, a);
-            fiber.view = self.view(d, scope, (a, scope.fiber(a).depth), v, &piece.range);
+            let view = self.view(d, scope, (a, scope.fiber(a).depth), v, &piece.range);
+            if let Some(fiber) = self.of_run(scope, a).filter(|_| alone && view.is_whole()) {
+                return (a, ListFiber { view, ..fiber });
+            }
+            let mut fiber = ListFiber { view, ..self.unopened(d, scope, a) };
             if !alone || !fiber.is_counted() {
                 fiber.end = d.snapshot("end", fiber.end);
             }
@@ -459,13 +461,60 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let a = point.leaders[0];
-        each(d, &format!("p_{}", self.program.tensor(a).name), fiber, &mut |d, entry, at| {
+        let mut come_to = |d: &mut Symbolic, entry: Entry<Term>, at: Term| {
             let at = d.snapshot(&self.program.vars[v.0].name, at);
             let (at, entry) = (d.place(&at), placed(d, &entry));
             let here = Here { access: a, entry, present: None };
-            let scope = self.come_to_entries(scope, (v, at), [here]);
+            let scope = self.come_to_entries(d, scope, (v, at), [here]);
             self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
-        });
+        };
+        if self.is_single(scope, a) && fiber.view.is_whole() {
+            return fiber.single(d, &mut come_to);
+        }
+        let name = format!("p_{}", self.program.tensor(a).name);
+        if self.one_by_one(scope, sink, (point, fiber), (v, rest)) {
+            let positions = ListFiber { repeats: false, ..fiber.clone() };
+            return each(d, &name, &positions, &mut come_to);
+        }
+        each(d, &name, fiber, &mut come_to);
+    }
+
+    /// Whether what an access opens next has one entry, at the position of the level above.
+    fn is_single(&self, scope: &Scope, a: AccessId) -> bool {
+        let fiber = scope.fiber(a);
+        let single = matches!(self.levels(a)[fiber.depth], LevelBuffers::Singleton { .. });
+        single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
+    }
+
+    /// Whether entries of several positions are walked position by position, as if each were an entry: nobody minds to come to a
+    /// coordinate again at once, and it costs nothing.
+    fn one_by_one(
+        &self,
+        scope: &Scope,
+        sink: &Sink,
+        (point, fiber): (&Point, &ListFiber<Term>),
+        (v, rest): (Index, &[Index]),
+    ) -> bool {
+        let a = point.leaders[0];
+        let (access, below) = (&self.program.accesses[a.0], scope.fiber(a).depth + 1);
+        let Some(LevelBuffers::Singleton { .. }) = self.levels(a).get(below) else { return false };
+        let format = &self.program.tensor(a).format;
+        let inside = !format.repeats(below) && rest == [self.program.level_var(access, below)];
+        let minds = match sink {
+            Sink::Store { .. } => sink.appends(v).is_some_and(|(output, slot)| !output.chained(slot.level)),
+            Sink::Scalar { .. } | Sink::Scatter { .. } => false,
+            Sink::Tally(_) | Sink::Bound { .. } | Sink::Around { .. } => true,
+        };
+        let read = |b: AccessId| b == a || self.is_located(b, scope.fiber(b).depth);
+        let positions = fiber.repeats && fiber.view.is_whole();
+        positions && inside && !minds && cheap(&point.body) && point.body.accesses().into_iter().all(read)
+    }
+
+    /// Whether an access's levels from one on have a place for each coordinate, which loops count.
+    fn is_located(&self, a: AccessId, from: usize) -> bool {
+        let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
+        let counted = |l: usize| self.program.computed(self.program.level_var(access, l)).is_none();
+        (from..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
     }
 
     /// The loop of one point, and of the points that are left when its lists are exhausted.
@@ -542,11 +591,8 @@ impl Context<'_> {
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         let open = |a: AccessId| {
-            let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
             let walked = point.leaders.contains(&a) || point.followers.contains(&a);
-            let depth = scope.fiber(a).depth + walked as usize;
-            let counted = |l: usize| self.program.computed(self.program.level_var(access, l)).is_none();
-            (depth..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
+            self.is_located(a, scope.fiber(a).depth + walked as usize)
         };
         rest.is_empty() && cheap(&point.body) && point.body.accesses().into_iter().all(open)
     }
@@ -689,7 +735,8 @@ impl Context<'_> {
         }
         let present = |a| all.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
         let enough = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
-        let scope = self.come_to_entries(f.scope(), (f.v, d.place(at)), all);
+        let at = d.place(at);
+        let scope = self.come_to_entries(d, f.scope(), (f.v, at), all);
         let body = |d: &mut Symbolic| self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
         if deciding.is_empty() {
             return body(d);
@@ -700,13 +747,20 @@ impl Context<'_> {
 
     /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks
     /// is in its block.
-    fn come_to_entries(&self, scope: &Scope, (v, at): (Index, Expr), here: impl IntoIterator<Item = Here>) -> Scope {
+    fn come_to_entries(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        (v, at): (Index, Expr),
+        here: impl IntoIterator<Item = Here>,
+    ) -> Scope {
         let mut inner = scope.clone();
         inner.bind(v, at);
         for Here { access, entry, present } in here {
             if scope.in_blocks.contains(&access) {
-                let (begin, end) = entry;
-                let block = self.block(&inner, access, v, (begin, end.expect("a block ends")));
+                let (begin, run) = entry;
+                let end = run.expect("a block ends").end(d);
+                let block = self.block(&inner, access, v, (begin, d.place(&end)));
                 inner.narrow(access, block, present);
             } else {
                 inner.descend(access, entry, present);

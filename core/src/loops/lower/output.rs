@@ -314,7 +314,7 @@ impl Output {
     }
 
     /// Whether level `l` is in a chain that goes on below it.
-    fn chained(&self, l: usize) -> bool {
+    pub fn chained(&self, l: usize) -> bool {
         self.heads.get(l + 1).is_some_and(|head| *head <= l)
     }
 
