@@ -29,9 +29,8 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 6] = [
+pub const REWRITES: [Rewrite; 5] = [
     ("sweep", loops::sweep),
-    ("runs", loops::runs),
     ("flatten", loops::flatten),
     ("blocks", loops::blocks),
     ("inline", loops::inline),

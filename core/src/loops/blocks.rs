@@ -7,28 +7,17 @@
 //!       c = c + 1                                      for p in A1_pos[0]..A1_pos[n_I]
 //!     C1_pos[i + 1] = c                                  C_vals[c] = A_vals[p]
 //!                                                        c = c + 1
-//!
-//!   p = X; q = X                                      for q in X..end
-//!   while q < end && crd[q] == crd[p]  q = q + 1         let l = crd[q]
-//!   while p < end                               ──▶      C_vals[c] = A_vals[q] * f64(l)
-//!     let l = crd[p]                                     c = c + 1
-//!     for r in p..q  C_vals[c] = A_vals[r] * f64(l); c = c + 1
-//!     p = q
-//!     while q < end && crd[q] == crd[p]  q = q + 1
 //! ```
 //!
 //! *Fibers*: where each turn of the inner loop appends one entry, as many were appended at a fiber's end as positions lie
 //! before it. So positions are moved in one loop, which compilers make vectors of, and entries in another, whose fibers lie
 //! one behind the other as those of `flatten` do. It needs that entries do not ask in which fiber they are.
-//!
-//! *Runs*: equal coordinates that are told from others only so that the loop inside comes to each of their positions, once,
-//! are no loop of their own. What is inside asks for the coordinate only.
 
 use super::flatten::{Known, bare, map_blocks, replaced};
 use super::inline::uses;
 use super::lower::plus;
 use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, Role, Stmt, Var};
+use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use std::collections::BTreeSet;
 
@@ -37,15 +26,6 @@ pub fn blocks(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     kernel.body = parted(body, &known, &mut Vars::of(&mut kernel.vars));
-}
-
-/// Makes one loop of those over runs and over their positions.
-pub fn runs(kernel: &mut Kernel) {
-    let operands = (0..kernel.buffers.len()).filter(|b| kernel.buffers[*b].role == Role::Operand);
-    let operands = operands.map(|b| BufferId(b as u32)).collect();
-    let body = std::mem::take(&mut kernel.body);
-    let all = uses(&body, kernel.vars.len());
-    kernel.body = joined(body, &Outside { operands, uses: all });
 }
 
 fn parted(block: Vec<Stmt>, known: &Known, vars: &mut Vars) -> Vec<Stmt> {
@@ -139,94 +119,6 @@ impl<'s> Appending<'s> {
     }
 }
 
-/// What is known of a kernel where runs are looked for.
-struct Outside {
-    operands: BTreeSet<BufferId>,
-    /// How often each variable is read in all of the kernel.
-    uses: Vec<usize>,
-}
-
-fn joined(block: Vec<Stmt>, outside: &Outside) -> Vec<Stmt> {
-    let mut block = map_blocks(block, &mut |inner| joined(inner, outside));
-    let mut at = 0;
-    while at + RUN <= block.len() {
-        if let Some(stmt) = outside.one_loop(&block[at..at + RUN]) {
-            block.splice(at..at + RUN, [stmt]);
-        }
-        at += 1;
-    }
-    block
-}
-
-/// How many statements walk runs: two that set where a run begins and ends, one that finds its end, the loop.
-const RUN: usize = 4;
-
-impl Outside {
-    /// The loop over the positions of runs, in the place of the statements that walk them.
-    fn one_loop(&self, walk: &[Stmt]) -> Option<Stmt> {
-        let [Stmt::Set(p, begin), Stmt::Set(q, same), find, Stmt::While(left, turn)] = walk else { return None };
-        let (end, crd) = self.find(find, *p, *q)?;
-        let (again, turn) = turn.split_last()?;
-        let (Stmt::Set(next, to), turn) = turn.split_last()? else { return None };
-        let (Stmt::For { var, lo, hi, how, body }, lets) = turn.split_last()? else { return None };
-        let (at_p, at_q) = (Expr::Var(*p), Expr::Var(*q));
-        let walked = begin == same
-            && *left == Expr::Op(Op::Lt, vec![at_p.clone(), end.clone()])
-            && (lo, hi) == (&at_p, &at_q)
-            && (next, to) == (p, &at_q)
-            && again == find;
-        let lets: Option<Vec<Stmt>> = lets
-            .iter()
-            .map(|stmt| match stmt {
-                Stmt::Let(v, e) => Some(Stmt::Let(*v, moved(e, crd, *p, *var))),
-                _ => None,
-            })
-            .collect();
-        let body: Vec<Stmt> = lets?.into_iter().chain(body.iter().cloned()).collect();
-        // Nobody else reads where a run begins or ends, and nothing inside moves the end.
-        let (all, inside) = (uses(walk, self.uses.len()), uses(&body, self.uses.len()));
-        let own = |v: &Var| inside[v.0 as usize] == 0 && all[v.0 as usize] == self.uses[v.0 as usize];
-        let stays = matches!(end, Expr::Var(v) if !sets(&body, *v)) && !sets(&body, *p) && !sets(&body, *q);
-        (walked && own(p) && own(q) && stays).then(|| Stmt::For {
-            var: *var,
-            lo: begin.clone(),
-            hi: end.clone(),
-            how: *how,
-            body,
-        })
-    }
-
-    /// The end of the fiber and the coordinates, if a statement brings `q` to the end of the run at `p`.
-    fn find<'s>(&self, find: &'s Stmt, p: Var, q: Var) -> Option<(&'s Expr, BufferId)> {
-        let Stmt::While(Expr::Op(Op::AndAlso, both), step) = find else { return None };
-        let [Expr::Op(Op::Lt, inside), Expr::Op(Op::Eq, equal)] = &both[..] else { return None };
-        let [Stmt::Set(moved, more)] = &step[..] else { return None };
-        let (Expr::Load(crd, here), Expr::Load(other, first)) = (bare(&equal[0]), bare(&equal[1])) else { return None };
-        let finds = inside[0] == Expr::Var(q)
-            && (crd, &**here, &**first) == (other, &Expr::Var(q), &Expr::Var(p))
-            && *moved == q
-            && *more == plus(Expr::Var(q), Expr::Const(Value::i64(1)));
-        (finds && self.operands.contains(crd)).then_some((&inside[1], *crd))
-    }
-}
-
-/// The same with the coordinate at `r` in the place of that at `p`.
-fn moved(e: &Expr, crd: BufferId, p: Var, r: Var) -> Expr {
-    match e {
-        Expr::Load(b, at) if *b == crd && **at == Expr::Var(p) => Expr::Load(*b, Box::new(Expr::Var(r))),
-        Expr::Load(b, at) => Expr::Load(*b, Box::new(moved(at, crd, p, r))),
-        Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| moved(a, crd, p, r)).collect()),
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => e.clone(),
-    }
-}
-
-/// Whether a block sets a variable that may change.
-fn sets(block: &[Stmt], v: Var) -> bool {
-    let mut found = false;
-    block.iter().for_each(|stmt| stmt.each_set(&mut |w, _| found |= w == v));
-    found
-}
-
 /// Whether an expression loads from a buffer.
 fn loads(e: &Expr, b: BufferId) -> bool {
     match e {
@@ -294,7 +186,7 @@ mod tests {
 "
         );
         let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        [sweep, runs, blocks, inline].iter().for_each(|rewrite| rewrite(&mut kernel));
+        [sweep, blocks, inline].iter().for_each(|rewrite| rewrite(&mut kernel));
         assert_eq!(crate::loops::check(&kernel), Ok(()));
         kernel.to_string()
     }
@@ -340,45 +232,6 @@ mod tests {
             assert_ne!(body, ROWS);
             let got = rewritten(&body);
             assert!(!got.contains("shift"), "{got}");
-        }
-    }
-
-    const RUNS: &str = "  let end = L0_pos[1]
-  p = L0_pos[0]
-  q = L0_pos[0]
-  while q < end && i64(L0_crd[q]) == i64(L0_crd[p]) {
-    q = q + 1
-  }
-  while p < end {
-    let i = L0_crd[p]
-    for r in p..q {
-      C_vals[c] = L_vals[r] * f64(i)
-      C1_crd[c] = i32(i)
-      c = c + 1
-    }
-    p = q
-    while q < end && i64(L0_crd[q]) == i64(L0_crd[p]) {
-      q = q + 1
-    }
-  }";
-
-    #[test]
-    fn runs_that_nobody_asks_for_are_no_loop() {
-        let got = rewritten(RUNS);
-        assert!(got.contains("  for r in L0_pos[0]..L0_pos[1] {\n    let i = L0_crd[r]\n    C_vals[c]"), "{got}");
-        assert!(!got.contains("while"), "{got}");
-    }
-
-    /// Something that is done once a run, a run's place that is read, and one that is left early: all stay as they are.
-    #[test]
-    fn other_runs_stay() {
-        let once = RUNS.replace("    p = q", "    C1_pos[i + 1] = i32(c)\n    p = q");
-        let place = RUNS.replace("* f64(i)", "* f64(p)");
-        let early = RUNS.replace("for r in p..q", "for r in p..p + 1");
-        for body in [once, place, early] {
-            assert_ne!(body, RUNS);
-            let got = rewritten(&body);
-            assert!(got.contains("while p < end"), "{got}");
         }
     }
 }

@@ -28,7 +28,7 @@ mod tests;
 
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect, settle};
-pub use blocks::{blocks, runs};
+pub use blocks::blocks;
 pub use check::{NESTING, Sound, accumulates, check, private};
 pub use exit::exits;
 pub use flatten::{flatten, sweep};

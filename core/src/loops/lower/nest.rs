@@ -502,12 +502,12 @@ impl Context<'_> {
         let inside = !format.repeats(below) && rest == [self.program.level_var(access, below)];
         let minds = match sink {
             Sink::Store { .. } => sink.appends(v).is_some_and(|(output, slot)| !output.chained(slot.level)),
-            Sink::Scalar { .. } | Sink::Scatter { .. } => false,
-            Sink::Tally(_) | Sink::Bound { .. } | Sink::Around { .. } => true,
+            Sink::Scalar { .. } | Sink::Scatter { .. } | Sink::Tally(_) => false,
+            Sink::Bound { .. } | Sink::Around { .. } => true,
         };
         let read = |b: AccessId| b == a || self.is_located(b, scope.fiber(b).depth);
         let positions = fiber.repeats && fiber.view.is_whole();
-        positions && inside && !minds && cheap(&point.body) && point.body.accesses().into_iter().all(read)
+        positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
     }
 
     /// Whether an access's levels from one on have a place for each coordinate, which loops count.
