@@ -242,6 +242,27 @@ fn tensors_are_checked_once_and_mixed_with_others() {
 
 /// Few entries at coordinates that 32 bits do not hold: kernels are compiled for 32-bit results first, stop, and are
 /// compiled again.
+/// What an `iterate` set takes away has no entry in the result, though its operands have one there.
+#[test]
+fn what_a_set_omits_is_not_stored() {
+    let program = "tensor a: f64[N] sparse  tensor b: f64[N] sparse  tensor r: f64[N] sparse  tensor s: f64[N] sparse
+        fn one(x: f64, y: f64) -> f64 { if (x == 0.0) | (y == 0.0) then x + y else 0.0 } where iterate((x | y) & !(x & y))
+        fn all_of(x: f64, y: f64) -> f64 { if (x == 0.0) | (y == 0.0) then x + y else 0.0 } where iterate(x | y)
+        r[i] = one(a[i], b[i])  s[i] = all_of(a[i], b[i])";
+    let list = |entries: &[(i64, f64)]| {
+        let entries = entries.iter().map(|(at, x)| (vec![*at], f(*x)));
+        let sparse = Format::named("sparse", 1).unwrap();
+        Tensor::from_entries(vec![4], sparse, f(0.0), Type::I32, Type::I32, entries).unwrap()
+    };
+    // Of what is no number a set says nothing.
+    let (a, b) = (list(&[(0, 1.0), (1, 2.0), (3, 4.0)]), list(&[(1, 3.0), (2, 5.0), (3, f64::NAN)]));
+    for engine in [Engine::Loops, Engine::Llvm] {
+        let kernel = Program::parse(program).unwrap().compile(&options(engine)).unwrap();
+        let outcome = kernel.run(&[("a", &a), ("b", &b)]).unwrap();
+        assert_eq!((outcome["r"].stored(), outcome["s"].stored()), (3, 4), "{engine:?}");
+    }
+}
+
 #[test]
 fn results_that_outgrow_32_bits_are_made_with_64() {
     let far = 1i64 << 33;

@@ -125,6 +125,20 @@ impl<'a> Simplify<'a> {
         }
     }
 
+    /// The declared sets of a function that take something away by a complement, and what calls are outside of them, on whatever
+    /// values: those of its *omitter points*, where the functions paper computes nothing and stores nothing (section 5.2).
+    pub fn omits(self, f: FnId) -> Option<(Vec<&'a Set>, Value)> {
+        let function = self.function(f);
+        let sets = self.declared(f).filter_map(|p| match p {
+            Property::Iterate(set) if set.has_complement() => Some(set),
+            _ => None,
+        });
+        let sets: Vec<&Set> = sets.collect();
+        let fills: Vec<Value> = function.locals[..function.arity].iter().map(|(_, ty)| Value::zero(*ty)).collect();
+        let outside = self.evaluated(f, &fills).filter(|v| !sets.is_empty() && !v.is_nan())?;
+        Some((sets, outside))
+    }
+
     /// The sets outside of which a call is what it is where nothing is present, `whole`: `values` are the arguments there,
     /// and each can differ from it in its one of `sets`.
     pub(super) fn bounds(self, f: FnId, values: &[Expr], sets: &[Sequence], whole: Value) -> Vec<Sequence> {

@@ -493,3 +493,14 @@ pub enum Set {
     /// Union.
     Or(Box<Set>, Box<Set>),
 }
+
+impl Set {
+    /// Whether something is taken away.
+    pub fn has_complement(&self) -> bool {
+        match self {
+            Set::Param(_) | Set::All => false,
+            Set::Not(_) => true,
+            Set::And(a, b) | Set::Or(a, b) => a.has_complement() || b.has_complement(),
+        }
+    }
+}

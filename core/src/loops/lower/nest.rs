@@ -808,8 +808,8 @@ impl Context<'_> {
         }
     }
 
-    /// Goes on inside where conditions that are decided here leave something to do. (Around an innermost loop: a condition on a value
-    /// costs more than the value.)
+    /// Goes on inside where conditions that are decided here leave something to do: around an innermost loop, as a condition on a value
+    /// costs more than the value; and inside of it where functions say what is omitted.
     #[allow(clippy::too_many_arguments)]
     fn sieved(
         &self,
@@ -822,7 +822,13 @@ impl Context<'_> {
         driven: Driven,
     ) {
         let loops = !rest.is_empty() || !sink.inside().is_empty();
-        let sieve = loops.then(|| self.sieve(d, &scope, body, &|e| self.nothing(sink, e))).flatten();
+        let nothing = |e: &concrete::Expr| self.nothing(sink, e);
+        let sieve = if loops {
+            self.sieve(d, &scope, body, &nothing)
+        } else {
+            let produces = sink.keeps_entries().then(|| self.produces(&scope, body, &nothing)).flatten();
+            produces.map(|c| (self.value(d, &scope, &c), body.clone()))
+        };
         match sieve {
             None => self.inside(d, v, rest, body, scope, sink, driven),
             Some((c, body)) => {

@@ -9,12 +9,20 @@
 //! A condition on a loop's own variable is no sieve but an end of its range (`compare.rs`): `sum(j: mask(j == p[i], x[j]))` comes to
 //! one coordinate. With the two a statement visits what its conditions leave, which is what `sieve` says in the looplets paper
 //! (section 5.2).
+//!
+//! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point* (functions
+//! paper, section 5.2): nothing is computed, and nothing stored. Explicit fills are no members, so that values are asked.
+//!
+//! ```text
+//!  fn f(x, y) … where iterate(x & !y)
+//!  forall i: r[i] = f(a[i], b[i])     ─▶  for each entry of a { if a != 0 && !(b != 0) { r[i] = f(a, b) } }
+//! ```
 
 use super::fiber::Scope;
 use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::concrete;
-use crate::notation::typed::Fun;
+use crate::notation::typed::{Fun, Set};
 use crate::stream::Symbolic;
 
 impl Context<'_> {
@@ -62,6 +70,34 @@ impl Context<'_> {
         }
     }
 
+    /// Where a body comes to something, of which calls are nothing outside of their declared sets: `None` if that may be
+    /// everywhere. Sets say nothing of what is no number.
+    pub(super) fn produces(
+        &self,
+        scope: &Scope,
+        body: &concrete::Expr,
+        nothing: &dyn Fn(&concrete::Expr) -> bool,
+    ) -> Option<concrete::Expr> {
+        let mut all: Option<concrete::Expr> = None;
+        body.each(&mut |call| {
+            let concrete::Expr::Call(Fun::User(f), args, _) = call else { return };
+            let Some((sets, outside)) = self.simplify.omits(*f) else { return };
+            let omitted = body.clone().settled(&|e| (e == call).then_some(outside));
+            let asked = args.iter().all(|e| self.is_decided(scope, e));
+            if !asked || !nothing(&self.simplify.simplify(&omitted)) {
+                return;
+            }
+            for set in sets {
+                let inside = args.iter().filter(|e| e.ty().is_float()).fold(member(set, args), |inside, x| {
+                    either(inside, predicate(Op::Ne, vec![x.clone(), x.clone()]))
+                });
+                all = Some(all.take().map_or(inside.clone(), |all| predicate(Op::And, vec![all, inside])));
+            }
+        });
+        let all = self.simplify.simplify(&all?);
+        (all != concrete::Expr::Literal(Value::bool(true))).then_some(all)
+    }
+
     /// Whether loops have bound all that an expression reads, so that it has its value without any more.
     fn is_decided(&self, scope: &Scope, e: &concrete::Expr) -> bool {
         match e {
@@ -79,4 +115,27 @@ impl Context<'_> {
         let body = body.clone().settled(&|e| (e == condition).then_some(value));
         self.simplify.simplify(&body)
     }
+}
+
+/// Whether arguments are such as a set says.
+fn member(set: &Set, args: &[concrete::Expr]) -> concrete::Expr {
+    match set {
+        Set::Param(n) if args[*n].ty() == Type::Bool => args[*n].clone(),
+        Set::Param(n) => {
+            let zero = concrete::Expr::Literal(Value::zero(args[*n].ty()));
+            predicate(Op::Ne, vec![args[*n].clone(), zero])
+        }
+        Set::All => concrete::Expr::Literal(Value::bool(true)),
+        Set::Not(s) => predicate(Op::Not, vec![member(s, args)]),
+        Set::And(a, b) => predicate(Op::And, vec![member(a, args), member(b, args)]),
+        Set::Or(a, b) => either(member(a, args), member(b, args)),
+    }
+}
+
+fn either(a: concrete::Expr, b: concrete::Expr) -> concrete::Expr {
+    predicate(Op::Or, vec![a, b])
+}
+
+fn predicate(op: Op, args: Vec<concrete::Expr>) -> concrete::Expr {
+    concrete::Expr::Call(Fun::Op(op), args, Type::Bool)
 }
