@@ -127,7 +127,8 @@ def vector_result(result):
 def rows_result(result):
     """Of compressed rows, in whatever library."""
     if pydata and isinstance(result, pydata.SparseArray):
-        result = result.asformat("coo").tocsr()
+        listed = result.asformat("coo")
+        result = sp.csr_matrix((listed.data, listed.coords), shape=listed.shape)
         result.eliminate_zeros()  # It keeps the products that are nothing.
     return compressed_result(sp.csr_matrix(result))
 
@@ -438,6 +439,44 @@ def not_equal(o):
     return calls, rows_result
 
 
+def xor(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {}
+    if pydata:
+        pa, pb = listed(a), listed(b)
+        calls["pydata"] = lambda: np.logical_xor(pa, pb)
+    return calls, rows_result
+
+
+def shift(o):
+    a, b = o.csr("A"), abs(o.csr("B"))
+    calls = {}
+    if pydata:
+        pa, pb = listed(a.astype(np.int64)), listed(b.astype(np.int64))
+        calls["pydata"] = lambda: np.right_shift(pa, pb)
+    return calls, rows_result
+
+
+def power(o):
+    a, b = o.csr("A"), o.csr("B")
+    calls = {}
+    if pydata:
+        pa, pb = listed(a), listed(b)
+        calls["pydata"] = lambda: np.power(pa, pb)
+    return calls, rows_result
+
+
+def edges(o):
+    image, region = o.csr("Img"), o.csr("Roi")
+    picture, inside = image.toarray(), region.toarray() != 0
+    calls = {"numpy": lambda: np.logical_xor((picture > 0.8) & inside, (picture > 0.75) & inside)}
+    if pydata:
+        pi, pr = listed(image), listed(region)
+        calls["pydata"] = lambda: np.logical_xor(
+            np.logical_and(pi > 0.8, pr), np.logical_and(pi > 0.75, pr))
+    return calls, rows_result
+
+
 def ldexp(o):
     a, b = o.csr("A"), o.csr("B")
     calls = {}
@@ -456,29 +495,44 @@ def and_xor(o):
     return calls, rows_result
 
 
-def masked_mxm(o):
-    m, a, b = o.csr("M"), o.csr("A"), o.csr("B")
-    calls = {"scipy": lambda: (a @ b).multiply(m != 0)}
-    if gb:
-        gm, ga, gt = graph(m), graph(a), graph(b)
-        calls["graphblas"] = lambda: ga.mxm(gt).new(mask=gm.V)
-    return calls, rows_result
+def masked_mxm(semiring):
+    """Over plus_times, or another of GraphBLAS's semirings, which SciPy has not."""
+    def kernel(o):
+        m, a, b = o.csr("M"), o.csr("A"), o.csr("B")
+        calls = {}
+        if semiring == "plus_times":
+            calls["scipy"] = lambda: (a @ b).multiply(m != 0)
+        if gb:
+            over = getattr(gb.semiring, semiring)
+            gm, ga, gt = graph(m), graph(truth(semiring, a)), graph(truth(semiring, b))
+            calls["graphblas"] = lambda: ga.mxm(gt, over).new(mask=gm.V)
+        return calls, rows_result
+    return kernel
 
 
-def masked_mxv(o):
-    m, a, x = o.row("m"), o.csr("A"), o.dense("x")
-    rows = m.indices[m.data != 0]
-    calls = {"scipy": lambda: a[rows] @ x}
-    if gb:
-        gm = gb.Vector.from_coo(m.indices, m.data, size=m.shape[1])
-        ga, gx = graph(a), gb.Vector.from_dense(x)
-        calls["graphblas"] = lambda: ga.mxv(gx).new(mask=gm.V)
+def truth(semiring, x):
+    return x.astype(bool) if semiring == "lor_land" else x
 
-    def result(y):
-        """GraphBLAS's result comes with a 0 for each row that it has not."""
-        return {"pos0": np.array([0, len(rows)]), "crd0": rows, "values": y if len(y) == len(rows) else y[rows]}
 
-    return calls, result
+def masked_mxv(semiring):
+    def kernel(o):
+        m, a, x = o.row("m"), o.csr("A"), o.dense("x")
+        rows = m.indices[m.data != 0]
+        calls = {}
+        if semiring == "plus_times":
+            calls["scipy"] = lambda: a[rows] @ x
+        if gb:
+            over = getattr(gb.semiring, semiring)
+            gm = gb.Vector.from_coo(m.indices, m.data, size=m.shape[1])
+            ga, gx = graph(truth(semiring, a)), gb.Vector.from_dense(truth(semiring, x))
+            calls["graphblas"] = lambda: ga.mxv(gx, over).new(mask=gm.V)
+
+        def result(y):
+            """GraphBLAS's result comes with a 0 for each row that it has not."""
+            return {"pos0": np.array([0, len(rows)]), "crd0": rows, "values": y if len(y) == len(rows) else y[rows]}
+
+        return calls, result
+    return kernel
 
 
 def triangles(o):
@@ -563,10 +617,18 @@ KERNELS = {
     "vstack-spmv": vstack_spmv,
     "slice-times": slice_times,
     "not-equal": not_equal,
+    "xor": xor,
+    "shift": shift,
+    "power": power,
+    "edges": edges,
     "ldexp": ldexp,
     "and-xor": and_xor,
-    "masked-mxm": masked_mxm,
-    "masked-mxv": masked_mxv,
+    "masked-mxm": masked_mxm("plus_times"),
+    "masked-mxm-boolean": masked_mxm("lor_land"),
+    "masked-mxm-min-plus": masked_mxm("min_plus"),
+    "masked-mxv": masked_mxv("plus_times"),
+    "masked-mxv-boolean": masked_mxv("lor_land"),
+    "masked-mxv-min-plus": masked_mxv("min_plus"),
     "triangles": triangles,
     "add-4": add_trees,
     "minimax-3": minimax,

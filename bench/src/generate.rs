@@ -116,6 +116,41 @@ pub fn whole(mut arrays: Arrays) -> Arrays {
     arrays
 }
 
+/// A picture with about so many places that are not black, and its upper half as a region of interest: ellipses that overlap, each
+/// with a grey value of its own, as in a head that magnetic resonance shows.
+pub fn picture(entries: usize, seed: u64) -> [Arrays; 2] {
+    let mut random = Random::new(seed);
+    // Half of it is a head.
+    let size = ((2 * entries) as f64).sqrt().ceil().max(4.0) as usize;
+    let mut between = |lo: f64, hi: f64| lo + (hi - lo) * (random.value() + 1.0) / 2.0;
+    let head = [0.0, 0.0, 0.92, 0.69, 0.5];
+    let inside: Vec<[f64; 5]> = (0..24)
+        .map(|_| [between(-0.6, 0.6), between(-0.4, 0.4), between(0.02, 0.3), between(0.02, 0.3), between(-0.1, 0.2)])
+        .collect();
+    let place = |n: usize| (2 * n + 1) as f64 / size as f64 - 1.0;
+    let grey = |i: usize, j: usize| -> f64 {
+        let holds = |[y, x, a, b, _]: &[f64; 5]| ((place(i) - y) / a).powi(2) + ((place(j) - x) / b).powi(2) <= 1.0;
+        if !holds(&head) {
+            return 0.0;
+        }
+        let sum: f64 = inside.iter().chain([&head]).filter(|e| holds(e)).map(|e| e[4]).sum();
+        sum.clamp(0.01, 1.0)
+    };
+    let drawn = |value: &dyn Fn(usize, usize) -> f64| {
+        let (mut pos, mut crd, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..size {
+            let row = (0..size).map(|j| (j as i32, value(i, j))).filter(|(_, x)| *x != 0.0);
+            row.for_each(|(j, x)| {
+                crd.push(j);
+                values.push(x);
+            });
+            pos.push(crd.len() as i32);
+        }
+        Arrays::csr([size, size], pos, crd, values)
+    };
+    [drawn(&grey), drawn(&|i, _| (2 * i < size) as u8 as f64)]
+}
+
 /// The upper and the lower half of a matrix.
 pub fn above_and_below(matrix: &Arrays) -> [Arrays; 2] {
     let a = matrix.rows();

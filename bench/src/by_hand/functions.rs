@@ -18,6 +18,56 @@ pub fn not_equal(operands: &[&Arrays]) -> Arrays {
     })
 }
 
+/// C = A ⊕ B, of what is not 0.
+pub fn xor(operands: &[&Arrays]) -> Arrays {
+    let (a, b) = (operands[0].rows(), operands[1].rows());
+    merged(a, a.crd.len() + b.crd.len(), |i, c| {
+        let rows = [(a, fiber(a.pos, i)), (b, fiber(b.pos, i))];
+        united(rows, |j| j, |x, y| number((x != 0.0) ^ (y != 0.0)), c);
+    })
+}
+
+/// C = A ≫ |B|, of whole numbers.
+pub fn shift(operands: &[&Arrays]) -> Arrays {
+    let (a, b) = (operands[0].rows(), operands[1].rows());
+    merged(a, a.crd.len(), |i, c| {
+        let mut q = fiber(b.pos, i);
+        for p in fiber(a.pos, i) {
+            let j = at(a.crd, p);
+            let by = if follow(b, &mut q, j) { at(b.values, q.start).abs() } else { 0.0 };
+            c.push(j, ((at(a.values, p) as i64) >> by as i64) as f64);
+        }
+    })
+}
+
+/// C = A to the power of B: 1 where B has no entry.
+pub fn power(operands: &[&Arrays]) -> Arrays {
+    let (a, b) = (operands[0].rows(), operands[1].rows());
+    merged(a, b.crd.len(), |i, c| {
+        let mut p = fiber(a.pos, i);
+        for q in fiber(b.pos, i) {
+            let j = at(b.crd, q);
+            let x = if follow(a, &mut p, j) { at(a.values, p.start) } else { 0.0 };
+            c.push(j, x.powf(at(b.values, q)));
+        }
+    })
+}
+
+/// E = (Img > 0.8 ∧ Roi) ⊕ (Img > 0.75 ∧ Roi)
+pub fn edges(operands: &[&Arrays]) -> Arrays {
+    let (image, region) = (operands[0].rows(), operands[1].rows());
+    merged(image, image.crd.len(), |i, c| {
+        let (mut p, mut q) = (fiber(image.pos, i), fiber(region.pos, i));
+        while p.start < p.end && q.start < q.end {
+            let (j, k) = (at(image.crd, p.start), at(region.crd, q.start));
+            let (grey, inside) = (at(image.values, p.start), at(region.values, q.start) != 0.0);
+            c.push_if(j, number((grey > 0.8 && inside) ^ (grey > 0.75 && inside)), j == k);
+            p.start += (j <= k) as usize;
+            q.start += (k <= j) as usize;
+        }
+    })
+}
+
 /// C = A 2^B, where B has whole numbers: for each entry of A the one of B is sought in the order of both.
 pub fn ldexp(operands: &[&Arrays]) -> Arrays {
     let (a, b) = (operands[0].rows(), operands[1].rows());

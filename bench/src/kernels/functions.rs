@@ -5,7 +5,7 @@
 use super::Kernel;
 use crate::arrays::Arrays;
 use crate::by_hand::functions as by_hand;
-use crate::generate::{partner, whole};
+use crate::generate::{partner, picture, whole};
 
 /// All of them, in the order of the figures.
 pub(super) const KERNELS: &[Kernel] = &[
@@ -16,6 +16,34 @@ pub(super) const KERNELS: &[Kernel] = &[
         unfused: None,
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
         by_hand: by_hand::not_equal,
+    },
+    Kernel {
+        name: "xor",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = convert((A[i,j] != 0.0) ^ (B[i,j] != 0.0), f64)",
+        unfused: None,
+        operands: pair,
+        by_hand: by_hand::xor,
+    },
+    Kernel {
+        name: "shift",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = convert(convert(A[i,j], i64) >> convert(abs(B[i,j]), i64), f64)",
+        unfused: None,
+        operands: whole_pair,
+        by_hand: by_hand::shift,
+    },
+    Kernel {
+        name: "power",
+        program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] fill 1.0 csr
+                  C[i,j] = pow(A[i,j], B[i,j])",
+        unfused: None,
+        operands: |a, seed| {
+            let mut exponents = whole(partner(a, seed));
+            exponents.values.iter_mut().for_each(|x| *x = x.abs() + 1.0);
+            vec![("A", a.clone()), ("B", exponents)]
+        },
+        by_hand: by_hand::power,
     },
     Kernel {
         name: "ldexp",
@@ -38,6 +66,17 @@ pub(super) const KERNELS: &[Kernel] = &[
         by_hand: by_hand::and_xor,
     },
     Kernel {
+        name: "edges",
+        program: "tensor Img: f64[I, J] csr  tensor Roi: f64[I, J] csr  tensor E: f64[I, J] csr
+                  E[i,j] = convert((Img[i,j] > 0.8 && Roi[i,j] != 0.0) ^ (Img[i,j] > 0.75 && Roi[i,j] != 0.0), f64)",
+        unfused: None,
+        operands: |a, seed| {
+            let [image, region] = picture(a.values.len(), seed);
+            vec![("Img", image), ("Roi", region)]
+        },
+        by_hand: by_hand::edges,
+    },
+    Kernel {
         name: "add-windows",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[K, L] csr
                   C[i,j] = A[i(QUARTER:THREE_QUARTERS), j(QUARTER:THREE_QUARTERS)]
@@ -55,6 +94,11 @@ pub(super) const KERNELS: &[Kernel] = &[
         by_hand: by_hand::add_strides,
     },
 ];
+
+/// Whole numbers; who is absent is 0, as he is among these.
+fn whole_pair(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
+    vec![("A", whole(a.clone())), ("B", whole(partner(a, seed)))]
+}
 
 fn pair(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
     vec![("A", a.clone()), ("B", partner(a, seed))]

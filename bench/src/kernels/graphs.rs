@@ -1,7 +1,8 @@
-//! Tables 3 and 4 of the functions paper: products of matrices and vectors where a mask has entries, and the triangles of a
-//! graph. Masks share half of the matrix's places, where nobody can predict.
+//! Tables 3 and 4 of the functions paper: products of matrices and vectors where a mask has entries, over (+, ×), (∨, ∧) and
+//! (min, +), and the triangles of a graph. Masks share half of the matrix's places, where nobody can predict.
 
 use super::Kernel;
+use crate::arrays::Arrays;
 use crate::by_hand::graphs as by_hand;
 use crate::generate::{dense, partner, sparse};
 
@@ -16,19 +17,55 @@ pub(super) const KERNELS: &[Kernel] = &[
              tensor T: f64[I, J] csr
              C[i,j] = mask(M[i,j] != 0.0, T[i,j]) where { T[i,j] = A[i,k] * B[k,j] }",
         ),
-        operands: |a, seed| vec![("M", partner(a, seed)), ("A", a.clone()), ("B", a.clone())],
+        operands: masked,
         by_hand: by_hand::masked_mxm,
+    },
+    Kernel {
+        name: "masked-mxm-boolean",
+        program: "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
+                  C[i,j] = convert(mask(M[i,j] != 0.0, any(k: (A[i,k] != 0.0) & (B[k,j] != 0.0))), f64)",
+        unfused: None,
+        operands: masked,
+        by_hand: by_hand::masked_mxm_boolean,
+    },
+    Kernel {
+        name: "masked-mxm-min-plus",
+        program: "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr
+                  tensor C: f64[I, J] fill inf csr
+                  C[i,j] = select(M[i,j] != 0.0, min(k: select((A[i,k] != 0.0) & (B[k,j] != 0.0), A[i,k] + B[k,j], inf)), inf)",
+        unfused: None,
+        operands: masked,
+        by_hand: by_hand::masked_mxm_min_plus,
     },
     Kernel {
         name: "masked-mxv",
         program: "tensor m: f64[I] sparse  tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] sparse
                   y[i] = mask(m[i] != 0.0, sum(j: A[i,j] * x[j]))",
         unfused: None,
-        operands: |a, seed| {
-            let [rows, columns] = [a.extents[0], a.extents[1]];
-            vec![("m", sparse(rows, 10, seed)), ("A", a.clone()), ("x", dense(&[columns], 2))]
-        },
+        operands: masked_rows,
         by_hand: by_hand::masked_mxv,
+    },
+    Kernel {
+        name: "masked-mxv-boolean",
+        program: "tensor m: f64[I] sparse  tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] sparse
+                  y[i] = convert(mask(m[i] != 0.0, any(j: (A[i,j] != 0.0) & (x[j] != 0.0))), f64)",
+        unfused: None,
+        operands: |a, seed| {
+            let mut operands = masked_rows(a, seed);
+            // One in ten has been reached.
+            operands[2].1.values.iter_mut().for_each(|x| *x = (*x > 0.8) as u8 as f64);
+            operands
+        },
+        by_hand: by_hand::masked_mxv_boolean,
+    },
+    Kernel {
+        name: "masked-mxv-min-plus",
+        program: "tensor m: f64[I] sparse  tensor A: f64[I, J] csr  tensor x: f64[J] dense
+                  tensor y: f64[I] fill inf sparse
+                  y[i] = select(m[i] != 0.0, min(j: select(A[i,j] != 0.0, A[i,j] + x[j], inf)), inf)",
+        unfused: None,
+        operands: masked_rows,
+        by_hand: by_hand::masked_mxv_min_plus,
     },
     Kernel {
         name: "triangles",
@@ -41,3 +78,12 @@ pub(super) const KERNELS: &[Kernel] = &[
         by_hand: by_hand::triangles,
     },
 ];
+
+fn masked(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
+    vec![("M", partner(a, seed)), ("A", a.clone()), ("B", a.clone())]
+}
+
+fn masked_rows(a: &Arrays, seed: u64) -> Vec<(&'static str, Arrays)> {
+    let [rows, columns] = [a.extents[0], a.extents[1]];
+    vec![("m", sparse(rows, 10, seed)), ("A", a.clone()), ("x", dense(&[columns], 2))]
+}

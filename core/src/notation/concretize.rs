@@ -379,7 +379,7 @@ impl Concretize<'_> {
 
     /// Emits `place[target] = rhs`, with what must come before it.
     fn define(&mut self, place: Place, target: Vec<Index>, rhs: Expr, order: Option<Vec<Index>>) {
-        let (fold, sums, body) = match rhs {
+        let (fold, sums, body) = match self.taken_in(rhs, &target) {
             Expr::Reduce(fun, vars, body, _) => (Some(fun), vars, *body),
             other => (None, Vec::new(), other),
         };

@@ -13,6 +13,8 @@
 //!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[j,k])       of 10⁶ × 10⁶ sums those are made that M has entries for: the sum stays
 //!  C[i,j] = M[i,j] * sum(k: A[i,k] * B[k,j])
 //!    ─▶  sum[i,j] += select(M[i,j] != 0, A[i,k] * B[k,j], 0);  C[i,j] = M[i,j] * sum[i,j]
+//!  C[i,j] = mask(M[i,j], sum(k: A[i,k] * B[k,j]))
+//!    ─▶  C[i,j] += select(M[i,j], A[i,k] * B[k,j], 0)
 //! ```
 
 use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
@@ -38,6 +40,30 @@ impl Concretize<'_> {
     /// Sums inside a body that cannot run where the loops around it are bound become temporaries.
     pub(super) fn hoist(&mut self, e: Expr, outer: &[Index]) -> Expr {
         self.hoist_beside(e, outer, &Beside::default())
+    }
+
+    /// A statement's sum under a condition, elsewhere what a sum of nothing is, as a sum of what stands under the condition: so that
+    /// its result is made at once. Not where it stays.
+    pub(super) fn taken_in(&self, rhs: Expr, target: &[Index]) -> Expr {
+        let Expr::Call(f @ Fun::Op(op), args, ty) = &rhs else { return rhs };
+        let (condition, sum, elsewhere) = match (op, &args[..]) {
+            (Op::Mask, [c, sum]) => (c, sum, Value::zero(*ty)),
+            (Op::Select, [c, sum, Expr::Literal(v)]) => (c, sum, *v),
+            _ => return rhs,
+        };
+        let Expr::Reduce(fun, vars, body, _) = sum else { return rhs };
+        let none = self.simplify.begins(*fun, *ty).expect("folds have an identity: checked before lowering");
+        if condition.has_loops() || body.has_loops() || elsewhere != none {
+            return rhs;
+        }
+        let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
+        let (free, inner) = (self.free(body, vars), self.inner_order(vars, body, &outer));
+        if self.stays(body, &outer, &free, &self.needed(*f, args, *ty)) && self.follows(body, &outer, &inner) {
+            return rhs;
+        }
+        let under = vec![condition.clone(), (**body).clone(), Expr::Literal(none)];
+        let under = Expr::Call(Fun::Op(Op::Select), under, *ty);
+        Expr::Reduce(*fun, vars.clone(), Box::new(under), *ty)
     }
 
     /// The same of a part of a body.
