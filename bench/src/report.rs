@@ -42,7 +42,7 @@ impl Row {
 
     /// Kernel, matrix and size.
     pub fn case(&self) -> String {
-        format!("{:<16}{:<10}{:>10}", self.kernel, self.kind.name(), self.nonzeros)
+        format!("{:<20}{:<10}{:>10}", self.kernel, self.kind.name(), self.nonzeros)
     }
 }
 
@@ -61,7 +61,7 @@ pub fn head(libraries: &Result<String, String>) -> String {
          MB: the most that a call allocates, fiberloom / by hand\n\
          % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel; what is written counts twice\n\
          peers: {peers}\n\n\
-         {:<16}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
+         {:<20}{:<10}{:>10}{:>12}{:>12}{:>8}{:>17}   peers: ms (ratio)",
         "kernel", "matrix", "nonzeros", "fiberloom", "by hand", "ratio", "MB"
     )
 }
@@ -103,7 +103,7 @@ pub fn summary(rows: &[Row]) -> String {
     let by_hand = said("geometric mean to by hand", measured(&|c| Some(c.times.ratio)));
     let peer = said("to the best peer", measured(&|c| Some(c.times.best_peer()?.ratio)));
     let both: Vec<String> = by_hand.into_iter().chain(peer).collect();
-    if both.is_empty() { String::new() } else { format!("{:<16}{}\n", rows[0].kernel, both.join("; ")) }
+    if both.is_empty() { String::new() } else { format!("{:<20}{}\n", rows[0].kernel, both.join("; ")) }
 }
 
 /// Who is behind whom by more than [`BEHIND`]; empty if nobody is.
