@@ -245,7 +245,9 @@ impl Arrays {
                 _ => return Err(format!("level {l} is dense on one side only")),
             }
         }
-        first_difference("values", &self.values, &other.values, |a, b| a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+        first_difference("values", &self.values, &other.values, |a, b| {
+            a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs())
+        })
     }
 }
 

@@ -263,6 +263,8 @@ fn what_a_set_omits_is_not_stored() {
     }
 }
 
+/// scipy 12340: a product that needs indices of more than 32 bits had some that wrapped. Here a result whose indices do not fit is made
+/// again with wider ones.
 #[test]
 fn results_that_outgrow_32_bits_are_made_with_64() {
     let far = 1i64 << 33;

@@ -80,12 +80,8 @@ fn resting(list: &List<i64>, d: &mut Concrete) -> Option<Block> {
 pub type Seeking = fn(&List<i64>, &mut Concrete, i64);
 
 /// The compiler's ways.
-pub const SEEKING: [Seeking; 4] = [
-    |l, d, i| l.seek(d, &i),
-    |l, d, i| l.gallop(d, &i),
-    |l, d, i| l.catch_up(d, &i),
-    |l, d, i| l.come_near(d, &i),
-];
+pub const SEEKING: [Seeking; 4] =
+    [|l, d, i| l.seek(d, &i), |l, d, i| l.gallop(d, &i), |l, d, i| l.catch_up(d, &i), |l, d, i| l.come_near(d, &i)];
 
 /// The blocks that have an entry, by the definition.
 fn wanted(fiber: &Fiber, blocks: Blocks) -> Vec<Block> {

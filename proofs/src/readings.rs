@@ -376,8 +376,11 @@ fn both(
 fn agree(data: Data, programs: &[Program]) {
     for program in programs {
         // Only these ask for a target.
-        let targets =
-            if matches!(program, Program::Seek | Program::CatchUp | Program::ComeNear | Program::Gallop) { data.extent } else { 0 };
+        let targets = if matches!(program, Program::Seek | Program::CatchUp | Program::ComeNear | Program::Gallop) {
+            data.extent
+        } else {
+            0
+        };
         let runs = both(&(*program, data), 2 * data.lists, |c| (choose(c, data), c.upto(targets as usize) as i64));
         assert!(runs >= 30, "{program:?}: only {runs} data");
     }

@@ -21,12 +21,7 @@ pub fn masked_mxm_min_plus(operands: &[&Arrays]) -> Arrays {
 }
 
 #[inline(always)]
-fn masked(
-    operands: &[&Arrays],
-    times: impl Fn(f64, f64) -> f64,
-    none: f64,
-    plus: impl Fn(f64, f64) -> f64,
-) -> Arrays {
+fn masked(operands: &[&Arrays], times: impl Fn(f64, f64) -> f64, none: f64, plus: impl Fn(f64, f64) -> f64) -> Arrays {
     let [m, a, b] = [0, 1, 2].map(|o| operands[o].rows());
     // 0: not asked for; 1: asked for; 2: there is a sum.
     let (mut asked, mut sums) = (vec![0u8; m.columns], vec![none; m.columns]);

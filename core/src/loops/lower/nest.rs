@@ -1045,7 +1045,9 @@ pub(super) fn cheap(e: &concrete::Expr) -> bool {
         concrete::Expr::Call(Fun::User(_), ..) => false,
         concrete::Expr::Call(Fun::Op(op), args, _) => {
             let simple = match op {
-                Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg | Op::Not => true,
+                Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Neg | Op::Not => {
+                    true
+                }
                 Op::Convert(_) => true,
                 op => op.is_comparison(),
             };

@@ -88,9 +88,10 @@ impl Context<'_> {
                 return;
             }
             for set in sets {
-                let inside = args.iter().filter(|e| e.ty().is_float()).fold(member(set, args), |inside, x| {
-                    either(inside, predicate(Op::Ne, vec![x.clone(), x.clone()]))
-                });
+                let inside = args
+                    .iter()
+                    .filter(|e| e.ty().is_float())
+                    .fold(member(set, args), |inside, x| either(inside, predicate(Op::Ne, vec![x.clone(), x.clone()])));
                 all = Some(all.take().map_or(inside.clone(), |all| predicate(Op::And, vec![all, inside])));
             }
         });
