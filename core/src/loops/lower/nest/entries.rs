@@ -1,0 +1,146 @@
+//! The entries of one list.
+//!
+//! ```text
+//!   for p in begin..end           a whole fiber, without repetitions, or one whose coordinates nobody minds to come to again
+//!   p: what is seen of it         a window, steps, a block: sought, or sifted where it is short
+//!   p … while crd[p] = crd[q]     positions of an entry of the level above: that is how their end is found
+//! ```
+
+use super::{Driven, Here, SIFTED, Sink, has_loops, placed};
+use crate::iteration::Point;
+use crate::loops::lower::fiber::Scope;
+use crate::loops::lower::{Context, LevelBuffers};
+use crate::notation::concrete::{AccessId, Index, Nest};
+use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
+
+impl Context<'_> {
+    /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
+    pub(super) fn each(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        fiber: &ListFiber<Term>,
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        if self.sifts(scope, sink, (point, fiber), (v, rest)) {
+            let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
+            let most = d.int(SIFTED);
+            let short = d.compare(Compare::Le, &length, &most);
+            let sift = &mut |d: &mut Symbolic| self.sift(d, (point, fiber), v, scope, sink);
+            return d.branch(short, sift, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
+        }
+        self.seen(d, point, (v, rest), fiber, scope, sink);
+    }
+
+    /// Whether a short fiber's entries are all looked at, because to seek where those begin that are seen would take longer:
+    /// their values are so cheap, and go right to the end of a list, that they are written always and kept if they are seen.
+    /// Nothing else is read at a coordinate that may not be there.
+    fn sifts(
+        &self,
+        scope: &Scope,
+        sink: &Sink,
+        (point, fiber): (&Point, &ListFiber<Term>),
+        (v, rest): (Index, &[Index]),
+    ) -> bool {
+        let view = &fiber.view;
+        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none() && !fiber.repeats;
+        let open = |a: &AccessId| point.leaders.contains(a) || self.next_var(scope, *a).is_none();
+        let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
+        let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+        // Levels below are at coordinates that do not move with those that are not seen.
+        let below = |a: &AccessId| {
+            let access = &self.program.accesses[a.0];
+            let depths = scope.fiber(*a).depth + 1..access.vars.len();
+            depths.into_iter().all(|l| self.coordinate(scope, self.program.level_var(access, l)).is_some())
+        };
+        let open = point.body.accesses().iter().all(open) && point.leaders.iter().all(below);
+        piece && last && open && self.is_flat(scope, point, rest)
+    }
+
+    /// Every entry of a fiber: written, and kept if it is seen.
+    fn sift(&self, d: &mut Symbolic, (point, fiber): (&Point, &ListFiber<Term>), v: Index, scope: &Scope, sink: &Sink) {
+        let a = point.leaders[0];
+        let (output, slot) = sink.appends(v).expect("what is sifted is appended");
+        let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
+        d.count(&format!("q_{}", self.program.tensor(a).name), begin, end, &mut |d, position| {
+            let stored = d.load(fiber.crd, &position);
+            let stored = d.snapshot("stored", stored);
+            let kept = fiber.view.sees(d, &stored).expect("a piece of it");
+            let kept = d.place(&kept);
+            let at = fiber.view.seen(d, stored);
+            let at = d.place(&at);
+            let mut scope = scope.clone();
+            scope.descend(a, (d.place(&position), None), None);
+            scope.bind(v, at);
+            let searched = self.locate(d, &mut scope, &point.body, false);
+            debug_assert!(searched.is_empty(), "what is sifted needs no search");
+            let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
+            let value = self.value(d, &scope, &point.body);
+            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+                output.store_if(d, &slot, value.clone(), kept.clone());
+            });
+        });
+    }
+
+    /// The entries of a fiber that are seen.
+    fn seen(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        fiber: &ListFiber<Term>,
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        let a = point.leaders[0];
+        let mut come_to = |d: &mut Symbolic, entry: Entry<Term>, at: Term| {
+            let at = d.snapshot(&self.program.vars[v.0].name, at);
+            let (at, entry) = (d.place(&at), placed(d, &entry));
+            let here = Here { access: a, entry, present: None };
+            let scope = self.come_to_entries(d, scope, (v, at), [here]);
+            self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
+        };
+        if self.is_single(scope, a) && fiber.view.is_whole() {
+            return fiber.single(d, &mut come_to);
+        }
+        let name = format!("p_{}", self.program.tensor(a).name);
+        if self.one_by_one(scope, sink, (point, fiber), (v, rest)) {
+            let positions = ListFiber { repeats: false, ..fiber.clone() };
+            return each(d, &name, &positions, &mut come_to);
+        }
+        each(d, &name, fiber, &mut come_to);
+    }
+
+    /// Whether what an access opens next has one entry, at the position of the level above.
+    fn is_single(&self, scope: &Scope, a: AccessId) -> bool {
+        let fiber = scope.fiber(a);
+        let single = matches!(self.levels(a)[fiber.depth], LevelBuffers::Singleton { .. });
+        single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
+    }
+
+    /// Whether entries of several positions are walked position by position, as if each were an entry: nobody minds to come to a
+    /// coordinate again at once, and it costs nothing.
+    fn one_by_one(
+        &self,
+        scope: &Scope,
+        sink: &Sink,
+        (point, fiber): (&Point, &ListFiber<Term>),
+        (v, rest): (Index, &[Index]),
+    ) -> bool {
+        let a = point.leaders[0];
+        let (access, below) = (&self.program.accesses[a.0], scope.fiber(a).depth + 1);
+        let Some(LevelBuffers::Singleton { .. }) = self.levels(a).get(below) else { return false };
+        let format = &self.program.tensor(a).format;
+        let inside = !format.repeats(below) && rest == [self.program.level_var(access, below)];
+        let minds = match sink {
+            Sink::Store { .. } => sink.appends(v).is_some_and(|(output, slot)| !output.chained(slot.level)),
+            Sink::Scalar { .. } | Sink::Scatter { .. } | Sink::Tally(_) => false,
+            Sink::Bound { .. } | Sink::Around { .. } => true,
+        };
+        let read = |b: AccessId| b == a || self.is_located(b, scope.fiber(b).depth);
+        let positions = fiber.repeats && fiber.view.is_whole();
+        positions && inside && !minds && !has_loops(&point.body) && point.body.accesses().into_iter().all(read)
+    }
+}

@@ -1,0 +1,84 @@
+//! Values that are written where they may not stay, since a branch would cost more: nobody can predict where lists meet.
+//!
+//! ```text
+//!   C_vals[c] = A_vals[p] * B_vals[q]       at every step
+//!   c = c + i64(A_crd[p] == B_crd[q])       kept where both are
+//! ```
+//!
+//! They take a few instructions, and go right to the end of a list, which has room for one more.
+
+use super::{Context, Driven, Expr, Forall, Here, Sink};
+use crate::iteration::Point;
+use crate::loops::lower::fiber::Scope;
+use crate::notation::concrete::{AccessId, Index, Nest};
+use crate::stream::{Domain, List, Symbolic, Term, meet};
+
+impl Context<'_> {
+    /// Whether an intersection's values are so cheap, and go right to the end of a list, that they are better written
+    /// always and kept where the lists meet than written behind a branch, which is hard to predict.
+    pub(super) fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
+        let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
+        let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
+        let steps = !point.leaders.iter().any(|a| self.gallops(scope, *a));
+        last && steps && self.is_flat(scope, point, rest)
+    }
+
+    /// Whether an intersection with lists of which one must be there, and which follow, is such: nobody can say whether one is, nor
+    /// how far each must be brought.
+    pub(super) fn decides_tentatively(&self, f: &Forall, point: &Point) -> bool {
+        let plain = |a: &AccessId| self.protocol(f.scope(), *a).is_none() && !f.lists[a].repeats();
+        let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
+        decide && self.tentative(f.scope(), f.sink, point, (f.v, f.rest))
+    }
+
+    /// An intersection whose values are written at every step, and kept where the lists meet.
+    pub(super) fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+        meet(d, &lists, &mut |d, at, kept| {
+            let (here, kept) = (self.resting(d, f, &point.leaders), d.place(kept));
+            self.store_tentatively(d, f, point, (at, here), kept);
+        });
+    }
+
+    /// The entries of a list at which values are written, and kept where one of those that follow is too.
+    pub(super) fn store_decided(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let leader = &f.lists[&point.leaders[0]];
+        d.repeat(&|d| leader.valid(d), &mut |d| {
+            let at = leader.index(d);
+            let at = d.snapshot("at", at);
+            let mut here = self.resting(d, f, &point.leaders);
+            for &a in &point.followers {
+                f.lists[&a].come_near(d, &at);
+                here.push(self.follow(d, f, a, &at));
+            }
+            let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
+            let kept = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
+            self.store_tentatively(d, f, point, (&at, here), kept);
+            leader.next(d);
+        });
+    }
+
+    /// Writes the value at a coordinate, to stay where it is to be kept.
+    fn store_tentatively(
+        &self,
+        d: &mut Symbolic,
+        f: &Forall,
+        point: &Point,
+        (at, here): (&Term, Vec<Here>),
+        kept: Expr,
+    ) {
+        let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
+        let mut scope = f.scope().clone();
+        for Here { access, entry, present } in here {
+            scope.descend(access, entry, present);
+        }
+        scope.bind(f.v, d.place(at));
+        let searched = self.locate(d, &mut scope, &point.body, false);
+        debug_assert!(searched.is_empty(), "tentative values need no search");
+        let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
+        let value = self.value(d, &scope, &point.body);
+        output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
+            output.store_if(d, &slot, value.clone(), kept.clone());
+        });
+    }
+}
