@@ -23,16 +23,24 @@ impl Maker<'_, '_> {
             (0..1 + self.below(3)).map(|n| (self.ident(["x", "y", "z"][n]), self.any_type())).collect();
         self.locals = params.iter().map(|(p, t)| (p.name.clone(), *t)).collect();
         let result = self.any_type();
-        let stmts = self.stmts(2);
-        let value = self.expr(result, 3);
+        let mut stmts = self.stmts(2);
+        let mut value = self.expr(result, 3);
         let mut properties = vec![];
-        if self.below(2) == 0 {
-            // `all` in a set is no parameter.
-            let all = if params.len() > 1 && params.iter().all(|(p, _)| p.name != "all") {
-                self.everywhere(&params)
-            } else {
-                SetExpr::All
-            };
+        // `all` in a set is no parameter.
+        let sets = params.iter().all(|(p, _)| p.name != "all");
+        if params.len() > 1 && sets && self.below(3) == 0 {
+            let set = self.omitting(&params);
+            let mut gate = member(&set, &params);
+            properties.push((Property::Iterate(set), NOWHERE));
+            if !stmts.is_empty() {
+                // Statements may set parameters.
+                stmts.insert(0, Stmt::Let(named("gate"), gate));
+                gate = name("gate");
+            }
+            let nothing = super::expression::convert(literal(Literal::Int(0)), result);
+            value = Expr { kind: ExprKind::If(Box::new(gate), Box::new(value), Box::new(nothing)), span: NOWHERE };
+        } else if self.below(2) == 0 {
+            let all = if params.len() > 1 && sets { self.everywhere(&params) } else { SetExpr::All };
             properties.push((Property::Iterate(all), NOWHERE));
         }
         if stmts.is_empty() && self.below(2) == 0 {
@@ -41,6 +49,21 @@ impl Maker<'_, '_> {
         }
         let body = Block { stmts, value: Box::new(value) };
         Function { name: named(format!("f{}", self.functions.len())), params, result, body, properties }
+    }
+
+    /// A set of which a complement takes something away, and which does not hold where no parameter differs from its fill.
+    fn omitting(&mut self, params: &[(Ident, Type)]) -> SetExpr {
+        let p = |n: usize| Box::new(SetExpr::Param(params[n].0.clone()));
+        let (and, or) = (SetExpr::And, SetExpr::Or);
+        let not = |set: SetExpr| Box::new(SetExpr::Not(Box::new(set)));
+        let last = params.len() - 1;
+        let all = [
+            and(p(0), not(*p(1))),
+            and(not(*p(0)), p(last)),
+            and(Box::new(or(p(0), p(1))), not(and(p(0), p(1)))),
+            or(Box::new(and(p(0), not(*p(last)))), Box::new(and(p(1), not(*p(0))))),
+        ];
+        self.one(&all)
     }
 
     fn everywhere(&mut self, params: &[(Ident, Type)]) -> SetExpr {
@@ -157,6 +180,21 @@ impl Maker<'_, '_> {
         let body = Block { stmts: vec![], value: Box::new(value) };
         let f = format!("f{}", self.functions.len());
         Function { name: self.ident(&f), params, result: ty, body, properties }
+    }
+}
+
+/// Whether parameters are as a set says.
+fn member(set: &SetExpr, params: &[(Ident, Type)]) -> Expr {
+    match set {
+        SetExpr::Param(p) => {
+            let (_, ty) = params.iter().find(|(q, _)| q.name == p.name).expect("a parameter");
+            let nothing = super::expression::convert(literal(Literal::Int(0)), *ty);
+            binary(BinaryOp::Ne, name(&p.name), nothing)
+        }
+        SetExpr::All => literal(Literal::Bool(true)),
+        SetExpr::Not(a) => binary(BinaryOp::Eq, member(a, params), literal(Literal::Bool(false))),
+        SetExpr::And(a, b) => binary(BinaryOp::And, member(a, params), member(b, params)),
+        SetExpr::Or(a, b) => binary(BinaryOp::Or, member(a, params), member(b, params)),
     }
 }
 
