@@ -127,8 +127,8 @@ def vector_result(result):
 def rows_result(result):
     """Of compressed rows, in whatever library."""
     if pydata and isinstance(result, pydata.SparseArray):
-        listed = result.asformat("coo")
-        result = sp.csr_matrix((listed.data, listed.coords), shape=listed.shape)
+        entries = result.asformat("coo")
+        result = sp.csr_matrix((entries.data, entries.coords), shape=entries.shape)
         result.eliminate_zeros()  # It keeps the products that are nothing.
     return compressed_result(sp.csr_matrix(result))
 

@@ -2,6 +2,7 @@
 
 use super::gathers::gathered;
 use super::merges::merged;
+use super::scatters::each_pair;
 use super::{at, fiber, fma, place};
 use crate::arrays::{Arrays, Rows};
 
@@ -27,16 +28,14 @@ fn masked(operands: &[&Arrays], times: impl Fn(f64, f64) -> f64, none: f64, plus
     let (mut asked, mut sums) = (vec![0u8; m.columns], vec![none; m.columns]);
     merged(m, m.crd.len(), |i, c| {
         fiber(m.pos, i).for_each(|p| *place(&mut asked, at(m.crd, p) as usize) = (at(m.values, p) != 0.0) as u8);
-        for p in fiber(a.pos, i) {
-            for q in fiber(b.pos, at(a.crd, p) as usize) {
-                let j = at(b.crd, q) as usize;
-                if at(&asked, j) != 0 {
-                    *place(&mut asked, j) = 2;
-                    let sum = place(&mut sums, j);
-                    *sum = plus(*sum, times(at(a.values, p), at(b.values, q)));
-                }
+        each_pair(a, b, i, |j, x, y| {
+            let j = j as usize;
+            if at(&asked, j) != 0 {
+                *place(&mut asked, j) = 2;
+                let sum = place(&mut sums, j);
+                *sum = plus(*sum, times(x, y));
             }
-        }
+        });
         for p in fiber(m.pos, i) {
             let j = at(m.crd, p) as usize;
             if std::mem::take(place(&mut asked, j)) == 2 {

@@ -44,15 +44,21 @@ pub fn spgemm(operands: &[&Arrays]) -> Arrays {
     Arrays::csr([a.rows, b.columns], pos, crd, values)
 }
 
-/// The products that make up row `i`, and their columns.
+/// The factors that make up row `i`, and their columns.
 #[inline(always)]
-pub(super) fn each_product(a: Rows, b: Rows, i: usize, mut f: impl FnMut(i32, f64)) {
+pub(super) fn each_pair(a: Rows, b: Rows, i: usize, mut f: impl FnMut(i32, f64, f64)) {
     for p in fiber(a.pos, i) {
         let value = at(a.values, p);
         for q in fiber(b.pos, at(a.crd, p) as usize) {
-            f(at(b.crd, q), value * at(b.values, q));
+            f(at(b.crd, q), value, at(b.values, q));
         }
     }
+}
+
+/// The products that make up row `i`, and their columns.
+#[inline(always)]
+pub(super) fn each_product(a: Rows, b: Rows, i: usize, mut f: impl FnMut(i32, f64)) {
+    each_pair(a, b, i, |j, x, y| f(j, x * y));
 }
 
 /// About how many entries the product has, and a little more: to make room once is cheaper than to move.

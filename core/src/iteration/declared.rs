@@ -134,8 +134,11 @@ impl<'a> Simplify<'a> {
             _ => None,
         });
         let sets: Vec<&Set> = sets.collect();
+        if sets.is_empty() {
+            return None;
+        }
         let fills: Vec<Value> = function.locals[..function.arity].iter().map(|(_, ty)| Value::zero(*ty)).collect();
-        let outside = self.evaluated(f, &fills).filter(|v| !sets.is_empty() && !v.is_nan())?;
+        let outside = self.evaluated(f, &fills).filter(|v| !v.is_nan())?;
         Some((sets, outside))
     }
 

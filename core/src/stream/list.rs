@@ -108,7 +108,12 @@ impl<I: Clone> ListFiber<I> {
 
     /// Its one entry, of a fiber that has one: `body(entry, its coordinate)`.
     pub fn single<D: Domain<I = I>>(&self, d: &mut D, body: &mut impl FnMut(&mut D, Entry<I>, I)) {
-        let entry = Entry { position: self.begin.clone(), run: None };
+        self.at(d, self.begin.clone(), body);
+    }
+
+    /// The entry at a position: `body(entry, its coordinate)`.
+    fn at<D: Domain<I = I>>(&self, d: &mut D, position: I, body: &mut impl FnMut(&mut D, Entry<I>, I)) {
+        let entry = Entry { position, run: None };
         let at = self.coordinate(d, &entry);
         body(d, entry, at);
     }
@@ -551,11 +556,7 @@ pub fn each<D: Domain>(
     body: &mut impl FnMut(&mut D, Entry<D::I>, D::I),
 ) {
     if let Some(run) = &fiber.run {
-        return run.each(d, &mut |d, position| {
-            let entry = Entry { position, run: None };
-            let at = fiber.coordinate(d, &entry);
-            body(d, entry, at);
-        });
+        return run.each(d, &mut |d, position| fiber.at(d, position, body));
     }
     if !fiber.is_counted() {
         let list = List::open(d, name, fiber.clone());
@@ -565,11 +566,7 @@ pub fn each<D: Domain>(
         });
     }
     let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
-    d.count(name, begin, end, &mut |d, position| {
-        let entry = Entry { position, run: None };
-        let at = fiber.coordinate(d, &entry);
-        body(d, entry, at);
-    });
+    d.count(name, begin, end, &mut |d, position| fiber.at(d, position, body));
 }
 
 /// The positions of the fiber below a parent position, of a level that has a `pos`.

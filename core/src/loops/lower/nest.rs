@@ -22,9 +22,6 @@ use crate::stream::{Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{intersect, leap, meet, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
-/// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
-const SIFTED: i64 = 32;
-
 /// Where the values of a nest go.
 pub(super) enum Sink<'a> {
     /// `t = f(t, value)`; where it says whether it has begun, the first value is what `t` begins with.
@@ -537,8 +534,7 @@ impl Context<'_> {
             }
             all.push(self.follow(d, f, a, at));
         }
-        let present = |a| all.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
-        let enough = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
+        let enough = self.enough(point, &all);
         let at = d.place(at);
         let scope = self.come_to_entries(d, f.scope(), (f.v, at), all);
         let body = |d: &mut Symbolic| self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, driven);
@@ -547,6 +543,12 @@ impl Context<'_> {
         }
         f.sink.skip(f.v);
         d.when(enough, body, |_| {});
+    }
+
+    /// Whether enough of those are there that decide on a point.
+    fn enough(&self, point: &Point, here: &[Here]) -> Expr {
+        let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
+        self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"))
     }
 
     /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks

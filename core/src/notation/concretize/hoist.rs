@@ -57,8 +57,7 @@ impl Concretize<'_> {
             return rhs;
         }
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
-        let (free, inner) = (self.free(body, vars), self.inner_order(vars, body, &outer));
-        if self.stays(body, &outer, &free, &self.needed(*f, args, *ty)) && self.follows(body, &outer, &inner) {
+        if self.runs_inside(vars, body, &outer, &self.needed(*f, args, *ty)).is_some() {
             return rhs;
         }
         let under = vec![condition.clone(), (**body).clone(), Expr::Literal(none)];
@@ -82,11 +81,10 @@ impl Concretize<'_> {
             }
             Expr::Reduce(fun, vars, body, ty) => {
                 let body = self.hoist(*body, &[outer, &vars].concat());
-                let free = self.free(&body, &vars);
-                let inner = self.inner_order(&vars, &body, outer);
-                if self.stays(&body, outer, &free, needed) && self.follows(&body, outer, &inner) {
+                if let Some(inner) = self.runs_inside(&vars, &body, outer, needed) {
                     return Expr::Reduce(fun, inner, Box::new(body), ty);
                 }
+                let free = self.free(&body, &vars);
                 let body = self.restricted(fun, body, ty, &free, &beside.asked);
                 self.temporary(fun, vars, body, ty, free)
             }
@@ -160,6 +158,12 @@ impl Concretize<'_> {
                 values.and_then(|values| apply(f, &values)).is_some_and(|v| any == Expr::Literal(v))
             }
         }
+    }
+
+    /// The order of a sum's own loops where it stays inside of those around it.
+    fn runs_inside(&self, vars: &[Index], body: &Expr, outer: &[Index], needed: &[AccessId]) -> Option<Vec<Index>> {
+        let (free, inner) = (self.free(body, vars), self.inner_order(vars, body, outer));
+        (self.stays(body, outer, &free, needed) && self.follows(body, outer, &inner)).then_some(inner)
     }
 
     /// Whether a sum may run inside the loops around it without doing work again or everywhere: it depends on all of

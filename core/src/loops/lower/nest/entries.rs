@@ -6,12 +6,15 @@
 //!   p … while crd[p] = crd[q]     positions of an entry of the level above: that is how their end is found
 //! ```
 
-use super::{Driven, Here, SIFTED, Sink, has_loops, placed};
+use super::{Driven, Here, Sink, has_loops, placed};
 use crate::iteration::Point;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, LevelBuffers};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
+
+/// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
+const SIFTED: i64 = 32;
 
 impl Context<'_> {
     /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
@@ -62,25 +65,15 @@ impl Context<'_> {
     /// Every entry of a fiber: written, and kept if it is seen.
     fn sift(&self, d: &mut Symbolic, (point, fiber): (&Point, &ListFiber<Term>), v: Index, scope: &Scope, sink: &Sink) {
         let a = point.leaders[0];
-        let (output, slot) = sink.appends(v).expect("what is sifted is appended");
         let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
         d.count(&format!("q_{}", self.program.tensor(a).name), begin, end, &mut |d, position| {
             let stored = d.load(fiber.crd, &position);
             let stored = d.snapshot("stored", stored);
             let kept = fiber.view.sees(d, &stored).expect("a piece of it");
-            let kept = d.place(&kept);
             let at = fiber.view.seen(d, stored);
-            let at = d.place(&at);
-            let mut scope = scope.clone();
-            scope.descend(a, (d.place(&position), None), None);
-            scope.bind(v, at);
-            let searched = self.locate(d, &mut scope, &point.body, false);
-            debug_assert!(searched.is_empty(), "what is sifted needs no search");
-            let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
-            let value = self.value(d, &scope, &point.body);
-            output.visit(d, slot, at, Driven::Stored, &mut |d, slot| {
-                output.store_if(d, &slot, value.clone(), kept.clone());
-            });
+            let (at, kept, entry) = (d.place(&at), d.place(&kept), (d.place(&position), None));
+            let here = vec![Here { access: a, entry, present: None }];
+            self.store_tentatively(d, (scope, sink), point, (v, at, here), kept);
         });
     }
 
@@ -106,11 +99,9 @@ impl Context<'_> {
             return fiber.single(d, &mut come_to);
         }
         let name = format!("p_{}", self.program.tensor(a).name);
-        if self.one_by_one(scope, sink, (point, fiber), (v, rest)) {
-            let positions = ListFiber { repeats: false, ..fiber.clone() };
-            return each(d, &name, &positions, &mut come_to);
-        }
-        each(d, &name, fiber, &mut come_to);
+        let one_by_one = self.one_by_one(scope, sink, (point, fiber), (v, rest));
+        let positions = one_by_one.then(|| ListFiber { repeats: false, ..fiber.clone() });
+        each(d, &name, positions.as_ref().unwrap_or(fiber), &mut come_to);
     }
 
     /// Whether what an access opens next has one entry, at the position of the level above.

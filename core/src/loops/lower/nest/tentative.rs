@@ -35,8 +35,8 @@ impl Context<'_> {
     pub(super) fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
         meet(d, &lists, &mut |d, at, kept| {
-            let (here, kept) = (self.resting(d, f, &point.leaders), d.place(kept));
-            self.store_tentatively(d, f, point, (at, here), kept);
+            let (here, at, kept) = (self.resting(d, f, &point.leaders), d.place(at), d.place(kept));
+            self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
         });
     }
 
@@ -51,28 +51,27 @@ impl Context<'_> {
                 f.lists[&a].come_near(d, &at);
                 here.push(self.follow(d, f, a, &at));
             }
-            let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
-            let kept = self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"));
-            self.store_tentatively(d, f, point, (&at, here), kept);
+            let (at, kept) = (d.place(&at), self.enough(point, &here));
+            self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
             leader.next(d);
         });
     }
 
     /// Writes the value at a coordinate, to stay where it is to be kept.
-    fn store_tentatively(
+    pub(super) fn store_tentatively(
         &self,
         d: &mut Symbolic,
-        f: &Forall,
+        (scope, sink): (&Scope, &Sink),
         point: &Point,
-        (at, here): (&Term, Vec<Here>),
+        (v, at, here): (Index, Expr, Vec<Here>),
         kept: Expr,
     ) {
-        let (output, slot) = f.sink.appends(f.v).expect("tentative stores append");
-        let mut scope = f.scope().clone();
+        let (output, slot) = sink.appends(v).expect("tentative stores append");
+        let mut scope = scope.clone();
         for Here { access, entry, present } in here {
             scope.descend(access, entry, present);
         }
-        scope.bind(f.v, d.place(at));
+        scope.bind(v, at);
         let searched = self.locate(d, &mut scope, &point.body, false);
         debug_assert!(searched.is_empty(), "tentative values need no search");
         let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
