@@ -39,6 +39,12 @@ try:
     import sparse as pydata
 except Exception:
     pydata = None
+try:
+    import cv2
+
+    cv2.setNumThreads(1)
+except Exception:
+    cv2 = None
 
 TYPES = {"i32": np.int32, "i64": np.int64, "f64": np.float64}
 
@@ -558,7 +564,62 @@ def minimax(o):
     return calls, lambda s: dense_result(s.todense() if isinstance(s, pydata.SparseArray) else s)
 
 
+# Structures. Pictures are dense and of eight bits for those who have no other.
+
+
+def triangles_of_graph(o):
+    a = o.csr("A")
+    calls = {"scipy": lambda: (a @ a).multiply(a).sum()}
+    if gb:
+        ga = graph(a)
+        calls["graphblas"] = lambda: ga.mxm(ga, "plus_pair").new(mask=ga.S).reduce_scalar("plus").new().value
+    return calls, dense_result
+
+
+def convolve(o):
+    a, f = o.csr("A"), o.dense("F")
+    whole, places = a.toarray(), (a.toarray() != 0).astype(np.float64)
+    calls = {}
+    if cv2:
+        calls["opencv"] = lambda: cv2.filter2D(whole, cv2.CV_64F, f, borderType=cv2.BORDER_CONSTANT)
+    return calls, lambda all: dense_result(all * places)
+
+
+def blend(o):
+    b, c = (o.csr(name).toarray().astype(np.uint8) for name in "BC")
+    calls = {"numpy": lambda: np.rint(0.5 * b + 0.25 * c).astype(np.uint8)}
+    if cv2:
+        calls["opencv"] = lambda: cv2.addWeighted(b, 0.5, c, 0.25, 0.0)
+    return calls, dense_result
+
+
+def similar(o):
+    a = o.csr("A").toarray()
+
+    def blas():
+        g = a @ a.T
+        r = np.diag(g)
+        return np.sqrt(r[:, None] + r - 2 * g)
+
+    return {"blas": blas}, dense_result
+
+
 KERNELS = {
+    "spmspv-walk": spmspv_rows,
+    "spmspv-gallop": spmspv_rows,
+    "spmspv-vbl": spmspv_rows,
+    "spmspv-walk-ten": spmspv_rows,
+    "spmspv-gallop-ten": spmspv_rows,
+    "spmspv-vbl-ten": spmspv_rows,
+    "triangles-walk": triangles_of_graph,
+    "triangles-gallop": triangles_of_graph,
+    "triangles-located": triangles_of_graph,
+    "convolve": convolve,
+    "blend": blend,
+    "similar": similar,
+    "similar-dense": similar,
+    "similar-vbl": similar,
+    "similar-runs": similar,
     "spmv": spmv,
     "spmv-coo": spmv_coo,
     "spmm": spmm,
@@ -676,6 +737,7 @@ def main():
     versions += ["MKL"] if mkl else []
     versions += [f"GraphBLAS {gb.__version__}"] if gb else []
     versions += [f"PyData/Sparse {pydata.__version__}"] if pydata else []
+    versions += [f"OpenCV {cv2.__version__}"] if cv2 else []
     print("ok", ", ".join(versions), flush=True)
     np.empty(31 << 20, dtype=np.int8)  # Freed at once: from now on malloc keeps what is freed, as on the other side.
     loaded = None

@@ -18,7 +18,7 @@ pub type Row = (String, Duration);
 /// # Errors
 /// If a program does not compile or run.
 pub fn all() -> Result<Vec<Row>, Error> {
-    let matrix = Kind::Uniform.matrix(1000, 1);
+    let matrix = Kind::Uniform.matrix(1000, 1).expect("drawn");
     let mut rows = Vec::new();
     compiled(2, &matrix, 0)?; // The first use of LLVM in a process sets it up.
     for (name, operands) in [("sum of 2", 2), ("sum of 5", 5), ("sum of 16 CSR matrices", 16)] {
@@ -48,7 +48,7 @@ const CALLS: usize = 1001;
 
 /// Calls of cached kernels on matrices with `n` entries: the whole call, operands in, results out.
 fn calls(n: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
-    let matrix = Kind::Uniform.matrix(n, 1);
+    let matrix = Kind::Uniform.matrix(n, 1).expect("drawn");
     let x = dense(&matrix.extents[1..], 2);
     let (a, x) = (matrix.tensor(), x.tensor());
     rows.push((format!("spmv of {n}: called, operands checked"), called(SPMV, &[("A", &a), ("x", &x)])?));
@@ -91,7 +91,7 @@ fn compiled(operands: usize, matrix: &Arrays, n: usize) -> Result<Duration, Erro
 }
 
 fn spmv(n: usize) -> Result<Duration, Error> {
-    let matrix = Kind::Uniform.matrix(1000, 1);
+    let matrix = Kind::Uniform.matrix(1000, 1).expect("drawn");
     let x = dense(&matrix.extents[1..], 2);
     let text =
         format!("tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y{n}: f64[I] dense y{n}[i] = A[i,j] * x[j]");

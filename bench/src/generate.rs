@@ -1,6 +1,9 @@
-//! Matrices of four kinds, made from a seed: the same ones on every machine; and what kernels read beside them.
+//! Matrices of some kinds, made from a seed: the same ones on every machine; and what kernels read beside them.
+
+pub mod pictures;
 
 use crate::arrays::{Arrays, Compressed};
+use std::collections::BTreeSet;
 
 /// Where the nonzeros are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +17,43 @@ pub enum Kind {
     Stencil,
     /// Fifteen diagonals beside each other.
     Banded,
+    /// Three full blocks of eight by eight to a row of blocks, as finite elements make them.
+    Blocked,
+    /// A graph of so many edges: those of R-MAT, each in both directions, without weights.
+    Graph,
+    /// The same, each edge once, from the higher number to the lower.
+    Lower,
+    /// A picture of so many pixels, of which so many percent are not black, anywhere.
+    Noise(u8),
+    /// A picture of so many pixels: ellipses drawn with a pen.
+    Sketch,
+    /// Drawn pictures of 28 by 28 pixels, so many pixels in all, a picture a row.
+    Digits,
+    /// The same of clothes (Xiao, Rasul, Vollgraf, *Fashion-MNIST: a Novel Image Dataset for Benchmarking Machine Learning
+    /// Algorithms*, 2017): photographs, where they are installed.
+    Clothes,
 }
 
-/// All kinds.
+/// The kinds of matrix that kernels of matrices are measured on.
 pub const KINDS: [Kind; 4] = [Kind::Uniform, Kind::PowerLaw, Kind::Stencil, Kind::Banded];
+
+/// All kinds.
+pub const ALL: [Kind; 14] = [
+    Kind::Uniform,
+    Kind::PowerLaw,
+    Kind::Stencil,
+    Kind::Banded,
+    Kind::Blocked,
+    Kind::Graph,
+    Kind::Lower,
+    Kind::Noise(1),
+    Kind::Noise(2),
+    Kind::Noise(5),
+    Kind::Noise(10),
+    Kind::Sketch,
+    Kind::Digits,
+    Kind::Clothes,
+];
 
 impl Kind {
     /// Its name in reports.
@@ -27,13 +63,27 @@ impl Kind {
             Kind::PowerLaw => "power-law",
             Kind::Stencil => "stencil",
             Kind::Banded => "banded",
+            Kind::Blocked => "blocked",
+            Kind::Graph => "graph",
+            Kind::Lower => "lower",
+            Kind::Noise(1) => "noise-1",
+            Kind::Noise(2) => "noise-2",
+            Kind::Noise(5) => "noise-5",
+            Kind::Noise(10) => "noise-10",
+            Kind::Noise(_) => "noise",
+            Kind::Sketch => "sketch",
+            Kind::Digits => "digits",
+            Kind::Clothes => "clothes",
         }
     }
 
-    /// A square matrix of about this many nonzeros.
-    pub fn matrix(self, nonzeros: usize, seed: u64) -> Arrays {
+    /// A matrix of about this many nonzeros, square unless it is of pictures; of these, of about so many pixels.
+    ///
+    /// # Errors
+    /// Photographs that are not there.
+    pub fn matrix(self, nonzeros: usize, seed: u64) -> Result<Arrays, String> {
         let mut random = Random::new(seed);
-        match self {
+        Ok(match self {
             Kind::Uniform => {
                 let n = nonzeros / 10;
                 let row = |_, random: &mut Random| (0..10).map(|_| random.below(n)).collect();
@@ -46,28 +96,68 @@ impl Kind {
                 let row = |i: usize, _: &mut Random| (i.saturating_sub(7)..(i + 8).min(n)).collect();
                 of_rows(n, &mut random, row)
             }
-        }
+            Kind::Blocked => blocked(nonzeros, &mut random),
+            Kind::Graph => graph(nonzeros, true, &mut random),
+            Kind::Lower => graph(nonzeros, false, &mut random),
+            Kind::Noise(percent) => pictures::noise(nonzeros, percent, &mut random),
+            Kind::Sketch => pictures::sketch(nonzeros, &mut random),
+            Kind::Digits => pictures::digits(nonzeros, &mut random),
+            Kind::Clothes => pictures::clothes(nonzeros)?,
+        })
     }
 }
 
 fn power_law(nonzeros: usize, random: &mut Random) -> Arrays {
     let levels = (nonzeros / 8).max(2).ilog2();
-    let n = 1usize << levels;
-    let mut rows = vec![Vec::new(); n];
+    let mut rows = vec![Vec::new(); 1 << levels];
     for _ in 0..nonzeros {
-        let (mut i, mut j) = (0, 0);
-        for _ in 0..levels {
-            let (down, right) = match random.below(100) {
-                0..57 => (0, 0),
-                57..76 => (0, 1),
-                76..95 => (1, 0),
-                _ => (1, 1),
-            };
-            (i, j) = (2 * i + down, 2 * j + right);
-        }
+        let (i, j) = r_mat(levels, random);
         rows[i].push(j);
     }
-    of_rows(n, random, |i, _| std::mem::take(&mut rows[i]))
+    of_rows(1 << levels, random, |i, _| std::mem::take(&mut rows[i]))
+}
+
+/// A place in a matrix of 2 to the `levels` rows.
+fn r_mat(levels: u32, random: &mut Random) -> (usize, usize) {
+    (0..levels).fold((0, 0), |(i, j), _| {
+        let (down, right) = match random.below(100) {
+            0..57 => (0, 0),
+            57..76 => (0, 1),
+            76..95 => (1, 0),
+            _ => (1, 1),
+        };
+        (2 * i + down, 2 * j + right)
+    })
+}
+
+fn graph(edges: usize, mirrored: bool, random: &mut Random) -> Arrays {
+    let levels = (edges / 8).max(2).ilog2();
+    let mut rows = vec![Vec::new(); 1 << levels];
+    for _ in 0..edges {
+        let (i, j) = r_mat(levels, random);
+        if i != j {
+            rows[i.max(j)].push(i.min(j));
+            if mirrored {
+                rows[i.min(j)].push(i.max(j));
+            }
+        }
+    }
+    let mut graph = of_rows(1 << levels, random, |i, _| std::mem::take(&mut rows[i]));
+    graph.values.fill(1.0);
+    graph
+}
+
+fn blocked(nonzeros: usize, random: &mut Random) -> Arrays {
+    const SIDE: usize = 8;
+    let n = (nonzeros / (3 * SIDE * SIDE)).max(1);
+    let mut beside = vec![];
+    let row = |i: usize, random: &mut Random| {
+        if i % SIDE == 0 {
+            beside = [i / SIDE, random.below(n), random.below(n)].into();
+        }
+        beside.iter().flat_map(|block| SIDE * block..SIDE * (block + 1)).collect()
+    };
+    of_rows(SIDE * n, random, row)
 }
 
 fn stencil(nonzeros: usize, random: &mut Random) -> Arrays {
@@ -114,41 +204,6 @@ pub fn partner(matrix: &Arrays, seed: u64) -> Arrays {
 pub fn whole(mut arrays: Arrays) -> Arrays {
     arrays.values.iter_mut().for_each(|x| *x = (*x * 4.0).round());
     arrays
-}
-
-/// A picture with about so many places that are not black, and its upper half as a region of interest: ellipses that overlap, each
-/// with a grey value of its own, as in a head that magnetic resonance shows.
-pub fn picture(entries: usize, seed: u64) -> [Arrays; 2] {
-    let mut random = Random::new(seed);
-    // Half of it is a head.
-    let size = ((2 * entries) as f64).sqrt().ceil().max(4.0) as usize;
-    let mut between = |lo: f64, hi: f64| lo + (hi - lo) * (random.value() + 1.0) / 2.0;
-    let head = [0.0, 0.0, 0.92, 0.69, 0.5];
-    let inside: Vec<[f64; 5]> = (0..24)
-        .map(|_| [between(-0.6, 0.6), between(-0.4, 0.4), between(0.02, 0.3), between(0.02, 0.3), between(-0.1, 0.2)])
-        .collect();
-    let place = |n: usize| (2 * n + 1) as f64 / size as f64 - 1.0;
-    let grey = |i: usize, j: usize| -> f64 {
-        let holds = |[y, x, a, b, _]: &[f64; 5]| ((place(i) - y) / a).powi(2) + ((place(j) - x) / b).powi(2) <= 1.0;
-        if !holds(&head) {
-            return 0.0;
-        }
-        let sum: f64 = inside.iter().chain([&head]).filter(|e| holds(e)).map(|e| e[4]).sum();
-        sum.clamp(0.01, 1.0)
-    };
-    let drawn = |value: &dyn Fn(usize, usize) -> f64| {
-        let (mut pos, mut crd, mut values) = (vec![0], vec![], vec![]);
-        for i in 0..size {
-            let row = (0..size).map(|j| (j as i32, value(i, j))).filter(|(_, x)| *x != 0.0);
-            row.for_each(|(j, x)| {
-                crd.push(j);
-                values.push(x);
-            });
-            pos.push(crd.len() as i32);
-        }
-        Arrays::csr([size, size], pos, crd, values)
-    };
-    [drawn(&grey), drawn(&|i, _| (2 * i < size) as u8 as f64)]
 }
 
 /// The upper and the lower half of a matrix.
@@ -293,6 +348,14 @@ pub fn sparse(extent: usize, rarity: usize, seed: u64) -> Arrays {
     let crd: Vec<i32> = (0..extent as i32).filter(|_| random.below(rarity) == 0).collect();
     let values = crd.iter().map(|_| random.value()).collect();
     Arrays::sparse(extent, crd, values)
+}
+
+/// A sparse vector with so many entries, or one less for each two that fell on the same coordinate.
+pub fn few(extent: usize, entries: usize, seed: u64) -> Arrays {
+    let mut random = Random::new(seed);
+    let crd: BTreeSet<i32> = (0..entries).map(|_| random.below(extent) as i32).collect();
+    let values = crd.iter().map(|_| random.value()).collect();
+    Arrays::sparse(extent, crd.into_iter().collect(), values)
 }
 
 /// Two sparse vectors with the matrix's columns row after row, gaps shortened to eight at most: the first has them all.

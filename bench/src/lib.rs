@@ -11,6 +11,7 @@ pub mod arrays;
 pub mod bandwidth;
 pub mod by_hand;
 pub mod compile_time;
+pub mod formats;
 pub mod generate;
 pub mod kernels;
 pub mod measure;

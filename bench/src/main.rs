@@ -3,7 +3,7 @@
 
 use fiberloom_bench::arrays::Arrays;
 use fiberloom_bench::compile_time;
-use fiberloom_bench::generate::{KINDS, Kind};
+use fiberloom_bench::generate::{ALL, Kind};
 use fiberloom_bench::kernels::{Kernel, compare, kernels};
 use fiberloom_bench::measure::PAIRS;
 use fiberloom_bench::memory;
@@ -19,7 +19,7 @@ usage: cargo xtask bench [--only NAME,…] [--sizes N,…] [--families NAME,…]
 
   --only NAME,…      kernels, or `compile` for compile times; all unless given
   --sizes N,…        nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
-  --families NAME,…  uniform, power-law, stencil, banded; all unless given
+  --families NAME,…  uniform, power-law, stencil, banded, and what else a kernel is for; all unless given
   --python PROGRAM   the Python whose SciPy (MKL, GraphBLAS) is measured too; `none` for no peers; python3 unless given
   --json FILE        also writes the numbers there
   --svg FILE         also draws the ratios there";
@@ -55,7 +55,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
     let mut parsed = Args {
         only: Vec::new(),
         sizes: vec![10_000, 100_000, 1_000_000, 10_000_000],
-        families: KINDS.to_vec(),
+        families: ALL.to_vec(),
         python: "python3".to_string(),
         json: None,
         svg: None,
@@ -92,8 +92,8 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 fn family(name: &str) -> Result<Kind, String> {
-    let kind = KINDS.into_iter().find(|k| k.name() == name);
-    kind.ok_or_else(|| format!("`{name}` is no family: {}", KINDS.map(Kind::name).join(", ")))
+    let kind = ALL.into_iter().find(|k| k.name() == name);
+    kind.ok_or_else(|| format!("`{name}` is no family: {}", ALL.map(Kind::name).join(", ")))
 }
 
 fn bench(args: &Args) -> Result<(), String> {
@@ -137,11 +137,11 @@ fn run_kernel(
     kernel: &Kernel,
     args: &Args,
     mut peers: Option<&mut Peers>,
-    matrices: &mut HashMap<(usize, &'static str), Vec<Arrays>>,
+    matrices: &mut HashMap<(usize, &'static str), Result<Vec<Arrays>, String>>,
     progress: &str,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
-    for &kind in &args.families {
+    for &kind in kernel.kinds().iter().filter(|kind| args.families.contains(kind)) {
         // The slowest side of the last size, and that size.
         let mut last: Option<(Duration, usize)> = None;
         for &nonzeros in &args.sizes {
@@ -154,8 +154,12 @@ fn run_kernel(
                 _ => {
                     let seeds = 1..=(ENTRIES / nonzeros).clamp(1, PAIRS) as u64;
                     let drawn = || seeds.map(|seed| kind.matrix(nonzeros, seed)).collect();
-                    compare(kernel, matrices.entry((nonzeros, kind.name())).or_insert_with(drawn), peers.as_deref_mut())
-                        .map_or_else(Outcome::Failed, Outcome::Compared)
+                    match matrices.entry((nonzeros, kind.name())).or_insert_with(drawn) {
+                        Ok(drawn) => {
+                            compare(kernel, drawn, peers.as_deref_mut()).map_or_else(Outcome::Failed, Outcome::Compared)
+                        }
+                        Err(missing) => Outcome::Skipped(missing.clone()),
+                    }
                 }
             };
             let row = Row { kernel: kernel.name, kind, nonzeros, outcome };

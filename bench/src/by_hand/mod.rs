@@ -9,6 +9,7 @@
 //!  graphs    products where a mask has entries, triangles
 //!  functions other functions of entries than sums and products, and windows
 //!  trees     tensors of many modes
+//!  structures  lists, blocks and runs beside each other, in the program's own formats
 //! ```
 #![allow(unsafe_code)] // The loops to beat check no bounds; the arrays are well-formed by construction (`generate`).
 
@@ -18,6 +19,7 @@ pub mod graphs;
 mod merges;
 mod scatters;
 pub mod shape;
+pub mod structures;
 pub mod trees;
 
 pub use gathers::{mttkrp, mttkrp_factored, sddmm, spmm, spmspv, spmspv_rows, spmv, spmv_coo, ttv};

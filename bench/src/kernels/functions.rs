@@ -2,10 +2,10 @@
 //! them fused, and sums of windows. Second operands share half of the first's places, where nobody can predict (a shift by
 //! one column, as there, flatters whoever branches).
 
-use super::Kernel;
+use super::{ByHand, Kernel, UNFUSED};
 use crate::arrays::Arrays;
 use crate::by_hand::functions as by_hand;
-use crate::generate::{partner, picture, whole};
+use crate::generate::{partner, pictures, whole};
 
 /// All of them, in the order of the figures.
 pub(super) const KERNELS: &[Kernel] = &[
@@ -13,85 +13,86 @@ pub(super) const KERNELS: &[Kernel] = &[
         name: "not-equal",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = convert(A[i,j] != B[i,j], f64)",
-        unfused: None,
+        other: None,
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed))],
-        by_hand: by_hand::not_equal,
+        by_hand: ByHand::Arrays(by_hand::not_equal),
     },
     Kernel {
         name: "xor",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = convert((A[i,j] != 0.0) ^ (B[i,j] != 0.0), f64)",
-        unfused: None,
+        other: None,
         operands: pair,
-        by_hand: by_hand::xor,
+        by_hand: ByHand::Arrays(by_hand::xor),
     },
     Kernel {
         name: "shift",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = convert(convert(A[i,j], i64) >> convert(abs(B[i,j]), i64), f64)",
-        unfused: None,
+        other: None,
         operands: whole_pair,
-        by_hand: by_hand::shift,
+        by_hand: ByHand::Arrays(by_hand::shift),
     },
     Kernel {
         name: "power",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] fill 1.0 csr
                   C[i,j] = pow(A[i,j], B[i,j])",
-        unfused: None,
+        other: None,
         operands: |a, seed| {
             let mut exponents = whole(partner(a, seed));
             exponents.values.iter_mut().for_each(|x| *x = x.abs() + 1.0);
             vec![("A", a.clone()), ("B", exponents)]
         },
-        by_hand: by_hand::power,
+        by_hand: ByHand::Arrays(by_hand::power),
     },
     Kernel {
         name: "ldexp",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = ldexp(A[i,j], convert(B[i,j], i32))",
-        unfused: None,
+        other: None,
         operands: |a, seed| vec![("A", a.clone()), ("B", whole(partner(a, seed)))],
-        by_hand: by_hand::ldexp,
+        by_hand: ByHand::Arrays(by_hand::ldexp),
     },
     Kernel {
         name: "and-xor",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor M: f64[I, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = convert((M[i,j] != 0.0) & ((A[i,j] != 0.0) ^ (B[i,j] != 0.0)), f64)",
-        unfused: Some(
+        other: Some((
+            UNFUSED,
             "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor M: f64[I, J] csr  tensor C: f64[I, J] csr
              tensor T: bool[I, J] csr
              C[i,j] = convert((M[i,j] != 0.0) & T[i,j], f64) where { T[i,j] = (A[i,j] != 0.0) ^ (B[i,j] != 0.0) }",
-        ),
+        )),
         operands: |a, seed| vec![("A", a.clone()), ("B", partner(a, seed)), ("M", partner(a, seed + 1000))],
-        by_hand: by_hand::and_xor,
+        by_hand: ByHand::Arrays(by_hand::and_xor),
     },
     Kernel {
         name: "edges",
         program: "tensor Img: f64[I, J] csr  tensor Roi: f64[I, J] csr  tensor E: f64[I, J] csr
                   E[i,j] = convert((Img[i,j] > 0.8 && Roi[i,j] != 0.0) ^ (Img[i,j] > 0.75 && Roi[i,j] != 0.0), f64)",
-        unfused: None,
+        other: None,
         operands: |a, seed| {
-            let [image, region] = picture(a.values.len(), seed);
+            let [image, region] = pictures::head(a.values.len(), seed);
             vec![("Img", image), ("Roi", region)]
         },
-        by_hand: by_hand::edges,
+        by_hand: ByHand::Arrays(by_hand::edges),
     },
     Kernel {
         name: "add-windows",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[K, L] csr
                   C[i,j] = A[i(QUARTER:THREE_QUARTERS), j(QUARTER:THREE_QUARTERS)]
                          + B[i(QUARTER:THREE_QUARTERS), j(QUARTER:THREE_QUARTERS)]",
-        unfused: None,
+        other: None,
         operands: pair,
-        by_hand: by_hand::add_windows,
+        by_hand: ByHand::Arrays(by_hand::add_windows),
     },
     Kernel {
         name: "add-strides",
         program: "tensor A: f64[I, J] csr  tensor B: f64[I, J] csr  tensor C: f64[K, L] csr
                   C[i,j] = A[i(0:ROWS:2), j(0:ROWS:2)] + B[i(0:ROWS:2), j(0:ROWS:2)]",
-        unfused: None,
+        other: None,
         operands: pair,
-        by_hand: by_hand::add_strides,
+        by_hand: ByHand::Arrays(by_hand::add_strides),
     },
 ];
 
