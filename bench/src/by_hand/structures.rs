@@ -252,26 +252,25 @@ pub fn blend(operands: &[&Tensor]) -> Tensor<'static> {
     let [vb, vc] = [0, 1].map(|o| bytes(operands[o]));
     let (rows, columns) = (operands[0].extents[0] as usize, operands[0].extents[1] as i32);
     let most = vb.len() + vc.len();
-    let (mut pos, mut last, mut values) = (vec![0], Vec::with_capacity(most), Vec::<u8>::with_capacity(most));
+    let (mut pos, mut last, mut values, mut length) = (vec![0], vec![0; most], vec![0u8; most], 0);
     for i in 0..rows {
-        let (mut p, mut q, begin) = (at(b.0, i) as usize, at(c.0, i) as usize, last.len());
-        let mut ends = -1;
+        let (mut p, mut q, begin) = (at(b.0, i) as usize, at(c.0, i) as usize, length);
+        let (mut ends, mut before) = (-1, 0);
         while ends + 1 < columns {
             let (x, y) = (at(b.1, p), at(c.1, q));
             ends = x.min(y);
             let value = (0.5 * at(vb, p) as f64 + 0.25 * at(vc, q) as f64).round_ties_even() as u8;
-            let length = last.len();
-            if length > begin && at(&values, length - 1) == value {
-                *place(&mut last, length - 1) = ends;
-            } else {
-                last.push(ends);
-                values.push(value);
-            }
+            length += ((length == begin) | (before != value)) as usize;
+            before = value;
+            *place(&mut last, length - 1) = ends;
+            *place(&mut values, length - 1) = value;
             p += (x == ends) as usize;
             q += (y == ends) as usize;
         }
-        pos.push(last.len() as i32);
+        pos.push(length as i32);
     }
+    last.truncate(length);
+    values.truncate(length);
     let levels = vec![Level::Dense, Level::Runs { pos: pos.into(), crd: last.into() }];
     let like = operands[0];
     Tensor {
@@ -295,31 +294,18 @@ fn distances(count: usize, product: impl Fn(usize, usize) -> i32) -> Tensor<'sta
 
 /// All pairs: what is not black of each picture, times all pictures at that pixel.
 pub fn similar(operands: &[&Tensor]) -> Tensor<'static> {
-    const TILE: usize = 64;
     let ((pos, crd), values, others) = (lists(operands[0], 1), bytes(operands[0]), bytes(operands[1]));
     let count = operands[0].extents[0] as usize;
     let own: Vec<i32> = (0..count).map(|k| fiber(pos, k).map(|p| (at(values, p) as i32).pow(2)).sum()).collect();
-    let mut made = vec![0.0; count * count];
+    let (mut sums, mut made) = (vec![0; count], Vec::with_capacity(count * count));
     for k in 0..count {
-        let mut l = 0;
-        while l < count {
-            let wide = (count - l).min(TILE);
-            let mut sums = [0i32; TILE];
-            for p in fiber(pos, k) {
-                let (value, row) = (at(values, p) as i32, at(crd, p) as usize * count + l);
-                let others = &others[row..row + wide];
-                if let Ok(others) = <&[u8; TILE]>::try_from(others) {
-                    sums.iter_mut().zip(others).for_each(|(sum, x)| *sum += value * *x as i32);
-                } else {
-                    sums.iter_mut().zip(others).for_each(|(sum, x)| *sum += value * *x as i32);
-                }
-            }
-            let row = &mut made[k * count + l..][..wide];
-            for (n, x) in row.iter_mut().enumerate() {
-                *x = ((at(&own, k) + at(&own, l + n) - 2 * sums[n]) as f64).sqrt();
-            }
-            l += wide;
+        sums.fill(0);
+        for p in fiber(pos, k) {
+            let value = at(values, p) as i32;
+            let pixel = &others[at(crd, p) as usize * count..][..count];
+            sums.iter_mut().zip(pixel).for_each(|(sum, x)| *sum += value * *x as i32);
         }
+        made.extend(sums.iter().zip(&own).map(|(sum, l)| ((own[k] + l - 2 * sum) as f64).sqrt()));
     }
     dense(&[count as u64; 2], made)
 }

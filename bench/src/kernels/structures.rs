@@ -119,6 +119,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "similar",
         program: "tensor A: u8[K, P] csr  tensor T: u8[P, K] dense  tensor O: f64[K, K] dense
+                  tensor R: i32[K] dense  tensor G: i32[K, K] dense
                   O[k,l] = sqrt(convert(R[k] + R[l] - 2 * G[k,l], f64)) where {
                       R[k] = sum(p: convert(A[k,p], i32) * convert(A[k,p], i32))
                       G[k,l] = sum(p: convert(A[k,p], i32) * convert(T[p,l], i32))
@@ -137,6 +138,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "similar-vbl",
         program: "tensor A: u8[K, P] {dense, vbl}  tensor O: f64[K, K] dense
+                  tensor R: i32[K] dense
                   O[k,l] = sqrt(convert(R[k] + R[l] - 2 * sum(p: convert(A[k,p], i32) * convert(A[l,p], i32)), f64))
                       where { R[k] = sum(p: convert(A[k,p], i32) * convert(A[k,p], i32)) }",
         other: Some(("dense", SIMILAR_DENSE)),
@@ -146,6 +148,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "similar-runs",
         program: "tensor A: u8[K, P] {dense, runs}  tensor O: f64[K, K] dense
+                  tensor R: i32[K] dense
                   O[k,l] = sqrt(convert(R[k] + R[l] - 2 * sum(p: convert(A[k,p], i32) * convert(A[l,p], i32)), f64))
                       where { R[k] = sum(p: convert(A[k,p], i32) * convert(A[k,p], i32)) }",
         other: Some(("dense", SIMILAR_DENSE)),
@@ -158,6 +161,7 @@ const TRIANGLES_WALK: &str = "tensor A: f64[N, N] csr  tensor t: f64[]
                               t[] = A[i,j] * A[j,k] * A[i,k]  schedule { protocol(A[k], walk); }";
 
 const SIMILAR_DENSE: &str = "tensor A: u8[K, P] dense  tensor O: f64[K, K] dense
+    tensor R: i32[K] dense
     O[k,l] = sqrt(convert(R[k] + R[l] - 2 * sum(p: convert(A[k,p], i32) * convert(A[l,p], i32)), f64))
         where { R[k] = sum(p: convert(A[k,p], i32) * convert(A[k,p], i32)) }";
 

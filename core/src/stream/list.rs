@@ -305,8 +305,13 @@ impl<I: Clone> List<I> {
 
     /// How many entries there are from where it rests, if there is one at each position.
     pub fn entries<D: Domain<I = I>>(&self, d: &mut D) -> Option<I> {
-        let p = self.fiber.is_counted().then(|| d.get(self.p))?;
-        Some(d.arith(Arith::Sub, &self.fiber.end, &p))
+        self.fiber.is_counted().then(|| self.positions(d))
+    }
+
+    /// How many positions there are from where it rests, seen or not.
+    pub fn positions<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let p = d.get(self.p);
+        d.arith(Arith::Sub, &self.fiber.end, &p)
     }
 
     /// Where the entry is stored, to be used before the next step.

@@ -144,6 +144,21 @@ impl<I: Clone> Pieces<I> {
         d.arith(Arith::Add, &last, &one)
     }
 
+    /// Whether there is a piece at hand: of blocks, one that is not nothing all over.
+    pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
+        self.list.valid(d)
+    }
+
+    /// How many pieces there are from the one at hand on.
+    pub fn left<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        self.list.positions(d)
+    }
+
+    /// To the next piece.
+    pub fn leave<D: Domain<I = I>>(&self, d: &mut D) {
+        self.list.next(d);
+    }
+
     /// To the next piece where `c` holds.
     pub fn leave_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
         self.list.next_if(d, c);
@@ -179,6 +194,14 @@ impl<I: Clone> Pieces<I> {
             d.arith(Arith::Add, &block.last, &one)
         };
         let stop = d.select(&here, &behind, self.extent.clone());
+        let (start, stop) = (d.snapshot("start", start), d.snapshot("stop", stop));
+        Interval { start, stop, base: block.base(d) }
+    }
+
+    /// Of blocks, where there is one at hand: it as an interval.
+    pub fn certain_block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
+        let (block, one) = (self.numbers(d, name, None), d.int(1));
+        let (start, stop) = (block.first(d), d.arith(Arith::Add, &block.last, &one));
         let (start, stop) = (d.snapshot("start", start), d.snapshot("stop", stop));
         Interval { start, stop, base: block.base(d) }
     }

@@ -552,7 +552,7 @@ impl Output {
         if let Some(at) = slot.pending.clone() {
             let last = self.levels.len() - 1;
             if self.ends.is_some() {
-                return self.put_run(d, slot, [at.clone(), plus(at, int(1))], value);
+                return self.put_run(d, slot, (Some(at.clone()), plus(at, int(1))), value);
             }
             let append = |d: &mut Symbolic, value: Expr| {
                 put(d, value);

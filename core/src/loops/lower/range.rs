@@ -199,20 +199,26 @@ impl Context<'_> {
         (a, level): (AccessId, usize),
         at: Expr,
     ) -> Bound {
-        let tensor = self.program.tensor(a);
-        let w = self.program.level_var(&self.program.accesses[a.0], level);
-        let line = self.line(self.program.root_map(w), v);
-        let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
-        let (c, r) = self.along(piece, v, w);
         let Range { lo, hi } = &piece.range;
-        let whole = lo.at == int(0) && self.reach(&line, hi) == Some(extent);
+        let w = self.program.level_var(&self.program.accesses[a.0], level);
+        let (c, r) = self.along(piece, v, w);
         let same = c == int(0) && r == int(1);
-        if same && (whole || at == lo.at || at == hi.at) {
+        if same && (at == lo.at || at == hi.at) || self.is_whole(v, piece, (a, level)) {
             return Bound::at(at);
         }
         let steps = self.steps(at, c, r);
         let within = binary(Op::Min, binary(Op::Max, steps, lo.at.clone()), hi.at.clone());
         Bound::at(d.define("cut", Type::I64, within))
+    }
+
+    /// Whether a piece has the coordinates of an access's level, and all of them.
+    pub(super) fn is_whole(&self, v: Index, Piece { range, scope, .. }: &Piece, (a, level): (AccessId, usize)) -> bool {
+        let tensor = self.program.tensor(a);
+        let w = self.program.level_var(&self.program.accesses[a.0], level);
+        let line = self.line(self.program.root_map(w), v);
+        let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
+        let same = self.mapped(scope, &line.c) == Some(int(0)) && self.size(&line.r) == int(1);
+        same && range.lo.at == int(0) && self.reach(&line, &range.hi) == Some(extent)
     }
 
     /// A variable along `v` in a piece: `c + r·v`.

@@ -8,6 +8,9 @@
 //!     r and b go on, if their piece ended
 //!     from = stop
 //!
+//!   while b has a block               where there is something to do in blocks only
+//!     the points of start..stop       of the block; of several, of what they have in common
+//!
 //!   runs        Run                     one position for all of from..stop
 //!   vbl         Sequence(Run, Lookup)   an interval of the block, found when it is come to; behind the last block nothing
 //!   packbits    Switch(Run, Lookup)     either, by how many positions the piece has
@@ -20,9 +23,9 @@ use crate::iteration::Point;
 use crate::loops::lower::fiber::{Finger, Scope};
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
-use crate::loops::lower::{Context, Expr, LevelBuffers, binary};
+use crate::loops::lower::{Context, Expr, LevelBuffers, binary, held};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
+use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
 /// Packed levels of one loop for which there is code of its own for either kind of piece; of more, positions are computed.
 const SWITCHES: usize = 2;
@@ -64,6 +67,19 @@ impl Context<'_> {
         let mut piece = piece.clone();
         self.follow_lists(d, &mut piece, v);
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
+        if all.iter().all(|stepped| self.leads_in_blocks(stepped, v, &piece, sink)) {
+            sink.skip(v);
+            self.from_block_to_block(d, &piece, &all, (v, rest), sink);
+            return self.foralls.borrow_mut().truncate(seen);
+        }
+        if let Some((output, _)) = sink.appends(v) {
+            // Where runs meet, each of the result's begins where the last ends; with each turn one of theirs does.
+            let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
+            let most =
+                left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
+            let most = d.place(&most);
+            output.expect_runs(d, piece.range.lo.at.clone(), most);
+        }
         let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
         let left = |d: &mut Symbolic| {
             let from = d.get(from);
@@ -74,7 +90,8 @@ impl Context<'_> {
             let begin = d.snapshot("begin", begin);
             let begin = d.place(&begin);
             let ends: Vec<Expr> = all.iter().map(|stepped| self.end_of(d, v, &piece, stepped)).collect();
-            let stop = ends.iter().fold(piece.range.hi.at.clone(), |stop, end| binary(Op::Min, stop, end.clone()));
+            // None is behind the range.
+            let stop = ends.iter().cloned().reduce(|stop, end| binary(Op::Min, stop, end)).expect("one level or more");
             let stop = d.define("stop", Type::I64, stop);
             let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
             let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
@@ -89,6 +106,71 @@ impl Context<'_> {
             d.set(from, Term::fixed(stop));
         });
         self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// Whether a level has blocks, all of them in the range, and nothing is done outside of them.
+    fn leads_in_blocks(
+        &self,
+        Stepped { access, depth, pieces }: &Stepped,
+        v: Index,
+        piece: &Piece,
+        sink: &Sink,
+    ) -> bool {
+        let blocks = matches!(pieces.kind(), Kind::Blocks(_));
+        blocks && self.is_whole(v, piece, (*access, *depth)) && self.leads(*access, &piece.body, sink)
+    }
+
+    /// Whether nothing is done where an access has no entry.
+    fn leads(&self, access: AccessId, body: &concrete::Expr, sink: &Sink) -> bool {
+        self.nothing(sink, &self.simplify.replace(body, &|x| (x == access).then(|| self.fill(access))))
+    }
+
+    /// The blocks of levels outside of which nothing is done, and what they have in common; until one of them has no more, or a
+    /// list without whose entries nothing is done either.
+    fn from_block_to_block(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        all: &[Stepped],
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
+        let mut lists = vec![];
+        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(|a| self.leads(*a, &piece.body, sink)) {
+            let end = self.unopened(d, &piece.scope, a).end;
+            lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
+        }
+        let more = |d: &mut Symbolic| {
+            let mut valid: Vec<Term> = all.iter().map(|stepped| stepped.pieces.valid(d)).collect();
+            for (at, end) in &lists {
+                let at = d.get(*at);
+                valid.push(d.compare(Compare::Lt, &at, end));
+            }
+            valid.into_iter().reduce(|all, one| d.and(all, &|_| one.clone())).expect("one level or more")
+        };
+        d.repeat(&more, &mut |d| {
+            let (mut scope, mut blocks) = (piece.scope.clone(), vec![]);
+            for Stepped { access, pieces, .. } in all {
+                let Interval { start, stop, base } = pieces.certain_block(d, &self.program.tensor(*access).name);
+                scope.enter(*access, Phase::Inside(d.place(&base)));
+                blocks.push([start, stop].map(|at| d.place(&at)));
+            }
+            let common =
+                |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
+            let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
+            let lo = held(d, "from", lo);
+            // A range does not end before it begins.
+            let hi = if all.len() == 1 { hi } else { held(d, "to", binary(Op::Max, lo.clone(), hi)) };
+            let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
+            self.pieces(d, v, within).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
+            if let [Stepped { pieces, .. }] = all {
+                return pieces.leave(d);
+            }
+            for (Stepped { pieces, .. }, [_, stop]) in all.iter().zip(blocks) {
+                let over = d.compare(Compare::Le, &Term::fixed(stop), &Term::fixed(hi.clone()));
+                pieces.leave_if(d, &over);
+            }
+        });
     }
 
     /// A part of a range in which levels have pieces: it makes its own room.
@@ -212,14 +294,14 @@ impl Context<'_> {
             && output.next_var(slot) == Some(f.v)
         {
             let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
-            let put = |d: &mut Symbolic| {
+            let put = |d: &mut Symbolic, lo| {
                 let value = self.value(d, f.scope(), &point.body);
-                output.put_run(d, slot, [lo.clone(), hi.clone()], value)
+                output.put_run(d, slot, (lo, hi.clone()), value)
             };
             if f.piece.in_runs {
-                put(d)
+                put(d, None)
             } else {
-                d.when(binary(Op::Lt, lo.clone(), hi.clone()), put, |_| {})
+                d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {})
             }
             return true;
         }
