@@ -107,6 +107,10 @@ pub struct Operations {
     pub leave_if: fn(&Pieces<i64>, &mut Concrete, bool),
     /// The block at hand.
     pub block: fn(&Pieces<i64>, &mut Concrete) -> Interval<i64>,
+    /// The block that is at hand for certain.
+    pub certain_block: fn(&Pieces<i64>, &mut Concrete) -> Interval<i64>,
+    /// How many pieces there are yet.
+    pub left: fn(&Pieces<i64>, &mut Concrete) -> i64,
     /// Whether a piece has a position for each coordinate, what that is more than it, and its only one.
     pub packed: fn(&Pieces<i64>, &mut Concrete) -> (bool, i64, i64),
     /// Where the coordinate is that the fiber was opened at.
@@ -118,6 +122,8 @@ pub const PIECES: Operations = Operations {
     end: |p, d| p.end(d),
     leave_if: |p, d, c| p.leave_if(d, &c),
     block: |p, d| p.block(d, "p"),
+    certain_block: |p, d| p.certain_block(d, "p"),
+    left: |p, d| p.left(d),
     packed: |p, d| p.packed(d, "p"),
     find: |p, d, at| {
         let (found, position) = p.find(d, "p", &at);
@@ -157,6 +163,32 @@ pub fn pieces_cover(fiber: &Fiber, start: i64, stops: &[bool; EXTENT], ops: Oper
             from = stop;
         }
         Ok(())
+    })
+}
+
+/// *Blocks hold everything*: from block to block, as many as are left, all coordinates that have positions are come to in order, each
+/// where it stands, and no other is.
+pub fn blocks_hold_everything(fiber: &Fiber, ops: Operations) -> Result<(), Broken> {
+    fiber.with(0, |d, pieces| {
+        let (mut from, mut turns, left) = (0, 0, (ops.left)(pieces, d));
+        while pieces.valid(d) {
+            let Interval { start, stop, base } = (ops.certain_block)(pieces, d);
+            if start < from
+                || stop > EXTENT as i64
+                || fiber.at[from as usize..start as usize].iter().any(Option::is_some)
+            {
+                return Err("what has a position is passed over");
+            }
+            if (start..stop).any(|i| fiber.at[i as usize] != Some(base + i)) {
+                return Err("a coordinate of a block stands elsewhere");
+            }
+            (from, turns) = (stop, turns + 1);
+            pieces.leave(d);
+        }
+        match fiber.at[from as usize..].iter().any(Option::is_some) || turns != left {
+            true => Err("there are more blocks, or fewer, than were left"),
+            false => Ok(()),
+        }
     })
 }
 
@@ -201,6 +233,9 @@ pub fn laws(c: &mut impl Choose) {
     let (fiber, start, stops) = chosen(c, level);
     assert_eq!(pieces_cover(&fiber, start, &stops, PIECES), Ok(()), "{fiber:?} from {start}, {stops:?}");
     assert_eq!(what_is_asked_is_found(&fiber, start, PIECES), Ok(()), "{fiber:?} at {start}");
+    if level == Level::Blocks {
+        assert_eq!(blocks_hold_everything(&fiber, PIECES), Ok(()), "{fiber:?}");
+    }
 }
 
 fn chosen(c: &mut impl Choose, level: Level) -> (Fiber, i64, [bool; EXTENT]) {
@@ -268,6 +303,12 @@ pub(crate) mod tests {
                 what_is_asked_is_found(&fiber, c.upto(EXTENT - 1) as i64, ops).err().into_iter().collect::<Vec<_>>()
             })
         };
+        let hold = |what: &str, ops| {
+            Wrong::on_all("pieces", what, move |c| {
+                let fiber = Fiber::choose(c, Level::Blocks);
+                blocks_hold_everything(&fiber, ops).err().into_iter().collect::<Vec<_>>()
+            })
+        };
         let holds = |what: &str, open: Opening| {
             Wrong::on_all("an interval", what, move |c| {
                 let (first, band) = (c.upto(EXTENT) as i64, c.flag());
@@ -283,6 +324,14 @@ pub(crate) mod tests {
             },
             ..PIECES
         };
+        let late = Operations {
+            certain_block: |p, d| {
+                let block = p.certain_block(d, "p");
+                Interval { stop: block.stop + 1, ..block }
+            },
+            ..PIECES
+        };
+        let fewer = Operations { left: |p, d| p.left(d) - 1, ..PIECES };
         let find_all = Operations { find: |p, d, at| (true, (PIECES.find)(p, d, at).1), ..PIECES };
         let one_of_all = Operations { packed: |p, d| (false, 0, p.packed(d, "p").2), ..PIECES };
         let each_of_all = Operations { packed: |p, d| (true, p.packed(d, "p").1, 0), ..PIECES };
@@ -297,6 +346,8 @@ pub(crate) mod tests {
             covers("a block begins one coordinate early", Level::Blocks, begins),
             covers("a piece has one position for all", Level::Packed, one_of_all),
             covers("a piece has a position for each", Level::Packed, each_of_all),
+            hold("a block ends one coordinate late", late),
+            hold("one block fewer is left", fewer),
             asks("what is before a block is in it", Level::Blocks, find_all),
             asks(
                 "a run is found one behind",
