@@ -462,46 +462,45 @@ impl<I: Clone> List<I> {
             });
             let next = next(d);
             let hi = d.arith(Arith::Min, &next, &self.fiber.end);
-            let hi = d.state("hi", hi);
+            let hi = d.snapshot("hi", hi);
             d.advance(self.p, one);
-            self.halve(d, (self.p, hi), target);
+            self.halve(d, (self.p, &hi), target);
         };
         d.branch(behind, &mut |d| leap(d), &mut |_| {});
     }
 
     /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.
     fn search<D: Domain<I = I>>(&self, d: &mut D, s: State, target: &I) {
-        let hi = d.state("hi", self.fiber.end.clone());
-        self.halve(d, (s, hi), target);
+        self.halve(d, (s, &self.fiber.end), target);
     }
 
-    /// Brings both to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
-    fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, State), target: &I) {
-        d.repeat(
-            &|d| {
-                let (p, h) = (d.get(s), d.get(hi));
-                d.compare(Compare::Lt, &p, &h)
-            },
-            &mut |d| {
-                let (p, h) = (d.get(s), d.get(hi));
-                let two = d.int(2);
-                let width = d.arith(Arith::Sub, &h, &p);
-                let half = d.arith(Arith::Div, &width, &two);
-                let middle = d.arith(Arith::Add, &p, &half);
-                let middle = d.snapshot("mid", middle);
-                let c = d.load(self.fiber.crd, &middle);
-                let below = d.compare(Compare::Lt, &c, target);
-                d.branch(
-                    below,
-                    &mut |d| {
-                        let one = d.int(1);
-                        let next = d.arith(Arith::Add, &middle, &one);
-                        d.set(s, next);
-                    },
-                    &mut |d| d.set(hi, middle.clone()),
-                );
-            },
-        );
+    /// Brings `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
+    ///
+    /// The width is halved whatever is found: nobody can predict that, but how often is the logarithm of the width.
+    fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, &I), target: &I) {
+        let begin = d.get(s);
+        let width = d.arith(Arith::Sub, hi, &begin);
+        let width = d.state("width", width);
+        let some = |d: &mut D| {
+            let (zero, width) = (d.int(0), d.get(width));
+            d.compare(Compare::Lt, &zero, &width)
+        };
+        d.repeat(&some, &mut |d| {
+            let (p, w) = (d.get(s), d.get(width));
+            let (one, two) = (d.int(1), d.int(2));
+            let more = d.arith(Arith::Add, &w, &one);
+            let half = d.arith(Arith::Div, &more, &two);
+            let half = d.snapshot("half", half);
+            let middle = d.arith(Arith::Add, &p, &half);
+            let middle = d.arith(Arith::Sub, &middle, &one);
+            let c = d.load(self.fiber.crd, &middle);
+            let below = d.compare(Compare::Lt, &c, target);
+            let passed = d.to_int(&below);
+            let passed = d.arith(Arith::Mul, &passed, &half);
+            d.advance(s, passed);
+            let rest = d.arith(Arith::Sub, &w, &half);
+            d.set(width, rest);
+        });
     }
 
     /// To the first entry at or after `target`, one by one: for targets that ascend.
