@@ -1,6 +1,7 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
+//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of one compared at once with eight of the other.
 //! * [`leap`]: the same coordinates, for lists of which some are sought in: they leap to where another has come.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
@@ -13,7 +14,8 @@
 //! is linear in the lists.
 
 use super::domain::{Arith, Compare, Domain, State};
-use super::list::List;
+use super::list::{Entry, List};
+use crate::loops::LANES;
 
 /// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
 pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
@@ -39,6 +41,37 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
         for (list, moves) in lists.iter().zip(&moves) {
             list.next_if(d, moves);
         }
+    });
+}
+
+/// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as there are lanes:
+/// `body(coordinate of the first, entries of both, whether the second is there too)`, at every coordinate at which both have an entry
+/// and at some others of the first. Both have lanes ([`List::has_lanes`]), and the first's coordinates, where they are the second's, are
+/// such as that one's view sees.
+///
+/// ```text
+///   first    2   3   5   9           each is compared with the block; a block is left when the first is behind its last
+///   second  [1 3 4 5 7 8 9 11] 15 …
+/// ```
+pub fn meet_lanes<D: Domain>(
+    d: &mut D,
+    first: &List<D::I>,
+    second: &List<D::I>,
+    body: &mut impl FnMut(&mut D, &D::I, [Entry<D::I>; 2], &D::B),
+) {
+    debug_assert!(first.has_lanes() && second.has_lanes(), "an entry is at one position");
+    d.repeat(&|d| all_valid(d, &[first, second]), &mut |d| {
+        let block = second.upto(d, LANES);
+        let last = block.last(d);
+        let beside = first.through(d, &last);
+        d.repeat(&|d| beside.valid(d), &mut |d| {
+            let at = snapshot_index(d, &beside);
+            let (met, entry) = block.among(d, &at);
+            let entries = [beside.entry(d), entry];
+            body(d, &at, entries, &met);
+            beside.next(d);
+        });
+        block.leave(d);
     });
 }
 

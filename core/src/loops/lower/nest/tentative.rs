@@ -9,9 +9,9 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
-use crate::loops::lower::fiber::Scope;
+use crate::loops::lower::fiber::{Scope, placed};
 use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::stream::{Domain, List, Symbolic, Term, meet};
+use crate::stream::{Domain, List, Symbolic, Term, meet, meet_lanes};
 
 impl Context<'_> {
     /// Whether an intersection's values are so cheap, and go right to the end of a list, that they are better written
@@ -34,6 +34,17 @@ impl Context<'_> {
     /// An intersection whose values are written at every step, and kept where the lists meet.
     pub(super) fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+        if let [first, second] = lists[..]
+            && first.has_lanes()
+            && second.has_lanes()
+        {
+            return meet_lanes(d, first, second, &mut |d, at, entries, kept| {
+                let entries = point.leaders.iter().zip(&entries);
+                let here = entries.map(|(a, entry)| Here { access: *a, entry: placed(d, entry), present: None }).collect();
+                let (at, kept) = (d.place(at), d.place(kept));
+                self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
+            });
+        }
         meet(d, &lists, &mut |d, at, kept| {
             let (here, at, kept) = (self.resting(d, f, &point.leaders), d.place(at), d.place(kept));
             self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
