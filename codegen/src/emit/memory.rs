@@ -15,7 +15,9 @@ use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue, VectorValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue, VectorValue,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a buffer while a kernel is emitted.
