@@ -69,7 +69,7 @@ fn finds_what_a_loop_finds() {
     for width in [Type::I32, Type::I64] {
         for cpu in [Cpu::Host, Cpu::Baseline] {
             for opt_level in [OptLevel::None, OptLevel::Full] {
-                compare(width, &Options { cpu, opt_level, ..Options::default() });
+                compare(width, &Options { cpu, opt_level });
             }
         }
     }
