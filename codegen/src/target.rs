@@ -69,6 +69,11 @@ impl Machine {
         self.level == OptLevel::None
     }
 
+    /// Whether it reads those elements of a vector that a mask says, and no others, by one instruction.
+    pub fn reads_masked(&self) -> bool {
+        self.features.split(',').any(|feature| feature == "+avx2")
+    }
+
     /// Runs the passes of this machine's level over the module.
     pub fn optimize(&self, module: &Module) -> Result<(), Error> {
         if self.level == OptLevel::None {

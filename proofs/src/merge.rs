@@ -12,7 +12,9 @@
 
 use crate::stream::{Broken, EXTENT, Fiber};
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, List, ListFiber, Side, intersect, leap, meet, unite_flat, unite_two, wide};
+use fiberloom_core::stream::{
+    Concrete, List, ListFiber, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide,
+};
 use fiberloom_semantics::stream::{Polynomial, Semiring};
 use std::ops::Range;
 
@@ -312,6 +314,48 @@ fn intersects_two_lists() {
     assert_eq!(comes_to_all(&a, &b, true, INTERSECT_TWO), Ok(()));
 }
 
+/// *Two lists meet by lanes*, turn by turn: each is at an entry of the first, the next one at which something is found at the least that
+/// both have, and the second's entry is said then; the loop goes on until there is none.
+///
+/// # Errors
+/// What is otherwise.
+pub fn meets(a: &Fiber, b: &Fiber) -> Result<(), Broken> {
+    let arrays = [a.array(), b.array()];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let x = List::open(&mut d, "x", a.from(1));
+    let y = List::open(&mut d, "y", ListFiber { crd: BufferId(1), ..b.from(1) });
+    let entry = |fiber: &Fiber, at: i64| fiber.entries().find(|(i, _)| *i == at).map(|(_, run)| run.start as i64);
+    let next = |last: i64| (last + 1..EXTENT as i64).find(|at| entry(a, *at).is_some() && entry(b, *at).is_some());
+    let (mut last, mut found) = (-1, -1);
+    let mut held = Ok(());
+    meet_lanes(&mut d, &x, &y, &mut |_, at, entries, met| {
+        let [p, q] = entries.map(|entry| entry.position);
+        if *at <= last || entry(a, *at) != Some(p) {
+            held = Err("a turn is not at a later entry of the first list");
+        }
+        if *met && (next(found) != Some(*at) || entry(b, *at) != Some(q)) {
+            held = Err("what is found is not the next that both have, or is said to be elsewhere");
+        }
+        last = *at;
+        found = if *met { *at } else { found };
+    });
+    if next(found).is_some() {
+        held = Err("it ends before the last coordinate that both have");
+    }
+    d.fault().map_or(held, Err)
+}
+
+/// Bounds: two fibers of at most 2 positions below 3, of which none repeats.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(10)]
+fn two_lists_meet_by_lanes() {
+    let [a, b] = [(); 2].map(|()| Fiber::within(&mut crate::choose::Any, 2, 3));
+    if !a.repeats() && !b.repeats() {
+        assert_eq!(meets(&a, &b), Ok(()));
+    }
+}
+
 /// Bounds: two fibers of at most 2 positions below 3, repeating or not.
 #[cfg(kani)]
 #[kani::proof]
@@ -359,6 +403,7 @@ pub(crate) mod tests {
             }
             if !fibers.iter().any(Fiber::repeats) {
                 assert_eq!(laws(&UNITE_FLAT, &fibers), Ok(()), "{fibers:?}");
+                assert_eq!(meets(&fibers[0], &fibers[1]), Ok(()), "{fibers:?}");
             }
         });
         assert_eq!(runs, 157 * 157);

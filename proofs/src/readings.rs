@@ -19,7 +19,7 @@ use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, BufferId, Entry, Expr, Kernel, Role, Stmt, Var};
 use fiberloom_core::stream::{
     Arith, Compare, Concrete, Domain, Interval, Kind, List, ListFiber, Pieces, Shift, Side, Symbolic, Term, View,
-    bounds, intersect, leap, unite_flat, unite_two, wide,
+    bounds, intersect, leap, meet_lanes, unite_flat, unite_two, wide,
 };
 use fiberloom_semantics::machine;
 
@@ -42,6 +42,8 @@ enum Program {
     Gallop,
     /// The coordinates of all lists.
     Intersect,
+    /// The coordinates of the first list, with whether the second is there, and the entries of both.
+    MeetLanes,
     /// The same, all but the first galloping.
     Leap,
     /// The coordinates of two lists with their sides, then both tails.
@@ -121,6 +123,12 @@ impl Program {
                 rests(d, first, target, record);
             }
             Program::Intersect => intersect(d, &all, &mut |d, at| record(d, at)),
+            Program::MeetLanes => meet_lanes(d, first, &lists[1], &mut |d, at, entries, met| {
+                record(d, at);
+                let met = d.to_int(met);
+                record(d, &met);
+                entries.iter().for_each(|entry| record(d, &entry.position));
+            }),
             Program::Leap => {
                 let with: Vec<(&List<D::I>, bool)> = all.iter().enumerate().map(|(n, list)| (*list, n > 0)).collect();
                 leap(d, &with, &mut |d, at| record(d, at));
@@ -416,6 +424,26 @@ fn a_list_in_blocks() {
     let view = Some(Seen { shift: 1, stride: None, blocks: Some(2), start: 1, stop: 5 });
     for repeats in [false, true] {
         agree(Data { lists: 2, entries: 3, extent: 4, repeats, view }, &not_flat());
+    }
+}
+
+/// Bounds: two lists of up to 3 positions below 4, one of them under a view; and two of up to 10, in steps, which blocks of entries are
+/// left of.
+#[test]
+fn lists_that_meet_by_lanes() {
+    let window = Seen { shift: 1, stride: None, blocks: None, start: 1, stop: 3 };
+    for view in [None, Some(window)] {
+        agree(Data { lists: 2, entries: 3, extent: 4, repeats: false, view }, &[Program::MeetLanes]);
+        let long = Data { lists: 2, entries: 10, extent: 64, repeats: false, view };
+        let runs = both(&(Program::MeetLanes, long), 4, |c| {
+            let mut list = || {
+                let (length, from, step) = (c.upto(10) as i64, 3 * c.upto(2) as i64, 1 + c.upto(1) as i64);
+                let crd = (-1..=length).map(|k| from + 1 + step * k).collect();
+                [vec![1, 1 + length], crd]
+            };
+            ([list(), list()].concat(), 0)
+        });
+        assert_eq!(runs, 66 * 66);
     }
 }
 

@@ -29,6 +29,10 @@ impl<'c> Emitter<'c, '_> {
             }
             Expr::Load(buffer, index) => self.load(*buffer, self.index(index)?),
             Expr::Capacity(buffer) => Ok(Typed { value: self.capacity(*buffer)?, ty: Type::I64 }),
+            Expr::Among(buffer, parts) => {
+                let [begin, end, target] = &**parts;
+                self.among(*buffer, self.index(begin)?, self.index(end)?, self.index(target)?)
+            }
             Expr::Op(op, args) => self.op(*op, args),
         }
     }
@@ -196,7 +200,7 @@ fn is_bound(e: &Expr) -> bool {
 fn is_cheap(e: &Expr) -> bool {
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
-        Expr::Load(..) => false,
+        Expr::Load(..) | Expr::Among(..) => false,
         Expr::Op(Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem, args) => {
             args.iter().all(is_cheap) && matches!(args[1..], [Expr::Const(_)])
         }

@@ -14,8 +14,10 @@ use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
-use inkwell::types::{BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue};
+use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, IntValue, MetadataValue, PointerValue, VectorValue,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a buffer while a kernel is emitted.
@@ -275,7 +277,24 @@ impl<'c> Emitter<'c, '_> {
         Ok(unsafe { self.builder.build_in_bounds_gep(ty, base, &[index], "")? })
     }
 
-    fn describe_access(&self, b: BufferId, loaded: BasicValueEnum<'c>, ty: Type) {
+    /// Elements of a buffer from one on, as a vector.
+    pub(super) fn load_lanes(
+        &self,
+        b: BufferId,
+        index: IntValue<'c>,
+        lanes: VectorType<'c>,
+    ) -> Result<VectorValue<'c>, Error> {
+        let loaded = self.builder.build_load(lanes, self.address_of(b, index)?, "")?;
+        self.describe_access(b, loaded, self.kernel.buffers[b.0 as usize].ty);
+        Ok(loaded.into_vector_value())
+    }
+
+    /// The address of an element.
+    pub(super) fn address_of(&self, b: BufferId, index: IntValue<'c>) -> Result<PointerValue<'c>, Error> {
+        Ok(self.address(b, index, self.kernel.buffers[b.0 as usize].ty)?.0)
+    }
+
+    pub(super) fn describe_access(&self, b: BufferId, loaded: BasicValueEnum<'c>, ty: Type) {
         if let Some(instruction) = loaded.as_instruction_value() {
             self.describe_instruction(b, instruction, ty);
         }

@@ -12,6 +12,7 @@
 //! value. Each access to memory says which buffer it is to (`memory.rs`), so that LLVM knows what cannot overlap. Nothing
 //! that is emitted traps: divisors, shifts and conversions are guarded where they are not constant.
 
+mod among;
 mod call;
 mod convert;
 mod expression;
@@ -65,6 +66,8 @@ struct Emitter<'c, 'k> {
     stop: (BasicBlock<'c>, PointerValue<'c>),
     /// Whether LLVM selects instructions in its fast way.
     is_fast: bool,
+    /// Whether the machine reads those elements of a vector that a mask says.
+    reads_masked: bool,
     /// Whether the innermost loop does not count: data say how it goes on.
     is_merge: bool,
 }
@@ -110,6 +113,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             buffers: Vec::new(),
             stop,
             is_fast: machine.selects_fast(),
+            reads_masked: machine.reads_masked(),
             is_merge: false,
         };
         emitter.enter()?;

@@ -123,6 +123,7 @@ impl<'s> Appending<'s> {
 fn loads(e: &Expr, b: BufferId) -> bool {
     match e {
         Expr::Load(from, at) => *from == b || loads(at, b),
+        Expr::Among(from, parts) => *from == b || parts.iter().any(|a| loads(a, b)),
         Expr::Op(_, args) => args.iter().any(|a| loads(a, b)),
         Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
     }
@@ -134,7 +135,7 @@ fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
         Expr::Const(_) => true,
         Expr::Var(v) => !moving.contains(v),
         Expr::Op(_, args) => args.iter().all(|a| is_fixed(a, moving)),
-        Expr::Load(..) | Expr::Capacity(_) => false,
+        Expr::Load(..) | Expr::Among(..) | Expr::Capacity(_) => false,
     }
 }
 

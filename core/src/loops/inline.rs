@@ -59,6 +59,7 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
             true
         }
         Expr::Load(_, at) => substitute(at, v, value),
+        Expr::Among(_, parts) => parts.iter_mut().any(|a| substitute(a, v, value)),
         Expr::Op(Op::Select, args) if value.loads() => substitute(&mut args[0], v, value),
         Expr::Op(_, args) => args.iter_mut().any(|a| substitute(a, v, value)),
         _ => false,
@@ -80,6 +81,7 @@ fn reads(e: &Expr, uses: &mut [usize]) {
     match e {
         Expr::Var(v) => uses[v.0 as usize] += 1,
         Expr::Load(_, at) => reads(at, uses),
+        Expr::Among(_, parts) => parts.iter().for_each(|a| reads(a, uses)),
         Expr::Op(_, args) => args.iter().for_each(|a| reads(a, uses)),
         Expr::Const(_) | Expr::Capacity(_) => {}
     }

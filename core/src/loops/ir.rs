@@ -295,6 +295,9 @@ impl Holds {
     }
 }
 
+/// How many elements [`Expr::Among`] looks at, at once.
+pub const LANES: i64 = 8;
+
 /// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only
 /// where needed: these three guard loads.
 #[derive(Clone, Debug, PartialEq)]
@@ -305,6 +308,10 @@ pub enum Expr {
     Var(Var),
     /// An element; the index is an `i64` and in bounds.
     Load(BufferId, Box<Expr>),
+    /// Where among the next [`LANES`] elements one stands: of `begin`, `end` and a target, all `i64`, the first `k` with
+    /// `begin + k < end` whose element at `begin + k` is the target, else [`LANES`]. An `i64`. Elements are `i32` or `i64`, and in
+    /// bounds; nothing at or behind `end` is read.
+    Among(BufferId, Box<[Expr; 3]>),
     /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
     Op(Op, Vec<Expr>),
     /// Number of elements for which a result or workspace has room; an operand's length. An `i64`.
@@ -315,7 +322,7 @@ impl Expr {
     /// Whether it reads a buffer.
     pub fn loads(&self) -> bool {
         match self {
-            Expr::Load(..) => true,
+            Expr::Load(..) | Expr::Among(..) => true,
             Expr::Op(_, args) => args.iter().any(Expr::loads),
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
         }
@@ -325,6 +332,7 @@ impl Expr {
     pub fn gathers(&self) -> bool {
         match self {
             Expr::Load(_, at) => at.loads(),
+            Expr::Among(_, parts) => parts[0].loads() || parts[1].loads() || parts[2].gathers(),
             Expr::Op(_, args) => args.iter().any(Expr::gathers),
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
         }

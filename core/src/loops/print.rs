@@ -317,8 +317,17 @@ impl<W: Write> Printer<'_, W> {
             Expr::Var(v) => write!(self.out, "{}", var_name(self.kernel, *v)),
             Expr::Load(b, at) => self.place(*b, at),
             Expr::Capacity(b) => write!(self.out, "capacity({})", buffer_name(self.kernel, *b)),
+            Expr::Among(b, parts) => self.among(*b, parts),
             Expr::Op(op, args) => self.op(*op, args, least),
         }
+    }
+
+    fn among(&mut self, b: BufferId, [begin, end, target]: &[Expr; 3]) -> fmt::Result {
+        write!(self.out, "among({}[", buffer_name(self.kernel, b))?;
+        self.extent(begin, end)?;
+        write!(self.out, "], ")?;
+        self.index(target)?;
+        write!(self.out, ")")
     }
 
     fn op(&mut self, op: Op, args: &[Expr], least: u8) -> fmt::Result {

@@ -47,6 +47,7 @@ kernel all(n)
   let h = (m < i) == (i <= m) || o[0] & (o[1] | true)
   let d = select(h, floordiv(q, 3), floorrem(m, 4)) + mask(h, m)
   let r = ldexp(sqrt(y), 3i8) + pow(y, 2.0)
+  let among_2 = among(a[b[0]..m + a[1]], v[i]) + among(c[0..9], 4)
   alloc w[n]
   alloc k[n] = -1
   alloc s[n] = 7i32
@@ -120,6 +121,8 @@ fn reader_says_what_is_wrong_and_where() {
         ("kernel k()\n  operand a: i33", "line 2: `i33` is no type"),
         ("kernel k()\n  if true {\n  x = 1\n", "line 2: expected `}`, found the end"),
         ("kernel k()\n  if true {\n  x = 1\n  x = 2.0\n  x = 3\n", "line 4: i64 is needed, this is f64"),
+        ("kernel k()\n  operand a: i32\n  x = among(a[0..true], 1)", "line 3: an index is i64, this is bool"),
+        ("kernel k()\n  operand a: i32\n  x = among(a[0], 1)", "line 3: expected `..`, found `]`"),
         ("kernel k()\n  x = 1\n}", "line 3: expected the end, found `}`"),
         ("kernel k()\n  a[0] = 1", "line 2: there is no buffer `a`"),
         ("kernel k()\n  x = $", "line 2: `$` does not belong here"),
@@ -354,7 +357,7 @@ fn damaged_text_is_refused_or_means_something() {
             match random.below(4) {
                 0 => text[at] = text[from],
                 1 => text.insert(at, bytes[random.below(bytes.len())]),
-                2 => drop(text.remove(at)),
+                2 if text.len() > 1 => drop(text.remove(at)),
                 _ => text.truncate(at + 1),
             }
         }
@@ -426,6 +429,11 @@ impl Random {
             }
             4 if ty == Type::I64 => Expr::Op(Op::Convert(ty), vec![self.expr(Type::I32, depth)]),
             5 if ty == Type::I64 => Expr::Capacity(BufferId(self.below(11) as u32)),
+            6 if ty == Type::I64 => {
+                let of = [Type::I32, Type::I64][self.below(2)];
+                let b = self.buffer(of);
+                Expr::Among(b, Box::new([(); 3].map(|()| self.expr(Type::I64, depth))))
+            }
             _ => self.call(ty, depth),
         }
     }

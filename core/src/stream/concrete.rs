@@ -1,7 +1,7 @@
 //! The domain that runs: coordinates are integers, arrays are slices, nothing allocates.
 
 use super::domain::{Arith, Compare, Domain, State};
-use crate::loops::BufferId;
+use crate::loops::{BufferId, LANES};
 
 /// The table that an iterator may write.
 pub const TABLE: BufferId = BufferId(u32::MAX);
@@ -91,6 +91,11 @@ impl Domain for Concrete<'_> {
             self.fault = Some("a load out of bounds");
             0
         })
+    }
+    fn among(&mut self, array: BufferId, &begin: &i64, &end: &i64, &target: &i64) -> i64 {
+        // Of several from the last on the first is left.
+        let lanes = end.saturating_sub(begin).clamp(0, LANES);
+        (0..lanes).rev().fold(LANES, |found, k| if self.load(array, &(begin + k)) == target { k } else { found })
     }
     fn store(&mut self, table: BufferId, &i: &i64, &x: &i64) {
         match self.element(table, i) {

@@ -57,6 +57,9 @@ pub trait Domain: Sized {
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
+    /// Where among the next [`LANES`](crate::loops::LANES) elements from `begin` on, and before `end`, the first stands that is
+    /// `target`; how many those would be, if none is.
+    fn among(&mut self, array: BufferId, begin: &Self::I, end: &Self::I, target: &Self::I) -> Self::I;
     /// Sets an element of a table of positions.
     fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);
     /// Arithmetic.

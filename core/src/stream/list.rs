@@ -18,7 +18,7 @@
 
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::View;
-use crate::loops::BufferId;
+use crate::loops::{BufferId, LANES};
 
 /// Entries that are near by: as many as are looked at without a branch.
 const NEAR: i64 = 3;
@@ -269,6 +269,44 @@ impl<I: Clone> List<I> {
         let stop = d.arith(Arith::Min, &far, &self.fiber.end);
         let end = d.snapshot("stop", stop);
         List { fiber: ListFiber { end, ..self.fiber.clone() }, ..self.clone() }
+    }
+
+    /// The same list, ended behind the entries at coordinates up to `last`.
+    pub fn through<D: Domain<I = I>>(&self, d: &mut D, last: &I) -> List<I> {
+        let (stored, one) = (self.fiber.view.stored(d, last), d.int(1));
+        let past = d.arith(Arith::Add, &stored, &one);
+        let past = self.fiber.view.stop.as_ref().map_or(past.clone(), |stop| d.arith(Arith::Min, &past, stop));
+        let stop = Some(d.snapshot("past", past));
+        let view = View { stop, ..self.fiber.view.clone() };
+        List { fiber: ListFiber { view, ..self.fiber.clone() }, ..self.clone() }
+    }
+
+    /// Whether several of its entries can be compared with a coordinate at once: each is at a position of its own, and seen.
+    pub fn has_lanes(&self) -> bool {
+        self.q.is_none() && self.fiber.view.stride.is_none() && self.fiber.view.finger.is_none()
+    }
+
+    /// The last of its entries, as many as it has been ended after; only when valid.
+    pub fn last<D: Domain<I = I>>(&self, d: &mut D) -> I {
+        let one = d.int(1);
+        let position = d.arith(Arith::Sub, &self.fiber.end, &one);
+        self.fiber.coordinate(d, &Entry { position, run: None })
+    }
+
+    /// Whether one of its next entries, as many as are compared at once, is at `target`, and that entry; or any of them.
+    pub fn among<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> (D::B, Entry<I>) {
+        let (p, stored) = (d.get(self.p), self.fiber.view.stored(d, target));
+        let lane = d.among(self.fiber.crd, &p, &self.fiber.end, &stored);
+        let lane = d.snapshot("lane", lane);
+        let (lanes, most) = (d.int(LANES), d.int(LANES - 1));
+        let found = d.compare(Compare::Lt, &lane, &lanes);
+        let within = d.arith(Arith::And, &lane, &most);
+        (found, Entry { position: d.arith(Arith::Add, &p, &within), run: None })
+    }
+
+    /// To its end: where another goes on that it is the beginning of.
+    pub fn leave<D: Domain<I = I>>(&self, d: &mut D) {
+        d.set(self.p, self.fiber.end.clone());
     }
 
     /// Whether it rests on an entry.

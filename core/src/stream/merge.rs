@@ -1,6 +1,7 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
+//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of one compared at once with eight of the other.
 //! * [`leap`]: the same coordinates, for lists of which some are sought in: they leap to where another has come.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
@@ -13,7 +14,8 @@
 //! is linear in the lists.
 
 use super::domain::{Arith, Compare, Domain, State};
-use super::list::List;
+use super::list::{Entry, List};
+use crate::loops::LANES;
 
 /// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
 pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
@@ -39,6 +41,37 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
         for (list, moves) in lists.iter().zip(&moves) {
             list.next_if(d, moves);
         }
+    });
+}
+
+/// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as there are lanes:
+/// `body(coordinate of the first, entries of both, whether the second is there too)`, at every coordinate at which both have an entry
+/// and at some others of the first. Both have lanes ([`List::has_lanes`]), and the first's coordinates, where they are the second's, are
+/// such as that one's view sees.
+///
+/// ```text
+///   first    2   3   5   9           each is compared with the block; a block is left when the first is behind its last
+///   second  [1 3 4 5 7 8 9 11] 15 …
+/// ```
+pub fn meet_lanes<D: Domain>(
+    d: &mut D,
+    first: &List<D::I>,
+    second: &List<D::I>,
+    body: &mut impl FnMut(&mut D, &D::I, [Entry<D::I>; 2], &D::B),
+) {
+    debug_assert!(first.has_lanes() && second.has_lanes(), "an entry is at one position");
+    d.repeat(&|d| all_valid(d, &[first, second]), &mut |d| {
+        let block = second.upto(d, LANES);
+        let last = block.last(d);
+        let beside = first.through(d, &last);
+        d.repeat(&|d| beside.valid(d), &mut |d| {
+            let at = snapshot_index(d, &beside);
+            let (met, entry) = block.among(d, &at);
+            let entries = [beside.entry(d), entry];
+            body(d, &at, entries, &met);
+            beside.next(d);
+        });
+        block.leave(d);
     });
 }
 
@@ -224,7 +257,7 @@ fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
 mod tests {
     use super::*;
     use crate::loops::BufferId;
-    use crate::stream::{Concrete, ListFiber};
+    use crate::stream::{Concrete, ListFiber, Shift, View};
 
     const EXTENT: u32 = 5;
 
@@ -259,6 +292,13 @@ mod tests {
                 intersect(d, &[&l[0], &l[1]], &mut |_, at| seen.push((*at, 3)));
             });
             assert_eq!(both, expected(&[a, b], |p| p == 3));
+            let both = run(&[a, b], |d, l, seen| {
+                meet_lanes(d, &l[0], &l[1], &mut |d, at, [_, entry], met| {
+                    assert!(!met || l[1].coordinate(d, &entry) == *at);
+                    seen.extend(met.then_some((*at, 3)));
+                });
+            });
+            assert_eq!(both, expected(&[a, b], |p| p == 3));
             for gallop in 0..4 {
                 let both = run(&[a, b], |d, l, seen| {
                     let lists = [(&l[0], gallop & 1 != 0), (&l[1], gallop & 2 != 0)];
@@ -278,6 +318,35 @@ mod tests {
                 }
             });
             assert_eq!(either, expected(&[a, b], |_| true));
+        }
+    }
+
+    /// Two lists of up to 20 entries, in steps of 1 to 3 and one behind the other: blocks end anywhere, and what is behind a list in its
+    /// array has coordinates that the other has. The one is seen where it is moved by 5 and its first entries are not seen.
+    #[test]
+    fn lists_of_blocks() {
+        let sizes = (0..=20).flat_map(|m| (0..=20).map(move |n| (m, n)));
+        let steps = [(1, 1, 0), (1, 1, 3), (1, 2, 1), (2, 1, 9), (3, 2, 0), (2, 3, -10)];
+        for ((m, n), (r, s, from)) in sizes.flat_map(|size| steps.map(|step| (size, step))) {
+            let first: Vec<i64> = (0..m + 8).map(|k| 10 + r * k).collect();
+            let second: Vec<i64> = (0..n + 8).map(|k| 15 + from + s * k).collect();
+            let arrays = [&first[..], &second[..]];
+            let mut d = Concrete::new(&arrays, 200);
+            let a = List::open(&mut d, "p", ListFiber::unique(BufferId(0), 0, m));
+            let view = View { shift: Some(Shift::Up(5)), start: Some(15), ..View::default() };
+            let b = List::open(&mut d, "p", ListFiber { view, ..ListFiber::unique(BufferId(1), 0, n) });
+            let (mut met, mut last) = (vec![], 0);
+            meet_lanes(&mut d, &a, &b, &mut |_, at, [p, q], here| {
+                assert!(*at > last && first[p.position as usize] == *at && (0..n).contains(&q.position));
+                last = *at;
+                if *here {
+                    met.push((*at, p.position, q.position));
+                }
+            });
+            assert_eq!(d.fault(), None, "{m} {n}");
+            let place = |at: i64| second[..n as usize].iter().position(|c| c - 5 == at);
+            let both = |p: usize| Some((first[p], p as i64, place(first[p])? as i64));
+            assert_eq!(met, (0..m as usize).filter_map(both).collect::<Vec<_>>(), "{first:?} {second:?}");
         }
     }
 

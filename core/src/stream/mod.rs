@@ -25,7 +25,7 @@ mod view;
 pub use concrete::{Concrete, PLACES, TABLE};
 pub use domain::{Arith, Compare, Domain, State};
 pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
-pub use merge::{PATIENCE, Side, intersect, leap, meet, unite_flat, unite_two, wide};
+pub use merge::{PATIENCE, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide};
 pub use pieces::{Interval, Kind, Pieces};
 pub use spread::Spread;
 pub use symbolic::{Symbolic, Term};

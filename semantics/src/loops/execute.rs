@@ -6,7 +6,7 @@ use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Failure, How, Kernel, headline};
+use fiberloom_core::loops::{Failure, How, Kernel, LANES, headline};
 
 /// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
 pub(super) fn execute(
@@ -283,6 +283,7 @@ impl Machine<'_> {
                 let bits = self.load(*buffer, at)?;
                 Ok(if *widen { bits as i32 as i64 as u64 } else { bits })
             }
+            Code::Among(b, narrow, parts) => self.among(*b, *narrow, parts),
             Code::Capacity(b) => {
                 let capacity = self.buffers[*b].capacity();
                 capacity.map(|n| n as u64).map_err(|refused| self.breach(*b, refused))
@@ -308,6 +309,25 @@ impl Machine<'_> {
             }
             Code::Apply(op, args) => self.apply(*op, args),
         }
+    }
+
+    /// All lanes are loaded, as a machine does that compares them at once.
+    fn among(&mut self, b: usize, narrow: bool, parts: &[Code; 3]) -> Result<u64, Halt> {
+        let (begin, end) = (self.value(&parts[0])? as i64, self.value(&parts[1])? as i64);
+        let target = self.value(&parts[2])? as i64;
+        self.ops.comparisons += 1;
+        let mut found = LANES;
+        for k in 0..LANES {
+            if begin.checked_add(k).is_none_or(|at| at >= end) {
+                break;
+            }
+            let bits = self.load(b, begin + k)?;
+            let element = if narrow { bits as i32 as i64 } else { bits as i64 };
+            if found == LANES && element == target {
+                found = k;
+            }
+        }
+        Ok(found as u64)
     }
 
     fn apply(&mut self, op: Op, args: &[(Type, Code)]) -> Result<u64, Halt> {

@@ -282,6 +282,31 @@ fn nothing_runs_forever_and_nothing_takes_all_memory() {
     assert_eq!(most, Err(Fault::Stopped(Failure::Memory)));
 }
 
+/// Where an element stands among the next ones, as a loop finds it; what is read is in bounds and set.
+#[test]
+fn among_the_next_elements() {
+    for width in [Type::I32, Type::I64] {
+        let text = format!(
+            "kernel k(b, e, t)\n operand a: {width}\n result r: i64\n
+             alloc r[1]\n r[0] = among(a[b..e], t)\n finish r[1]"
+        );
+        let kernel = kernel(&text);
+        let elements: Vec<i64> = (0..10).map(|i| i * i % 7).collect();
+        let a = Array::from_indices(width, &elements).unwrap();
+        for (b, e, t) in (0..=11).flat_map(|b| (0..=10).flat_map(move |e| [0, 1, 2, 4, 5, 1 << 32].map(|t| (b, e, t))))
+        {
+            let ran = run(&kernel, &[b, e, t], &[Some(&a), None], &Limits::default()).unwrap();
+            let lanes = (b..e.min(b + 8)).take_while(|at| *at < e);
+            let found = lanes.clone().position(|at| elements[at as usize] == t).unwrap_or(8);
+            assert_eq!(ran.buffers[1].as_ref().unwrap().index(0), found as i64, "{width}: {b}..{e}, {t}");
+            assert_eq!(ran.ops.loads, lanes.count() as u64);
+        }
+        let beyond = run(&kernel, &[3, 11, 0], &[Some(&a), None], &Limits::default());
+        let Err(Fault::Broken(breach)) = beyond else { panic!("{beyond:?}") };
+        assert_eq!((breach.rule, breach.index), (Rule::InBounds, 10));
+    }
+}
+
 /// The deepest kernel that the checker takes.
 #[test]
 fn depth_fits_the_stack() {

@@ -27,6 +27,15 @@ fn typed(kernel: &Kernel, e: &Expr) -> Result<Type, String> {
                 ty => Err(format!("the index of `{}` is {ty}, not i64", expression(kernel, e))),
             }
         }
+        Expr::Among(b, parts) => {
+            let element = buffer(kernel, *b)?.ty;
+            let types = parts.iter().map(|part| typed(kernel, part)).collect::<Result<Vec<_>, _>>()?;
+            match types.into_iter().find(|ty| *ty != Type::I64) {
+                Some(ty) => Err(format!("`{}` takes i64s, not {ty}", expression(kernel, e))),
+                None if matches!(element, Type::I32 | Type::I64) => Ok(Type::I64),
+                None => Err(format!("`{}`: elements are {element}, not i32 or i64", expression(kernel, e))),
+            }
+        }
         Expr::Op(Op::Coalesce, _) => Err(format!("`{}` cannot be run: loops know no `missing`", expression(kernel, e))),
         Expr::Op(op, args) => {
             let types = args.iter().map(|a| typed(kernel, a)).collect::<Result<Vec<_>, _>>()?;

@@ -19,7 +19,7 @@ use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
 use crate::stream::{Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
-use crate::stream::{intersect, leap, meet, unite_flat, unite_two, wide};
+use crate::stream::{intersect, leap, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
 /// Where the values of a nest go.
@@ -420,8 +420,9 @@ impl Context<'_> {
                     && self.is_flat(f.scope(), point, f.rest)
                 {
                     // Where the lists do not meet, operands read as absent, and that changes nothing.
-                    return meet(d, &lists, &mut |d, at, met| {
-                        let here = self.flagged(d, f, &point.leaders, &vec![met; lists.len()]);
+                    return self.meets(d, f, point, &mut |d, at, mut here, met| {
+                        let met = d.place(met);
+                        here.iter_mut().for_each(|here| here.present = Some(met.clone()));
                         self.arrive(d, f, point, at, &here, Driven::Stored);
                     });
                 }

@@ -48,6 +48,7 @@ impl<'t> Operators<'t> for Reader<'t> {
                 Ok(at.nest(|at| Expr::Load(b, Box::new(at)), self.kernel.buffers[b.0 as usize].ty))
             }
             Token::Sign("(") if word == "capacity" => self.capacity(),
+            Token::Sign("(") if word == "among" => self.among(),
             Token::Sign("(") => self.call(word),
             _ => match self.names.get(word) {
                 Some(Name::Var(v)) => {
@@ -83,12 +84,38 @@ impl Reader<'_> {
     fn place_in(&mut self) -> Read<(crate::loops::BufferId, Term)> {
         let b = self.buffer()?;
         self.sign("[")?;
-        let at = self.expr()?.widened(&self.kernel);
+        let at = self.wide()?;
         self.sign("]")?;
-        match at.ty {
-            Type::I64 => Ok((b, at)),
+        Ok((b, at))
+    }
+
+    /// An index: an `i64`, or a load that is widened to one.
+    fn wide(&mut self) -> Read<Term> {
+        let term = self.expr()?.widened(&self.kernel);
+        match term.ty {
+            Type::I64 => Ok(term),
             ty => Err(format!("an index is i64, this is {ty}")),
         }
+    }
+
+    /// `among(b[begin..end], target)`
+    fn among(&mut self) -> Read<Term> {
+        self.skip();
+        self.sign("(")?;
+        let b = self.buffer()?;
+        self.sign("[")?;
+        let begin = self.wide()?;
+        self.sign("..")?;
+        let end = self.wide()?;
+        self.sign("]")?;
+        self.sign(",")?;
+        let target = self.wide()?;
+        self.sign(")")?;
+        let depth = 1 + begin.depth.max(end.depth).max(target.depth);
+        if depth > DEPTH {
+            return Err(format!("an expression is nested more than {DEPTH} deep"));
+        }
+        Ok(Term { expr: Expr::Among(b, Box::new([begin.expr, end.expr, target.expr])), ty: Type::I64, depth })
     }
 
     fn capacity(&mut self) -> Read<Term> {

@@ -159,9 +159,24 @@ impl Maker<'_, '_> {
             }
             2 => Expr::Const(self.value(ty)),
             3 if ty == Type::I64 => Expr::Capacity(BufferId(self.below(11) as u32)),
+            4 if ty == Type::I64 && self.below(2) == 0 => self.among(depth - 1),
             4 if ty == Type::I64 => Expr::Op(Op::Convert(ty), vec![self.expr(Type::I32, depth - 1)]),
             _ => self.call(ty, depth - 1),
         }
+    }
+
+    /// Elements before the end are there, which is no more than the least room; the target is often one of them.
+    fn among(&mut self, depth: usize) -> Expr {
+        let (all, of) = ([Role::Operand, Role::Result, Role::Workspace], self.one(&[Type::I32, Type::I64]));
+        let b = self.buffer(if self.alone.is_some() { &all[..1] } else { &all }, of);
+        let (begin, end) = (self.index(depth), modulo(self.expr(Type::I64, depth), ROOM + 1));
+        let element = Expr::Load(b, Box::new(self.index(0)));
+        let target = match (self.below(3), of) {
+            (0, _) => self.expr(Type::I64, depth),
+            (_, Type::I64) => element,
+            _ => Expr::Op(Op::Convert(Type::I64), vec![element]),
+        };
+        Expr::Among(b, Box::new([begin, end, target]))
     }
 
     fn call(&mut self, ty: Type, depth: usize) -> Expr {

@@ -9,9 +9,9 @@
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
-use crate::loops::lower::fiber::Scope;
+use crate::loops::lower::fiber::{Scope, placed};
 use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::stream::{Domain, List, Symbolic, Term, meet};
+use crate::stream::{Domain, Entry, List, Symbolic, Term, meet, meet_lanes};
 
 impl Context<'_> {
     /// Whether an intersection's values are so cheap, and go right to the end of a list, that they are better written
@@ -33,11 +33,39 @@ impl Context<'_> {
 
     /// An intersection whose values are written at every step, and kept where the lists meet.
     pub(super) fn store_always(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
-        meet(d, &lists, &mut |d, at, kept| {
-            let (here, at, kept) = (self.resting(d, f, &point.leaders), d.place(at), d.place(kept));
+        self.meets(d, f, point, &mut |d, at, here, kept| {
+            let (at, kept) = (d.place(at), d.place(kept));
             self.store_tentatively(d, (f.scope(), f.sink), point, (f.v, at, here), kept);
         });
+    }
+
+    /// Steps through the lists of an intersection, told of a coordinate of the first, where lists rest, and whether they meet there.
+    /// Two lists meet by blocks; which of two is stepped through does not matter, so that it is the left one.
+    pub(super) fn meets(
+        &self,
+        d: &mut Symbolic,
+        f: &Forall,
+        point: &Point,
+        body: &mut impl FnMut(&mut Symbolic, &Term, Vec<Here>, &Term),
+    ) {
+        let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+        match lists[..] {
+            [first, second] if first.has_lanes() && second.has_lanes() => {
+                meet_lanes(d, first, second, &mut |d, at, entries, met| {
+                    let here = |(access, entry): (&AccessId, &Entry<Term>)| Here {
+                        access: *access,
+                        entry: placed(d, entry),
+                        present: None,
+                    };
+                    let here = point.leaders.iter().zip(&entries).map(here).collect();
+                    body(d, at, here, met);
+                });
+            }
+            _ => meet(d, &lists, &mut |d, at, met| {
+                let here = self.resting(d, f, &point.leaders);
+                body(d, at, here, met);
+            }),
+        }
     }
 
     /// The entries of a list at which values are written, and kept where one of those that follow is too.
