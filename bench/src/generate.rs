@@ -152,7 +152,7 @@ fn blocked(nonzeros: usize, random: &mut Random) -> Arrays {
     let n = (nonzeros / (3 * SIDE * SIDE)).max(1);
     let mut beside = vec![];
     let row = |i: usize, random: &mut Random| {
-        if i % SIDE == 0 {
+        if i.is_multiple_of(SIDE) {
             beside = [i / SIDE, random.below(n), random.below(n)].into();
         }
         beside.iter().flat_map(|block| SIDE * block..SIDE * (block + 1)).collect()

@@ -254,6 +254,7 @@ impl Reading for Level {
         let view = View { start: Some(target.clone()), ..View::default() };
         let list = ListFiber { view, ..ListFiber::unique(BufferId(0), begin, end) };
         let extent = d.int(EXTENT as i64);
+        let again = list.clone();
         let pieces = Pieces::open(d, "p", kind, list, extent.clone());
         let (found, position) = pieces.find(d, "p", target);
         let always = d.compare(Compare::Eq, target, target);
@@ -290,7 +291,21 @@ impl Reading for Level {
             pieces.leave_if(d, &always);
             d.set(from, end);
         });
+        if let Kind::Blocks(_) = kind {
+            let pieces = Pieces::open(d, "b", kind, again, extent);
+            block_by_block(d, &pieces, record);
+        }
     }
+}
+
+fn block_by_block<D: Domain>(d: &mut D, pieces: &Pieces<D::I>, record: Record<D>) {
+    let left = pieces.left(d);
+    record(d, &left);
+    d.repeat(&|d| pieces.valid(d), &mut |d| {
+        let Interval { start, stop, base } = pieces.certain_block(d, "b");
+        [start, stop, base].iter().for_each(|x| record(d, x));
+        pieces.leave(d);
+    });
 }
 
 /// The interval of the second of three fibers: of a band, or of a ragged level; there, or absent.

@@ -58,7 +58,7 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 26] = [
+const LAWS: [(&str, &[&str]); 27] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds", "a store out of bounds"]),
     (
@@ -92,6 +92,14 @@ const LAWS: [(&str, &[&str]); 26] = [
     ),
     ("what is laid is asked", &["what is laid is not asked where it is", "what is not laid is there"]),
     ("a table is as it was", &["something is left on a table"]),
+    (
+        "blocks hold everything",
+        &[
+            "what has a position is passed over",
+            "a coordinate of a block stands elsewhere",
+            "there are more blocks, or fewer, than were left",
+        ],
+    ),
     ("an interval holds", &["a coordinate of an interval stands elsewhere"]),
     ("lists rest", &["a list that is said to be present rests elsewhere"]),
     ("turns ascend", &["coordinates fall", "a coordinate has two turns"]),

@@ -69,7 +69,7 @@ impl Context<'_> {
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
         if all.iter().all(|stepped| self.leads_in_blocks(stepped, v, &piece, sink)) {
             sink.skip(v);
-            self.from_block_to_block(d, &piece, &all, (v, rest), sink);
+            self.block_by_block(d, &piece, &all, (v, rest), sink);
             return self.foralls.borrow_mut().truncate(seen);
         }
         if let Some((output, _)) = sink.appends(v) {
@@ -127,7 +127,7 @@ impl Context<'_> {
 
     /// The blocks of levels outside of which nothing is done, and what they have in common; until one of them has no more, or a
     /// list without whose entries nothing is done either.
-    fn from_block_to_block(
+    fn block_by_block(
         &self,
         d: &mut Symbolic,
         piece: &Piece,
