@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn what_is_made_is_well_formed_and_about_as_large_as_asked() {
         for kind in KINDS {
-            let matrix = kind.matrix(10_000, 1);
+            let matrix = kind.matrix(10_000, 1).expect("drawn");
             let [x, y] = vectors(&matrix, 4);
             let made = [partner(&matrix, 2), third_mode(&matrix, 3), x, y, sparse(1000, 10, 5), dense(&[3, 4], 6)];
             let trees = trees(&[17, 9, 5, 11], 900, 7);
@@ -420,6 +420,16 @@ mod tests {
             let parts = [above_and_below(&matrix), left_and_right(&matrix), [shifted(&matrix), flat(&matrix)]].concat();
             made.iter().chain(&parts).chain([&matrix]).for_each(|arrays| arrays.tensor().check().unwrap());
             assert!((5_000..=12_000).contains(&matrix.values.len()), "{}: {}", kind.name(), matrix.values.len());
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_is_well_formed() {
+        let photographs = |kind: &Kind| *kind != Kind::Clothes || Kind::Clothes.matrix(10_000, 1).is_ok();
+        for kind in ALL.into_iter().filter(photographs) {
+            let matrix = kind.matrix(10_000, 1).expect("drawn");
+            matrix.tensor().check().unwrap_or_else(|e| panic!("{}: {e}", kind.name()));
+            assert!(!matrix.values.is_empty() && matrix.values.len() <= 20_000, "{}", kind.name());
         }
     }
 }
