@@ -8,6 +8,9 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
 
+/// Lanes of a sum of bytes.
+const BYTES: u64 = 16;
+
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
         block.iter().try_for_each(|stmt| self.statement(stmt))
@@ -146,8 +149,24 @@ impl<'c> Emitter<'c, '_> {
             let whole = self.context.metadata_node(&[text("llvm.loop.unroll.full")]);
             let then = [text("llvm.loop.vectorize.followup_vectorized"), whole.into()];
             vec![self.context.metadata_node(&then)]
+        } else if let [sum @ Stmt::Set(..)] = body
+            && sum.exprs().filter_map(|e| self.widest(e)).max() == Some(1)
+        {
+            // Vectors would have as many lanes as there are of the sum's type: too few for bytes, which are loaded and multiplied many
+            // at a time.
+            vec![hint("llvm.loop.vectorize.width", number(BYTES))]
         } else {
             vec![]
+        }
+    }
+
+    /// The bytes of the widest element that an expression loads.
+    fn widest(&self, e: &Expr) -> Option<usize> {
+        match e {
+            Expr::Load(b, at) => Some(self.kernel.buffers[b.0 as usize].ty.bytes()).max(self.widest(at)),
+            Expr::Op(_, args) => args.iter().filter_map(|a| self.widest(a)).max(),
+            Expr::Among(..) => Some(usize::MAX),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => None,
         }
     }
 

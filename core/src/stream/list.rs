@@ -420,6 +420,18 @@ impl<I: Clone> List<I> {
     pub fn gallop<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         self.move_on(d, &stored);
+        self.arrive(d);
+    }
+
+    /// The same, where it rests on an entry before `target`.
+    pub fn leap<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let stored = self.fiber.view.stored(d, target);
+        self.leap_on(d, &stored);
+        self.arrive(d);
+    }
+
+    /// After `p` has come to a position further on, or where it was.
+    fn arrive<D: Domain<I = I>>(&self, d: &mut D) {
         if let Some(q) = self.q {
             let here = d.get(self.p);
             let end = d.get(q);
@@ -473,38 +485,42 @@ impl<I: Clone> List<I> {
     /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by
     /// it takes one comparison, and far away as many as the logarithm of how far.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        let below = |d: &mut D, position: &I| {
-            let inside = d.compare(Compare::Lt, position, &self.fiber.end);
-            d.and(inside, &|d| {
-                let c = d.load(self.fiber.crd, position);
-                d.compare(Compare::Lt, &c, target)
-            })
-        };
         let here = d.get(self.p);
-        let behind = below(d, &here);
-        let leap = |d: &mut D| {
-            let one = d.int(1);
-            let step = d.state("step", one.clone());
-            let next = |d: &mut D| {
-                let (p, step) = (d.get(self.p), d.get(step));
-                d.arith(Arith::Add, &p, &step)
-            };
-            let far = |d: &mut D| {
-                let next = next(d);
-                below(d, &next)
-            };
-            d.repeat(&far, &mut |d| {
-                let width = d.get(step);
-                d.advance(self.p, width.clone());
-                d.advance(step, width);
-            });
-            let next = next(d);
-            let hi = d.arith(Arith::Min, &next, &self.fiber.end);
-            let hi = d.snapshot("hi", hi);
-            d.advance(self.p, one);
-            self.halve(d, (self.p, &hi), target);
+        let behind = self.is_before(d, &here, target);
+        d.branch(behind, &mut |d| self.leap_on(d, target), &mut |_| {});
+    }
+
+    /// Whether a position is the fiber's, and its stored coordinate before `target`.
+    fn is_before<D: Domain<I = I>>(&self, d: &mut D, position: &I, target: &I) -> D::B {
+        let inside = d.compare(Compare::Lt, position, &self.fiber.end);
+        d.and(inside, &|d| {
+            let c = d.load(self.fiber.crd, position);
+            d.compare(Compare::Lt, &c, target)
+        })
+    }
+
+    /// The same as [`List::move_on`], where `p` is before.
+    fn leap_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let one = d.int(1);
+        let step = d.state("step", one.clone());
+        let next = |d: &mut D| {
+            let (p, step) = (d.get(self.p), d.get(step));
+            d.arith(Arith::Add, &p, &step)
         };
-        d.branch(behind, &mut |d| leap(d), &mut |_| {});
+        let far = |d: &mut D| {
+            let next = next(d);
+            self.is_before(d, &next, target)
+        };
+        d.repeat(&far, &mut |d| {
+            let width = d.get(step);
+            d.advance(self.p, width.clone());
+            d.advance(step, width);
+        });
+        let next = next(d);
+        let hi = d.arith(Arith::Min, &next, &self.fiber.end);
+        let hi = d.snapshot("hi", hi);
+        d.advance(self.p, one);
+        self.halve(d, (self.p, &hi), target);
     }
 
     /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.

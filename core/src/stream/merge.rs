@@ -79,6 +79,9 @@ pub fn meet_lanes<D: Domain>(
 /// the greatest coordinate at which one of them rests, the others entry by entry: beside one of m entries, one of n is
 /// compared O(m log(n / m)) times.
 pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn FnMut(&mut D, &D::I)) {
+    if let [first, second] = lists {
+        return leap_two(d, *first, *second, body);
+    }
     let all: Vec<&List<D::I>> = lists.iter().map(|(list, _)| *list).collect();
     d.repeat(&|d| all_valid(d, &all), &mut |d| {
         let at: Vec<D::I> = all.iter().map(|l| snapshot_index(d, l)).collect();
@@ -101,6 +104,35 @@ pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn 
                         list.next_if(d, &behind);
                     }
                 }
+            },
+        );
+    });
+}
+
+/// [`leap`] of two: where they differ, one is behind.
+fn leap_two<D: Domain>(
+    d: &mut D,
+    first: (&List<D::I>, bool),
+    second: (&List<D::I>, bool),
+    body: &mut dyn FnMut(&mut D, &D::I),
+) {
+    let on = |d: &mut D, (list, gallops): (&List<D::I>, bool), to: &D::I| {
+        if gallops { list.leap(d, to) } else { list.next(d) }
+    };
+    let (a, b) = (first.0, second.0);
+    d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
+        let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
+        let equal = d.compare(Compare::Eq, &ia, &ib);
+        d.branch(
+            equal,
+            &mut |d| {
+                body(d, &ia);
+                a.next(d);
+                b.next(d);
+            },
+            &mut |d| {
+                let behind = d.compare(Compare::Lt, &ia, &ib);
+                d.branch(behind, &mut |d| on(d, first, &ib), &mut |d| on(d, second, &ia));
             },
         );
     });
@@ -359,6 +391,13 @@ mod tests {
                 intersect(d, &[&l[0], &l[1], &l[2]], &mut |_, at| seen.push((*at, 7)));
             });
             assert_eq!(all, expected(&sets, |p| p == 7));
+            for gallop in 0..8 {
+                let all = run(&sets, |d, l, seen| {
+                    let lists = [(&l[0], gallop & 1 != 0), (&l[1], gallop & 2 != 0), (&l[2], gallop & 4 != 0)];
+                    leap(d, &lists, &mut |_, at| seen.push((*at, 7)));
+                });
+                assert_eq!(all, expected(&sets, |p| p == 7));
+            }
             let some = run(&sets, |d, l, seen| {
                 let live = |_: &mut Concrete, v: &[bool]| v[0] && (v[1] || v[2]);
                 wide(d, &[&l[0], &l[1], &l[2]], &live, &mut |_, at, here| {
