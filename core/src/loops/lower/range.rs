@@ -63,6 +63,8 @@ pub(super) struct Piece {
     pub scope: Scope,
     /// Whether it is where runs of levels meet, and known to have a coordinate.
     pub in_runs: bool,
+    /// Whether each such range puts one run, if it puts runs, and begins where the one before ends.
+    pub gapless: bool,
     /// By how many comparisons it was split off.
     pub keys: usize,
 }
@@ -70,7 +72,7 @@ pub(super) struct Piece {
 impl Piece {
     /// The same between other bounds.
     pub fn within(&self, lo: Bound, hi: Bound) -> Piece {
-        Piece { range: Range { lo, hi }, in_runs: false, ..self.clone() }
+        Piece { range: Range { lo, hi }, in_runs: false, gapless: false, ..self.clone() }
     }
 }
 
@@ -157,7 +159,8 @@ impl Context<'_> {
     /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone,
     /// and of levels that have phases each is in one.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
-        let whole = Piece { range: self.whole(v), body: body.clone(), scope: scope.clone(), in_runs: false, keys: 0 };
+        let (body, scope) = (body.clone(), scope.clone());
+        let whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
         self.pieces(d, v, whole)
     }
 

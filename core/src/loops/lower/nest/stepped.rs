@@ -72,7 +72,9 @@ impl Context<'_> {
             self.block_by_block(d, &piece, &all, (v, rest), sink);
             return self.foralls.borrow_mut().truncate(seen);
         }
-        if let Some((output, _)) = sink.appends(v) {
+        // Of packed pieces some are no runs.
+        let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
+        if let Some((output, _)) = sink.appends(v).filter(|_| gapless) {
             // Where runs meet, each of the result's begins where the last ends; with each turn one of theirs does.
             let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
             let most =
@@ -95,7 +97,8 @@ impl Context<'_> {
             let stop = d.define("stop", Type::I64, stop);
             let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
             let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
-            let within = Piece { in_runs, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
+            let gapless = gapless && in_runs;
+            let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
             self.entered(d, within, (&all, SWITCHES), &|d, piece| {
                 self.pieces(d, v, piece).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
             });
@@ -299,7 +302,7 @@ impl Context<'_> {
                 output.put_run(d, slot, (lo, hi.clone()), value)
             };
             if f.piece.in_runs {
-                put(d, None)
+                put(d, (!f.piece.gapless).then_some(lo))
             } else {
                 d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {})
             }
