@@ -147,7 +147,7 @@ fn f32_value(x: f32) -> Value {
 /// The functions of one float type, each computed in that type; of a unary one, `b` is `a` again.
 macro_rules! floats {
     ($name:ident, $float:ty, $read:expr, $write:expr,
-     $fmod:ident $pow:ident $min:ident $max:ident $exp:ident $log:ident $sin:ident $cos:ident $tanh:ident
+     $pow:path, $fmod:ident $min:ident $max:ident $exp:ident $log:ident $sin:ident $cos:ident $tanh:ident
      $sqrt:ident $floor:ident $ceil:ident $round:ident) => {
         fn $name(op: Op, a: Value, b: &Value) -> Value {
             let (x, y): ($float, $float) = ($read(a), $read(*b));
@@ -157,7 +157,7 @@ macro_rules! floats {
                 Op::Mul => x * y,
                 Op::Div => x / y,
                 Op::Rem => libm::$fmod(x, y),
-                Op::Pow => libm::$pow(x, y),
+                Op::Pow => $pow(x, y),
                 // NaN wins, and −0.0 is less than 0.0.
                 Op::Min => libm::$min(x, y),
                 Op::Max => libm::$max(x, y),
@@ -179,9 +179,9 @@ macro_rules! floats {
 }
 
 floats!(float64, f64, Value::as_f64, |x| Value::from_f64(Type::F64, x),
-    fmod pow fminimum fmaximum exp log sin cos tanh sqrt floor ceil roundeven);
+    super::pow, fmod fminimum fmaximum exp log sin cos tanh sqrt floor ceil roundeven);
 floats!(float32, f32, |v: Value| v.as_f64() as f32, f32_value,
-    fmodf powf fminimumf fmaximumf expf logf sinf cosf tanhf sqrtf floorf ceilf roundevenf);
+    libm::powf, fmodf fminimumf fmaximumf expf logf sinf cosf tanhf sqrtf floorf ceilf roundevenf);
 
 #[cfg(test)]
 mod tests;

@@ -9,10 +9,12 @@
 //! the bits above a type's width are zero; a `bool` is 0 or 1.
 mod apply;
 mod op;
+mod power;
 mod properties;
 mod value;
 
 pub use apply::apply;
 pub use op::{Mode, Op, result_type};
+pub use power::pow;
 pub use properties::{Properties, identity, properties, subject};
 pub use value::{Type, Value};

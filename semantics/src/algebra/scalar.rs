@@ -2,7 +2,8 @@
 //!
 //! Integers are exact: a function is computed on whole numbers and the result taken modulo 2ⁿ. Floats are IEEE 754: an
 //! `f32` result is that of `f64`, rounded once more, which for the four operations and the square root is the correctly
-//! rounded one (53 ≥ 2·24 + 2 bits). Transcendental functions come from `libm`, as in every engine.
+//! rounded one (53 ≥ 2·24 + 2 bits). Powers of `f64` with small whole exponents are rounded once. Other transcendental
+//! functions come from `libm`, as in every engine.
 //!
 //! Written apart from `core::algebra::apply`, which compilers use, and compared with it below.
 
@@ -217,9 +218,35 @@ fn float(op: Op, x: f64, y: f64, ty: Type) -> Option<f64> {
             }
         }
         Op::Pow if ty == Type::F32 => libm::powf(x as f32, y as f32) as f64,
-        Op::Pow => libm::pow(x, y),
+        Op::Pow => small_power(x, y).unwrap_or_else(|| libm::pow(x, y)),
         _ => return None,
     })
+}
+
+/// xⁿ of a whole n from 0 to 7, rounded once, where that is zero or from 2⁻⁹⁶⁰ to 2⁹⁶⁰: a product of whole numbers, of
+/// which 128 bits are kept and whether there were more.
+fn small_power(x: f64, n: f64) -> Option<f64> {
+    let n = (0..8).find(|whole| *whole as f64 == n)?;
+    let sign = if n % 2 == 1 { x } else { 1.0 };
+    if x == 0.0 && n > 0 {
+        return Some(0f64.copysign(sign));
+    }
+    let exponent = (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let digits = (x.to_bits() & ((1 << 52) - 1) | 1 << 52) as u128;
+    let (mut kept, mut scale, mut more) = (1u128 << 127, -127, false);
+    for _ in 0..n {
+        let (high, low) = ((kept >> 64) * digits, (kept & u64::MAX as u128) * digits);
+        let (top, bottom) = (high + (low >> 64), low as u64);
+        let room = top.leading_zeros();
+        kept = top << room | (bottom >> (64 - room)) as u128;
+        more |= bottom << room != 0;
+        scale += exponent - 52 + 64 - room as i32;
+    }
+    let (whole, rest) = (kept >> 75, kept & ((1 << 75) - 1));
+    let up = (rest, more, whole & 1).cmp(&(1 << 74, false, 1)).is_ge();
+    let power = libm::ldexp((whole + up as u128) as f64, scale + 75);
+    let plain = (2f64.powi(-960)..2f64.powi(960)).contains(&power);
+    plain.then(|| power.copysign(sign))
 }
 
 #[cfg(test)]
@@ -240,6 +267,21 @@ mod tests {
         let (least, most) = ty.range().expect("no float");
         let all = [0, 1, -1, 2, 3, 5, -7, 63, 64, 100, least, least + 1, most, most - 1, most / 3];
         all.into_iter().map(|x| Value::from_i128(ty, x)).collect()
+    }
+
+    /// Powers with whole exponents: numbers of all magnitudes and digits.
+    #[test]
+    fn the_compilers_powers_agree() {
+        let mut digits = 1u64;
+        for _ in 0..200_000 {
+            digits = digits.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let near_one = digits >> 12 | (1000 + digits % 47) << 52;
+            for bits in [digits, near_one, near_one & !0 << 40] {
+                let (x, n) = (f64::from_bits(bits), (digits >> 20 & 15) as f64 - 4.0);
+                let ours = [x, n].map(|x| Value::from_f64(Type::F64, x));
+                assert_eq!(apply(Op::Pow, &ours), Some(algebra::apply(Op::Pow, &ours).unwrap()), "{x} {n}");
+            }
+        }
     }
 
     /// The two definitions agree bit for bit, on all operations and types, exhaustively on those of 8 bits or fewer.
