@@ -392,16 +392,8 @@ impl Context<'_> {
             Shape::Nothing => f.sink.skip(f.v),
             Shape::Dense => self.dense(d, f, point),
             Shape::Each if self.decides_tentatively(f, point) => self.store_decided(d, f, point),
-            Shape::Each => {
-                let a = point.leaders[0];
-                let name = format!("q_{}", self.program.tensor(a).name);
-                f.lists[&a].each(d, &name, &mut |d, entry| {
-                    let at = f.lists[&a].coordinate(d, &entry);
-                    let at = d.snapshot(&self.program.vars[f.v.0].name, at);
-                    let here = Here { access: a, entry: placed(d, &entry), present: None };
-                    self.arrive(d, f, point, &at, &[here], Driven::Stored);
-                });
-            }
+            Shape::Each if self.has_follower_in_lanes(f, point) => self.follow_in_lanes(d, f, point),
+            Shape::Each => self.alone(d, f, point),
             Shape::Intersect
                 if point.followers.is_empty() && self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) =>
             {
@@ -436,6 +428,18 @@ impl Context<'_> {
         }
     }
 
+    /// The entries of a list, to which the others come.
+    fn alone(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let a = point.leaders[0];
+        let name = format!("q_{}", self.program.tensor(a).name);
+        f.lists[&a].each(d, &name, &mut |d, entry| {
+            let at = f.lists[&a].coordinate(d, &entry);
+            let at = d.snapshot(&self.program.vars[f.v.0].name, at);
+            let here = Here { access: a, entry: placed(d, &entry), present: None };
+            self.arrive(d, f, point, &at, &[here], Driven::Stored);
+        });
+    }
+
     /// Whether an access's next level is sought in where others have come.
     fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
         self.protocol(scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
@@ -443,11 +447,16 @@ impl Context<'_> {
 
     /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
+        rest.is_empty() && cheap(&point.body) && self.is_open(scope, point)
+    }
+
+    /// Whether a point's value takes no loop, and nothing is sought for it.
+    fn is_open(&self, scope: &Scope, point: &Point) -> bool {
         let open = |a: AccessId| {
             let walked = point.leaders.contains(&a) || point.followers.contains(&a);
             self.is_located(a, scope.fiber(a).depth + walked as usize)
         };
-        rest.is_empty() && cheap(&point.body) && point.body.accesses().into_iter().all(open)
+        !has_loops(&point.body) && point.body.accesses().into_iter().all(open)
     }
 
     /// Where lists rest.

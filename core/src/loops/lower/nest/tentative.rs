@@ -68,6 +68,32 @@ impl Context<'_> {
         }
     }
 
+    /// Whether beside a list goes one other, whose entries may be compared several at once with each of the first's: what is done
+    /// there is little enough to stand twice, as nothing is behind the other's end.
+    pub(super) fn has_follower_in_lanes(&self, f: &Forall, point: &Point) -> bool {
+        let [leader] = point.leaders[..] else { return false };
+        let [follower] = point.followers[..] else { return false };
+        let lanes = [leader, follower].iter().all(|a| f.lists[a].has_lanes());
+        let plain = self.protocol(f.scope(), follower).is_none() && !self.gallops(f.scope(), follower);
+        let one = point.beside.lists().is_empty() && point.body.accesses().contains(&follower);
+        lanes && plain && one && f.rest.is_empty() && self.is_open(f.scope(), point)
+    }
+
+    /// The entries of a list, beside blocks of one that follows, and behind its end.
+    pub(super) fn follow_in_lanes(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let (a, b) = (point.leaders[0], point.followers[0]);
+        let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
+        meet_lanes(d, leader, follower, &mut |d, at, entries, met| {
+            let (at, met) = (d.place(at), d.place(met));
+            let here = [(a, &entries[0], None), (b, &entries[1], Some(met))]
+                .map(|(access, entry, present)| Here { access, entry: placed(d, entry), present });
+            let scope = self.come_to_entries(d, f.scope(), (f.v, at), here);
+            self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, Driven::Stored);
+        });
+        let body = self.simplify.replace(&point.body, &|x| (x == b).then(|| self.fill(x)));
+        self.alone(d, f, &Point { body, ..point.clone() });
+    }
+
     /// The entries of a list at which values are written, and kept where one of those that follow is too.
     pub(super) fn store_decided(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let leader = &f.lists[&point.leaders[0]];
