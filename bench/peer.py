@@ -510,9 +510,10 @@ def masked_mxv(semiring):
             calls["graphblas"] = lambda: ga.mxv(gx, over).new(mask=gm.V)
 
         def result(y):
-            """GraphBLAS's result comes with a 0 for each row that it has not."""
+            """GraphBLAS's result comes with what is `absent` for each row that it has not."""
             return {"pos0": np.array([0, len(rows)]), "crd0": rows, "values": y if len(y) == len(rows) else y[rows]}
 
+        result.absent = np.inf if semiring == "min_plus" else 0.0
         return calls, result
     return kernel
 
@@ -680,12 +681,12 @@ def graph(matrix):
     return gb.io.from_scipy_sparse(matrix)
 
 
-def from_graph(result):
-    """What GraphBLAS made, as SciPy and NumPy have it."""
+def from_graph(result, absent):
+    """What GraphBLAS made, as SciPy and NumPy have it, of a vector with what is `absent` where it has nothing."""
     if not gb or not isinstance(result, (gb.Matrix, gb.Vector)):
         return result
     if isinstance(result, gb.Vector):
-        return result.to_dense(fill_value=0.0)
+        return result.to_dense(fill_value=absent)
     if result.nvals == result.nrows * result.ncols:
         return result.to_dense()
     return gb.io.to_scipy_sparse(result, "csr")
@@ -699,7 +700,7 @@ class Loaded:
         self.calls, self.arrays = KERNELS[kernel](Operands(folder))
 
     def write_result(self, library):
-        result = from_graph(self.calls[library]())
+        result = from_graph(self.calls[library](), getattr(self.arrays, "absent", 0.0))
         for name, array in self.arrays(result).items():
             ty = "f64" if name == "values" else "i64" if name.startswith("crd") else "i32"
             array.astype(TYPES[ty], copy=False).tofile(os.path.join(self.folder, f"{library}.{name}.{ty}"))
