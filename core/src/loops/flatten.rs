@@ -14,25 +14,64 @@
 
 use super::inline::uses;
 use super::lower::plus;
-use super::{BufferId, Expr, Holds, How, Kernel, Stmt, Var};
+use super::{BufferId, Entry, Expr, Holds, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Value};
 use std::collections::BTreeSet;
 
-/// Drops every `let` whose variable is not read. No expression has an effect.
+/// Drops every `let` whose variable is not read, what is written to workspaces of which nothing is read, and loops that do nothing.
+/// No expression has an effect.
 pub fn sweep(kernel: &mut Kernel) {
     loop {
         let used = uses(&kernel.body, kernel.vars.len());
+        let mut read = vec![false; kernel.buffers.len()];
+        reads(&kernel.body, &mut read);
+        let unread = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Workspace && !read[b.0 as usize];
+        let keep = |stmt: &Stmt| match stmt {
+            Stmt::Let(v, _) => used[v.0 as usize] > 0,
+            Stmt::Store(b, ..) | Stmt::Call(Entry::Alloc { buffer: b, .. } | Entry::Reserve { buffer: b, .. }) => {
+                !unread(b)
+            }
+            Stmt::For { body, .. } => !body.is_empty(),
+            _ => true,
+        };
         let before = size(&kernel.body);
-        kernel.body = swept(std::mem::take(&mut kernel.body), &used);
+        let body = swept(std::mem::take(&mut kernel.body), &keep);
+        kernel.body = body;
         if size(&kernel.body) == before {
             return;
         }
     }
 }
 
-fn swept(block: Vec<Stmt>, used: &[usize]) -> Vec<Stmt> {
-    let keep = |stmt: &Stmt| !matches!(stmt, Stmt::Let(v, _) if used[v.0 as usize] == 0);
-    map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, used))
+fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
+    map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, keep))
+}
+
+/// Notes the buffers of which something is asked.
+fn reads(block: &[Stmt], read: &mut [bool]) {
+    for stmt in block {
+        stmt.exprs().for_each(|e| asks(e, read));
+        if let Stmt::Call(entry @ (Entry::Sort { .. } | Entry::Finish { .. })) = stmt {
+            entry.buffers().for_each(|b| read[b.0 as usize] = true);
+        }
+        stmt.blocks().for_each(|inner| reads(inner, read));
+    }
+}
+
+fn asks(e: &Expr, read: &mut [bool]) {
+    match e {
+        Expr::Load(b, at) => {
+            read[b.0 as usize] = true;
+            asks(at, read);
+        }
+        Expr::Among(b, parts) => {
+            read[b.0 as usize] = true;
+            parts.iter().for_each(|e| asks(e, read));
+        }
+        Expr::Capacity(b) => read[b.0 as usize] = true,
+        Expr::Op(_, args) => args.iter().for_each(|e| asks(e, read)),
+        Expr::Var(_) | Expr::Const(_) => {}
+    }
 }
 
 fn size(block: &[Stmt]) -> usize {

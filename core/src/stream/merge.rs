@@ -1,7 +1,8 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
-//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of one compared at once with eight of the other.
+//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of one compared at once with eight of the other: it comes to each of the
+//!   one until the other is exhausted, so that it serves one beside which the other goes, too.
 //! * [`leap`]: the same coordinates, for lists of which some are sought in: they leap to where another has come.
 //! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
 //! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
@@ -45,8 +46,8 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
 }
 
 /// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as there are lanes:
-/// `body(coordinate of the first, entries of both, whether the second is there too)`, at every coordinate at which both have an entry
-/// and at some others of the first. Both have lanes ([`List::has_lanes`]), and the first's coordinates, where they are the second's, are
+/// `body(coordinate of the first, entries of both, whether the second is there too)`, at every coordinate of the first until the second
+/// is exhausted. Both have lanes ([`List::has_lanes`]), and the first's coordinates, where they are the second's, are
 /// such as that one's view sees.
 ///
 /// ```text
@@ -331,6 +332,11 @@ mod tests {
                 });
             });
             assert_eq!(both, expected(&[a, b], |p| p == 3));
+            let all = run(&[a, b], |d, l, seen| {
+                meet_lanes(d, &l[0], &l[1], &mut |_, at, _, _| seen.push((*at, 1)));
+                l[0].each(d, "q", &mut |d, entry| seen.push((l[0].coordinate(d, &entry), 1)));
+            });
+            assert_eq!(all, expected(&[a], |p| p == 1), "each of the first, beside the second and behind its end");
             for gallop in 0..4 {
                 let both = run(&[a, b], |d, l, seen| {
                     let lists = [(&l[0], gallop & 1 != 0), (&l[1], gallop & 2 != 0)];

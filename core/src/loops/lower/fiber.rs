@@ -60,6 +60,8 @@ pub(super) struct Scope {
     pub fingers: FxHashMap<(AccessId, usize), Finger>,
     /// Lists that are laid on tables, by access and level.
     laid: FxHashMap<(AccessId, usize), Laid>,
+    /// What holds of the entries that an access has on a table: the others are not laid.
+    holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
     /// The list that leaps to where another is, as it was found to be much longer.
     leaps: Option<AccessId>,
 }
@@ -113,10 +115,22 @@ impl Scope {
         self.laid.insert((a, self.fiber(a).depth), table);
     }
 
+    /// Only those entries of an access are flagged on its table for which these conditions hold.
+    pub fn lay_holding(&mut self, a: AccessId, conditions: Vec<concrete::Expr>) {
+        self.holding.insert(a, conditions);
+    }
+
+    /// Conditions that hold, since these accesses were found on their tables.
+    pub fn holding<'s>(&'s self, found: &'s [AccessId]) -> impl Iterator<Item = &'s concrete::Expr> {
+        let certain = found.iter().filter(|a| self.fiber(**a).present.is_none());
+        certain.flat_map(|a| self.holding.get(a).into_iter().flatten())
+    }
+
     /// The same, where a list leaps to the entries of one that is not asked in its table.
     pub fn leaping(&self, leaps: AccessId, walked: AccessId) -> Scope {
         let mut scope = self.clone();
         scope.laid.remove(&(walked, self.fiber(walked).depth));
+        scope.holding.remove(&walked);
         scope.leaps = Some(leaps);
         scope
     }

@@ -312,25 +312,27 @@ impl Context<'_> {
         if !part.stepped.is_empty() {
             return None;
         }
-        let once = |a: &AccessId| {
-            let depth = scope.fiber(*a).depth;
-            let access = &self.program.accesses[a.0];
-            let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
-            let crd = self.levels(*a)[depth].array(Holds::Coordinates);
-            let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
-            let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
-            // What stands once for several coordinates leads as often to what is below.
-            let shared = self.program.tensor(*a).format.levels[..depth].iter().any(|kind| kind.shares());
-            let crd = crd.filter(|_| !shared);
-            let crd = crd.filter(|_| loops.iter().all(moves) && above.iter().all(|w| self.comes_once(*w, &loops)));
-            crd.map(|crd| (*a, crd))
-        };
+        let once = |a: &AccessId| self.comes_along(scope, *a, v);
         match point.shape {
             Shape::Dense => None,
             // Any one of the lists bounds an intersection.
             Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
             _ => point.leaders.iter().map(once).collect(),
         }
+    }
+
+    /// An access, and the coordinates of its level that a loop over `v` walks, if the loops come to none of these twice.
+    pub(super) fn comes_along(&self, scope: &Scope, a: AccessId, v: Index) -> Option<(AccessId, BufferId)> {
+        let depth = scope.fiber(a).depth;
+        let access = &self.program.accesses[a.0];
+        let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
+        let crd = self.levels(a)[depth].array(Holds::Coordinates)?;
+        let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
+        let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
+        // What stands once for several coordinates leads as often to what is below.
+        let shared = self.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
+        let above_once = || above.iter().all(|w| self.comes_once(*w, &loops));
+        (!shared && loops.iter().all(moves) && above_once()).then_some((a, crd))
     }
 
     /// Whether these loops come to no coordinate of `w` twice: one of them moves it, or each moves it as far as the next one
@@ -618,6 +620,7 @@ impl Context<'_> {
                 {
                     return self.accumulate(d, (*var, *fun), None, value);
                 }
+                let body = &scope.holding(&searched).fold(body.clone(), |body, c| self.where_it_holds(&body, c));
                 sink.skip(v);
                 d.when(c, |d| self.sieved(d, v, rest, body, scope, sink, driven.guarded()), |_| {});
             }
@@ -734,7 +737,7 @@ impl Context<'_> {
                     scratch.lay(d);
                 }
                 self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
-                scratch.drain(self, d, output, slot);
+                scratch.drain(self, d, scope, output, slot);
             }
         }
     }

@@ -159,7 +159,9 @@ impl Output {
             return each_alloc(made, &[self.values], &|_, f| *f = fill);
         }
         let last = self.levels.len() - 1;
-        if nest.workspace.is_none()
+        // Of what most workspaces held, nothing bounds how much it was.
+        let led = nest.workspace.is_none() || self.leaders.borrow().as_ref().is_some_and(|all| !all.is_empty());
+        if led
             && self.is_list(last)
             && self.ends.is_none()
             && let Some(room) = self.room()

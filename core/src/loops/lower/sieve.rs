@@ -35,13 +35,30 @@ impl Context<'_> {
         body: &concrete::Expr,
         nothing: &dyn Fn(&concrete::Expr) -> bool,
     ) -> Option<(Expr, concrete::Expr)> {
-        let (mut body, mut all) = (body.clone(), None);
+        let conditions = self.all_needed(scope, body, nothing);
+        let body = conditions.iter().fold(body.clone(), |body, c| self.where_it_holds(&body, c));
+        let all = conditions.iter().map(|c| self.value(d, scope, c));
+        all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
+    }
+
+    /// Conditions that loops have decided, without each of which a body has no effect.
+    pub(super) fn all_needed(
+        &self,
+        scope: &Scope,
+        body: &concrete::Expr,
+        nothing: &dyn Fn(&concrete::Expr) -> bool,
+    ) -> Vec<concrete::Expr> {
+        let (mut body, mut all) = (body.clone(), Vec::new());
         while let Some(condition) = self.needed(scope, &body, nothing) {
-            body = self.where_it_is(&body, &condition, true);
-            let here = self.value(d, scope, &condition);
-            all = Some(all.map_or(here.clone(), |all| binary(Op::AndAlso, all, here)));
+            body = self.where_it_holds(&body, &condition);
+            all.push(condition);
         }
-        all.map(|all| (all, body))
+        all
+    }
+
+    /// The body where a condition holds.
+    pub(super) fn where_it_holds(&self, body: &concrete::Expr, condition: &concrete::Expr) -> concrete::Expr {
+        self.where_it_is(body, condition, true)
     }
 
     /// A condition without which a body has no effect, as much of it as loops have decided.

@@ -16,10 +16,10 @@
 //! is decided when they are known. So it is of two lists whose loop is the outermost one, such as those of a dot product.
 
 use super::fiber::Scope;
-use super::nest::{Sink, cheap};
+use super::nest::{Sink, cheap, yes};
 use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
-use crate::algebra::{Op, Value};
+use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
 use crate::loops::{LevelBuffers, Role, Stmt};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
@@ -35,6 +35,8 @@ pub(super) struct Laid {
     buffer: BufferId,
     /// What is laid: values, and the fill value elsewhere; or positions, and 0.
     by_value: bool,
+    /// Whether an entry is laid, where all that is asked of most is that: eight times as much of it stays in a cache.
+    flags: Option<BufferId>,
 }
 
 impl Context<'_> {
@@ -54,7 +56,12 @@ impl Context<'_> {
                 };
                 let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
                 alloc(d, buffer, self.extent(tensor.extents[tensor.format.order[l]]), Some(none));
-                tables.insert((a, l), Laid { buffer, by_value });
+                let flags = (last && !by_value && is_condition(&nest.rhs, a)).then(|| {
+                    let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
+                    alloc(d, flags, self.extent(tensor.extents[tensor.format.order[l]]), Some(Value::bool(false)));
+                    flags
+                });
+                tables.insert((a, l), Laid { buffer, by_value, flags });
             }
         }
         tables
@@ -85,14 +92,57 @@ impl Context<'_> {
             } else {
                 list.lay(d);
             }
+            if let Some(flags) = table.flags {
+                let conditions = self.needed_of(scope, a, body, sink);
+                self.flag(d, scope, (a, &list, flags), &conditions);
+                scope.lay_holding(a, conditions);
+            }
             scope.lay(a, table);
             all.push((a, table, list));
         }
         all
     }
 
+    /// What must hold of an access's entry that opens its last level for a body to have an effect there, as far as the loops so far
+    /// decide it, if without the entry it has none: one for which it does not hold may as well be absent.
+    fn needed_of(&self, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
+        let without = self.simplify.replace(body, &|x| (x == a).then(|| self.fill(x)));
+        let last = scope.fiber(a).depth + 1 == self.program.tensor(a).format.rank();
+        if !last || !self.nothing(sink, &without) {
+            return vec![];
+        }
+        let mut open = scope.clone();
+        open.descend(a, (int(0), None), None);
+        let conditions = self.all_needed(&open, body, &|e| self.nothing(sink, e));
+        conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
+    }
+
+    /// Flags the entries of a laid list for which conditions hold.
+    fn flag(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        (a, list, flags): (AccessId, &Spread<Term>, BufferId),
+        conditions: &[concrete::Expr],
+    ) {
+        list.each(d, &mut |d, at, position| {
+            let mut open = scope.clone();
+            open.descend(a, (d.place(position), None), None);
+            let all = conditions.iter().map(|c| self.value(d, &open, c));
+            let all = all.reduce(|a, b| binary(Op::AndAlso, a, b)).unwrap_or_else(yes);
+            let at = d.place(at);
+            d.emit(Stmt::Store(flags, at, all));
+        });
+    }
+
     /// Takes a list up again.
     pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
+        if let Some(flags) = table.flags {
+            list.each(d, &mut |d, at, _| {
+                let at = d.place(at);
+                d.emit(Stmt::Store(flags, at, Expr::Const(Value::bool(false))));
+            });
+        }
         if table.by_value {
             return self.write(d, &list, &|_| Expr::Const(self.fill(a)));
         }
@@ -109,6 +159,11 @@ impl Context<'_> {
 
     /// Opens a list that is laid at a coordinate.
     pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Laid), at: Expr) {
+        if let Some(flags) = table.flags {
+            let found = d.define("asked", Type::Bool, Expr::Load(flags, Box::new(at.clone())));
+            let position = Spread::ask(d, table.buffer, &Term::fixed(at)).1;
+            return scope.descend(a, (d.place(&position), None), Some(found));
+        }
         if !table.by_value {
             let (found, position) = Spread::ask(d, table.buffer, &Term::fixed(at));
             let (found, position) = (d.place(&found), d.place(&position));
@@ -209,6 +264,12 @@ impl Context<'_> {
         let needed = set.needed().map_or(vec![], |(needed, _)| needed);
         lists.iter().all(|a| needed.contains(a)) && self.nothing(sink, &rest)
     }
+}
+
+/// Whether nothing is asked of an access but whether it has an entry, and one such as conditions say.
+fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
+    let of_it = |e: &concrete::Expr| e.ty() == Type::Bool && e.accesses() == [a];
+    e.accesses().contains(&a) && !e.clone().settled(&|e| of_it(e).then(|| Value::bool(true))).accesses().contains(&a)
 }
 
 /// Whether an access is read inside of sums only: whether it has an entry is asked for its value's sake.

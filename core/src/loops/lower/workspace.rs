@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   Row, one short variable   row[j]  values, all of them drained
-//!   Dense, one variable       w[j]    values; a set of the j's that were come to
+//!   Dense, one variable       w[j]    values; a set of the j's that were come to (set.rs), or, where nothing is put but at the
+//!                                     entries of a list that stays, a flag for each j, and that list
 //!   Keyed, any variables      what was put, under its coordinates: a list, or hashed (keyed.rs)
 //! ```
 //!
@@ -11,16 +12,17 @@
 //!
 //! Invariant of a dense one into whose 0s is folded: between its rows every value is 0, so that a value is folded in with no question.
 
+use super::fiber::Scope;
 use super::keyed::Keyed;
-use super::nest::Driven;
+use super::nest::{Driven, yes};
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Role, Stmt, Var};
-use crate::notation::concrete::{Index, Nest, Workspace, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::Symbolic;
+use crate::stream::{Domain, Symbolic};
 
 /// Where index variables stand, if they are bound.
 pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;
@@ -37,7 +39,7 @@ impl Scratch {
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
         match w.kind {
             WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
-            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest)),
+            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w)),
             WorkspaceKind::List | WorkspaceKind::Hashed => Scratch::Keyed(Keyed::begin(cx, d, nest, w)),
             WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
         }
@@ -55,7 +57,7 @@ impl Scratch {
     /// Where a bound on what is put until it is drained has to be, before anything is, if it has to be known.
     pub fn most(&self) -> Option<Var> {
         match self {
-            Scratch::Dense(dense) => Some(dense.most),
+            Scratch::Dense(Dense { reached: Reached::Anywhere { most, .. }, .. }) => Some(*most),
             _ => None,
         }
     }
@@ -86,10 +88,10 @@ impl Scratch {
     }
 
     /// Moves everything into the result's next levels, in ascending order.
-    pub fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
+    pub fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match self {
             Scratch::Row(row) => row.drain(cx, d, output, slot),
-            Scratch::Dense(dense) => dense.drain(cx, d, output, slot),
+            Scratch::Dense(dense) => dense.drain(cx, d, scope, output, slot),
             Scratch::Keyed(keyed) => keyed.drain(cx, d, output, slot),
         }
     }
@@ -139,6 +141,29 @@ impl Row {
     }
 }
 
+impl Context<'_> {
+    /// The list at whose entries alone a nest puts something in its workspace over `v`: one that is spread while the workspace is filled,
+    /// and without which nothing changes what is folded.
+    fn puts_within(&self, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
+        let fun = nest.fold.filter(|_| nest.places.is_none() && self.program.vars[v.0].origin == Origin::Loop)?;
+        let around = &nest.order[..w.prefix];
+        let stays = |a: &AccessId| {
+            let access = &self.program.accesses[a.0];
+            let level = |l: usize| self.program.level_var(access, l);
+            let along = (0..access.vars.len()).find(|l| level(*l) == v);
+            along.is_some_and(|l| {
+                let above = (0..l).flat_map(|k| self.program.roots(level(k)));
+                self.tables.contains_key(&(*a, l)) && above.into_iter().all(|u| around.contains(&u))
+            })
+        };
+        let needed = |a: &AccessId| {
+            let without = self.simplify.replace(&nest.rhs, &|x| (x == *a).then(|| self.fill(x)));
+            matches!(without, concrete::Expr::Literal(v) if self.simplify.neutral(fun, v))
+        };
+        nest.rhs.accesses().into_iter().find(|a| stays(a) && needed(a))
+    }
+}
+
 /// What a workspace ranges over.
 pub(super) struct Front {
     /// Of its tensor.
@@ -163,33 +188,51 @@ impl Front {
 pub(super) struct Dense {
     front: Front,
     values: BufferId,
-    /// At least as many as are put.
-    most: Var,
-    set: Set,
+    reached: Reached,
     /// What values are between rows, if they are anything.
     clear: Option<Value>,
 }
 
+/// Where something was put.
+enum Reached {
+    /// Wherever it is: `most` is at least as many as are put.
+    Anywhere { set: Set, most: Var },
+    /// At entries of this list, which stays meanwhile; each says whether it is one of those.
+    Within { list: AccessId, there: BufferId },
+}
+
 impl Dense {
-    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest) -> Dense {
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Dense {
         let front = Front::of(cx, nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
-        let most = d.fresh(&format!("{name}most"), Type::I64);
+        let within = cx.puts_within(nest, w, front.vars[0]);
         // Where all its bits are 0, memory holds it when it is fresh, and is not touched where nothing is put.
-        let clear = (nest.fold.is_some() && front.initial == Value::zero(ty)).then_some(front.initial);
+        let free = front.initial == Value::zero(ty) || within.is_some();
+        let clear = (nest.fold.is_some() && free).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
-        let set = Set::begin(d, &name, &front.extents[0]);
-        Dense { front, values, most, set, clear }
+        let reached = match within {
+            Some(list) => {
+                let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
+                alloc(d, there, front.extents[0].clone(), Some(Value::bool(false)));
+                Reached::Within { list, there }
+            }
+            None => {
+                let most = d.fresh(&format!("{name}most"), Type::I64);
+                Reached::Anywhere { set: Set::begin(d, &name, &front.extents[0]), most }
+            }
+        };
+        Dense { front, values, reached, clear }
     }
 
     fn put(&self, cx: &Context, d: &mut Symbolic, fold: Option<Fun>, coordinate: Coordinate, value: Expr) {
         let at = coordinate(self.front.vars[0]).expect("all loops are bound");
-        let before = Expr::Load(self.values, Box::new(at.clone()));
+        let before = self.value(&at);
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
         match fold {
             Some(fun) if self.clear.is_none() => {
+                let Reached::Anywhere { set, .. } = &self.reached else { unreachable!("values of a list's are clear") };
                 let value = d.define("value", self.front.initial.ty(), value);
                 let alone = |d: &mut Symbolic| {
                     let first = begun(cx, d, (fun, self.front.initial), value.clone());
@@ -199,7 +242,7 @@ impl Dense {
                     let joined = cx.applied(d, fun, vec![before, value.clone()]);
                     d.emit(store(joined));
                 };
-                self.set.insert(d, &at, alone, join);
+                set.insert(d, &at, alone, join);
             }
             fold => {
                 let value = match fold {
@@ -207,24 +250,78 @@ impl Dense {
                     None => value,
                 };
                 d.emit(store(value));
-                self.set.insert(d, &at, |_| {}, |_| {});
+                match &self.reached {
+                    Reached::Anywhere { set, .. } => set.insert(d, &at, |_| {}, |_| {}),
+                    Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at, yes())),
+                }
             }
         }
     }
 
     /// Leaves the workspace clean.
-    fn drain(&self, cx: &Context, d: &mut Symbolic, output: &Output, slot: &Slot) {
-        output.open(d, slot, &|_| binary(Op::Min, Expr::Var(self.most), self.front.extents[0].clone()));
-        self.set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
-            let value = Expr::Load(self.values, Box::new(at.clone()));
-            output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                output.store(d, &slot, false, value.clone());
-            });
-            if let Some(clear) = self.clear {
-                d.emit(Stmt::Store(self.values, at, Expr::Const(clear)));
+    fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
+        match &self.reached {
+            Reached::Anywhere { set, most } => {
+                output.open(d, slot, &|_| binary(Op::Min, Expr::Var(*most), self.front.extents[0].clone()));
+                set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
+                    output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+                        output.store(d, &slot, false, self.value(&at));
+                    });
+                    self.wipe(d, at);
+                });
             }
-        });
+            Reached::Within { list, there } => self.drain_along(cx, d, (scope, *list, *there), output, slot),
+        }
         output.close(d, slot);
+    }
+
+    /// Along the list at whose entries something may have been put: nobody can predict at which, so that a value that goes right to
+    /// the end of a list is written at each, and stays if it was put.
+    fn drain_along(
+        &self,
+        cx: &Context,
+        d: &mut Symbolic,
+        (scope, list, there): (&Scope, AccessId, BufferId),
+        output: &Output,
+        slot: &Slot,
+    ) {
+        let v = self.front.vars[0];
+        let fiber = cx.unopened(d, scope, list);
+        let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
+        output.led_by(slot, cx.comes_along(scope, list, v).map(|led| vec![led]));
+        output.open(d, slot, &|_| binary(Op::Sub, end.clone(), begin.clone()));
+        d.count("q", fiber.begin, fiber.end, &mut |d, q| {
+            let at = d.load(fiber.crd, &q);
+            let at = d.snapshot(&cx.program.vars[v.0].name, at);
+            let at = d.place(&at);
+            let put = Expr::Load(there, Box::new(at.clone()));
+            let gone = Stmt::Store(there, at.clone(), Expr::Const(Value::bool(false)));
+            if output.appends_last(slot) {
+                output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+                    output.store_if(d, &slot, self.value(&at), put.clone());
+                });
+                d.emit(gone);
+                return self.wipe(d, at);
+            }
+            let append = |d: &mut Symbolic| {
+                d.emit(gone);
+                output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+                    output.store(d, &slot, false, self.value(&at));
+                });
+                self.wipe(d, at.clone());
+            };
+            d.when(put, append, |_| {});
+        });
+    }
+
+    fn value(&self, at: &Expr) -> Expr {
+        Expr::Load(self.values, Box::new(at.clone()))
+    }
+
+    fn wipe(&self, d: &mut Symbolic, at: Expr) {
+        if let Some(clear) = self.clear {
+            d.emit(Stmt::Store(self.values, at, Expr::Const(clear)));
+        }
     }
 }
 

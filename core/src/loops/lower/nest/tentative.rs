@@ -85,8 +85,11 @@ impl Context<'_> {
         let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
         meet_lanes(d, leader, follower, &mut |d, at, entries, met| {
             let (at, met) = (d.place(at), d.place(met));
-            let here = [(a, &entries[0], None), (b, &entries[1], Some(met))]
-                .map(|(access, entry, present)| Here { access, entry: placed(d, entry), present });
+            let here = [(a, &entries[0], None), (b, &entries[1], Some(met))].map(|(access, entry, present)| Here {
+                access,
+                entry: placed(d, entry),
+                present,
+            });
             let scope = self.come_to_entries(d, f.scope(), (f.v, at), here);
             self.go_on(d, f.v, f.rest, &point.body, scope, f.sink, Driven::Stored);
         });
