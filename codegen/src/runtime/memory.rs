@@ -35,7 +35,7 @@ pub struct Heap;
 
 /// From this size on, fresh blocks are offered to the kernel as huge pages: the first touch of each 4 KiB page costs
 /// about as much as computing what goes in it.
-const HUGE: usize = 4 << 20;
+const HUGE: usize = 1 << 20;
 
 impl Heap {
     /// Asks for huge pages within a large block. Only a hint: that it may be refused changes nothing.
