@@ -121,16 +121,13 @@ impl<'s> Appending<'s> {
 
 /// Whether an expression loads from a buffer.
 fn loads(e: &Expr, b: BufferId) -> bool {
-    match e {
-        Expr::Load(from, at) => *from == b || loads(at, b),
-        Expr::Among(from, parts) => *from == b || parts.iter().any(|a| loads(a, b)),
-        Expr::Op(_, args) => args.iter().any(|a| loads(a, b)),
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
-    }
+    let mut found = false;
+    e.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(from, _) if *from == b));
+    found
 }
 
 /// Whether an expression loads nothing, and reads none of these variables.
-fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
+pub(super) fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
     match e {
         Expr::Const(_) => true,
         Expr::Var(v) => !moving.contains(v),
@@ -140,7 +137,7 @@ fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
 }
 
 /// Whether an expression grows by one where `i` does.
-fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
+pub(super) fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
     match e {
         Expr::Var(v) => *v == i,
         Expr::Op(Op::Add | Op::Sub, args) => steps_with(&args[0], i, moving) && is_fixed(&args[1], moving),
@@ -149,13 +146,16 @@ fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
 }
 
 /// An expression without loads, with another in the place of a variable.
-fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
+pub(super) fn with(e: &Expr, v: Var, other: &Expr) -> Expr {
     match e {
         Expr::Var(w) if *w == v => other.clone(),
         Expr::Op(op, args) => {
             let args: Vec<Expr> = args.iter().map(|a| with(a, v, other)).collect();
-            let nothing = *op == Op::Sub && args[0] == args[1];
-            if nothing { Expr::Const(Value::i64(0)) } else { Expr::Op(*op, args) }
+            match op {
+                Op::Sub if args[0] == args[1] => Expr::Const(Value::i64(0)),
+                Op::Add => args.into_iter().reduce(plus).expect("two arguments"),
+                _ => Expr::Op(*op, args),
+            }
         }
         _ => e.clone(),
     }

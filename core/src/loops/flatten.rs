@@ -50,27 +50,16 @@ fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
 /// Notes the buffers of which something is asked.
 fn reads(block: &[Stmt], read: &mut [bool]) {
     for stmt in block {
-        stmt.exprs().for_each(|e| asks(e, read));
+        let mut asks = |e: &Expr| {
+            if let Expr::Load(b, _) | Expr::Among(b, _) | Expr::Capacity(b) = e {
+                read[b.0 as usize] = true;
+            }
+        };
+        stmt.exprs().for_each(|e| e.each(&mut asks));
         if let Stmt::Call(entry @ (Entry::Sort { .. } | Entry::Finish { .. })) = stmt {
             entry.buffers().for_each(|b| read[b.0 as usize] = true);
         }
         stmt.blocks().for_each(|inner| reads(inner, read));
-    }
-}
-
-fn asks(e: &Expr, read: &mut [bool]) {
-    match e {
-        Expr::Load(b, at) => {
-            read[b.0 as usize] = true;
-            asks(at, read);
-        }
-        Expr::Among(b, parts) => {
-            read[b.0 as usize] = true;
-            parts.iter().for_each(|e| asks(e, read));
-        }
-        Expr::Capacity(b) => read[b.0 as usize] = true,
-        Expr::Op(_, args) => args.iter().for_each(|e| asks(e, read)),
-        Expr::Var(_) | Expr::Const(_) => {}
     }
 }
 

@@ -69,20 +69,15 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
 /// How often each of so many variables is read.
 pub(super) fn uses(block: &[Stmt], vars: usize) -> Vec<usize> {
     fn count(stmt: &Stmt, uses: &mut [usize]) {
-        stmt.exprs().for_each(|e| reads(e, uses));
+        let mut reads = |e: &Expr| {
+            if let Expr::Var(v) = e {
+                uses[v.0 as usize] += 1;
+            }
+        };
+        stmt.exprs().for_each(|e| e.each(&mut reads));
         stmt.blocks().flatten().for_each(|s| count(s, uses));
     }
     let mut uses = vec![0; vars];
     block.iter().for_each(|stmt| count(stmt, &mut uses));
     uses
-}
-
-fn reads(e: &Expr, uses: &mut [usize]) {
-    match e {
-        Expr::Var(v) => uses[v.0 as usize] += 1,
-        Expr::Load(_, at) => reads(at, uses),
-        Expr::Among(_, parts) => parts.iter().for_each(|a| reads(a, uses)),
-        Expr::Op(_, args) => args.iter().for_each(|a| reads(a, uses)),
-        Expr::Const(_) | Expr::Capacity(_) => {}
-    }
 }

@@ -3,6 +3,7 @@
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
 use crate::notation::typed::{TensorId, VarId};
+use std::collections::BTreeMap;
 
 /// A scalar variable of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -319,13 +320,33 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// Tells of it and of all its parts, whole before part.
+    pub fn each(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
+        match self {
+            Expr::Load(_, at) => at.each(f),
+            Expr::Among(_, parts) => parts.iter().for_each(|part| part.each(f)),
+            Expr::Op(_, args) => args.iter().for_each(|arg| arg.each(f)),
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => {}
+        }
+    }
+
+    /// The same of other variables.
+    pub fn renamed(&self, now: &BTreeMap<Var, Var>) -> Expr {
+        match self {
+            Expr::Var(v) => Expr::Var(*now.get(v).unwrap_or(v)),
+            Expr::Load(b, at) => Expr::Load(*b, Box::new(at.renamed(now))),
+            Expr::Among(b, parts) => Expr::Among(*b, Box::new(parts.each_ref().map(|part| part.renamed(now)))),
+            Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| arg.renamed(now)).collect()),
+            Expr::Const(_) | Expr::Capacity(_) => self.clone(),
+        }
+    }
+
     /// Whether it reads a buffer.
     pub fn loads(&self) -> bool {
-        match self {
-            Expr::Load(..) | Expr::Among(..) => true,
-            Expr::Op(_, args) => args.iter().any(Expr::loads),
-            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
-        }
+        let mut found = false;
+        self.each(&mut |e| found |= matches!(e, Expr::Load(..) | Expr::Among(..)));
+        found
     }
 
     /// Whether a place that it reads from is itself read from a buffer.

@@ -23,6 +23,7 @@ pub mod lower;
 pub(crate) mod names;
 mod print;
 mod read;
+mod strips;
 #[cfg(test)]
 mod tests;
 
@@ -36,3 +37,4 @@ pub use inline::inline;
 pub use ir::*;
 pub use print::{expression, headline};
 pub use read::read;
+pub use strips::{strips, strips_of};

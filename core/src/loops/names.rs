@@ -56,6 +56,12 @@ impl Vars<'_> {
         self.all[v.0 as usize].1
     }
 
+    /// Another like this one.
+    pub(super) fn again(&mut self, v: Var) -> Var {
+        let (name, ty) = self.all[v.0 as usize].clone();
+        self.fresh(&name, ty)
+    }
+
     /// Another, with a name of its own that begins with this one.
     pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
         let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());

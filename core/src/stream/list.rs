@@ -197,9 +197,8 @@ impl<I: Clone> List<I> {
         Some(Run { crd: self.fiber.crd, p: self.p, q, end: self.fiber.end.clone() })
     }
 
-    /// Says which block `p` is in, and gives the first coordinate, as stored, behind it; only of a list in blocks.
-    fn divide<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        let (block, one) = (self.block.expect("in blocks"), d.int(1));
+    /// Says which block `p` is in; only of a list in blocks.
+    fn divide<D: Domain<I = I>>(&self, d: &mut D, block: State) {
         let (valid, zero) = (self.valid(d), d.int(0));
         let at = d.select(
             &valid,
@@ -210,24 +209,80 @@ impl<I: Clone> List<I> {
             zero,
         );
         d.set(block, at);
-        let at = d.get(block);
-        let next = d.arith(Arith::Add, &at, &one);
+    }
+
+    /// The first coordinate, as stored, behind so many blocks from this one on.
+    fn behind_block<D: Domain<I = I>>(&self, d: &mut D, block: State, blocks: i64) -> I {
+        let (at, n) = (d.get(block), d.int(blocks));
+        let next = d.arith(Arith::Add, &at, &n);
         let past = self.fiber.view.stored(d, &next);
         d.snapshot("past", past)
     }
 
     /// Brings `q` from any place of the block at `p` to its end.
     fn close_block<D: Domain<I = I>>(&self, d: &mut D) {
-        let Some(q) = self.q.filter(|_| self.block.is_some()) else { return };
-        let past = self.divide(d);
-        let inside = |d: &mut D| {
+        let (Some(q), Some(block)) = (self.q, self.block) else { return };
+        self.divide(d, block);
+        let past = self.behind_block(d, block, 1);
+        self.pass(d, q, &past);
+    }
+
+    /// The same where `p` has just come from the block before. Most often this is the next one: that is seen by comparing, which the
+    /// processor guesses, where a division is waited for.
+    fn close_next_block<D: Domain<I = I>>(&self, d: &mut D) {
+        let (Some(q), Some(block)) = (self.q, self.block) else { return };
+        let far = self.behind_block(d, block, 2);
+        let valid = self.valid(d);
+        let is_next = d.and(valid, &|d| {
+            let stored = self.stored(d);
+            d.compare(Compare::Lt, &stored, &far)
+        });
+        let next = &mut |d: &mut D| {
+            let one = d.int(1);
+            d.advance(block, one);
+        };
+        d.branch(is_next, next, &mut |d| self.divide(d, block));
+        let past = self.behind_block(d, block, 1);
+        self.pass(d, q, &past);
+    }
+
+    /// Brings `q` to the first position from there on whose coordinate, as stored, is not before `past`: so many at once, without a
+    /// branch, as long as there are so many.
+    fn pass<D: Domain<I = I>>(&self, d: &mut D, q: State, past: &I) {
+        let all = d.int(LANES);
+        let before = |d: &mut D, position: &I| {
+            let here = d.load(self.fiber.crd, position);
+            d.compare(Compare::Lt, &here, past)
+        };
+        let passed = d.state("passed", all.clone());
+        let more = |d: &mut D| {
+            let (passed, q) = (d.get(passed), d.get(q));
+            let far = d.arith(Arith::Add, &q, &all);
+            let room = d.compare(Compare::Le, &far, &self.fiber.end);
+            let whole = d.compare(Compare::Le, &all, &passed);
+            d.and(room, &|_| whole.clone())
+        };
+        d.repeat(&more, &mut |d| {
             let here = d.get(q);
-            let valid = d.compare(Compare::Lt, &here, &self.fiber.end);
-            d.and(valid, &|d| {
-                let q = d.get(q);
-                let here = d.load(self.fiber.crd, &q);
-                d.compare(Compare::Lt, &here, &past)
-            })
+            let one = |d: &mut D, position: &I| {
+                let one = before(d, position);
+                d.to_int(&one)
+            };
+            let first = one(d, &here);
+            let n = (1..LANES).fold(first, |n, k| {
+                let k = d.int(k);
+                let position = d.arith(Arith::Add, &here, &k);
+                let one = one(d, &position);
+                d.arith(Arith::Add, &n, &one)
+            });
+            d.set(passed, n);
+            let n = d.get(passed);
+            d.advance(q, n);
+        });
+        let inside = |d: &mut D| {
+            let q = d.get(q);
+            let valid = d.compare(Compare::Lt, &q, &self.fiber.end);
+            d.and(valid, &|d| before(d, &q))
         };
         d.repeat(&inside, &mut |d| {
             let one = d.int(1);
@@ -376,7 +431,7 @@ impl<I: Clone> List<I> {
         self.run().into_iter().for_each(|run| run.close(d));
         let end = d.get(q);
         d.set(self.p, end);
-        self.close_block(d);
+        self.close_next_block(d);
     }
 
     /// To the next entry where `c` holds, without a branch but those of finding the end of a run or of a stride.
@@ -401,7 +456,13 @@ impl<I: Clone> List<I> {
         if let Some(q) = self.q {
             let here = d.get(self.p);
             d.set(q, here);
-            let next = if self.block.is_some() { self.divide(d) } else { self.behind(d) };
+            let next = match self.block {
+                Some(block) => {
+                    self.divide(d, block);
+                    self.behind_block(d, block, 1)
+                }
+                None => self.behind(d),
+            };
             self.search(d, q, &next);
         }
         self.settle(d);

@@ -215,12 +215,21 @@ fn first(wrong: &[notation::Diagnostic]) -> &str {
 }
 
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
-/// emitted and after each rewrite, for the engine that runs them.
+/// emitted and after each rewrite, for the engine that runs them; and in strips of two.
 fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Stop> {
     let mut stages = Vec::new();
     let options = Options { mode: subject.mode(), ..subject.options(typed) };
-    let lowered = fiberloom_core::lower_by(typed, &options, &mut |_, kernel| {
-        stages.extend((engine == Engine::Rewrites).then(|| kernel.clone()));
+    let lowered = fiberloom_core::lower_by(typed, &options, &mut |name, kernel| {
+        if engine != Engine::Rewrites {
+            return;
+        }
+        stages.push(kernel.clone());
+        if name == "emitted" {
+            // Rows of so few entries as are generated make no strip of the usual length.
+            let mut short = kernel.clone();
+            loops::strips_of(&mut short, 2);
+            stages.push(short);
+        }
     });
     let lowered = lowered.map_err(|wrong| {
         super::stand_in(&subject.to_string(), &wrong);

@@ -1,0 +1,407 @@
+//! Short loops that append are strips of eight.
+//!
+//! ```text
+//!   for i in 0..n_I                                  for i in 0..n_I
+//!     for p in A1_pos[i]..A1_pos[i + 1]                let last = A1_pos[i + 1]
+//!       C0_crd[c] = i                                  strip = A1_pos[i]
+//!       C_vals[c] = A_vals[p]                          let ahead = c - strip
+//!       c = c + 1                             ──▶      let stop = min(last, capacity(A_vals) - 7, …)
+//!                                                      while strip < stop
+//!                                                        for lane in 0..8
+//!                                                          let p = strip + lane
+//!                                                          C0_crd[ahead + p] = i
+//!                                                          C_vals[ahead + p] = A_vals[p]
+//!                                                        strip = strip + 8
+//!                                                      let done = min(strip, last)
+//!                                                      c = ahead + done
+//!                                                      for p in done..last …  (as before)
+//! ```
+//!
+//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber writes again: what is
+//! behind the last entry of an appended array is nobody's. So a row takes a strip or two, and no branch that depends on
+//! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
+//! left is done one by one.
+//!
+//! *Nobody's*: all that is stored in the buffer stands where a counter says that only grows, nothing is read from it, and it is
+//! made unset.
+
+use super::blocks::{is_fixed, steps_with, with};
+use super::flatten::map_blocks;
+use super::lower::plus;
+use super::names::Vars;
+use super::{BufferId, Entry, Expr, How, Kernel, LANES, Role, Stmt, Var};
+use crate::algebra::{Op, Type, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes strips of loops that stand in others and append: long enough that a usual row needs one, short enough that a row of one
+/// entry costs no more than a branch that was not foreseen.
+pub fn strips(kernel: &mut Kernel) {
+    strips_of(kernel, LANES);
+}
+
+/// The same with strips of any length.
+pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
+    let appended = appended(kernel);
+    let operands = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
+    let body = std::mem::take(&mut kernel.body);
+    let mut strips = Strips { appended, operands, lanes, vars: Vars::of(&mut kernel.vars) };
+    kernel.body = map_blocks(body, &mut |inner| strips.block(inner));
+}
+
+/// Results behind whose last entry is nothing, each with the counter of its entries.
+fn appended(kernel: &Kernel) -> BTreeMap<BufferId, Var> {
+    let mut seen = Seen::default();
+    kernel.body.iter().for_each(|stmt| seen.note(stmt));
+    let nobodys = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Result && !seen.asked.contains(b);
+    let grows = |c: &Var| seen.set.get(c).is_some_and(|sets| grows(kernel, *c, sets));
+    let counted = |(b, at): (&BufferId, &Option<Var>)| at.filter(grows).map(|c| (*b, c));
+    seen.stored.iter().filter(|(b, _)| nobodys(b)).filter_map(counted).collect()
+}
+
+/// What a kernel does to its buffers and variables.
+#[derive(Default)]
+struct Seen<'k> {
+    /// Buffers that are stored to, with the variable where, if it is one throughout.
+    stored: BTreeMap<BufferId, Option<Var>>,
+    /// Buffers that are read, or made with something in them.
+    asked: BTreeSet<BufferId>,
+    /// What each variable is set to.
+    set: BTreeMap<Var, Vec<&'k Expr>>,
+}
+
+impl<'k> Seen<'k> {
+    fn note(&mut self, stmt: &'k Stmt) {
+        let mut asks = |e: &Expr| {
+            if let Expr::Load(b, _) | Expr::Among(b, _) = e {
+                self.asked.insert(*b);
+            }
+        };
+        stmt.exprs().for_each(|e| e.each(&mut asks));
+        match stmt {
+            Stmt::Store(b, at, _) => {
+                let at = if let Expr::Var(c) = at { Some(*c) } else { None };
+                let known = self.stored.entry(*b).or_insert(at);
+                *known = known.filter(|_| *known == at);
+            }
+            Stmt::Set(v, e) => self.set.entry(*v).or_default().push(e),
+            Stmt::Call(Entry::Alloc { buffer, fill: Some(_), .. }) => {
+                self.asked.insert(*buffer);
+            }
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| self.note(inner));
+    }
+}
+
+/// Whether a variable is set to 0 once, and else to itself and 1 or a truth value more.
+fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
+    let begins = |e: &&&Expr| ***e == Expr::Const(Value::i64(0));
+    let more = |e: &Expr| match e {
+        Expr::Op(Op::Convert(_), args) => kernel.type_of(&args[0]) == Ok(Type::Bool),
+        e => *e == Expr::Const(Value::i64(1)),
+    };
+    let steps = |e: &&Expr| matches!(e, Expr::Op(Op::Add, args) if args[0] == Expr::Var(c) && more(&args[1]));
+    sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
+}
+
+struct Strips<'k> {
+    appended: BTreeMap<BufferId, Var>,
+    /// Which buffers are operands: set to their end.
+    operands: Vec<bool>,
+    lanes: i64,
+    vars: Vars<'k>,
+}
+
+impl Strips<'_> {
+    fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(block.len());
+        for stmt in block {
+            match self.appending(&stmt) {
+                Some(appending) => out.extend(self.in_strips(&appending)),
+                None => out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner))),
+            }
+        }
+        out
+    }
+
+    /// The loop, if it does nothing but to append one entry in each turn.
+    fn appending<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
+        let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
+        let (Stmt::Set(count, more), entry) = body.split_last()? else { return None };
+        let one_more = *more == plus(Expr::Var(*count), int(1));
+        let mut found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, arrays: vec![] };
+        let mut moving = BTreeSet::from([*turn, *count]);
+        let mut work = 0;
+        for stmt in entry {
+            let e = match stmt {
+                Stmt::Let(v, e) => {
+                    moving.insert(*v);
+                    e
+                }
+                Stmt::Store(b, _, e) if self.appended.get(b) == Some(count) => {
+                    found.arrays.push((*b, None));
+                    e
+                }
+                _ => return None,
+            };
+            work += self.streams(e, &moving, &mut found)?;
+        }
+        (one_more && work <= HEAVIEST).then_some(found)
+    }
+
+    /// How many operations a value takes that needs nothing but what is there for each lane: elements of operands that lie one
+    /// behind the other or are the same for all turns.
+    fn streams<'s>(&self, e: &'s Expr, moving: &BTreeSet<Var>, found: &mut Appending<'s>) -> Option<usize> {
+        match e {
+            Expr::Const(_) | Expr::Capacity(_) => Some(0),
+            Expr::Var(v) => (*v != found.count).then_some(0),
+            Expr::Load(b, at) if self.operands[b.0 as usize] => {
+                let steps = steps_with(at, found.turn, moving);
+                found.arrays.extend(steps.then_some((*b, Some(&**at))));
+                (steps || is_fixed(at, moving)).then_some(1)
+            }
+            Expr::Op(op, args) if is_cheap(*op) => {
+                let all = args.iter().map(|a| self.streams(a, moving, found)).sum::<Option<usize>>()?;
+                // What is not chosen may be nowhere.
+                let chosen = *op == Op::Select && e.loads();
+                (!chosen).then_some(all + 1)
+            }
+            Expr::Load(..) | Expr::Among(..) | Expr::Op(..) => None,
+        }
+    }
+
+    /// The loop in strips, and what is left of it.
+    fn in_strips(&mut self, of: &Appending) -> Vec<Stmt> {
+        let mut fresh = |name| self.vars.fresh(name, Type::I64);
+        let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
+        let (strip, lane) = (fresh("strip"), fresh("lane"));
+        let at = || Expr::Var(strip);
+        let least = |a, b| Expr::Op(Op::Min, vec![a, b]);
+        let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
+        for (b, first) in &of.arrays {
+            let first =
+                plus(first.map_or(Expr::Var(ahead), |first| with(first, of.turn, &int(0))), int(self.lanes - 1));
+            let room = Expr::Capacity(*b);
+            match firsts.iter_mut().find(|(like, _)| *like == first) {
+                Some((_, all)) => all.push(room),
+                None => firsts.push((first, vec![room])),
+            }
+        }
+        let full = firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first));
+        let stops = full.fold(Expr::Var(last), least);
+        let end = Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)]);
+        let body = self.lane(of, plus(at(), Expr::Var(lane)), ahead);
+        let lanes = Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body };
+        vec![
+            Stmt::Let(begin, of.lo.clone()),
+            Stmt::Let(last, of.hi.clone()),
+            Stmt::Let(ahead, minus(Expr::Var(of.count), Expr::Var(begin))),
+            Stmt::Let(stop, stops),
+            Stmt::Set(strip, Expr::Var(begin)),
+            Stmt::While(
+                Expr::Op(Op::Lt, vec![at(), Expr::Var(stop)]),
+                vec![lanes, Stmt::Set(strip, plus(at(), int(self.lanes)))],
+            ),
+            Stmt::Let(done, least(at(), end)),
+            Stmt::Set(of.count, plus(Expr::Var(ahead), Expr::Var(done))),
+            of.turns(Expr::Var(done), Expr::Var(last)),
+        ]
+    }
+
+    /// What one lane does, which is at this turn.
+    fn lane(&mut self, of: &Appending, turn: Expr, ahead: Var) -> Vec<Stmt> {
+        let mut now = BTreeMap::from([(of.turn, self.vars.again(of.turn))]);
+        let mut out = vec![Stmt::Let(now[&of.turn], turn)];
+        let place = plus(Expr::Var(ahead), Expr::Var(now[&of.turn]));
+        for stmt in of.entry {
+            out.push(match stmt {
+                Stmt::Let(v, e) => {
+                    let e = e.renamed(&now);
+                    Stmt::Let(*now.entry(*v).or_insert(self.vars.again(*v)), e)
+                }
+                Stmt::Store(b, _, e) => Stmt::Store(*b, place.clone(), e.renamed(&now)),
+                other => other.clone(),
+            });
+        }
+        out
+    }
+}
+
+/// A loop that appends an entry in each turn.
+struct Appending<'s> {
+    turn: Var,
+    lo: &'s Expr,
+    hi: &'s Expr,
+    how: How,
+    body: &'s [Stmt],
+    count: Var,
+    /// Its body, but for the counting.
+    entry: &'s [Stmt],
+    /// What lies one behind the other, and where: elsewhere than at the count.
+    arrays: Vec<(BufferId, Option<&'s Expr>)>,
+}
+
+impl Appending<'_> {
+    /// Some of the loop's turns, as they were.
+    fn turns(&self, lo: Expr, hi: Expr) -> Stmt {
+        Stmt::For { var: self.turn, lo, hi, how: self.how, body: self.body.to_vec() }
+    }
+}
+
+/// The most operations of a lane: more of them cost more than branches.
+const HEAVIEST: usize = 8;
+
+/// Whether it takes a lane of a vector about a cycle.
+fn is_cheap(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Neg
+            | Op::Not
+            | Op::Abs
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Eq
+            | Op::Ne
+            | Op::Select
+            | Op::Mask
+            | Op::Convert(_)
+    )
+}
+
+fn int(n: i64) -> Expr {
+    Expr::Const(Value::i64(n))
+}
+
+fn minus(a: Expr, b: Expr) -> Expr {
+    Expr::Op(Op::Sub, vec![a, b])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{check, read};
+
+    /// A kernel over a matrix in compressed rows, whose entries are appended to a list of coordinates; in strips of four.
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I, n_J) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, x_vals: f64
+  result L0_pos: i32, L0_crd: i32, L1_crd: i32, L_vals: f64
+  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  in x@1: f64[n_J] {{dense}} at dense, x_vals
+  out L@2: f64[n_I, n_J] {{nonunique, singleton}} at nonunique(L0_pos, L0_crd), singleton(L1_crd), L_vals
+
+  alloc L0_pos[2] = 0i32
+  alloc L0_crd[capacity(A1_crd)]
+  alloc L1_crd[capacity(A1_crd)]
+  alloc L_vals[capacity(A1_crd)]
+  c = 0
+{body}
+  L0_pos[1] = i32(c)
+  finish L0_pos[2]
+  finish L0_crd[c]
+  finish L1_crd[c]
+  finish L_vals[c]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        strips_of(&mut kernel, 4);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    const ROWS: &str = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      L_vals[c] = A_vals[p] * x_vals[i]
+      L0_crd[c] = i32(i)
+      L1_crd[c] = i32(j + 1)
+      c = c + 1
+    }
+  }";
+
+    #[test]
+    fn rows_that_are_appended_are_strips() {
+        let strips = "    let begin = A1_pos[i]
+    let last = A1_pos[i + 1]
+    let ahead = c - begin
+    let stop = min(min(last, min(capacity(A1_crd), capacity(A_vals)) - 3), min(min(capacity(L_vals), capacity(L0_crd)), capacity(L1_crd)) - (ahead + 3))
+    strip = begin
+    while strip < stop {
+      vector for lane in 0..4 {
+        let p_2 = strip + lane
+        let j_2 = A1_crd[p_2]
+        L_vals[ahead + p_2] = A_vals[p_2] * x_vals[i]
+        L0_crd[ahead + p_2] = i32(i)
+        L1_crd[ahead + p_2] = i32(j_2 + 1)
+      }
+      strip = strip + 4
+    }
+    let done = min(strip, max(last, begin))
+    c = ahead + done
+    for p in done..last {
+      let j = A1_crd[p]
+";
+        let got = rewritten(ROWS);
+        assert!(got.contains(strips), "{got}");
+    }
+
+    /// Where what is behind the last entry is somebody's: elements that are stored elsewhere too, are there from the beginning, or
+    /// are read; a counter that goes back, or by more than one.
+    #[test]
+    fn what_is_behind_may_be_somebodys() {
+        let elsewhere = format!("{ROWS}\n  L0_crd[0] = 0i32");
+        let filled = format!("  alloc L_vals[capacity(A1_crd)] = 0.0\n{ROWS}");
+        let is_read = format!("{ROWS}\n  if 0 < c {{\n    L0_pos[0] = L1_crd[c - 1]\n  }}");
+        let back = ROWS.replacen("    for p", "    c = 0\n    for p", 1);
+        let by_more = format!("{ROWS}\n  c = c + n_I");
+        for body in [elsewhere, filled, is_read, back, by_more] {
+            let got = rewritten(&body);
+            assert!(!got.contains("strip"), "{got}");
+        }
+    }
+
+    /// Entries of which some are not appended, or that take what is not there for each lane, or too much of it; and a loop that is
+    /// not in another: its end comes once.
+    #[test]
+    fn other_loops_stay() {
+        let some = ROWS.replace("c = c + 1", "c = c + i64(j > 3)");
+        let gathers = ROWS.replace("x_vals[i]", "x_vals[j]");
+        let strides = ROWS.replace("x_vals[i]", "x_vals[2 * p]");
+        let guarded = ROWS.replace("x_vals[i]", "select(p < n_J, x_vals[p], 0.0)");
+        let counts = ROWS.replace("i32(j + 1)", "i32(c)");
+        let slow = ROWS.replace("x_vals[i]", "exp(x_vals[i])");
+        let long = ROWS.replace("* x_vals[i]", &"+ 1.0".repeat(9));
+        let once = "  for p in A1_pos[0]..A1_pos[n_I] {
+    L_vals[c] = A_vals[p]
+    L0_crd[c] = 0i32
+    L1_crd[c] = A1_crd[p]
+    c = c + 1
+  }"
+        .to_string();
+        for body in [some, gathers, strides, guarded, counts, slow, long, once] {
+            assert_ne!(body, ROWS);
+            let got = rewritten(&body);
+            assert!(!got.contains("strip"), "{got}");
+        }
+    }
+
+    /// Where a counter goes on by a truth value elsewhere it only grows; a row that is moved needs room where it is.
+    #[test]
+    fn room_is_where_entries_are() {
+        let moved = ROWS.replace("A_vals[p]", "A_vals[p + n_J]") + "\n  c = c + i64(n_I > 3)";
+        let got = rewritten(&moved);
+        assert!(got.contains("capacity(A_vals) - (n_J + 3)"), "{got}");
+    }
+}
