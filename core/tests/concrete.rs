@@ -48,6 +48,7 @@ if b { } i64(latest(1.0, f64(k))) } where annihilator(0, 0), case(7, b) = i64(b)
 operand A@0: f64[I, J] {dense, compressed}
 operand B@2: i8[4, J] fill -1i8 {compressed, hashed} order(1, 0)
 operand c@5: bool[] dense
+operand S@8: f64[I, I] {dense, symmetric}
 temporary w: f64[J] fill -inf {compressed}
 temporary n: i64[J] {compressed}
 result y@1: f64[I] {dense}
@@ -65,6 +66,7 @@ forall i: forall j: c_2[k: |J|*i + j] = A[i, j] * c_2[k = |J|*i + j]
 (forall k: c_2[k] = w[k]) where dense (forall j in J: forall i: w[k: j + |J|*i] = y[i])
 forall j: w[j] = concat(j; k: c_2[k], i in I: y[i_2 = 2*i + 3]) + f64(index(m in K = j + 1 - 2*|I|*|J|))
 forall i: y[i] = latest(j: A[i, j]) - latest(j, k: f64(f_2(j, c[])) * f64(B[k, j]) start y[i])
+forall i: y[i] = sum(j: S[i, j] * 2.0) + S[i, i] also y[j] += S[i, j]
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
 ";
 
@@ -78,7 +80,8 @@ fn every_construct_is_read_from_its_print() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
-    let header = "extents N@0, M@1\noperand A@0: f64[N, M] {dense, compressed}\nresult y@1: f64[N] {compressed}\n";
+    let header = "extents N@0, M@1\noperand A@0: f64[N, M] {dense, compressed}\nresult y@1: f64[N] {compressed}\n\
+                  result d@2: f64[N] {dense}\n";
     let deep = format!("forall i: y[i] = {}1.0{}", "(".repeat(100_000), ")".repeat(100_000));
     let folds = format!("forall i: y[i] = {}", "sum(i: ".repeat(100_000));
     let blocks = format!("fn f(x: i64): i64 {{ {}", "if true { ".repeat(100_000));
@@ -124,6 +127,14 @@ fn what_is_wrong_is_named_with_its_line() {
         ("forall i: y[i] = concat(i; j: 1.0, k in N: 2.0)", "what j runs over"),
         ("forall i: y[i] = concat(i; j in N: 1.0, k in N: 2)", "another type"),
         ("forall i: y[i] = A[i, j in M]", "what j is"),
+        ("forall i: d[i] = 1.0 also d[j] += 1.0", "j is not bound"),
+        ("forall i: d[i] = sum(j in N: d[j]) also d[j] = 1.0", "joined with what is there"),
+        ("forall i: d[i] = sum(j in N: d[j]) also d[j] -= 1.0", "of another type"),
+        ("forall i: d[i] = sum(j in N: d[j]) also d[i] += 1.0", "has no place"),
+        ("forall i: d[i] = sum(j: A[i, j]) also d[j] += 1.0", "has no place"),
+        ("forall i: y[i] = sum(j in N: d[j]) also y[j] += 1.0", "has no place"),
+        ("forall i: d[i] = sum(j in N: d[j]) also y[j] += 1.0", "another tensor"),
+        ("forall i: d[i] = sum(j in N: d[j]) also d[j] += d[i]", "not at hand"),
         ("fn A_2(x: i64): i64 { x = 1.0; x }", "i64 is needed"),
         ("fn f(x: i64): i64 { y = 1; x }", "no local `y`"),
         ("fn f(x: i64): bool { x }", "bool is needed"),
@@ -142,7 +153,7 @@ fn what_is_wrong_is_named_with_its_line() {
     ] {
         let error = concrete::read(&format!("{header}{line}\n")).expect_err(line);
         let head: String = line.chars().take(80).collect();
-        assert!(error.starts_with("line 4: ") && error.contains(message), "{head}\n{error}");
+        assert!(error.starts_with("line 5: ") && error.contains(message), "{head}\n{error}");
     }
 }
 

@@ -35,7 +35,7 @@ mod read;
 use super::syntax::Protocol;
 use super::typed::{Fun, Function, TensorId};
 use crate::algebra::{Op, Type, Value, identity, result_type};
-use crate::format::Format;
+use crate::format::{Format, LevelKind};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
 pub use function::{Extent, plain};
@@ -212,6 +212,8 @@ pub struct Nest {
     pub places: Option<Vec<Expr>>,
     /// Of a scatter: what was there, under the target's own variables; where there is none, the target's fill was.
     pub before: Option<AccessId>,
+    /// What the sum in it adds elsewhere in the target, too.
+    pub both: Option<Both>,
     /// If coordinates arrive out of order: the first `prefix` loops are around a workspace over the target's other
     /// variables, which the rest of the loops fill and which is then drained in order.
     pub workspace: Option<Workspace>,
@@ -222,6 +224,29 @@ impl Nest {
     pub fn filling(&self) -> &[Index] {
         &self.order[self.workspace.map_or(0, |w| w.prefix)..]
     }
+
+    /// The variables of the first sum in its value.
+    pub fn summed(&self) -> Vec<Index> {
+        let mut found = None;
+        self.rhs.each(&mut |e| {
+            if let Expr::Reduce(_, vars, ..) = e {
+                found.get_or_insert_with(|| vars.clone());
+            }
+        });
+        found.unwrap_or_default()
+    }
+}
+
+/// Of a sum that stands in a nest over a vector: at each of its turns this is folded in at another place of the vector, which has
+/// been written before. What is read is read in the nest's value, too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Both {
+    /// The place: a variable of the sum.
+    pub at: Index,
+    /// What joins it with what is there: in any order.
+    pub fun: Fun,
+    /// The value.
+    pub rhs: Expr,
 }
 
 /// A temporary of assembly.
@@ -680,7 +705,29 @@ impl Program {
             }
             places.iter().try_for_each(|place| self.check_expr(place, &mut bound))?;
         }
-        self.check_expr(&nest.rhs, &mut bound)
+        self.check_expr(&nest.rhs, &mut bound)?;
+        match &nest.both {
+            Some(both) => self.check_both(nest, both, bound),
+            None => Ok(()),
+        }
+    }
+
+    fn check_both(&self, nest: &Nest, Both { at, fun, rhs }: &Both, mut bound: Vec<Index>) -> Result<(), String> {
+        let tensor = &self.tensors[nest.target.tensor.0];
+        let plain = nest.fold.is_none() && nest.places.is_none() && nest.workspace.is_none();
+        let vector = tensor.format.levels == [LevelKind::Dense] && nest.order == nest.target.vars;
+        if !plain || !vector || !nest.summed().contains(at) || self.vars[at.0].extent != tensor.extents[0] {
+            return Err(format!("what is added elsewhere has no place in `{}`", Shown(self, nest)));
+        }
+        let known = nest.rhs.accesses();
+        if rhs.ty() != tensor.ty || self.unordered(*fun, tensor.ty).is_none() {
+            return Err(format!("what is added elsewhere is of another type in `{}`", Shown(self, nest)));
+        }
+        if rhs.has_loops() || !rhs.accesses().iter().all(|a| known.contains(a)) {
+            return Err(format!("what is added elsewhere is not at hand in `{}`", Shown(self, nest)));
+        }
+        nest.summed().iter().try_for_each(|v| bind(&mut bound, *v, self))?;
+        self.check_expr(rhs, &mut bound)
     }
 
     /// What folds of this type with a function begin with, if they may go in any order. (Of a built-in, what it begins with: who

@@ -20,6 +20,7 @@
 
 mod follow;
 mod hoist;
+mod mirror;
 mod refuse;
 mod shape;
 
@@ -379,6 +380,9 @@ impl Concretize<'_> {
 
     /// Emits `place[target] = rhs`, with what must come before it.
     fn define(&mut self, place: Place, target: Vec<Index>, rhs: Expr, order: Option<Vec<Index>>) {
+        if let Some(nest) = self.mirrored(place, &target, &rhs) {
+            return self.emit(nest);
+        }
         let (fold, sums, body) = match self.taken_in(rhs, &target) {
             Expr::Reduce(fun, vars, body, _) => (Some(fun), vars, *body),
             other => (None, Vec::new(), other),
@@ -427,7 +431,7 @@ impl Concretize<'_> {
             Assembly::Append => None,
         };
         let target = concrete::Access::of(place, target);
-        self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None });
+        self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None, both: None });
     }
 
     /// The cheapest order of loops.
@@ -469,7 +473,16 @@ impl Concretize<'_> {
             Workspace { prefix: 0, kind, apart }
         });
         let target = concrete::Access::of(place, vars);
-        self.emit(Nest { target, order, fold: Some(fun), rhs: body, workspace, places: Some(places), before });
+        self.emit(Nest {
+            target,
+            order,
+            fold: Some(fun),
+            rhs: body,
+            workspace,
+            places: Some(places),
+            before,
+            both: None,
+        });
     }
 
     /// An index map as an expression.

@@ -37,7 +37,7 @@ use super::{
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
-use crate::notation::concrete::{AccessId, Index, Place, Program, Role, Tensor};
+use crate::notation::concrete::{AccessId, Both, Index, Place, Program, Role, Tensor};
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Size};
@@ -117,6 +117,8 @@ struct Context<'a> {
     arrays: Vec<Option<Arrays>>,
     /// Extents whose coordinates are known to fit.
     guarded: BTreeSet<ClassId>,
+    /// What the sum of the statement at hand folds in elsewhere in its result, too.
+    both: Option<(&'a Both, BufferId)>,
     /// Of the lists that the statement at hand spreads, by access and level, where they are laid.
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
     /// The loops so far that a person would want to see.
@@ -150,7 +152,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
-    let (solved, tables) = (vec![], BTreeMap::new());
+    let (solved, both, tables) = (vec![], None, BTreeMap::new());
     let mut cx = Context {
         program,
         simplify,
@@ -162,6 +164,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         constants,
         arrays,
         guarded,
+        both,
         tables,
         foralls,
     };
@@ -287,6 +290,18 @@ fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
     let inverse = |x: &Expr| binary(Op::Div, Expr::Const(Value::one(ty)), x.clone());
     let inverses = binary(op, inverse(&a), inverse(&b));
     binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
+}
+
+/// How much more `a` is than `b`, if it is seen to be that and a constant.
+fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
+    match a {
+        _ if a == b => Some(0),
+        Expr::Op(Op::Add, args) if args[0] == *b => match &args[1] {
+            Expr::Const(k) => Some(k.bits() as i64),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `a + b`, constants gathered at the end.

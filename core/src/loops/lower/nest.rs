@@ -13,8 +13,8 @@ use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::Var;
-use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest, WorkspaceKind};
+use crate::loops::{Stmt, Var};
+use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest, WorkspaceKind};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::Size;
@@ -98,14 +98,14 @@ impl Forall<'_> {
     }
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
     /// A whole statement: storage for its result, its loops, the result's end.
     ///
     /// What is known of a result only when its loops are there, how much room it needs and whether all of it is stored, mends what made
     /// it. Only where they come to just the entries of one operand, whose levels it can have, they are lowered again.
     ///
     /// A result that is an operand as it stands has its arrays, and needs no loops.
-    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &Nest) {
+    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
         let place = nest.target.tensor;
         if let Some(operand) = self.is_operand(nest) {
             self.arrays[place.0] = self.arrays[operand.0].clone();
@@ -117,6 +117,7 @@ impl Context<'_> {
         let from = d.here();
         self.fits(d, place);
         self.make(d, place, None);
+        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
         if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
             return self.counted(d, nest);
         }
@@ -155,7 +156,7 @@ impl Context<'_> {
         let (a, target) = (nest.before?, nest.target.clone());
         let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
         let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
-        Some(Nest { target, order, rhs, fold: None, places: None, before: None, workspace: nest.workspace })
+        Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
     }
 
     /// Whether a body has no effect on what a sink's memory holds already.
@@ -694,8 +695,12 @@ impl Context<'_> {
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
-                let value = self.value(d, scope, body);
+                let mut scope = scope.clone();
+                // What both places have in common is read once.
+                self.both.iter().for_each(|(both, _)| self.keep_values(d, &mut scope, &both.rhs));
+                let value = self.value(d, &scope, body);
                 self.accumulate(d, (*var, *fun), *begun, value);
+                self.both.iter().for_each(|(both, values)| self.fold_in(d, &scope, both, *values));
             }
             Sink::Store { nest, output, slot } => {
                 let value = self.value(d, scope, body);
@@ -760,6 +765,15 @@ impl Context<'_> {
             d.assign(t, joined);
         };
         d.when(Expr::Var(begun), join, first);
+    }
+
+    /// Folds what a sum has elsewhere in the result in there: a vector with a place for each coordinate.
+    fn fold_in(&self, d: &mut Symbolic, scope: &Scope, Both { at, fun, rhs }: &Both, values: BufferId) {
+        let value = self.value(d, scope, rhs);
+        let at = self.coordinate(scope, *at).expect("bound: checked concrete notation");
+        let was = Expr::Load(values, Box::new(at.clone()));
+        let joined = self.applied(d, *fun, vec![was, value]);
+        d.emit(Stmt::Store(values, at, joined));
     }
 
     /// The scope in which a scatter's own variables stand for the place that is written.

@@ -14,7 +14,7 @@
 //! sees a piece, and a finger stays where the last one ended.
 
 use super::fiber::{Block, Finger, Scope};
-use super::{Context, Expr, binary, held, int, plus, times};
+use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::notation::concrete::{self, AccessId, Concat, Index};
 use crate::shape::{ClassId, Map, Size};
@@ -208,6 +208,9 @@ impl Context<'_> {
         let same = c == int(0) && r == int(1);
         if same && (at == lo.at || at == hi.at) || self.is_whole(v, piece, (a, level)) {
             return Bound::at(at);
+        }
+        if same && ahead(&at, &hi.at).is_some_and(|n| n >= 0) {
+            return hi.clone();
         }
         let steps = self.steps(at, c, r);
         let within = binary(Op::Min, binary(Op::Max, steps, lo.at.clone()), hi.at.clone());

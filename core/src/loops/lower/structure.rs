@@ -16,7 +16,7 @@
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
-use super::{Context, Expr, LevelBuffers, binary, int, plus, times};
+use super::{Context, Expr, LevelBuffers, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::notation::concrete::{self, AccessId, Index};
@@ -101,6 +101,10 @@ impl Context<'_> {
             }
             Some(Phase::Asked) | None if kind == LevelKind::Symmetric => {
                 let Interval { stop, base, .. } = self.known_interval(d, scope, a);
+                if ahead(&stop, &at).is_some_and(|n| n > 0) {
+                    scope.descend(a, (plus(base, at), None), fiber.present);
+                    return false;
+                }
                 let below = binary(Op::Lt, at.clone(), stop);
                 let mirrored = self.mirrored(scope, a, at.clone());
                 let position = Expr::Op(Op::Select, vec![below, plus(base, at), mirrored]);

@@ -1,6 +1,6 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
+use super::{Access, Both, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
 use crate::shape::Map;
 
 impl Program {
@@ -84,7 +84,13 @@ impl Number<'_> {
         let rhs = self.expr(&nest.rhs);
         let before = nest.before.map(|a| self.out.access(self.old.accesses[a.0].tensor, vars.clone()));
         let target = Access::of(nest.target.tensor, vars);
-        Nest { target, order, fold: nest.fold, rhs, places, before, workspace: nest.workspace }
+        let mut new =
+            Nest { target, order, fold: nest.fold, rhs, places, before, both: None, workspace: nest.workspace };
+        new.both = nest.both.as_ref().map(|Both { at, fun, rhs }| {
+            self.scope.extend(nest.summed().into_iter().zip(new.summed()));
+            Both { at: self.of(*at), fun: *fun, rhs: self.expr(rhs) }
+        });
+        new
     }
 
     fn expr(&mut self, e: &Expr) -> Expr {

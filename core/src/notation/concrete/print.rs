@@ -34,7 +34,7 @@
 
 mod function;
 
-use super::{Access, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
+use super::{Access, Both, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
 use crate::algebra::{Op, Value};
 use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
@@ -211,7 +211,15 @@ impl Printer<'_, '_, '_> {
         }
     }
 
-    /// `name[…] op= rhs`, of a scatter ` from` what was there
+    /// What stands before `=` where something is joined with what is there.
+    fn joining(&self, fun: Fun) -> String {
+        match fun {
+            Fun::Op(Op::Add) => "+".to_string(),
+            fun => self.folding(fun),
+        }
+    }
+
+    /// `name[…] op= rhs`, and ` also` elsewhere, of a scatter ` from` what was there
     fn assign(&mut self, name: &str) -> fmt::Result {
         let nest = self.nest;
         write!(self.out, "{name}[")?;
@@ -223,13 +231,12 @@ impl Printer<'_, '_, '_> {
                 self.expr(place, 0)?;
             }
         }
-        let op = match nest.fold {
-            None => String::new(),
-            Some(Fun::Op(Op::Add)) => "+".to_string(),
-            Some(fun) => self.folding(fun),
-        };
-        write!(self.out, "] {op}= ")?;
+        write!(self.out, "] {}= ", nest.fold.map_or(String::new(), |fun| self.joining(fun)))?;
         self.expr(&nest.rhs, 0)?;
+        if let Some(Both { at, fun, rhs }) = &nest.both {
+            write!(self.out, " also {name}[{}] {}= ", self.bare(*at), self.joining(*fun))?;
+            self.expr(rhs, 0)?;
+        }
         let was = nest.before.map(|a| &self.program.tensor(a).name);
         was.map_or(Ok(()), |name| write!(self.out, " from {name}"))
     }

@@ -9,8 +9,8 @@
 mod function;
 
 use super::{
-    Access, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Var, Workspace,
-    WorkspaceKind, reduction_name,
+    Access, Both, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Var,
+    Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::notation::typed::{FnId, Fun, TensorId};
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<Program, String> {
     for (n, line) in text.lines().enumerate() {
         let at = |e: String| format!("line {}: {}", n + 1, e.strip_prefix("line 1: ").unwrap_or(&e));
         let text = Text::of(line).map_err(at)?;
-        let mut reader = Reader { text, program, names, extents: Vec::new(), scope: Vec::new() };
+        let mut reader = Reader { text, program, names, extents: vec![], scope: vec![], summed: vec![] };
         reader.whole_line().map_err(at)?;
         (program, names) = (reader.program, reader.names);
     }
@@ -50,6 +50,8 @@ struct Reader<'t> {
     extents: Vec<Option<ClassId>>,
     /// The variables that are bound.
     scope: Vec<(&'t str, Index)>,
+    /// Those of this line's sums.
+    summed: Vec<(&'t str, Index)>,
 }
 
 /// An expression with how deep it is.
@@ -438,7 +440,27 @@ impl<'t> Reader<'t> {
         let rhs = self.expr()?.expr;
         let was = if self.eat(Token::Word("from")) { Some(self.place()?) } else { None };
         let before = was.map(|tensor| self.program.access(tensor, target.vars.clone()));
-        Ok(Nest { target, order, fold, rhs, places, before, workspace })
+        let mut nest = Nest { target, order, fold, rhs, places, before, both: None, workspace };
+        if self.eat(Token::Word("also")) {
+            nest.both = Some(self.both(&nest)?);
+        }
+        Ok(nest)
+    }
+
+    /// `T[j] op= e`, with the variables of the nest's sum.
+    fn both(&mut self, nest: &Nest) -> Read<Both> {
+        if self.place()? != nest.target.tensor {
+            return Err("another tensor is added to".to_string());
+        }
+        let name = self.enclosed("[", "]", Self::word)?;
+        let outer = self.scope.len();
+        self.scope.extend(self.summed.iter().filter(|(_, v)| nest.summed().contains(v)));
+        let [at] = &name[..] else { return Err("what is added to has one place".to_string()) };
+        let at = self.bound(at)?;
+        let fun = self.fold()?.ok_or("what is added elsewhere is joined with what is there")?;
+        let rhs = self.expr()?.expr;
+        self.scope.truncate(outer);
+        Ok(Both { at, fun, rhs })
     }
 
     /// `=`, `+=`, `max=`, …
@@ -493,7 +515,7 @@ impl<'t> Reader<'t> {
         let vars = self.list(Self::binding)?;
         self.sign(":")?;
         let Term { expr: body, depth } = self.expr()?;
-        self.scope.truncate(outer);
+        self.summed.extend(self.scope.drain(outer..));
         let start = if self.eat(Token::Word("start")) { Some(self.expr()?) } else { None };
         let in_order = self.eat(Token::Word("in"));
         if in_order {

@@ -1,0 +1,87 @@
+//! What is stored once and stands twice is read once.
+//!
+//! ```text
+//!  y[i] = sum(j: S[i,j] * x[j])                S symmetric: stored up to the diagonal
+//!    ─▶  forall i: y[i] = sum(j: select(j < i, S[i,j] * x[j], 0)) + S[i,i] * x[i]  also y[j] += S[i,j] * x[i]
+//! ```
+//!
+//! An entry left of the diagonal is one of row `i` and, mirrored, one of row `j`, which has been written already: it adds to both. Rows
+//! would come to the second otherwise by going down a column, the slowest way through a triangle.
+//!
+//! It needs a fold whose order is free, into a vector with a place for each coordinate; and operands beside the symmetric one with places
+//! too, of the fold's variable alone: where rows are looked at, those of the mirrored entry are at hand.
+
+use super::super::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Place};
+use super::super::typed::Fun;
+use super::Concretize;
+use crate::algebra::{Op, Type};
+use crate::format::LevelKind;
+
+impl Concretize<'_> {
+    /// The nest that visits each stored entry once, if that is possible.
+    pub(super) fn mirrored(&mut self, place: Place, target: &[Index], rhs: &Expr) -> Option<Nest> {
+        let (&[i], Expr::Reduce(fun, vars, body, ty)) = (target, rhs) else { return None };
+        let &[j] = &vars[..] else { return None };
+        let none = self.gathered(*fun, *ty)?;
+        let loops = [i, j].iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
+        let twice = self.stands_twice(body, [i, j])?;
+        if !(loops && is_dense(&self.out.tensors[place.0].format.levels) && is_arithmetic(body)) {
+            return None;
+        }
+        let row = self.under(body, twice, [i, j], j);
+        let (diagonal, column) = (self.under(body, twice, [i, i], i), self.under(body, twice, [i, j], i));
+        let left = Expr::Call(Fun::Op(Op::Lt), vec![Expr::Index(j), Expr::Index(i)], Type::Bool);
+        let row = Expr::Call(Fun::Op(Op::Select), vec![left, row, Expr::Literal(none)], *ty);
+        let row = Expr::Reduce(*fun, vec![j], Box::new(row), *ty);
+        let rhs = Expr::Call(*fun, vec![row, diagonal], *ty);
+        let both = Some(Both { at: j, fun: *fun, rhs: column });
+        let target = Access::of(place, vec![i]);
+        Some(Nest { target, order: vec![i], fold: None, rhs, places: None, before: None, both, workspace: None })
+    }
+
+    /// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
+    fn stands_twice(&self, body: &Expr, [i, j]: [Index; 2]) -> Option<AccessId> {
+        let symmetric = |a: &AccessId| self.out.tensor(*a).format.levels == [LevelKind::Dense, LevelKind::Symmetric];
+        let vars = |a: &AccessId| &self.out.accesses[a.0].vars[..];
+        let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
+        let &[a] = &twice[..] else { return None };
+        let plain = |a: &AccessId| self.out.accesses[a.0].protocols.is_empty();
+        let of_j = |a: &AccessId| is_dense(&self.out.tensor(*a).format.levels) && vars(a).iter().all(|v| *v == j);
+        let both = vars(&a) == [i, j] || vars(&a) == [j, i];
+        (both && plain(&a) && beside.iter().all(|a| plain(a) && of_j(a))).then_some(a)
+    }
+
+    /// A body with the symmetric access under these variables, level by level, and the others under `at`.
+    fn under(&mut self, e: &Expr, twice: AccessId, levels: [Index; 2], at: Index) -> Expr {
+        match e {
+            Expr::Access(a, ty) => {
+                let Access { tensor, vars, .. } = self.out.accesses[a.0].clone();
+                let mut under = vec![at; vars.len()];
+                if *a == twice {
+                    let order = &self.out.tensors[tensor.0].format.order;
+                    order.iter().zip(levels).for_each(|(m, v)| under[*m] = v);
+                }
+                Expr::Access(self.out.access(tensor, under), *ty)
+            }
+            Expr::Call(fun, args, ty) => {
+                Expr::Call(*fun, args.iter().map(|e| self.under(e, twice, levels, at)).collect(), *ty)
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+fn is_dense(levels: &[LevelKind]) -> bool {
+    levels.iter().all(|k| *k == LevelKind::Dense)
+}
+
+/// Whether it is computed alike for all coordinates: nothing decides where it has no effect.
+fn is_arithmetic(e: &Expr) -> bool {
+    match e {
+        Expr::Literal(_) | Expr::Access(..) => true,
+        Expr::Call(Fun::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Min | Op::Max | Op::Abs), args, ty) => {
+            *ty != Type::Bool && args.iter().all(is_arithmetic)
+        }
+        _ => false,
+    }
+}
