@@ -22,6 +22,7 @@ warnings.filterwarnings("ignore")
 
 import numpy as np
 import scipy
+import scipy.linalg
 import scipy.sparse as sp
 
 try:
@@ -594,6 +595,15 @@ def blend(o):
     return calls, dense_result
 
 
+def symv(o):
+    s, x = o.dense("S"), o.values("x")
+    packed = s[np.tril_indices(len(x))]
+    return {
+        "blas": lambda: scipy.linalg.blas.dspmv(len(x), 1.0, packed, x),
+        "blas-whole": lambda: s @ x,
+    }, dense_result
+
+
 def similar(o):
     a = o.csr("A").toarray()
 
@@ -616,6 +626,7 @@ KERNELS = {
     "triangles-gallop": triangles_of_graph,
     "triangles-located": triangles_of_graph,
     "convolve": convolve,
+    "symv": symv,
     "blend": blend,
     "similar": similar,
     "similar-dense": similar,

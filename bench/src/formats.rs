@@ -23,11 +23,10 @@ pub fn dense(tensor: &Tensor) -> Result<Arrays, String> {
 }
 
 fn converted(tensor: &Tensor, ty: Type, format: &Format) -> Result<Tensor<'static>, String> {
-    let list = |prefix: char| {
-        let names: Vec<String> = (0..tensor.extents.len()).map(|mode| format!("{prefix}{mode}")).collect();
-        names.join(", ")
-    };
-    let (sizes, indices, was) = (list('N'), list('i'), tensor.values.ty());
+    // Modes of one extent are of one size, as triangles need.
+    let sizes: Vec<String> = tensor.extents.iter().map(|extent| format!("N{extent}")).collect();
+    let indices: Vec<String> = (0..tensor.extents.len()).map(|mode| format!("i{mode}")).collect();
+    let (sizes, indices, was) = (sizes.join(", "), indices.join(", "), tensor.values.ty());
     let value = if ty == was { format!("S[{indices}]") } else { format!("convert(S[{indices}], {ty})") };
     let text =
         format!("tensor S: {was}[{sizes}] {}  tensor T: {ty}[{sizes}] {format}  T[{indices}] = {value}", tensor.format);

@@ -342,6 +342,16 @@ pub fn dense(extents: &[usize], seed: u64) -> Arrays {
     Arrays::dense(extents, (0..extents.iter().product()).map(|_| random.value()).collect())
 }
 
+/// A dense matrix that is its own mirror, about so many of whose entries stand up to the diagonal.
+pub fn mirrored(entries: usize, seed: u64) -> Arrays {
+    let n = (2 * entries).isqrt();
+    let mut matrix = dense(&[n, n], seed);
+    for i in 0..n {
+        (0..i).for_each(|j| matrix.values[j * n + i] = matrix.values[i * n + j]);
+    }
+    matrix
+}
+
 /// A sparse vector in which every coordinate is there with a chance of one in `rarity`.
 pub fn sparse(extent: usize, rarity: usize, seed: u64) -> Arrays {
     let mut random = Random::new(seed);

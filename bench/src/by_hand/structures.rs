@@ -246,6 +246,36 @@ pub fn convolve(operands: &[&Tensor]) -> Tensor<'static> {
     Tensor { extents: a.extents.clone(), format: a.format.clone(), levels, values: made.into(), fill: a.fill }
 }
 
+/// y = S x, of S what stands up to the diagonal: each entry adds to two places. Sums in as many parts as two vectors have.
+pub fn symv(operands: &[&Tensor]) -> Tensor<'static> {
+    const PARTS: usize = 8;
+    let (s, x) = (reals(operands[0]), reals(operands[1]));
+    let n = x.len();
+    let mut y = vec![0.0; n];
+    for i in 0..n {
+        let base = i * (i + 1) / 2;
+        let (row, xi) = (&s[base..=base + i], x[i]);
+        let (before, rest) = y.split_at_mut(i);
+        let mut sums = [0.0; PARTS];
+        let whole = i / PARTS * PARTS;
+        for ((row, x), y) in
+            row[..whole].chunks_exact(PARTS).zip(x.chunks_exact(PARTS)).zip(before.chunks_exact_mut(PARTS))
+        {
+            for k in 0..PARTS {
+                sums[k] = fma(row[k], x[k], sums[k]);
+                y[k] = fma(row[k], xi, y[k]);
+            }
+        }
+        let mut sum = sums.iter().sum::<f64>();
+        for j in whole..i {
+            sum = fma(row[j], x[j], sum);
+            before[j] = fma(row[j], xi, before[j]);
+        }
+        rest[0] = fma(row[i], xi, sum);
+    }
+    dense(&[n as u64], y)
+}
+
 /// A = B/2 + C/4 in runs: those of both are cut where either ends, and joined where they come to the same.
 pub fn blend(operands: &[&Tensor]) -> Tensor<'static> {
     let [b, c] = [0, 1].map(|o| lists(operands[o], 1));

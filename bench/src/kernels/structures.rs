@@ -3,7 +3,7 @@
 use super::{ByHand, Kernel};
 use crate::arrays::Arrays;
 use crate::by_hand::structures as by_hand;
-use crate::generate::{Kind, few, sparse};
+use crate::generate::{Kind, few, mirrored, sparse};
 
 /// Where a sparse vector meets rows.
 const MATRICES: &[Kind] = &[Kind::Uniform, Kind::PowerLaw, Kind::Banded, Kind::Blocked];
@@ -92,6 +92,21 @@ pub(super) const KERNELS: &[Kernel] = &[
         other: None,
         operands: |a, _| vec![("A", a.clone()), ("F", crate::generate::dense(&[11, 11], 2))],
         by_hand: ByHand::Tensors(NOISE, by_hand::convolve),
+    },
+    Kernel {
+        name: "symv",
+        program: "tensor S: f64[I, I] {dense, symmetric}  tensor x: f64[I] dense  tensor y: f64[I] dense
+                  y[i] = S[i,j] * x[j]",
+        other: Some((
+            "dense",
+            "tensor S: f64[I, I] dense  tensor x: f64[I] dense  tensor y: f64[I] dense  y[i] = S[i,j] * x[j]",
+        )),
+        operands: |a, seed| {
+            let matrix = mirrored(a.values.len(), seed);
+            let x = crate::generate::dense(&matrix.extents[..1], seed + 1);
+            vec![("S", matrix), ("x", x)]
+        },
+        by_hand: ByHand::Tensors(&[Kind::Uniform], by_hand::symv),
     },
     Kernel {
         name: "blend",
