@@ -52,6 +52,7 @@ pub const VIEW: Viewing = |w| {
         start: (start > 0).then_some(start),
         stop: (stop < EXTENT as i64).then_some(stop),
         finger: None,
+        mark: None,
     }
 };
 

@@ -17,11 +17,14 @@
 //! always, or both are at the end; under a stride `p` rests on an entry that is seen.
 
 use super::domain::{Arith, Compare, Domain, State};
-use super::view::View;
+use super::view::{Mark, View};
 use crate::loops::{BufferId, LANES};
 
 /// Entries that are near by: as many as are looked at without a branch.
 const NEAR: i64 = 3;
+
+/// Entries among which one is searched for faster than where one was is remembered.
+const FEW: i64 = 32;
 
 /// A fiber of a list level, not opened yet.
 #[derive(Clone, Debug)]
@@ -176,10 +179,14 @@ impl<I: Clone> List<I> {
         });
         let list = List { fiber, p, q, block };
         if let Some(start) = list.fiber.view.start.clone() {
-            if finger.is_some() {
-                list.move_on(d, &start);
-            } else {
-                list.search(d, p, &start);
+            match &list.fiber.view.mark {
+                Some(mark) => {
+                    let (few, length) = (d.int(FEW), d.arith(Arith::Sub, &list.fiber.end, &list.fiber.begin));
+                    let long = d.compare(Compare::Lt, &few, &length);
+                    d.branch(long, &mut |d| list.resume(d, mark, &start), &mut |d| list.search(d, p, &start));
+                }
+                None if finger.is_some() => list.move_on(d, &start),
+                None => list.search(d, p, &start),
             }
         }
         if list.fiber.view.start.is_some() || finger.is_some() {
@@ -189,6 +196,28 @@ impl<I: Clone> List<I> {
         list.close_block(d);
         list.settle(d);
         list
+    }
+
+    /// Brings `p` to the first position whose stored coordinate is not before `start`, from where it was the last time; from the
+    /// fiber's first if that is too far, or the mark another fiber's.
+    fn resume<D: Domain<I = I>>(&self, d: &mut D, mark: &Mark<I>, start: &I) {
+        let ListFiber { begin, end, crd, .. } = &self.fiber;
+        let marked = d.load(mark.table, &mark.at);
+        let marked = d.arith(Arith::Max, &marked, begin);
+        let marked = d.arith(Arith::Min, &marked, end);
+        d.set(self.p, marked);
+        let here = d.get(self.p);
+        let behind = d.compare(Compare::Lt, begin, &here);
+        let too_far = d.and(behind, &|d| {
+            let one = d.int(1);
+            let before = d.arith(Arith::Sub, &here, &one);
+            let before = d.load(*crd, &before);
+            d.compare(Compare::Le, start, &before)
+        });
+        d.branch(too_far, &mut |d| d.set(self.p, begin.clone()), &mut |_| {});
+        self.pass_near(d, start);
+        let here = d.get(self.p);
+        d.store(mark.table, &mark.at, &here);
     }
 
     /// The run of the entry at `p`; `None` in blocks, or where every entry has one position.
@@ -510,6 +539,12 @@ impl<I: Clone> List<I> {
             return self.gallop(d, target);
         }
         let stored = self.fiber.view.stored(d, target);
+        self.pass_near(d, &stored);
+        self.settle(d);
+    }
+
+    /// The same with a stored coordinate, seen or not.
+    fn pass_near<D: Domain<I = I>>(&self, d: &mut D, stored: &I) {
         let valid = {
             let p = d.get(self.p);
             d.compare(Compare::Lt, &p, &self.fiber.end)
@@ -520,7 +555,7 @@ impl<I: Clone> List<I> {
             // Behind the last entry it is looked at again: if that is before the target, all are.
             let behind = |d: &mut D, position: &I| {
                 let c = d.load(self.fiber.crd, position);
-                let behind = d.compare(Compare::Lt, &c, &stored);
+                let behind = d.compare(Compare::Lt, &c, stored);
                 d.to_int(&behind)
             };
             let first = behind(d, &p);
@@ -537,10 +572,9 @@ impl<I: Clone> List<I> {
             d.set(self.p, next);
             let all = d.int(NEAR);
             let far = d.compare(Compare::Eq, &passed, &all);
-            d.branch(far, &mut |d| self.move_on(d, &stored), &mut |_| {});
+            d.branch(far, &mut |d| self.move_on(d, stored), &mut |_| {});
         };
         d.branch(valid, &mut |d| few(d), &mut |_| {});
-        self.settle(d);
     }
 
     /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by

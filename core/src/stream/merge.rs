@@ -290,7 +290,7 @@ fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
 mod tests {
     use super::*;
     use crate::loops::BufferId;
-    use crate::stream::{Concrete, ListFiber, Shift, View};
+    use crate::stream::{Concrete, ListFiber, Mark, Shift, TABLE, View};
 
     const EXTENT: u32 = 5;
 
@@ -385,6 +385,31 @@ mod tests {
             let place = |at: i64| second[..n as usize].iter().position(|c| c - 5 == at);
             let both = |p: usize| Some((first[p], p as i64, place(first[p])? as i64));
             assert_eq!(met, (0..m as usize).filter_map(both).collect::<Vec<_>>(), "{first:?} {second:?}");
+        }
+    }
+
+    /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is; of a short one it stays.
+    #[test]
+    fn marks_are_guesses() {
+        for n in [30, 40] {
+            // Others are stored before and behind.
+            let crd: Vec<i64> = (0..n + 10).map(|k| (7 * k) % (n + 10) * 3).collect();
+            let mut list = crd[..n as usize].to_vec();
+            list.sort();
+            let crd = [vec![500; 5], list, vec![1; 5]].concat();
+            let (begin, end) = (5, 5 + n);
+            for (mark, start) in (-3..n + 13).flat_map(|mark| (0..3 * n + 35).map(move |start| (mark, start))) {
+                let arrays = [&crd[..]];
+                let mut d = Concrete::new(&arrays, 400).with_table(2);
+                d.store(TABLE, &0, &mark);
+                d.store(TABLE, &1, &mark);
+                let view = View { start: Some(start), mark: Some(Mark { table: TABLE, at: 1 }), ..View::default() };
+                let list = List::open(&mut d, "p", ListFiber { view, ..ListFiber::unique(BufferId(0), begin, end) });
+                let first = (begin..end).find(|p| crd[*p as usize] >= start).unwrap_or(end);
+                assert_eq!((d.fault(), list.entry(&mut d).position), (None, first), "{mark} {start}");
+                let marked = if n > 32 { first } else { mark };
+                assert_eq!([0, 1].map(|at| d.load(TABLE, &at)), [mark, marked], "{mark} {start}");
+            }
         }
     }
 

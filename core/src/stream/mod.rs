@@ -30,4 +30,4 @@ pub use pieces::{Interval, Kind, Pieces};
 pub use spread::Spread;
 pub use symbolic::{Symbolic, Term};
 pub use table::{Table, slot};
-pub use view::{Shift, View};
+pub use view::{Mark, Shift, View};

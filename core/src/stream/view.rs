@@ -15,6 +15,14 @@
 //!                            ▲                   after the second
 //! ```
 //!
+//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table says where the last one began, and the next one is looked for
+//! from there on, if that is not too far.
+//!
+//! ```text
+//!   crd      0   3   4   9   10   15             windows 0..5, 1..6, 2..7
+//!                ▲                               after the second: a table has such for each fiber that a turn comes to
+//! ```
+//!
 //! Seen *in blocks*, all that is stored from `c + L·i` to before `c + L·(i + 1)` is one entry at `i`: the outer projection of a
 //! list that is split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
 //!
@@ -28,6 +36,7 @@
 //! `start` is below `c`, so that no coordinate is negative.
 
 use super::domain::{Arith, Compare, Domain, State};
+use crate::loops::BufferId;
 
 /// How the coordinates of a fiber are seen. `None` everywhere: as they are.
 #[derive(Clone, Debug)]
@@ -44,6 +53,17 @@ pub struct View<I> {
     pub stop: Option<I>,
     /// A position of the fiber before which nothing is seen: the cursor itself, whoever opened the list first having set it.
     pub finger: Option<State>,
+    /// Where it was begun before, which may be near: whatever stands there is right.
+    pub mark: Option<Mark<I>>,
+}
+
+/// A place of a table of positions.
+#[derive(Clone, Debug)]
+pub struct Mark<I> {
+    /// The table.
+    pub table: BufferId,
+    /// Where in it.
+    pub at: I,
 }
 
 /// A number that coordinates are moved by, or back by.
@@ -73,7 +93,7 @@ impl<I: Clone> Shift<I> {
 
 impl<I> Default for View<I> {
     fn default() -> View<I> {
-        View { shift: None, stride: None, blocks: None, start: None, stop: None, finger: None }
+        View { shift: None, stride: None, blocks: None, start: None, stop: None, finger: None, mark: None }
     }
 }
 

@@ -29,6 +29,7 @@ mod set;
 mod sieve;
 mod spread;
 mod structure;
+mod window;
 mod workspace;
 
 use super::{
@@ -119,6 +120,8 @@ struct Context<'a> {
     guarded: BTreeSet<ClassId>,
     /// What the sum of the statement at hand folds in elsewhere in its result, too.
     both: Option<(&'a Both, BufferId)>,
+    /// Tables for the windows of the statement at hand, by access and level.
+    marks: BTreeMap<(AccessId, usize), window::Marks>,
     /// Of the lists that the statement at hand spreads, by access and level, where they are laid.
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
     /// The loops so far that a person would want to see.
@@ -152,7 +155,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let made = options.made;
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
-    let (solved, both, tables) = (vec![], None, BTreeMap::new());
+    let (solved, both, marks, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new());
     let mut cx = Context {
         program,
         simplify,
@@ -165,6 +168,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         arrays,
         guarded,
         both,
+        marks,
         tables,
         foralls,
     };

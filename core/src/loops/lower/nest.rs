@@ -112,6 +112,7 @@ impl<'a> Context<'a> {
             return;
         }
         self.tables = self.tables(d, nest);
+        self.marks = self.marks(d, nest);
         let may_share = nest.workspace.is_none() && nest.rhs.accesses().into_iter().any(|a| self.may_share(nest, a));
         let before = may_share.then(|| (d.clone(), self.guarded.clone(), self.foralls.borrow().len()));
         let from = d.here();

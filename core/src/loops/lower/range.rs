@@ -429,7 +429,10 @@ impl Context<'_> {
         let mut factor = |name: &str| fixed(name, r.clone());
         let stride = (!blocks && r != int(1)).then(|| factor("stride"));
         let blocks = blocks.then(|| factor("length"));
-        View { start, stop, stride, blocks, shift, finger: self.finger(scope, (a, level), v) }
+        let finger = self.finger(scope, (a, level), v);
+        let marks = blocks.is_none() && finger.is_none() && start.is_some();
+        let mark = self.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
+        View { start, stop, stride, blocks, shift, finger, mark }
     }
 }
 
@@ -451,7 +454,7 @@ fn sum(terms: Vec<(bool, Expr)>) -> Expr {
 }
 
 /// The variables of the sums around an access in a body, outermost first; `None` if it is not there just once.
-fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
+pub(super) fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
     let only = |parts: &mut dyn Iterator<Item = &concrete::Expr>| {
         let mut found = parts.filter(|part| part.accesses().contains(&a));
         let sums = around(found.next()?, a);

@@ -1,0 +1,88 @@
+//! Windows of lists: where one began, the next one begins not far behind.
+//!
+//! ```text
+//!   y[i,j] = sum(k, l: A[i+k, j+l] * F[k,l])      for i: for j: for k:   window j.. of row i+k: not far behind that of j-1, same k
+//!                                                    A1_from[k]           a position for each k, in a table
+//! ```
+//!
+//! A guess: what stands in the table is looked at before it is believed, so no order of loops has to be proved, and only those that
+//! are likely to gain get a table: a loop that moves the window, and inside of it at most one loop, short, between rows.
+
+use super::fiber::Scope;
+use super::output::alloc;
+use super::{BufferId, Context, int};
+use crate::algebra::{Type, Value};
+use crate::format::LevelKind;
+use crate::loops::Role;
+use crate::notation::concrete::{AccessId, Index, Nest};
+use crate::shape::Size;
+use crate::stream::{Mark, Symbolic, Term};
+use std::collections::BTreeMap;
+
+/// The most windows that are marked side by side.
+const SHORT: i64 = 1 << 10;
+
+/// Where windows began: a position for each turn of a loop, or one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    table: BufferId,
+    by: Option<Index>,
+}
+
+impl Marks {
+    /// The place for the window at hand, if the loop is around it.
+    pub fn here(&self, scope: &Scope) -> Option<Mark<Term>> {
+        let at = match self.by {
+            Some(k) => scope.coordinate(k)?.clone(),
+            None => int(0),
+        };
+        Some(Mark { table: self.table, at: Term::fixed(at) })
+    }
+}
+
+impl Context<'_> {
+    /// Tables for the windows of a nest, with nothing in them.
+    pub(super) fn marks(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
+        let mut marks = BTreeMap::new();
+        for a in nest.rhs.accesses() {
+            let Some(sums) = super::range::around(&nest.rhs, a) else { continue };
+            let order = [&nest.order[..], &sums].concat();
+            let (tensor, access) = (self.program.tensor(a), &self.program.accesses[a.0]);
+            for l in 0..tensor.format.rank() {
+                if tensor.format.levels[l] != LevelKind::Compressed {
+                    continue;
+                }
+                let above: Vec<Index> = (0..l).map(|l| self.program.level_var(access, l)).collect();
+                let Some(by) = self.marked_by(self.program.level_var(access, l), &above, &order) else { continue };
+                let table = d.buffer(&format!("{}{l}_from", tensor.name), Type::I64, Role::Workspace);
+                let len = by.map_or(1, |k| self.constants[&self.program.vars[k.0].extent]);
+                alloc(d, table, int(len), Some(Value::i64(0)));
+                marks.insert((a, l), Marks { table, by });
+            }
+        }
+        marks
+    }
+
+    /// Where a list under `w` is seen in windows that a loop moves by little: the loop between that one and the list's own, if there
+    /// is one, which leads to another of few fibers.
+    fn marked_by(&self, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
+        if self.program.computed(w).is_some() {
+            return None;
+        }
+        let map = self.program.root_map(w);
+        let steps = |u: &Index| map.factors.get(u).is_some_and(|f| *f == Size::number(1));
+        let last = order.iter().rposition(|u| map.factors.contains_key(u))?;
+        let moves = order[..last].iter().rposition(|u| map.factors.contains_key(u))?;
+        if !steps(&order[last]) || !steps(&order[moves]) {
+            return None;
+        }
+        let leads =
+            |k: &Index| above.iter().any(|u| self.program.computed(*u).is_none() && self.program.follows(*u, *k));
+        let short = |k: &Index| self.constants.get(&self.program.vars[k.0].extent).is_some_and(|n| *n <= SHORT);
+        match &order[moves + 1..last] {
+            [] => Some(None),
+            [k] if leads(k) && short(k) => Some(Some(*k)),
+            _ => None,
+        }
+    }
+}
