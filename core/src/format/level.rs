@@ -150,6 +150,11 @@ impl Format {
         Format::of(vec![LevelKind::Dense; rank])
     }
 
+    /// Whether every level is dense.
+    pub fn is_dense(&self) -> bool {
+        self.levels.iter().all(|k| *k == LevelKind::Dense)
+    }
+
     /// All levels compressed, last mode innermost.
     pub fn csf(rank: usize) -> Format {
         Format::of(vec![LevelKind::Compressed; rank])

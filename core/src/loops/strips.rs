@@ -27,10 +27,10 @@
 
 use super::blocks::{is_fixed, steps_with, with};
 use super::flatten::map_blocks;
-use super::lower::plus;
+use super::lower::{int, plus};
 use super::names::Vars;
 use super::{BufferId, Entry, Expr, How, Kernel, LANES, Role, Stmt, Var};
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes strips of loops that stand in others and append: long enough that a usual row needs one, short enough that a row of one
@@ -95,10 +95,10 @@ impl<'k> Seen<'k> {
 
 /// Whether a variable is set to 0 once, and else to itself and 1 or a truth value more.
 fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
-    let begins = |e: &&&Expr| ***e == Expr::Const(Value::i64(0));
+    let begins = |e: &&&Expr| ***e == int(0);
     let more = |e: &Expr| match e {
         Expr::Op(Op::Convert(_), args) => kernel.type_of(&args[0]) == Ok(Type::Bool),
-        e => *e == Expr::Const(Value::i64(1)),
+        e => *e == int(1),
     };
     let steps = |e: &&Expr| matches!(e, Expr::Op(Op::Add, args) if args[0] == Expr::Var(c) && more(&args[1]));
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
@@ -216,8 +216,9 @@ impl Strips<'_> {
         for stmt in of.entry {
             out.push(match stmt {
                 Stmt::Let(v, e) => {
-                    let e = e.renamed(&now);
-                    Stmt::Let(*now.entry(*v).or_insert(self.vars.again(*v)), e)
+                    let (fresh, e) = (self.vars.again(*v), e.renamed(&now));
+                    now.insert(*v, fresh);
+                    Stmt::Let(fresh, e)
                 }
                 Stmt::Store(b, _, e) => Stmt::Store(*b, place.clone(), e.renamed(&now)),
                 other => other.clone(),
@@ -253,33 +254,9 @@ const HEAVIEST: usize = 8;
 
 /// Whether it takes a lane of a vector about a cycle.
 fn is_cheap(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Min
-            | Op::Max
-            | Op::And
-            | Op::Or
-            | Op::Xor
-            | Op::Neg
-            | Op::Not
-            | Op::Abs
-            | Op::Lt
-            | Op::Le
-            | Op::Gt
-            | Op::Ge
-            | Op::Eq
-            | Op::Ne
-            | Op::Select
-            | Op::Mask
-            | Op::Convert(_)
-    )
-}
-
-fn int(n: i64) -> Expr {
-    Expr::Const(Value::i64(n))
+    let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
+    let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);
+    arithmetic || bits || op.is_comparison()
 }
 
 fn minus(a: Expr, b: Expr) -> Expr {

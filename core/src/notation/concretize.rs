@@ -215,7 +215,7 @@ impl Concretize<'_> {
 
     /// The format of an undeclared result: dense if it has no sparse operand, else compressed.
     fn undeclared(&self, rank: usize, rhs: &Expr) -> Format {
-        let sparse = |a: AccessId| self.out.tensor(a).format.levels.iter().any(|k| *k != LevelKind::Dense);
+        let sparse = |a: AccessId| !self.out.tensor(a).format.is_dense();
         if rhs.accesses().into_iter().any(sparse) { Format::csf(rank) } else { Format::dense(rank) }
     }
 
@@ -531,7 +531,7 @@ impl Concretize<'_> {
         let levels: Vec<Index> = tensor.format.order.iter().map(|&m| target[m]).collect();
         let (row, rows) = levels.split_last()?;
         let short = self.classes.value(self.out.vars[row.0].extent).is_some_and(|n| n <= LONGEST_ROW);
-        let dense = tensor.format.levels.iter().all(|k| *k == LevelKind::Dense);
+        let dense = tensor.format.is_dense();
         // Under a mapped variable no loops are together.
         let together = order.starts_with(rows) && order.last() == Some(row);
         let located = |a: &AccessId| {
@@ -550,8 +550,8 @@ impl Concretize<'_> {
 
     /// Whether what a fold has not reached is what the tensor holds there.
     fn starts_as_identity(&self, tensor: &Tensor, fun: Fun) -> bool {
-        let dense = tensor.format.levels.iter().all(|k| *k == LevelKind::Dense);
-        dense || self.simplify.begins(fun, tensor.ty).is_some_and(|i| self.simplify.same(i, tensor.fill))
+        tensor.format.is_dense()
+            || self.simplify.begins(fun, tensor.ty).is_some_and(|i| self.simplify.same(i, tensor.fill))
     }
 
     /// A fold whose identity is not the fill: made with the identity as fill, then copied.

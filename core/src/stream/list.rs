@@ -279,10 +279,6 @@ impl<I: Clone> List<I> {
     /// branch, as long as there are so many.
     fn pass<D: Domain<I = I>>(&self, d: &mut D, q: State, past: &I) {
         let all = d.int(LANES);
-        let before = |d: &mut D, position: &I| {
-            let here = d.load(self.fiber.crd, position);
-            d.compare(Compare::Lt, &here, past)
-        };
         let passed = d.state("passed", all.clone());
         let more = |d: &mut D| {
             let (passed, q) = (d.get(passed), d.get(q));
@@ -293,15 +289,11 @@ impl<I: Clone> List<I> {
         };
         d.repeat(&more, &mut |d| {
             let here = d.get(q);
-            let one = |d: &mut D, position: &I| {
-                let one = before(d, position);
-                d.to_int(&one)
-            };
-            let first = one(d, &here);
+            let first = self.passes(d, &here, past);
             let n = (1..LANES).fold(first, |n, k| {
                 let k = d.int(k);
                 let position = d.arith(Arith::Add, &here, &k);
-                let one = one(d, &position);
+                let one = self.passes(d, &position, past);
                 d.arith(Arith::Add, &n, &one)
             });
             d.set(passed, n);
@@ -310,8 +302,7 @@ impl<I: Clone> List<I> {
         });
         let inside = |d: &mut D| {
             let q = d.get(q);
-            let valid = d.compare(Compare::Lt, &q, &self.fiber.end);
-            d.and(valid, &|d| before(d, &q))
+            self.is_before(d, &q, past)
         };
         d.repeat(&inside, &mut |d| {
             let one = d.int(1);
@@ -553,17 +544,12 @@ impl<I: Clone> List<I> {
             let (p, one) = (d.get(self.p), d.int(1));
             let last = d.arith(Arith::Sub, &self.fiber.end, &one);
             // Behind the last entry it is looked at again: if that is before the target, all are.
-            let behind = |d: &mut D, position: &I| {
-                let c = d.load(self.fiber.crd, position);
-                let behind = d.compare(Compare::Lt, &c, stored);
-                d.to_int(&behind)
-            };
-            let first = behind(d, &p);
+            let first = self.passes(d, &p, stored);
             let passed = (1..NEAR).fold(first, |n, k| {
                 let k = d.int(k);
                 let next = d.arith(Arith::Add, &p, &k);
                 let position = d.arith(Arith::Min, &next, &last);
-                let one = behind(d, &position);
+                let one = self.passes(d, &position, stored);
                 d.arith(Arith::Add, &n, &one)
             });
             let passed = d.snapshot("passed", passed);
@@ -592,6 +578,13 @@ impl<I: Clone> List<I> {
             let c = d.load(self.fiber.crd, position);
             d.compare(Compare::Lt, &c, target)
         })
+    }
+
+    /// 1 if the coordinate stored at a position is before `target`, else 0.
+    fn passes<D: Domain<I = I>>(&self, d: &mut D, position: &I, target: &I) -> I {
+        let c = d.load(self.fiber.crd, position);
+        let before = d.compare(Compare::Lt, &c, target);
+        d.to_int(&before)
     }
 
     /// The same as [`List::move_on`], where `p` is before.

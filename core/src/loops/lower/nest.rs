@@ -696,12 +696,16 @@ impl<'a> Context<'a> {
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
-                let mut scope = scope.clone();
                 // What both places have in common is read once.
-                self.both.iter().for_each(|(both, _)| self.keep_values(d, &mut scope, &both.rhs));
-                let value = self.value(d, &scope, body);
+                let shared = self.both.map(|(both, _)| {
+                    let mut scope = scope.clone();
+                    self.keep_values(d, &mut scope, &both.rhs);
+                    scope
+                });
+                let scope = shared.as_ref().unwrap_or(scope);
+                let value = self.value(d, scope, body);
                 self.accumulate(d, (*var, *fun), *begun, value);
-                self.both.iter().for_each(|(both, values)| self.fold_in(d, &scope, both, *values));
+                self.both.iter().for_each(|(both, values)| self.fold_in(d, scope, both, *values));
             }
             Sink::Store { nest, output, slot } => {
                 let value = self.value(d, scope, body);

@@ -35,25 +35,24 @@ impl Context<'_> {
         body: &concrete::Expr,
         nothing: &dyn Fn(&concrete::Expr) -> bool,
     ) -> Option<(Expr, concrete::Expr)> {
-        let conditions = self.all_needed(scope, body, nothing);
-        let body = conditions.iter().fold(body.clone(), |body, c| self.where_it_holds(&body, c));
+        let (conditions, body) = self.all_needed(scope, body, nothing);
         let all = conditions.iter().map(|c| self.value(d, scope, c));
         all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
     }
 
-    /// Conditions that loops have decided, without each of which a body has no effect.
+    /// Conditions that loops have decided, without each of which a body has no effect, and the body where they hold.
     pub(super) fn all_needed(
         &self,
         scope: &Scope,
         body: &concrete::Expr,
         nothing: &dyn Fn(&concrete::Expr) -> bool,
-    ) -> Vec<concrete::Expr> {
+    ) -> (Vec<concrete::Expr>, concrete::Expr) {
         let (mut body, mut all) = (body.clone(), Vec::new());
         while let Some(condition) = self.needed(scope, &body, nothing) {
             body = self.where_it_holds(&body, &condition);
             all.push(condition);
         }
-        all
+        (all, body)
     }
 
     /// The body where a condition holds.

@@ -113,7 +113,7 @@ impl Context<'_> {
         }
         let mut open = scope.clone();
         open.descend(a, (int(0), None), None);
-        let conditions = self.all_needed(&open, body, &|e| self.nothing(sink, e));
+        let (conditions, _) = self.all_needed(&open, body, &|e| self.nothing(sink, e));
         conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
     }
 

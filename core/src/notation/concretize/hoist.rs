@@ -305,7 +305,7 @@ impl Concretize<'_> {
         let lists = value.accesses();
         let (_, rest) = background(&value, &lists, &|a| self.out.tensor(a).fill, self.simplify);
         let rank = free.len() + 1;
-        let sparse = lists.iter().any(|a| self.out.tensor(*a).format.levels.iter().any(|k| *k != LevelKind::Dense));
+        let sparse = lists.iter().any(|a| !self.out.tensor(*a).format.is_dense());
         let (format, fill) = match rest {
             Expr::Literal(fill) if sparse => {
                 let mut format = self.sparse_format(&free, &lists);

@@ -25,7 +25,7 @@ impl Concretize<'_> {
         let none = self.gathered(*fun, *ty)?;
         let loops = [i, j].iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
         let twice = self.stands_twice(body, [i, j])?;
-        if !(loops && is_dense(&self.out.tensors[place.0].format.levels) && is_arithmetic(body)) {
+        if !(loops && self.out.tensors[place.0].format.is_dense() && is_arithmetic(body)) {
             return None;
         }
         let row = self.under(body, twice, [i, j], j);
@@ -46,7 +46,7 @@ impl Concretize<'_> {
         let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
         let &[a] = &twice[..] else { return None };
         let plain = |a: &AccessId| self.out.accesses[a.0].protocols.is_empty();
-        let of_j = |a: &AccessId| is_dense(&self.out.tensor(*a).format.levels) && vars(a).iter().all(|v| *v == j);
+        let of_j = |a: &AccessId| self.out.tensor(*a).format.is_dense() && vars(a).iter().all(|v| *v == j);
         let both = vars(&a) == [i, j] || vars(&a) == [j, i];
         (both && plain(&a) && beside.iter().all(|a| plain(a) && of_j(a))).then_some(a)
     }
@@ -69,10 +69,6 @@ impl Concretize<'_> {
             other => other.clone(),
         }
     }
-}
-
-fn is_dense(levels: &[LevelKind]) -> bool {
-    levels.iter().all(|k| *k == LevelKind::Dense)
 }
 
 /// Whether it is computed alike for all coordinates: nothing decides where it has no effect.
