@@ -12,9 +12,11 @@
 //! every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
 //! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
 //! every access is in bounds of what is allocated, what is read was written, results end with their length set.
+mod appending;
 mod bind;
 mod blocks;
 mod check;
+mod copies;
 mod exit;
 mod flatten;
 mod inline;
@@ -31,6 +33,7 @@ pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect, settle};
 pub use blocks::blocks;
 pub use check::{NESTING, Sound, accumulates, check, private};
+pub use copies::copies;
 pub use exit::exits;
 pub use flatten::{flatten, sweep};
 pub use inline::inline;

@@ -21,17 +21,15 @@
 //! behind the last entry of an appended array is nobody's. So a row takes a strip or two, and no branch that depends on
 //! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
 //! left is done one by one.
-//!
-//! *Nobody's*: all that is stored in the buffer stands where a counter says that only grows, nothing is read from it, and it is
-//! made unset.
 
-use super::blocks::{is_fixed, steps_with, with};
+use super::appending::{Appending, Appends};
+use super::blocks::{is_fixed, with};
 use super::flatten::map_blocks;
-use super::lower::{int, plus};
+use super::lower::{int, minus, plus};
 use super::names::Vars;
-use super::{BufferId, Entry, Expr, How, Kernel, LANES, Role, Stmt, Var};
+use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Makes strips of loops that stand in others and append: long enough that a usual row needs one, short enough that a row of one
 /// entry costs no more than a branch that was not foreseen.
@@ -41,127 +39,71 @@ pub fn strips(kernel: &mut Kernel) {
 
 /// The same with strips of any length.
 pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
-    let appended = appended(kernel);
-    let operands = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
+    let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
-    let mut strips = Strips { appended, operands, lanes, vars: Vars::of(&mut kernel.vars) };
-    kernel.body = map_blocks(body, &mut |inner| strips.block(inner));
-}
-
-/// Results behind whose last entry is nothing, each with the counter of its entries.
-fn appended(kernel: &Kernel) -> BTreeMap<BufferId, Var> {
-    let mut seen = Seen::default();
-    kernel.body.iter().for_each(|stmt| seen.note(stmt));
-    let nobodys = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Result && !seen.asked.contains(b);
-    let grows = |c: &Var| seen.set.get(c).is_some_and(|sets| grows(kernel, *c, sets));
-    let counted = |(b, at): (&BufferId, &Option<Var>)| at.filter(grows).map(|c| (*b, c));
-    seen.stored.iter().filter(|(b, _)| nobodys(b)).filter_map(counted).collect()
-}
-
-/// What a kernel does to its buffers and variables.
-#[derive(Default)]
-struct Seen<'k> {
-    /// Buffers that are stored to, with the variable where, if it is one throughout.
-    stored: BTreeMap<BufferId, Option<Var>>,
-    /// Buffers that are read, or made with something in them.
-    asked: BTreeSet<BufferId>,
-    /// What each variable is set to.
-    set: BTreeMap<Var, Vec<&'k Expr>>,
-}
-
-impl<'k> Seen<'k> {
-    fn note(&mut self, stmt: &'k Stmt) {
-        let mut asks = |e: &Expr| {
-            if let Expr::Load(b, _) | Expr::Among(b, _) = e {
-                self.asked.insert(*b);
-            }
-        };
-        stmt.exprs().for_each(|e| e.each(&mut asks));
-        match stmt {
-            Stmt::Store(b, at, _) => {
-                let at = if let Expr::Var(c) = at { Some(*c) } else { None };
-                let known = self.stored.entry(*b).or_insert(at);
-                *known = known.filter(|_| *known == at);
-            }
-            Stmt::Set(v, e) => self.set.entry(*v).or_default().push(e),
-            Stmt::Call(Entry::Alloc { buffer, fill: Some(_), .. }) => {
-                self.asked.insert(*buffer);
-            }
-            _ => {}
-        }
-        stmt.blocks().flatten().for_each(|inner| self.note(inner));
-    }
-}
-
-/// Whether a variable is set to 0 once, and else to itself and 1 or a truth value more.
-fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
-    let begins = |e: &&&Expr| ***e == int(0);
-    let more = |e: &Expr| match e {
-        Expr::Op(Op::Convert(_), args) => kernel.type_of(&args[0]) == Ok(Type::Bool),
-        e => *e == int(1),
-    };
-    let steps = |e: &&Expr| matches!(e, Expr::Op(Op::Add, args) if args[0] == Expr::Var(c) && more(&args[1]));
-    sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
+    let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
+    kernel.body = strips.around(body);
 }
 
 struct Strips<'k> {
-    appended: BTreeMap<BufferId, Var>,
-    /// Which buffers are operands: set to their end.
-    operands: Vec<bool>,
+    appends: Appends,
     lanes: i64,
     vars: Vars<'k>,
 }
 
 impl Strips<'_> {
+    /// What stands in no loop: its loops come to an end once.
+    fn around(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let each = |stmt: Stmt| match stmt {
+            Stmt::If(..) => map_blocks(vec![stmt], &mut |inner| self.around(inner)),
+            _ => map_blocks(vec![stmt], &mut |inner| self.block(inner)),
+        };
+        block.into_iter().flat_map(each).collect()
+    }
+
+    /// What stands in a loop.
     fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(block.len());
         for stmt in block {
-            match self.appending(&stmt) {
-                Some(appending) => out.extend(self.in_strips(&appending)),
+            match self.stripped(&stmt) {
+                Some(strip) => out.extend(self.in_strips(&strip)),
                 None => out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner))),
             }
         }
         out
     }
 
-    /// The loop, if it does nothing but to append one entry in each turn.
-    fn appending<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
-        let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
-        let (Stmt::Set(count, more), entry) = body.split_last()? else { return None };
-        let one_more = *more == plus(Expr::Var(*count), int(1));
-        let mut found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, arrays: vec![] };
-        let mut moving = BTreeSet::from([*turn, *count]);
-        let mut work = 0;
-        for stmt in entry {
-            let e = match stmt {
-                Stmt::Let(v, e) => {
-                    moving.insert(*v);
-                    e
-                }
-                Stmt::Store(b, _, e) if self.appended.get(b) == Some(count) => {
-                    found.arrays.push((*b, None));
-                    e
-                }
-                _ => return None,
-            };
-            work += self.streams(e, &moving, &mut found)?;
+    /// The loop, if it appends what lanes of a vector can.
+    fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
+        let of = self.appends.turn_of(stmt)?;
+        let (mut arrays, mut work) = (vec![], 0);
+        for stmt in of.entry {
+            if let Stmt::Store(b, ..) = stmt {
+                arrays.push((*b, None));
+            }
+            work += self.streams(stmt.exprs().last()?, &of, &mut arrays)?;
         }
-        (one_more && work <= HEAVIEST).then_some(found)
+        (work <= HEAVIEST).then_some(Strip { of, arrays })
     }
 
     /// How many operations a value takes that needs nothing but what is there for each lane: elements of operands that lie one
     /// behind the other or are the same for all turns.
-    fn streams<'s>(&self, e: &'s Expr, moving: &BTreeSet<Var>, found: &mut Appending<'s>) -> Option<usize> {
+    fn streams<'s>(
+        &self,
+        e: &'s Expr,
+        of: &Appending,
+        arrays: &mut Vec<(BufferId, Option<&'s Expr>)>,
+    ) -> Option<usize> {
         match e {
             Expr::Const(_) | Expr::Capacity(_) => Some(0),
-            Expr::Var(v) => (*v != found.count).then_some(0),
-            Expr::Load(b, at) if self.operands[b.0 as usize] => {
-                let steps = steps_with(at, found.turn, moving);
-                found.arrays.extend(steps.then_some((*b, Some(&**at))));
-                (steps || is_fixed(at, moving)).then_some(1)
+            Expr::Var(v) => (*v != of.count).then_some(0),
+            Expr::Load(b, at) if self.appends.operands[b.0 as usize] => {
+                let steps = of.steps(at);
+                arrays.extend(steps.then_some((*b, Some(&**at))));
+                (steps || is_fixed(at, &of.moving)).then_some(1)
             }
             Expr::Op(op, args) if is_cheap(*op) => {
-                let all = args.iter().map(|a| self.streams(a, moving, found)).sum::<Option<usize>>()?;
+                let all = args.iter().map(|a| self.streams(a, of, arrays)).sum::<Option<usize>>()?;
                 // What is not chosen may be nowhere.
                 let chosen = *op == Op::Select && e.loads();
                 (!chosen).then_some(all + 1)
@@ -171,14 +113,14 @@ impl Strips<'_> {
     }
 
     /// The loop in strips, and what is left of it.
-    fn in_strips(&mut self, of: &Appending) -> Vec<Stmt> {
+    fn in_strips(&mut self, Strip { of, arrays }: &Strip) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
         let (strip, lane) = (fresh("strip"), fresh("lane"));
         let at = || Expr::Var(strip);
         let least = |a, b| Expr::Op(Op::Min, vec![a, b]);
         let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
-        for (b, first) in &of.arrays {
+        for (b, first) in arrays {
             let first =
                 plus(first.map_or(Expr::Var(ahead), |first| with(first, of.turn, &int(0))), int(self.lanes - 1));
             let room = Expr::Capacity(*b);
@@ -228,25 +170,11 @@ impl Strips<'_> {
     }
 }
 
-/// A loop that appends an entry in each turn.
-struct Appending<'s> {
-    turn: Var,
-    lo: &'s Expr,
-    hi: &'s Expr,
-    how: How,
-    body: &'s [Stmt],
-    count: Var,
-    /// Its body, but for the counting.
-    entry: &'s [Stmt],
+/// A loop that becomes strips.
+struct Strip<'s> {
+    of: Appending<'s>,
     /// What lies one behind the other, and where: elsewhere than at the count.
     arrays: Vec<(BufferId, Option<&'s Expr>)>,
-}
-
-impl Appending<'_> {
-    /// Some of the loop's turns, as they were.
-    fn turns(&self, lo: Expr, hi: Expr) -> Stmt {
-        Stmt::For { var: self.turn, lo, hi, how: self.how, body: self.body.to_vec() }
-    }
 }
 
 /// The most operations of a lane: more of them cost more than branches.
@@ -257,10 +185,6 @@ fn is_cheap(op: Op) -> bool {
     let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
     let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);
     arithmetic || bits || op.is_comparison()
-}
-
-fn minus(a: Expr, b: Expr) -> Expr {
-    Expr::Op(Op::Sub, vec![a, b])
 }
 
 #[cfg(test)]
@@ -367,7 +291,8 @@ mod tests {
     c = c + 1
   }"
         .to_string();
-        for body in [some, gathers, strides, guarded, counts, slow, long, once] {
+        let perhaps = format!("  if 0 < n_I {{\n{once}\n  }}");
+        for body in [some, gathers, strides, guarded, counts, slow, long, once, perhaps] {
             assert_ne!(body, ROWS);
             let got = rewritten(&body);
             assert!(!got.contains("strip"), "{got}");

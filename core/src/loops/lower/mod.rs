@@ -321,6 +321,11 @@ pub(super) fn plus(a: Expr, b: Expr) -> Expr {
     }
 }
 
+/// `a - b`
+pub(super) fn minus(a: Expr, b: Expr) -> Expr {
+    binary(Op::Sub, a, b)
+}
+
 /// `a · b`, without multiplying by 0 or 1.
 pub(super) fn times(a: Expr, b: Expr) -> Expr {
     let is = |e: &Expr, x: i64| *e == int(x);

@@ -1,0 +1,145 @@
+//! Loops that append: what of a kernel only ever grows, and which loops add an entry to it in each turn.
+//!
+//! ```text
+//!   for p in A1_pos[i]..A1_pos[i + 1]         turn p
+//!     let j = A1_crd[p]                       its entry: values that are named,
+//!     C_vals[c] = A_vals[p] * x_vals[i]         and stores to arrays that are nobody's behind their last element
+//!     C1_crd[c] = i32(j)
+//!     c = c + 1                               the count
+//! ```
+//!
+//! *Nobody's*: all that is stored in the array stands where a counter says that only grows, nothing is read from it, and it is
+//! made unset. So it does not matter in which order a loop stores there, nor what it stores behind the last entry.
+
+use super::blocks::steps_with;
+use super::lower::{int, plus};
+use super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use crate::algebra::{Op, Type};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a kernel appends to.
+pub(super) struct Appends {
+    /// Results behind whose last entry is nothing, each with the counter of its entries.
+    counted: BTreeMap<BufferId, Var>,
+    /// Which buffers are operands: set to their end.
+    pub operands: Vec<bool>,
+}
+
+impl Appends {
+    pub fn of(kernel: &Kernel) -> Appends {
+        let mut seen = Seen::default();
+        kernel.body.iter().for_each(|stmt| seen.note(stmt));
+        let nobodys = |b: &BufferId| kernel.buffers[b.0 as usize].role == Role::Result && !seen.asked.contains(b);
+        let grows = |c: &Var| seen.set.get(c).is_some_and(|sets| grows(kernel, *c, sets));
+        let counted = |(b, at): (&BufferId, &Option<Var>)| at.filter(grows).map(|c| (*b, c));
+        let counted = seen.stored.iter().filter(|(b, _)| nobodys(b)).filter_map(counted).collect();
+        Appends { counted, operands: kernel.buffers.iter().map(|b| b.role == Role::Operand).collect() }
+    }
+
+    /// The loop, if it does nothing but to append one entry in each turn.
+    pub fn turn_of<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
+        let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
+        let (Stmt::Set(count, more), entry) = body.split_last()? else { return None };
+        let one_more = *more == plus(Expr::Var(*count), int(1));
+        let appends = |stmt: &Stmt| match stmt {
+            Stmt::Let(..) => true,
+            Stmt::Store(b, ..) => self.counted.get(b) == Some(count),
+            _ => false,
+        };
+        let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
+        let moving = named.chain([*turn, *count]).collect();
+        let found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, moving };
+        (one_more && entry.iter().all(appends)).then_some(found)
+    }
+}
+
+/// What a kernel does to its buffers and variables.
+#[derive(Default)]
+struct Seen<'k> {
+    /// Buffers that are stored to, with the variable where, if it is one throughout.
+    stored: BTreeMap<BufferId, Option<Var>>,
+    /// Buffers that are read, or made with something in them.
+    asked: BTreeSet<BufferId>,
+    /// What each variable is set to.
+    set: BTreeMap<Var, Vec<&'k Expr>>,
+}
+
+impl<'k> Seen<'k> {
+    fn note(&mut self, stmt: &'k Stmt) {
+        let mut asks = |e: &Expr| {
+            if let Expr::Load(b, _) | Expr::Among(b, _) = e {
+                self.asked.insert(*b);
+            }
+        };
+        stmt.exprs().for_each(|e| e.each(&mut asks));
+        match stmt {
+            Stmt::Store(b, at, _) => {
+                let at = if let Expr::Var(c) = at { Some(*c) } else { None };
+                let known = self.stored.entry(*b).or_insert(at);
+                *known = known.filter(|_| *known == at);
+            }
+            Stmt::Set(v, e) => self.set.entry(*v).or_default().push(e),
+            Stmt::Call(Entry::Alloc { buffer, fill: Some(_), .. }) => {
+                self.asked.insert(*buffer);
+            }
+            _ => {}
+        }
+        stmt.blocks().flatten().for_each(|inner| self.note(inner));
+    }
+}
+
+/// Whether a variable is set to 0 once, and else to itself and 1 or a truth value more.
+fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
+    let begins = |e: &&&Expr| ***e == int(0);
+    let more = |e: &Expr| match e {
+        Expr::Op(Op::Convert(_), args) => kernel.type_of(&args[0]) == Ok(Type::Bool),
+        e => *e == int(1),
+    };
+    let steps = |e: &&Expr| matches!(e, Expr::Op(Op::Add, args) if args[0] == Expr::Var(c) && more(&args[1]));
+    sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
+}
+
+/// A loop that appends an entry in each turn.
+pub(super) struct Appending<'s> {
+    pub turn: Var,
+    pub lo: &'s Expr,
+    pub hi: &'s Expr,
+    how: How,
+    body: &'s [Stmt],
+    pub count: Var,
+    /// Its body, but for the counting.
+    pub entry: &'s [Stmt],
+    /// What changes from turn to turn.
+    pub moving: BTreeSet<Var>,
+}
+
+impl<'s> Appending<'s> {
+    /// What it stores at the count, and where.
+    pub fn stores(&self) -> impl Iterator<Item = (BufferId, &'s Expr)> {
+        self.entry.iter().filter_map(|stmt| if let Stmt::Store(b, _, e) = stmt { Some((*b, e)) } else { None })
+    }
+
+    /// Whether an expression grows by one from turn to turn.
+    pub fn steps(&self, e: &Expr) -> bool {
+        steps_with(e, self.turn, &self.moving)
+    }
+
+    /// Whether something depends on how many entries there are.
+    pub fn reads_count(&self) -> bool {
+        let mut found = false;
+        self.entry.iter().filter_map(|stmt| stmt.exprs().last()).for_each(|e| {
+            e.each(&mut |e| found |= *e == Expr::Var(self.count));
+        });
+        found
+    }
+
+    /// Some of the loop's turns, as they were.
+    pub fn turns(&self, lo: Expr, hi: Expr) -> Stmt {
+        self.each(lo, hi, self.body.to_vec())
+    }
+
+    /// A loop over some of its turns.
+    pub fn each(&self, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
+        Stmt::For { var: self.turn, lo, hi, how: self.how, body }
+    }
+}
