@@ -245,7 +245,7 @@ impl Kernel {
             given.push(id);
         }
         let typed = self.program.typed();
-        let missing = typed.inputs().into_iter().filter(|id| !given.contains(id));
+        let missing = self.program.inputs().iter().filter(|id| !given.contains(id));
         let missing: Vec<Diagnostic> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
     }
@@ -262,7 +262,7 @@ impl Kernel {
         if tensor.values.ty() != declared.ty {
             return refused(format!("values of type {}, declared as {}", tensor.values.ty(), declared.ty));
         }
-        if tensor.format != format {
+        if tensor.format != *format {
             return refused(format!("in format {}, declared as {format}", tensor.format));
         }
         if declared.fill.is_some_and(|fill| fill != tensor.fill) {
@@ -371,7 +371,7 @@ impl<'a> Call<'a> {
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
             let format = self.kernel.program.stored_format(id);
-            let tensor = stored(&function, &format, &self.assembly()).map_err(|e| unheld(&name, e))?;
+            let tensor = stored(&function, format, &self.assembly()).map_err(|e| unheld(&name, e))?;
             results.insert(name, tensor);
         }
         Ok(Outcome { results, time, ops: None })

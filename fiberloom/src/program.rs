@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
-use fiberloom_core::format::{Format, LevelKind, Tensor};
+use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
 use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, SizeId, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
@@ -35,6 +35,10 @@ struct Inner {
     typed: typed::Program,
     /// The syntax, printed: what kernels are cached by.
     canonical: String,
+    /// What a caller must bring.
+    inputs: Vec<TensorId>,
+    /// How the data of each tensor are stored.
+    stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: the sizes whose magnitudes matter.
     lowers: [OnceLock<BTreeSet<SizeId>>; 2],
 }
@@ -79,8 +83,11 @@ impl Program {
         let typed = notation::check(&syntax)?;
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
+        let inputs = typed.inputs();
+        let stored = typed.ids().map(|id| format(&typed, id).stored()).collect();
         let (file, text) = (file.to_string(), text.to_string());
-        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, lowers: Default::default() }) })
+        let lowers = Default::default();
+        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, stored, lowers }) })
     }
 
     /// The same program with another format for a declared tensor, as the language writes it: `csr`,
@@ -271,25 +278,33 @@ impl Program {
     /// The format of a tensor, as declared; of an undeclared result `dense` if its first statement reads nothing
     /// sparse, else compressed.
     pub fn format(&self, id: TensorId) -> Format {
-        let typed = &self.inner.typed;
-        let tensor = &typed.tensors[id.index()];
-        let sparse = |t: TensorId| {
-            let tensor = &typed.tensors[t.index()];
-            let stored = !matches!(tensor.role, Role::Computed(_));
-            stored && tensor.format.as_ref().is_some_and(|f| f.levels.iter().any(|k| *k != LevelKind::Dense))
-        };
-        match &tensor.format {
-            Some(format) => format.clone(),
-            None if typed.statements.iter().find(|s| s.tensor == id).is_some_and(|s| reads(&s.rhs, &sparse)) => {
-                Format::csf(tensor.sizes.len())
-            }
-            None => Format::dense(tensor.sizes.len()),
-        }
+        format(&self.inner.typed, id)
     }
 
     /// How a tensor's data are stored: [`Format::stored`] of [`Program::format`].
-    pub fn stored_format(&self, id: TensorId) -> Format {
-        self.format(id).stored()
+    pub fn stored_format(&self, id: TensorId) -> &Format {
+        &self.inner.stored[id.index()]
+    }
+
+    /// [`typed::Program::inputs`], which every call asks for.
+    pub(crate) fn inputs(&self) -> &[TensorId] {
+        &self.inner.inputs
+    }
+}
+
+fn format(typed: &typed::Program, id: TensorId) -> Format {
+    let tensor = &typed.tensors[id.index()];
+    let sparse = |t: TensorId| {
+        let tensor = &typed.tensors[t.index()];
+        let stored = !matches!(tensor.role, Role::Computed(_));
+        stored && tensor.format.as_ref().is_some_and(|f| !f.is_dense())
+    };
+    match &tensor.format {
+        Some(format) => format.clone(),
+        None if typed.statements.iter().find(|s| s.tensor == id).is_some_and(|s| reads(&s.rhs, &sparse)) => {
+            Format::csf(tensor.sizes.len())
+        }
+        None => Format::dense(tensor.sizes.len()),
     }
 }
 

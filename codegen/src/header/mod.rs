@@ -126,7 +126,7 @@ fn argument(kernel: &Kernel, a: &Argument, out: &mut String) -> std::fmt::Result
     let place = |b: BufferId| format!("buffers[{}] ({})", b.0, kernel.buffers[b.0 as usize].name);
     for (level, buffers) in a.levels.iter().enumerate() {
         let arrays: Vec<String> =
-            buffers.buffers().into_iter().map(|(b, holds)| format!("{} {}", holds.name(), place(b))).collect();
+            buffers.buffers().map(|(b, holds)| format!("{} {}", holds.name(), place(b))).collect();
         let stored = if arrays.is_empty() { "dense, nothing stored".to_string() } else { arrays.join(", ") };
         writeln!(out, " *   level {level}: {stored}")?;
     }

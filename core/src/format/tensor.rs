@@ -123,21 +123,22 @@ impl<'a> Level<'a> {
     }
 
     /// Its arrays, in the order in which they are declared.
-    pub fn arrays(&self) -> Vec<&Array<'a>> {
-        match self {
-            Level::Dense | Level::Lower | Level::Upper | Level::Symmetric => vec![],
-            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Runs { pos, crd } => vec![pos, crd],
-            Level::Band { pos, first } => vec![pos, first],
-            Level::Ragged { pos } => vec![pos],
-            Level::Singleton { crd } => vec![crd],
-            Level::Bitmap { words } => vec![words],
-            Level::Bytemap { flags } => vec![flags],
+    pub fn arrays(&self) -> impl Iterator<Item = &Array<'a>> {
+        let arrays: [Option<&Array>; 3] = match self {
+            Level::Dense | Level::Lower | Level::Upper | Level::Symmetric => [None; 3],
+            Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } | Level::Runs { pos, crd } => {
+                [Some(pos), Some(crd), None]
+            }
+            Level::Band { pos, first } => [Some(pos), Some(first), None],
+            Level::Ragged { pos } => [Some(pos), None, None],
+            Level::Singleton { crd } => [Some(crd), None, None],
+            Level::Bitmap { words } => [Some(words), None, None],
+            Level::Bytemap { flags } => [Some(flags), None, None],
             Level::Hashed { pos, crd, table: ofs }
             | Level::Vbl { pos, crd, ofs }
-            | Level::Packbits { pos, crd, ofs } => {
-                vec![pos, crd, ofs]
-            }
-        }
+            | Level::Packbits { pos, crd, ofs } => [Some(pos), Some(crd), Some(ofs)],
+        };
+        arrays.into_iter().flatten()
     }
 
     /// The types of its arrays of positions and of coordinates, where it has such.

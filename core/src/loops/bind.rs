@@ -79,22 +79,18 @@ fn set_extent(kernel: &Kernel, v: Var, n: u64, params: &mut [Option<i64>]) -> Re
 }
 
 /// The tensor's arrays, in the order of [`Argument::buffers`].
-fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<Vec<&'a Array<'a>>, String> {
+fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<impl Iterator<Item = &'a Array<'a>>, String> {
     if tensor.format != a.format {
         return Err(format!("it is stored as {}, and {} is needed", tensor.format, a.format));
     }
     if tensor.fill != a.fill {
         return Err(format!("its fill value is {}, and {} is needed", tensor.fill, a.fill));
     }
-    let mut arrays = vec![];
-    for (l, (level, needed)) in tensor.levels.iter().zip(&a.levels).enumerate() {
-        if level.kind() != needed.kind() {
-            return Err(format!("level {l} has not the arrays of its kind"));
-        }
-        arrays.extend(level.arrays());
+    let mut levels = tensor.levels.iter().zip(&a.levels);
+    if let Some(l) = levels.position(|(level, needed)| level.kind() != needed.kind()) {
+        return Err(format!("level {l} has not the arrays of its kind"));
     }
-    arrays.push(&tensor.values);
-    Ok(arrays)
+    Ok(tensor.levels.iter().flat_map(Level::arrays).chain([&tensor.values]))
 }
 
 /// The kernel's results as tensors, in the order of its arguments. Arrays that a result shares with an operand are

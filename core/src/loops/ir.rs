@@ -191,28 +191,30 @@ impl LevelBuffers {
     }
 
     /// Its buffers in storage order, each with what its elements are.
-    pub fn buffers(&self) -> Vec<(BufferId, Holds)> {
-        match *self {
-            LevelBuffers::Dense | LevelBuffers::Lower | LevelBuffers::Upper | LevelBuffers::Symmetric => vec![],
+    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> + use<> {
+        use Holds::{Coordinates, Flags, Positions, Words};
+        let buffers: [Option<(BufferId, Holds)>; 3] = match *self {
+            LevelBuffers::Dense | LevelBuffers::Lower | LevelBuffers::Upper | LevelBuffers::Symmetric => [None; 3],
             LevelBuffers::Compressed { pos, crd }
             | LevelBuffers::Nonunique { pos, crd }
             | LevelBuffers::Runs { pos, crd }
-            | LevelBuffers::Band { pos, first: crd } => vec![(pos, Holds::Positions), (crd, Holds::Coordinates)],
-            LevelBuffers::Ragged { pos } => vec![(pos, Holds::Positions)],
-            LevelBuffers::Singleton { crd } => vec![(crd, Holds::Coordinates)],
-            LevelBuffers::Bytemap { flags } => vec![(flags, Holds::Flags)],
-            LevelBuffers::Bitmap { words } => vec![(words, Holds::Words)],
+            | LevelBuffers::Band { pos, first: crd } => [Some((pos, Positions)), Some((crd, Coordinates)), None],
+            LevelBuffers::Ragged { pos } => [Some((pos, Positions)), None, None],
+            LevelBuffers::Singleton { crd } => [Some((crd, Coordinates)), None, None],
+            LevelBuffers::Bytemap { flags } => [Some((flags, Flags)), None, None],
+            LevelBuffers::Bitmap { words } => [Some((words, Words)), None, None],
             LevelBuffers::Hashed { pos, crd, table: ofs }
             | LevelBuffers::Vbl { pos, crd, ofs }
             | LevelBuffers::Packbits { pos, crd, ofs } => {
-                vec![(pos, Holds::Positions), (crd, Holds::Coordinates), (ofs, Holds::Positions)]
+                [Some((pos, Positions)), Some((crd, Coordinates)), Some((ofs, Positions))]
             }
-        }
+        };
+        buffers.into_iter().flatten()
     }
 
     /// The first of its buffers that holds this.
     pub fn array(&self, what: Holds) -> Option<BufferId> {
-        self.buffers().into_iter().find(|(_, holds)| *holds == what).map(|(b, _)| b)
+        self.buffers().find(|(_, holds)| *holds == what).map(|(b, _)| b)
     }
 
     /// The buffers of a level of this kind, each as `of` makes it from its name and what it holds; `None` of kinds that

@@ -136,7 +136,7 @@ fn argument(kernel: &Kernel, a: &Argument, f: &mut fmt::Formatter<'_>) -> fmt::R
     }
     write!(f, " {} at ", a.format)?;
     for level in &a.levels {
-        let buffers: Vec<_> = level.buffers().into_iter().map(|(b, _)| buffer_name(kernel, b)).collect();
+        let buffers: Vec<_> = level.buffers().map(|(b, _)| buffer_name(kernel, b)).collect();
         let arrays = if buffers.is_empty() { String::new() } else { format!("({})", buffers.join(", ")) };
         write!(f, "{}{arrays}, ", level.kind().name())?;
     }

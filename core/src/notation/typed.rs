@@ -102,7 +102,8 @@ impl Program {
         self.ids().filter(|id| self.tensors[id.index()].role != Role::Local).filter(defined).collect()
     }
 
-    fn ids(&self) -> impl Iterator<Item = TensorId> {
+    /// All tensors.
+    pub fn ids(&self) -> impl Iterator<Item = TensorId> {
         (0..self.tensors.len() as u32).map(TensorId)
     }
 }
