@@ -12,6 +12,7 @@
 //! made unset. So it does not matter in which order a loop stores there, nor what it stores behind the last entry.
 
 use super::blocks::steps_with;
+use super::flatten::map_blocks;
 use super::lower::{int, plus};
 use super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Type};
@@ -97,6 +98,15 @@ fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     };
     let steps = |e: &&Expr| matches!(e, Expr::Op(Op::Add, args) if args[0] == Expr::Var(c) && more(&args[1]));
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
+}
+
+/// A block in which each statement that stands in no loop is what `f` makes of it.
+pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
+    let each = |stmt: Stmt| match stmt {
+        Stmt::If(..) => map_blocks(vec![stmt], &mut |inner| in_no_loop(inner, f)),
+        _ => f(stmt),
+    };
+    block.into_iter().flat_map(each).collect()
 }
 
 /// A loop that appends an entry in each turn.

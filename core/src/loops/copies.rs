@@ -6,18 +6,17 @@
 //!     C0_crd[c] = i32(j + n_J)               ──▶     let ahead = c - begin
 //!     C_vals[c] = A_vals[p]                          for p in begin..last
 //!     c = c + 1                                        C_vals[ahead + p] = A_vals[p]
-//!                                                    c = ahead + max(last, begin)
 //!                                                    for p in begin..last
 //!                                                      let j = A1_crd[p]
 //!                                                      C0_crd[ahead + p] = i32(j + n_J)
+//!                                                    c = ahead + max(last, begin)
 //! ```
 //!
 //! A loop that does nothing but copy is a copy of memory to LLVM, and the C library knows how this machine does that best: two to three
 //! times as fast as a loop of vectors in the caches, by a third beyond them. Only of loops that stand in no other: short rows are
 //! [strips](super::strips).
 
-use super::appending::{Appending, Appends};
-use super::flatten::map_blocks;
+use super::appending::{Appending, Appends, in_no_loop};
 use super::lower::{minus, plus};
 use super::names::Vars;
 use super::{Buffer, BufferId, Expr, Kernel, Stmt, Var};
@@ -29,7 +28,7 @@ pub fn copies(kernel: &mut Kernel) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut copies = Copies { appends, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
-    kernel.body = copies.around(body);
+    kernel.body = in_no_loop(body, &mut |stmt| copies.stmt(stmt));
 }
 
 struct Copies<'k> {
@@ -42,22 +41,14 @@ struct Copies<'k> {
 type Copied<'s> = (BufferId, BufferId, &'s Expr);
 
 impl Copies<'_> {
-    /// What stands in no loop.
-    fn around(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
-        let mut out = Vec::with_capacity(block.len());
-        for stmt in block {
-            if let Stmt::If(..) = stmt {
-                out.extend(map_blocks(vec![stmt], &mut |inner| self.around(inner)));
-                continue;
-            }
-            let of = self.appends.turn_of(&stmt);
-            let copied: Vec<Copied> = of.iter().flat_map(|of| self.copied(of)).collect();
-            match of.filter(|_| !copied.is_empty()) {
-                Some(of) => out.extend(self.array_by_array(&of, &copied)),
-                None => out.push(stmt),
-            }
+    /// A statement that stands in no loop.
+    fn stmt(&mut self, stmt: Stmt) -> Vec<Stmt> {
+        let of = self.appends.turn_of(&stmt);
+        let copied: Vec<Copied> = of.iter().flat_map(|of| self.copied(of)).collect();
+        match of.filter(|_| !copied.is_empty()) {
+            Some(of) => self.array_by_array(&of, &copied),
+            None => vec![stmt],
         }
-        out
     }
 
     /// The arrays that get elements of operands as they are, which lie one behind the other.

@@ -22,7 +22,7 @@
 //! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
 //! left is done one by one.
 
-use super::appending::{Appending, Appends};
+use super::appending::{Appending, Appends, in_no_loop};
 use super::blocks::{is_fixed, with};
 use super::flatten::map_blocks;
 use super::lower::{int, minus, plus};
@@ -42,7 +42,8 @@ pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
-    kernel.body = strips.around(body);
+    // What stands in no loop comes to an end once.
+    kernel.body = in_no_loop(body, &mut |stmt| map_blocks(vec![stmt], &mut |inner| strips.block(inner)));
 }
 
 struct Strips<'k> {
@@ -52,15 +53,6 @@ struct Strips<'k> {
 }
 
 impl Strips<'_> {
-    /// What stands in no loop: its loops come to an end once.
-    fn around(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
-        let each = |stmt: Stmt| match stmt {
-            Stmt::If(..) => map_blocks(vec![stmt], &mut |inner| self.around(inner)),
-            _ => map_blocks(vec![stmt], &mut |inner| self.block(inner)),
-        };
-        block.into_iter().flat_map(each).collect()
-    }
-
     /// What stands in a loop.
     fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(block.len());
