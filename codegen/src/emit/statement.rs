@@ -3,7 +3,7 @@
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Expr, How, Stmt, Var};
+use fiberloom_core::loops::{Expr, How, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -135,7 +135,7 @@ impl<'c> Emitter<'c, '_> {
             // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
             // number of turns would put them through memory.
             vec![hint("llvm.loop.unroll.disable", yes)]
-        } else if body.iter().any(|stmt| stmt.exprs().any(Expr::gathers)) {
+        } else if gathers(body) {
             // Putting gathered values together in vectors costs more than it saves; several sums at a time save the
             // wait for each addition.
             let once = hint("llvm.loop.unroll.disable", yes);

@@ -20,7 +20,7 @@ use super::flatten::map_blocks;
 use super::inline::uses;
 use super::lower::plus;
 use super::names::Vars;
-use super::{Expr, How, Kernel, Stmt, Var};
+use super::{Expr, How, Kernel, Stmt, Var, gathers};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use std::collections::BTreeSet;
 
@@ -183,7 +183,7 @@ fn set_by(stmts: &[Stmt]) -> BTreeSet<Var> {
 
 /// Whether a loop's turns read what lies one behind the other, and do nothing else.
 fn is_streamed(body: &[Stmt]) -> bool {
-    body.iter().all(|s| matches!(s, Stmt::Set(_, e) if !e.gathers()))
+    body.iter().all(|s| matches!(s, Stmt::Set(..))) && !gathers(body)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
 use crate::notation::typed::{TensorId, VarId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar variable of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -351,6 +351,13 @@ impl Expr {
         found
     }
 
+    /// Whether it has one of some variables.
+    fn mentions(&self, vars: &BTreeSet<Var>) -> bool {
+        let mut found = false;
+        self.each(&mut |e| found |= matches!(e, Expr::Var(v) if vars.contains(v)));
+        found
+    }
+
     /// Whether a place that it reads from is itself read from a buffer.
     pub fn gathers(&self) -> bool {
         match self {
@@ -393,6 +400,25 @@ pub enum Stmt {
     Call(Entry),
     /// A line for people.
     Comment(String),
+}
+
+/// Whether a turn of a loop that only folds reads from a place that it read before, in the same expression or in one that it named.
+pub fn gathers(body: &[Stmt]) -> bool {
+    let mut named = BTreeSet::new();
+    let folds = body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..)));
+    body.iter().any(|stmt| {
+        let mut found = false;
+        for e in stmt.exprs() {
+            found |= e.gathers();
+            e.each(&mut |e| found |= matches!(e, Expr::Load(_, at) if folds && at.mentions(&named)));
+        }
+        if let Stmt::Let(v, e) = stmt
+            && e.loads()
+        {
+            named.insert(*v);
+        }
+        found
+    })
 }
 
 impl Stmt {

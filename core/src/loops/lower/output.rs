@@ -533,12 +533,38 @@ impl Output {
     /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, which
     /// becomes one only then. There must be room for one entry more than are kept.
     pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
-        self.tentative.set(true);
-        let last = self.levels.len() - 1;
         d.emit(Stmt::Store(self.values, slot.position.clone(), value));
-        self.write_coordinates(d, last, slot, slot.pending.clone().expect("a last list"));
-        let one = Expr::Op(Op::Convert(Type::I64), vec![kept]);
-        d.assign(self.counts[last].expect("lists count"), plus(self.count(last), one));
+        self.note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
+    }
+
+    /// How many entries a last list has.
+    pub fn noted(&self, d: &mut Symbolic) -> Expr {
+        d.define("begin", Type::I64, self.count(self.levels.len() - 1))
+    }
+
+    /// Appends a coordinate to a last list, below `slot`, if `kept` holds, without a branch; its value comes later ([`Output::fill_in`]).
+    pub fn note(&self, d: &mut Symbolic, slot: &Slot, at: Expr, kept: Option<Expr>) {
+        let last = self.levels.len() - 1;
+        self.write_coordinates(d, last, slot, at);
+        self.tentative.set(self.tentative.get() || kept.is_some());
+        let more = kept.map_or(int(1), |kept| Expr::Op(Op::Convert(Type::I64), vec![kept]));
+        d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
+    }
+
+    /// The values of the entries that were noted since there were `begin`, each of its coordinate.
+    pub fn fill_in(
+        &self,
+        d: &mut Symbolic,
+        (name, begin): (&str, Expr),
+        value: &mut dyn FnMut(&mut Symbolic, Expr) -> Expr,
+    ) {
+        let last = self.levels.len() - 1;
+        d.each("q", begin, self.count(last), |d, q| {
+            let at = d.index(self.crd(last).expect("a last list"), q.clone());
+            let at = d.define(name, Type::I64, at);
+            let value = value(d, at);
+            d.emit(Stmt::Store(self.values, q, value));
+        });
     }
 
     /// The value that is there, below all levels.

@@ -3,11 +3,11 @@
 //! ```text
 //!   bits[j / 64]         a bit a coordinate
 //!   words[j / 4096]      a bit for each of 64 words of bits: it is not 0
-//!   blocks[j / 262144]   whether any of 64 such words is not 0
+//!   blocks[j / 32768]    whether any of 8 such words is not 0
 //! ```
 //!
 //! What an insertion costs does not depend on the extent; reading looks at a truth value for each block of the extent, at
-//! the 64 words of each block that has something, and at what is there: of a row of few entries among millions of columns
+//! the 8 words of each block that has something, and at what is there: of a row of few entries among millions of columns
 //! that is little more than to sort it would be.
 //!
 //! Invariant: reading leaves bits, words and blocks clear.
@@ -16,11 +16,14 @@ use super::nest::yes;
 use super::output::alloc;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Role, Stmt};
+use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::stream::Symbolic;
 
 /// How far a coordinate is shifted to find its word, and a word's number to find that word's.
 const WORD: i64 = 6;
+
+/// How far the number of a word of words is shifted to find its block's. A truth value is written with no wait for what is there.
+const BLOCK: i64 = 3;
 
 /// A set of coordinates.
 pub(super) struct Set {
@@ -32,15 +35,17 @@ pub(super) struct Set {
 impl Set {
     /// An empty set of coordinates below `extent`.
     pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr) -> Set {
-        let mut buffer = |what: &str, ty: Type| d.buffer(&format!("{name}{what}"), ty, Role::Workspace);
-        let (bits, words) = (buffer("bits", Type::I64), buffer("words", Type::I64));
-        let blocks = buffer("blocks", Type::Bool);
-        for (level, buffer) in [(1, bits), (2, words), (3, blocks)] {
-            let shift = WORD * level;
+        let mut buffer = |what: &str, ty: Type, shift: i64| {
+            let buffer = d.buffer(&format!("{name}{what}"), ty, Role::Workspace);
             let len = shifted(plus(extent.clone(), int((1 << shift) - 1)), shift);
-            alloc(d, buffer, len, Some(Value::zero(d.element(buffer))));
+            alloc(d, buffer, len, Some(Value::zero(ty)));
+            buffer
+        };
+        Set {
+            bits: buffer("bits", Type::I64, WORD),
+            words: buffer("words", Type::I64, 2 * WORD),
+            blocks: buffer("blocks", Type::Bool, 2 * WORD + BLOCK),
         }
-        Set { bits, words, blocks }
     }
 
     /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
@@ -63,7 +68,7 @@ impl Set {
             // A write each time would make the next one to the same word wait for it.
             set(d, self.bits, 1);
             set(d, self.words, 2);
-            d.emit(Stmt::Store(self.blocks, up(3), yes()));
+            d.emit(Stmt::Store(self.blocks, shifted(at.clone(), 2 * WORD + BLOCK), yes()));
             first(d);
         };
         d.when(absent, insert, again);
@@ -71,49 +76,75 @@ impl Set {
 
     /// Takes out all coordinates, in ascending order.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
+        self.each_word(d, &mut |d, word, bits| each_bit(d, name, (word, bits), |d, at| inner(d, at)));
+    }
+
+    /// Takes them out two by two, the second of which is one only if what comes with it holds: nobody can predict how many bits a word
+    /// has, but where they are few it has mostly one or two.
+    pub fn drain_pairs(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Option<Expr>)) {
+        self.each_word(d, &mut |d, word, bits| {
+            let first = d.define("first", Type::I64, times(word, int(64)));
+            let rest = d.fresh("bits", Type::I64);
+            d.assign(rest, bits);
+            let some = || binary(Op::Ne, Expr::Var(rest), int(0));
+            d.during(some(), |d| {
+                inner(d, plus(first.clone(), lowest(rest)), None);
+                drop_lowest(d, rest);
+                // Of no bit, the coordinate is still one of this word's.
+                let second = binary(Op::And, lowest(rest), int(63));
+                inner(d, plus(first, second), Some(some()));
+                drop_lowest(d, rest);
+            });
+        });
+    }
+
+    /// Takes out every word that has something: its number, and its bits.
+    fn each_word(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Expr)) {
         d.each("block", int(0), Expr::Capacity(self.blocks), |d, block| {
             let some = |d: &mut Symbolic| {
                 d.emit(Stmt::Store(self.blocks, block.clone(), Expr::Const(Value::bool(false))));
-                let begin = times(block.clone(), int(64));
-                let end = binary(Op::Min, plus(begin.clone(), int(64)), Expr::Capacity(self.words));
-                d.each("group", begin, end, |d, group| {
-                    let words = d.define("group_words", Type::I64, load(self.words, group.clone()));
-                    let clear = Stmt::Store(self.words, group.clone(), int(0));
-                    let each = |d: &mut Symbolic| {
-                        d.emit(clear);
-                        each_bit(d, "words", words.clone(), |d, bit| {
-                            let word = d.define("word", Type::I64, plus(times(group, int(64)), bit));
-                            self.drain_word(d, name, word, inner);
-                        });
-                    };
-                    d.when(binary(Op::Ne, words.clone(), int(0)), each, |_| {});
+                let begin = times(block.clone(), int(1 << BLOCK));
+                let end = plus(begin.clone(), int(1 << BLOCK));
+                d.each("group", begin, binary(Op::Min, end, Expr::Capacity(self.words)), |d, group| {
+                    let some = take(d, self.words, &group);
+                    each_bit(d, "word", (group, some), |d, word| {
+                        let some = take(d, self.bits, &word);
+                        inner(d, word, some);
+                    });
                 });
             };
             d.when(load(self.blocks, block.clone()), some, |_| {});
         });
     }
-
-    fn drain_word(&self, d: &mut Symbolic, name: &str, word: Expr, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
-        let first = d.define("first", Type::I64, times(word.clone(), int(64)));
-        let bits = d.define("word_bits", Type::I64, load(self.bits, word.clone()));
-        d.emit(Stmt::Store(self.bits, word, int(0)));
-        each_bit(d, "bits", bits, |d, bit| {
-            let at = d.define(name, Type::I64, plus(first, bit));
-            inner(d, at);
-        });
-    }
 }
 
-/// The numbers of the bits that are set, ascending.
-fn each_bit(d: &mut Symbolic, name: &str, of: Expr, inner: impl FnOnce(&mut Symbolic, Expr)) {
-    let rest = d.fresh(name, Type::I64);
-    d.assign(rest, of);
+/// Takes a word out.
+fn take(d: &mut Symbolic, words: BufferId, at: &Expr) -> Expr {
+    let taken = d.define("taken", Type::I64, load(words, at.clone()));
+    d.emit(Stmt::Store(words, at.clone(), int(0)));
+    taken
+}
+
+/// What the bits of a word that are set stand for, ascending; of it the number is given, and its bits.
+fn each_bit(d: &mut Symbolic, name: &str, (word, bits): (Expr, Expr), inner: impl FnOnce(&mut Symbolic, Expr)) {
+    let first = d.define("first", Type::I64, times(word, int(64)));
+    let rest = d.fresh("bits", Type::I64);
+    d.assign(rest, bits);
     d.during(binary(Op::Ne, Expr::Var(rest), int(0)), |d| {
-        let lowest = d.define("bit", Type::I64, Expr::Op(Op::TrailingZeros, vec![Expr::Var(rest)]));
-        let less = binary(Op::Sub, Expr::Var(rest), int(1));
-        d.assign(rest, binary(Op::And, Expr::Var(rest), less));
-        inner(d, lowest);
+        let at = d.define(name, Type::I64, plus(first, lowest(rest)));
+        drop_lowest(d, rest);
+        inner(d, at);
     });
+}
+
+/// The number of the lowest bit that is set.
+fn lowest(bits: Var) -> Expr {
+    Expr::Op(Op::TrailingZeros, vec![Expr::Var(bits)])
+}
+
+fn drop_lowest(d: &mut Symbolic, bits: Var) {
+    let less = binary(Op::Sub, Expr::Var(bits), int(1));
+    d.assign(bits, binary(Op::And, Expr::Var(bits), less));
 }
 
 fn load(buffer: BufferId, at: Expr) -> Expr {

@@ -17,7 +17,7 @@ use super::keyed::Keyed;
 use super::nest::{Driven, yes};
 use super::output::{Output, Slot, alloc};
 use super::set::Set;
-use super::{Context, Expr, binary, int};
+use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
@@ -261,18 +261,35 @@ impl Dense {
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match &self.reached {
-            Reached::Anywhere { set, most } => {
-                output.open(d, slot, &|_| binary(Op::Min, Expr::Var(*most), self.front.extents[0].clone()));
-                set.drain(d, &cx.program.vars[self.front.vars[0].0].name, &mut |d, at| {
-                    output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
-                        output.store(d, &slot, false, self.value(&at));
-                    });
-                    self.wipe(d, at);
-                });
-            }
+            Reached::Anywhere { set, most } => self.drain_set(cx, d, (set, *most), output, slot),
             Reached::Within { list, there } => self.drain_along(cx, d, (scope, *list, *there), output, slot),
         }
         output.close(d, slot);
+    }
+
+    /// All coordinates of a set; into the end of a list coordinates first, and then their values: what nobody can predict is how many
+    /// coordinates a word of the set has, and no value waits for that.
+    fn drain_set(&self, cx: &Context, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
+        let name = &cx.program.vars[self.front.vars[0].0].name;
+        let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
+        if output.appends_last(slot) {
+            // One more is written, and not kept.
+            output.open(d, slot, &|_| plus(most.clone(), int(1)));
+            let begin = output.noted(d);
+            set.drain_pairs(d, &mut |d, at, kept| output.note(d, slot, at, kept));
+            return output.fill_in(d, (name, begin), &mut |d, at| {
+                let value = d.define("value", self.front.initial.ty(), self.value(&at));
+                self.wipe(d, at);
+                value
+            });
+        }
+        output.open(d, slot, &|_| most.clone());
+        set.drain(d, name, &mut |d, at| {
+            output.visit(d, slot, at.clone(), Driven::Stored, &mut |d, slot| {
+                output.store(d, &slot, false, self.value(&at));
+            });
+            self.wipe(d, at);
+        });
     }
 
     /// Along the list at whose entries something may have been put: nobody can predict at which, so that a value that goes right to
