@@ -27,7 +27,7 @@ use crate::stream::{Spread, Symbolic, Term};
 use std::collections::BTreeMap;
 
 /// How much longer a list is that is leaped through: a leap costs about as much as so many entries.
-const LONGER: i64 = 8;
+const LONGER: i64 = 32;
 
 /// Where a list is laid.
 #[derive(Clone, Copy, Debug)]
