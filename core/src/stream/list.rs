@@ -23,9 +23,6 @@ use crate::loops::{BufferId, LANES};
 /// Entries that are near by: as many as are looked at without a branch.
 const NEAR: i64 = 3;
 
-/// Entries among which one is searched for faster than where one was is remembered.
-const FEW: i64 = 32;
-
 /// A fiber of a list level, not opened yet.
 #[derive(Clone, Debug)]
 pub struct ListFiber<I> {
@@ -180,11 +177,7 @@ impl<I: Clone> List<I> {
         let list = List { fiber, p, q, block };
         if let Some(start) = list.fiber.view.start.clone() {
             match &list.fiber.view.mark {
-                Some(mark) => {
-                    let (few, length) = (d.int(FEW), d.arith(Arith::Sub, &list.fiber.end, &list.fiber.begin));
-                    let long = d.compare(Compare::Lt, &few, &length);
-                    d.branch(long, &mut |d| list.resume(d, mark, &start), &mut |d| list.search(d, p, &start));
-                }
+                Some(mark) => list.resume(d, mark, &start),
                 None if finger.is_some() => list.move_on(d, &start),
                 None => list.search(d, p, &start),
             }
@@ -198,8 +191,8 @@ impl<I: Clone> List<I> {
         list
     }
 
-    /// Brings `p` to the first position whose stored coordinate is not before `start`, from where it was the last time; from the
-    /// fiber's first if that is too far, or the mark another fiber's.
+    /// Brings `p` to the first position whose stored coordinate is not before `start`, from where it was the last time: it is searched
+    /// for if that is too far, or the mark another fiber's. No one waits to know that it is not.
     fn resume<D: Domain<I = I>>(&self, d: &mut D, mark: &Mark<I>, start: &I) {
         let ListFiber { begin, end, crd, .. } = &self.fiber;
         let marked = d.load(mark.table, &mark.at);
@@ -214,8 +207,11 @@ impl<I: Clone> List<I> {
             let before = d.load(*crd, &before);
             d.compare(Compare::Le, start, &before)
         });
-        d.branch(too_far, &mut |d| d.set(self.p, begin.clone()), &mut |_| {});
-        self.pass_near(d, start);
+        let search = &mut |d: &mut D| {
+            d.set(self.p, begin.clone());
+            self.search(d, self.p, start);
+        };
+        d.branch(too_far, search, &mut |d| self.pass_near(d, start));
         let here = d.get(self.p);
         d.store(mark.table, &mark.at, &here);
     }
