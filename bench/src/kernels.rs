@@ -283,13 +283,11 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     libraries.extend(bandwidth::BOUND.contains(&kernel.name).then(|| READING.to_string()));
 
     // What a side made is dropped outside its time.
-    let mut turn = (0..calls.len()).cycle();
-    let run = || timed(&mut calls[turn.next().expect("a matrix")]);
-    let mut turn = (0..sets.len()).cycle();
-    let by_hand = || {
-        let n = turn.next().expect("a matrix");
+    let matrices = sets.len();
+    let run = |n: usize| timed(&mut calls[n % matrices]);
+    let by_hand = |n: usize| {
         let begin = Instant::now();
-        let result = black_box(hand(n));
+        let result = black_box(hand(n % matrices));
         let time = begin.elapsed();
         drop(result);
         time

@@ -5,14 +5,21 @@
 //!  pair:  [warm] kernel, [warm] by hand         or the other way round
 //! ```
 //!
-//! A short call is preceded by one of its own side, untimed: a peer's calls follow each other too, and what is in the caches
-//! would decide. A disturbance of the machine strikes one pair and not one side, and a slow drift strikes all sides alike. A peer's calls
+//! A short call is preceded by one of its own side with the same operands, untimed: a peer's calls follow each other too, and what is in
+//! the caches would decide. A disturbance of the machine strikes one pair and not one side, and a slow drift strikes all sides alike. A peer's calls
 //! are not part of the pairs: coming from another process they would leave the caches cold for whoever is next.
 
 use std::time::Duration;
 
-/// Pairs of one measurement, unless calls are so slow that fewer must do.
+/// Pairs of one measurement, unless calls are so slow that fewer must do, or so short that more take no time.
 pub const PAIRS: usize = 15;
+
+/// The most pairs of one measurement. A processor learns the branches of a short call by heart when it is repeated, of the one side sooner
+/// than of the other.
+const MOST_PAIRS: usize = 1500;
+
+/// Time that more pairs than [`PAIRS`] may take.
+const LEISURE: Duration = Duration::from_millis(300);
 
 /// Calls that take less are preceded by an untimed one of the same side.
 const SHORT: Duration = Duration::from_millis(20);
@@ -56,32 +63,33 @@ impl Measured {
     }
 }
 
-/// Runs all sides. Each returns what its call took; a peer is asked for some calls at a time.
+/// Runs all sides. Each returns what its call took, the kernel and the loops by hand for the pair of a number; a peer is asked for some
+/// calls at a time.
 ///
 /// # Errors
 /// The first of a side.
 pub fn measure(
-    mut kernel: impl FnMut() -> Result<Duration, String>,
-    mut by_hand: impl FnMut() -> Duration,
+    mut kernel: impl FnMut(usize) -> Result<Duration, String>,
+    mut by_hand: impl FnMut(usize) -> Duration,
     peers: &[String],
     mut peer: impl FnMut(&str, usize) -> Result<Vec<Duration>, String>,
 ) -> Result<Measured, String> {
     let (mut k, mut h, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut p = vec![Vec::new(); peers.len()];
     for _ in 0..BLOCKS {
-        let (kernel_time, by_hand_time) = (kernel()?, by_hand());
+        let (kernel_time, by_hand_time) = (kernel(h.len())?, by_hand(h.len()));
         let pairs = pairs_of_block(kernel_time + by_hand_time);
         let short = kernel_time.max(by_hand_time) < SHORT;
-        let mut kernel = || if short { kernel().and_then(|_| kernel()) } else { kernel() };
-        let mut by_hand = || if short { (by_hand(), by_hand()).1 } else { by_hand() };
-        for pair in 0..pairs {
+        let mut kernel = |n| if short { kernel(n).and_then(|_| kernel(n)) } else { kernel(n) };
+        let mut by_hand = |n| if short { (by_hand(n), by_hand(n)).1 } else { by_hand(n) };
+        for pair in h.len()..h.len() + pairs {
             // Who is first changes each time.
             if pair % 2 == 0 {
-                k.push(kernel()?);
-                h.push(by_hand());
+                k.push(kernel(pair)?);
+                h.push(by_hand(pair));
             } else {
-                h.push(by_hand());
-                k.push(kernel()?);
+                h.push(by_hand(pair));
+                k.push(kernel(pair)?);
             }
             ratios.push(k[k.len() - 1].as_secs_f64() / h[h.len() - 1].as_secs_f64().max(1e-9));
         }
@@ -100,8 +108,8 @@ pub fn measure(
 }
 
 fn pairs_of_block(pair: Duration) -> usize {
-    let block = PATIENCE.as_secs_f64() / BLOCKS as f64;
-    ((block / pair.as_secs_f64().max(1e-9)) as usize).clamp(1, PAIRS / BLOCKS)
+    let within = |time: Duration| (time.as_secs_f64() / pair.as_secs_f64().max(1e-9)) as usize / BLOCKS;
+    within(LEISURE).clamp(PAIRS / BLOCKS, MOST_PAIRS / BLOCKS).min(within(PATIENCE)).max(1)
 }
 
 /// The middle one of some times.
@@ -131,8 +139,8 @@ mod tests {
     fn a_side_of_twice_the_time_has_ratio_two() {
         let names = ["slow".to_string(), "quick".to_string()];
         let ms = Duration::from_millis;
-        let peer = |name: &str, calls| Ok(vec![if name == "slow" { ms(8) } else { ms(1) }; calls]);
-        let measured = measure(|| Ok(ms(4)), || ms(2), &names, peer).unwrap();
+        let peer = |name: &str, calls| Ok(vec![if name == "slow" { ms(80) } else { ms(10) }; calls]);
+        let measured = measure(|_| Ok(ms(40)), |_| ms(20), &names, peer).unwrap();
         assert_eq!((measured.ratio, measured.pairs), (2.0, PAIRS));
         assert_eq!((measured.peers[0].ratio, measured.best_peer().unwrap().ratio), (0.5, 4.0));
         assert!((geometric_mean(&[2.0, 0.5]) - 1.0).abs() < 1e-12);
@@ -141,7 +149,7 @@ mod tests {
     #[test]
     fn slow_calls_are_fewer() {
         let hour = Duration::from_secs(3600);
-        let measured = measure(|| Ok(hour), || hour, &[], |_, _| Ok(vec![])).unwrap();
+        let measured = measure(|_| Ok(hour), |_| hour, &[], |_, _| Ok(vec![])).unwrap();
         assert_eq!(measured.pairs, BLOCKS);
     }
 }

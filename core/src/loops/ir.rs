@@ -410,7 +410,7 @@ pub fn gathers(body: &[Stmt]) -> bool {
         let mut found = false;
         for e in stmt.exprs() {
             found |= e.gathers();
-            e.each(&mut |e| found |= matches!(e, Expr::Load(_, at) if folds && at.mentions(&named)));
+            e.each(&mut |e| found |= matches!(e, Expr::Load(_, at) if at.mentions(&named)));
         }
         if let Stmt::Let(v, e) = stmt
             && e.loads()
