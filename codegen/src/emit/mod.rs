@@ -70,6 +70,8 @@ struct Emitter<'c, 'k> {
     reads_masked: bool,
     /// Whether the innermost loop does not count: data say how it goes on.
     is_merge: bool,
+    /// How many loops stand around.
+    loops: usize,
 }
 
 /// The module of `kernel`, verified, its function called `symbol`; not optimized.
@@ -115,6 +117,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             is_fast: machine.selects_fast(),
             reads_masked: machine.reads_masked(),
             is_merge: false,
+            loops: 0,
         };
         emitter.enter()?;
         Ok(emitter)

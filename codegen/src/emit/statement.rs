@@ -3,7 +3,7 @@
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Expr, How, Stmt, Var, gathers};
+use fiberloom_core::loops::{Element, Expr, How, Stmt, Var, gathers, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -98,7 +98,9 @@ impl<'c> Emitter<'c, '_> {
     /// A loop's body.
     fn within(&mut self, is_merge: bool, body: &[Stmt]) -> Result<(), Error> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
+        self.loops += 1;
         self.block(body)?;
+        self.loops -= 1;
         self.is_merge = outside;
         Ok(())
     }
@@ -111,6 +113,15 @@ impl<'c> Emitter<'c, '_> {
         let any = self.builder.build_int_compare(IntPredicate::SLT, lo, hi, "")?;
         self.builder.build_conditional_branch(any, inside, after)?;
         self.builder.position_at_end(inside);
+        if self.loops == 0
+            && let Some(copied) = whole_copy(var, body, &self.kernel.buffers)
+        {
+            self.vars[var.0 as usize] = Place::Register(lo.into());
+            self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
+            self.builder.build_unconditional_branch(after)?;
+            self.builder.position_at_end(after);
+            return Ok(());
+        }
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
         self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
         self.within(false, body)?;
@@ -119,6 +130,15 @@ impl<'c> Emitter<'c, '_> {
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
         self.end_iteration(next, hi, self.hints(how, body), (inside, after))?;
         self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// So many elements of one array, into another: to LLVM, which sees only where a loop begins, they could overlap.
+    fn copy(&self, [to, from]: [Element; 2], elements: IntValue<'c>) -> Result<(), Error> {
+        let size = self.kernel.buffers[to.0.0 as usize].ty.bytes() as u32;
+        let [to, from] = [to, from].map(|(b, at)| self.address_of(b, self.index(at)?));
+        let bytes = self.builder.build_int_nsw_mul(elements, self.i64(size as i64), "")?;
+        self.builder.build_memcpy(to?, size, from?, size, bytes).map_err(|e| Error::Llvm(e.to_string()))?;
         Ok(())
     }
 

@@ -140,6 +140,7 @@ pub(super) fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
 pub(super) fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
     match e {
         Expr::Var(v) => *v == i,
+        Expr::Op(Op::Add, args) if is_fixed(&args[0], moving) => steps_with(&args[1], i, moving),
         Expr::Op(Op::Add | Op::Sub, args) => steps_with(&args[0], i, moving) && is_fixed(&args[1], moving),
         _ => false,
     }

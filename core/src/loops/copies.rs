@@ -12,11 +12,12 @@
 //!                                                    c = ahead + max(last, begin)
 //! ```
 //!
-//! A loop that does nothing but copy is a copy of memory to LLVM, and the C library knows how this machine does that best: two to three
-//! times as fast as a loop of vectors in the caches, by a third beyond them. Only of loops that stand in no other: short rows are
+//! A loop that does nothing but copy is a copy of memory ([`whole_copy`]), and the C library knows how this machine does that best: two to
+//! three times as fast as a loop of vectors in the caches, by a third beyond them. Only of loops that stand in no other: short rows are
 //! [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
+use super::blocks::steps_with;
 use super::lower::{minus, plus};
 use super::names::Vars;
 use super::{Buffer, BufferId, Expr, Kernel, Stmt, Var};
@@ -29,6 +30,20 @@ pub fn copies(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let mut copies = Copies { appends, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
     kernel.body = in_no_loop(body, &mut |stmt| copies.stmt(stmt));
+}
+
+/// A place of an array.
+pub type Element<'s> = (BufferId, &'s Expr);
+
+/// What a loop does whose turns copy the elements of one array into another, one behind the other, and do nothing else: where to, and where
+/// from, with the turn in the place of the first.
+pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option<[Element<'s>; 2]> {
+    let [Stmt::Store(to, at, Expr::Load(from, start))] = body else { return None };
+    let ty = |b: &BufferId| buffers[b.0 as usize].ty;
+    let moving = BTreeSet::from([turn]);
+    let steps = [at, &**start].into_iter().all(|e| steps_with(e, turn, &moving));
+    // Of a truth value, any byte that is not 0 is true.
+    (to != from && ty(to) == ty(from) && ty(to) != Type::Bool && steps).then_some([(*to, at), (*from, start)])
 }
 
 struct Copies<'k> {
@@ -139,7 +154,7 @@ mod tests {
     use crate::loops::{check, read};
 
     /// A kernel over a matrix in compressed rows, whose entries are appended to a list of coordinates.
-    fn rewritten(body: &str) -> String {
+    fn kernel(body: &str) -> Kernel {
         let text = format!(
             "kernel k(n_I, n_J) reassociate
   operand A1_pos: i32, A1_crd: i32, A_vals: f64, w_vals: i64
@@ -164,8 +179,13 @@ mod tests {
   finish M_vals[c]
 "
         );
-        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(check(&kernel), Ok(()), "{text}");
+        kernel
+    }
+
+    fn rewritten(body: &str) -> String {
+        let mut kernel = kernel(body);
         copies(&mut kernel);
         assert_eq!(check(&kernel), Ok(()), "{kernel}");
         kernel.to_string()
@@ -200,6 +220,37 @@ mod tests {
         assert!(got.contains(copies), "{got}");
         let perhaps = rewritten(&format!("  if 0 < n_I {{\n{BLOCK}\n  }}"));
         assert!(perhaps.contains("L_vals[ahead + p] ="), "{perhaps}");
+    }
+
+    /// Whether the first loop of a kernel is a copy, and nothing else.
+    fn is_copy(body: &str) -> bool {
+        let kernel = kernel(&format!("  for p in A1_pos[0]..A1_pos[n_I] {{\n    {body}\n  }}"));
+        let found = kernel.body.iter().find_map(|stmt| match stmt {
+            Stmt::For { var, body, .. } => Some(whole_copy(*var, body, &kernel.buffers)),
+            _ => None,
+        });
+        found.expect("a loop").is_some()
+    }
+
+    /// Elements that are computed, widened, strided, turned around or gathered are not copied, nor one to all places.
+    #[test]
+    fn a_copy_does_nothing_else() {
+        assert!(is_copy("L_vals[p] = A_vals[p]"));
+        assert!(is_copy("L_vals[c + p] = A_vals[p + n_J - 1]"));
+        assert!(is_copy("L1_crd[p - n_J] = A1_crd[p]"));
+        for other in [
+            "L_vals[p] = -A_vals[p]",
+            "M_vals[p] = i64(A1_crd[p])",
+            "L_vals[p] = A_vals[p * 2]",
+            "L_vals[n_J - p] = A_vals[p]",
+            "L_vals[p + p] = A_vals[p]",
+            "L_vals[p] = A_vals[w_vals[p]]",
+            "L_vals[p] = A_vals[n_J]",
+            "L_vals[0] = A_vals[p]",
+            "L_vals[p] = L_vals[p + 1]",
+        ] {
+            assert!(!is_copy(other), "{other}");
+        }
     }
 
     /// Nothing is left where all is copied, not even what was named.

@@ -402,10 +402,9 @@ pub enum Stmt {
     Comment(String),
 }
 
-/// Whether a turn of a loop that only folds reads from a place that it read before, in the same expression or in one that it named.
+/// Whether a turn of a loop reads from a place that it read before, in the same expression or in one that it named.
 pub fn gathers(body: &[Stmt]) -> bool {
     let mut named = BTreeSet::new();
-    let folds = body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..)));
     body.iter().any(|stmt| {
         let mut found = false;
         for e in stmt.exprs() {

@@ -33,7 +33,7 @@ pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, bind, collect, settle};
 pub use blocks::blocks;
 pub use check::{NESTING, Sound, accumulates, check, private};
-pub use copies::copies;
+pub use copies::{Element, copies, whole_copy};
 pub use exit::exits;
 pub use flatten::{flatten, sweep};
 pub use inline::inline;
