@@ -5,18 +5,21 @@
 //! ```
 //!
 //! Kernels make results and workspaces by this allocator as the loops by hand do, so both are counted in one way. Bytes
-//! count as allocated, touched or not. Blocks of [`HUGE`] bytes and more are offered as huge pages, which compiled kernels
-//! (and NumPy) do by themselves: without it the loops by hand would pay for page faults that the others do not have.
+//! count as allocated, touched or not; outside of `peak`, none are. Blocks of [`HUGE`] bytes and more are offered as huge pages,
+//! which compiled kernels (and NumPy) do by themselves: without it the loops by hand would pay for page faults that the others do not have.
 #![allow(unsafe_code)] // An allocator is unsafe to implement; it passes everything on to the system's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 
 /// From this size on, blocks are offered as huge pages.
 const HUGE: usize = 1 << 20;
 
-static USED: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+/// Whether bytes are counted: not in a call that is timed, which would take as long for each small block as to allocate it.
+static COUNTS: AtomicBool = AtomicBool::new(false);
+/// More bytes that are in use than were when counting began, and the most of them.
+static USED: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
 
 #[global_allocator]
 static COUNTED: Counted = Counted;
@@ -24,8 +27,17 @@ static COUNTED: Counted = Counted;
 struct Counted;
 
 fn taken(bytes: usize) {
-    let used = USED.fetch_add(bytes, Relaxed) + bytes;
-    PEAK.fetch_max(used, Relaxed);
+    if COUNTS.load(Relaxed) {
+        let bytes = bytes as isize;
+        let used = USED.fetch_add(bytes, Relaxed) + bytes;
+        PEAK.fetch_max(used, Relaxed);
+    }
+}
+
+fn given(bytes: usize) {
+    if COUNTS.load(Relaxed) {
+        USED.fetch_sub(bytes as isize, Relaxed);
+    }
 }
 
 /// A hint; that it may be refused changes nothing.
@@ -64,14 +76,14 @@ unsafe impl GlobalAlloc for Counted {
         let moved = unsafe { System.realloc(block, layout, size) };
         if !moved.is_null() {
             taken(size);
-            USED.fetch_sub(layout.size(), Relaxed);
+            given(layout.size());
             advise(moved, size);
         }
         moved
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Relaxed);
+        given(layout.size());
         // SAFETY: by this function's contract.
         unsafe { System.dealloc(block, layout) }
     }
@@ -87,10 +99,12 @@ pub fn keep_what_is_freed() {
 /// The result of `f`, and the most bytes that were in use at a time while it ran beyond those before. What other threads
 /// allocate meanwhile counts too.
 pub fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
-    let before = USED.load(Relaxed);
-    PEAK.store(before, Relaxed);
+    USED.store(0, Relaxed);
+    PEAK.store(0, Relaxed);
+    COUNTS.store(true, Relaxed);
     let result = f();
-    (result, PEAK.load(Relaxed).saturating_sub(before))
+    COUNTS.store(false, Relaxed);
+    (result, PEAK.load(Relaxed).max(0) as usize)
 }
 
 #[cfg(test)]
