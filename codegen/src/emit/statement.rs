@@ -11,6 +11,9 @@ use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
 /// Lanes of a sum of bytes.
 const BYTES: u64 = 16;
 
+/// Turns of which several sums at a time leave few over.
+const MANY: i64 = 64;
+
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
         block.iter().try_for_each(|stmt| self.statement(stmt))
@@ -128,7 +131,8 @@ impl<'c> Emitter<'c, '_> {
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
-        self.end_iteration(next, hi, self.hints(how, body), (inside, after))?;
+        let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
+        self.end_iteration(next, hi, self.hints(how, body, turns), (inside, after))?;
         self.builder.position_at_end(after);
         Ok(())
     }
@@ -142,8 +146,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// What LLVM should do with a loop, where it would not see it for itself.
-    fn hints(&self, how: How, body: &[Stmt]) -> Vec<MetadataValue<'c>> {
+    /// What LLVM should do with a loop, where it would not see it for itself; of some loops it is known how many turns they have.
+    fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let hint = |name: &str, value: IntValue<'c>| {
             self.context.metadata_node(&[self.context.metadata_string(name).into(), value.into()])
         };
@@ -175,6 +179,9 @@ impl<'c> Emitter<'c, '_> {
             // Vectors would have as many lanes as there are of the sum's type: too few for bytes, which are loaded and multiplied many
             // at a time.
             vec![hint("llvm.loop.vectorize.width", number(BYTES))]
+        } else if turns.is_some_and(|n| n >= MANY) && matches!(body, [Stmt::Set(..)]) {
+            // One vector of sums would wait for each addition.
+            vec![hint("llvm.loop.interleave.count", number(4))]
         } else {
             vec![]
         }
