@@ -28,9 +28,9 @@ pub(super) const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "masked-mxm-min-plus",
-        program: "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr
+        program: "tensor M: f64[I, J] csr  tensor A: f64[I, K] fill inf csr  tensor B: f64[K, J] fill inf csr
                   tensor C: f64[I, J] fill inf csr
-                  C[i,j] = select(M[i,j] != 0.0, min(k: select((A[i,k] != 0.0) & (B[k,j] != 0.0), A[i,k] + B[k,j], inf)), inf)",
+                  C[i,j] = select(M[i,j] != 0.0, min(k: A[i,k] + B[k,j]), inf)",
         other: None,
         operands: masked,
         by_hand: ByHand::Arrays(by_hand::masked_mxm_min_plus),
@@ -58,9 +58,9 @@ pub(super) const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "masked-mxv-min-plus",
-        program: "tensor m: f64[I] sparse  tensor A: f64[I, J] csr  tensor x: f64[J] dense
+        program: "tensor m: f64[I] sparse  tensor A: f64[I, J] fill inf csr  tensor x: f64[J] dense
                   tensor y: f64[I] fill inf sparse
-                  y[i] = select(m[i] != 0.0, min(j: select(A[i,j] != 0.0, A[i,j] + x[j], inf)), inf)",
+                  y[i] = select(m[i] != 0.0, min(j: A[i,j] + x[j]), inf)",
         other: None,
         operands: masked_rows,
         by_hand: ByHand::Arrays(by_hand::masked_mxv_min_plus),
