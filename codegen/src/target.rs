@@ -74,6 +74,13 @@ impl Machine {
         self.features.split(',').any(|feature| feature == "+avx2")
     }
 
+    /// Whether to gather lanes, some of them masked, is as fast as to read them one by one. Those before hide what they gather from
+    /// whoever guesses (Intel, *Gather Data Sampling*, INTEL-SA-00828), or gather in microcode.
+    pub fn gathers_fast(&self) -> bool {
+        let fast = ["sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids"];
+        fast.contains(&self.cpu.as_str()) && !self.selects_fast()
+    }
+
     /// Runs the passes of this machine's level over the module.
     pub fn optimize(&self, module: &Module) -> Result<(), Error> {
         if self.level == OptLevel::None {

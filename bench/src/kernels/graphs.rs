@@ -12,9 +12,12 @@ pub(super) const KERNELS: &[Kernel] = &[
         name: "masked-mxm",
         program: "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
                   C[i,j] = mask(M[i,j] != 0.0, sum(k: A[i,k] * B[k,j]))",
-        other: Some((UNFUSED, "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
+        other: Some((
+            UNFUSED,
+            "tensor M: f64[I, J] csr  tensor A: f64[I, K] csr  tensor B: f64[K, J] csr  tensor C: f64[I, J] csr
              tensor T: f64[I, J] csr
-             C[i,j] = mask(M[i,j] != 0.0, T[i,j]) where { T[i,j] = A[i,k] * B[k,j] }")),
+             C[i,j] = mask(M[i,j] != 0.0, T[i,j]) where { T[i,j] = A[i,k] * B[k,j] }",
+        )),
         operands: masked,
         by_hand: ByHand::Arrays(by_hand::masked_mxm),
     },
@@ -68,8 +71,11 @@ pub(super) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "triangles",
         program: "tensor A: f64[N, N] csr  tensor t: f64[]  t[] = A[i,j] * A[j,k] * A[i,k]",
-        other: Some((UNFUSED, "tensor A: f64[N, N] csr  tensor t: f64[]  tensor T: f64[N, N] csr
-             t[] = T[i,k] * A[i,k] where { T[i,k] = A[i,j] * A[j,k] }")),
+        other: Some((
+            UNFUSED,
+            "tensor A: f64[N, N] csr  tensor t: f64[]  tensor T: f64[N, N] csr
+             t[] = T[i,k] * A[i,k] where { T[i,k] = A[i,j] * A[j,k] }",
+        )),
         operands: |a, _| vec![("A", a.clone())],
         by_hand: ByHand::Arrays(by_hand::triangles),
     },

@@ -17,6 +17,7 @@ mod call;
 mod convert;
 mod expression;
 mod float;
+mod gather;
 mod integer;
 mod memory;
 mod statement;
@@ -68,6 +69,8 @@ struct Emitter<'c, 'k> {
     is_fast: bool,
     /// Whether the machine reads those elements of a vector that a mask says.
     reads_masked: bool,
+    /// Whether to gather lanes is as fast as to read them one by one.
+    gathers_fast: bool,
     /// Whether the innermost loop does not count: data say how it goes on.
     is_merge: bool,
     /// How many loops stand around.
@@ -116,6 +119,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             stop,
             is_fast: machine.selects_fast(),
             reads_masked: machine.reads_masked(),
+            gathers_fast: machine.gathers_fast(),
             is_merge: false,
             loops: 0,
         };

@@ -14,6 +14,9 @@ const BYTES: u64 = 16;
 /// Turns of which several sums at a time leave few over.
 const MANY: i64 = 64;
 
+/// Where a loop begins, and before what it ends.
+type Range<'c> = (IntValue<'c>, IntValue<'c>);
+
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
         block.iter().try_for_each(|stmt| self.statement(stmt))
@@ -36,8 +39,8 @@ impl<'c> Emitter<'c, '_> {
             Stmt::If(condition, yes, no) => self.branch(condition, yes, no),
             Stmt::While(condition, body) => self.repeat(condition, body),
             Stmt::For { var, lo, hi, how, body } => {
-                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
-                self.count(*var, lo, hi, *how, body)
+                let range = (self.index(lo)?, self.index(hi)?);
+                self.count(*var, (lo, range), *how, body)
             }
             Stmt::Call(entry) => self.entry(entry),
             Stmt::Comment(_) => Ok(()),
@@ -108,33 +111,55 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A counted loop with its test at the end, as LLVM's loop passes like it.
-    fn count(&mut self, var: Var, lo: IntValue<'c>, hi: IntValue<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
-        let before = self.here();
+    /// A counted loop.
+    fn count(&mut self, var: Var, (begin, range): (&Expr, Range<'c>), how: How, body: &[Stmt]) -> Result<(), Error> {
+        let (lo, hi) = range;
         let after = self.new_block("after");
-        let inside = self.new_block("for");
+        let some = self.new_block("some");
         let any = self.builder.build_int_compare(IntPredicate::SLT, lo, hi, "")?;
-        self.builder.build_conditional_branch(any, inside, after)?;
-        self.builder.position_at_end(inside);
-        if self.loops == 0
-            && let Some(copied) = whole_copy(var, body, &self.kernel.buffers)
-        {
+        self.builder.build_conditional_branch(any, some, after)?;
+        self.builder.position_at_end(some);
+        let copied = whole_copy(var, body, &self.kernel.buffers).filter(|_| self.loops == 0);
+        let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
+        let hints = self.hints(how, body, turns);
+        if let Some(copied) = copied {
             self.vars[var.0 as usize] = Place::Register(lo.into());
             self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
             self.builder.build_unconditional_branch(after)?;
-            self.builder.position_at_end(after);
-            return Ok(());
+        } else if let Some(is_long) = self.is_long(var, begin, body)? {
+            let (long, short) = (self.new_block("long"), self.new_block("short"));
+            self.builder.build_conditional_branch(is_long, long, short)?;
+            self.builder.position_at_end(long);
+            self.turns(var, range, self.gather_hints(body), body, after)?;
+            self.builder.position_at_end(short);
+            self.turns(var, range, hints, body, after)?;
+        } else {
+            self.turns(var, range, hints, body, after)?;
         }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// The turns of a loop that has one, with the test at the end, as LLVM's loop passes like it.
+    fn turns(
+        &mut self,
+        var: Var,
+        (lo, hi): Range<'c>,
+        hints: Vec<MetadataValue<'c>>,
+        body: &[Stmt],
+        after: BasicBlock<'c>,
+    ) -> Result<(), Error> {
+        let before = self.here();
+        let inside = self.new_block("for");
+        self.builder.build_unconditional_branch(inside)?;
+        self.builder.position_at_end(inside);
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
         self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
         self.within(false, body)?;
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
-        let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
-        self.end_iteration(next, hi, self.hints(how, body, turns), (inside, after))?;
-        self.builder.position_at_end(after);
-        Ok(())
+        self.end_iteration(next, hi, hints, (inside, after))
     }
 
     /// So many elements of one array, into another: to LLVM, which sees only where a loop begins, they could overlap.
@@ -148,9 +173,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// What LLVM should do with a loop, where it would not see it for itself; of some loops it is known how many turns they have.
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
-        let hint = |name: &str, value: IntValue<'c>| {
-            self.context.metadata_node(&[self.context.metadata_string(name).into(), value.into()])
-        };
+        let hint = |name: &str, value| self.hint(name, value);
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if how == How::Vector {
@@ -160,8 +183,8 @@ impl<'c> Emitter<'c, '_> {
             // number of turns would put them through memory.
             vec![hint("llvm.loop.unroll.disable", yes)]
         } else if gathers(body) {
-            // Putting gathered values together in vectors costs more than it saves; several sums at a time save the
-            // wait for each addition.
+            // Putting gathered values together in vectors costs more than it saves, but for long fibers on some machines (`gather.rs`);
+            // several sums at a time save the wait for each addition.
             let once = hint("llvm.loop.unroll.disable", yes);
             vec![hint("llvm.loop.vectorize.width", number(1)), hint("llvm.loop.interleave.count", number(4)), once]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
@@ -187,8 +210,12 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
+    pub(super) fn hint(&self, name: &str, value: IntValue<'c>) -> MetadataValue<'c> {
+        self.context.metadata_node(&[self.context.metadata_string(name).into(), value.into()])
+    }
+
     /// The bytes of the widest element that an expression loads.
-    fn widest(&self, e: &Expr) -> Option<usize> {
+    pub(super) fn widest(&self, e: &Expr) -> Option<usize> {
         match e {
             Expr::Load(b, at) => Some(self.kernel.buffers[b.0 as usize].ty.bytes()).max(self.widest(at)),
             Expr::Op(_, args) => args.iter().filter_map(|a| self.widest(a)).max(),
