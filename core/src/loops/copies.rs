@@ -39,11 +39,11 @@ pub type Element<'s> = (BufferId, &'s Expr);
 /// from, with the turn in the place of the first.
 pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option<[Element<'s>; 2]> {
     let [Stmt::Store(to, at, Expr::Load(from, start))] = body else { return None };
-    let ty = |b: &BufferId| buffers[b.0 as usize].ty;
     let moving = BTreeSet::from([turn]);
     let steps = [at, &**start].into_iter().all(|e| steps_with(e, turn, &moving));
     // Of a truth value, any byte that is not 0 is true.
-    (to != from && ty(to) == ty(from) && ty(to) != Type::Bool && steps).then_some([(*to, at), (*from, start)])
+    let is_bytes = buffers[to.0 as usize].ty != Type::Bool;
+    (to != from && is_bytes && steps).then_some([(*to, at), (*from, start)])
 }
 
 struct Copies<'k> {
