@@ -5,9 +5,9 @@
 //!  pair:  [warm] kernel, [warm] by hand         or the other way round
 //! ```
 //!
-//! A short call is preceded by one of its own side with the same operands, untimed: a peer's calls follow each other too, and what is in
-//! the caches would decide. A disturbance of the machine strikes one pair and not one side, and a slow drift strikes all sides alike. A peer's calls
-//! are not part of the pairs: coming from another process they would leave the caches cold for whoever is next.
+//! A short call is preceded by one of its own side with the same operands, untimed: a peer's calls follow each other too, and what
+//! is in the caches would decide. A disturbance of the machine strikes one pair and not one side, and a slow drift strikes all sides
+//! alike. A peer's calls are not part of the pairs: coming from another process they would leave the caches cold for whoever is next.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
 /// The length of fibers on average from which on their sums are lanes.
-const LONG: u64 = 8;
+const LONG: i64 = 8;
 
 /// Bytes of all lanes.
 const LANES: usize = 32;
@@ -28,7 +28,7 @@ impl<'c> Emitter<'c, '_> {
         let found = pos_of(lo).zip(walked(var, body)).filter(|_| self.gathers_fast && self.has_lanes(body));
         let Some((pos, crd)) = found else { return Ok(None) };
         let (fibers, entries) = (self.capacity(pos)?.into_int_value(), self.capacity(crd)?.into_int_value());
-        let each = self.builder.build_int_unsigned_div(entries, self.i64(LONG as i64), "")?;
+        let each = self.builder.build_int_unsigned_div(entries, self.i64(LONG), "")?;
         Ok(Some(self.builder.build_int_compare(IntPredicate::ULE, fibers, each, "long")?))
     }
 

@@ -173,23 +173,26 @@ impl<'c> Emitter<'c, '_> {
 
     /// What LLVM should do with a loop, where it would not see it for itself; of some loops it is known how many turns they have.
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
-        let hint = |name: &str, value| self.hint(name, value);
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if how == How::Vector {
-            vec![hint("llvm.loop.vectorize.enable", yes)]
+            vec![self.hint("llvm.loop.vectorize.enable", yes)]
         } else if body.iter().any(constant_loop) {
             // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
             // number of turns would put them through memory.
-            vec![hint("llvm.loop.unroll.disable", yes)]
+            vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if gathers(body) {
             // Putting gathered values together in vectors costs more than it saves, but for long fibers on some machines (`gather.rs`);
             // several sums at a time save the wait for each addition.
-            let once = hint("llvm.loop.unroll.disable", yes);
-            vec![hint("llvm.loop.vectorize.width", number(1)), hint("llvm.loop.interleave.count", number(4)), once]
+            let once = self.hint("llvm.loop.unroll.disable", yes);
+            vec![
+                self.hint("llvm.loop.vectorize.width", number(1)),
+                self.hint("llvm.loop.interleave.count", number(4)),
+                once,
+            ]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
             // Branches make its turns uneven; whether their number is odd would be one more to predict.
-            vec![hint("llvm.loop.unroll.disable", yes)]
+            vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::Store(b, ..) if self.is_framed(*b))) {
             // Turns of whole vectors are written out, so that as many values as there are registers for stay there.
             let text = |name: &str| BasicMetadataValueEnum::from(self.context.metadata_string(name));
@@ -201,10 +204,10 @@ impl<'c> Emitter<'c, '_> {
         {
             // Vectors would have as many lanes as there are of the sum's type: too few for bytes, which are loaded and multiplied many
             // at a time.
-            vec![hint("llvm.loop.vectorize.width", number(BYTES))]
+            vec![self.hint("llvm.loop.vectorize.width", number(BYTES))]
         } else if turns.is_some_and(|n| n >= MANY) && matches!(body, [Stmt::Set(..)]) {
             // One vector of sums would wait for each addition.
-            vec![hint("llvm.loop.interleave.count", number(4))]
+            vec![self.hint("llvm.loop.interleave.count", number(4))]
         } else {
             vec![]
         }

@@ -151,44 +151,10 @@ fn others(of: &Appending, copied: &[Copied], place: &Expr) -> Vec<Stmt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::{check, read};
-
-    /// A kernel over a matrix in compressed rows, whose entries are appended to a list of coordinates.
-    fn kernel(body: &str) -> Kernel {
-        let text = format!(
-            "kernel k(n_I, n_J) reassociate
-  operand A1_pos: i32, A1_crd: i32, A_vals: f64, w_vals: i64
-  result L0_pos: i32, L0_crd: i32, L1_crd: i32, L_vals: f64, M_vals: i64
-  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
-  in w@1: i64[n_J] {{dense}} at dense, w_vals
-  out L@2: f64[n_I, n_J] {{nonunique, singleton}} at nonunique(L0_pos, L0_crd), singleton(L1_crd), L_vals
-  out M@3: i64[n_J] {{dense}} at dense, M_vals
-
-  alloc L0_pos[2] = 0i32
-  alloc L0_crd[capacity(A1_crd)]
-  alloc L1_crd[capacity(A1_crd)]
-  alloc L_vals[capacity(A1_crd)]
-  alloc M_vals[capacity(A1_crd)]
-  c = 0
-{body}
-  L0_pos[1] = i32(c)
-  finish L0_pos[2]
-  finish L0_crd[c]
-  finish L1_crd[c]
-  finish L_vals[c]
-  finish M_vals[c]
-"
-        );
-        let kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!(check(&kernel), Ok(()), "{text}");
-        kernel
-    }
+    use crate::loops::appending::frame;
 
     fn rewritten(body: &str) -> String {
-        let mut kernel = kernel(body);
-        copies(&mut kernel);
-        assert_eq!(check(&kernel), Ok(()), "{kernel}");
-        kernel.to_string()
+        frame::rewritten(body, copies)
     }
 
     const BLOCK: &str = "  for p in A1_pos[0]..A1_pos[n_I] {
@@ -224,7 +190,7 @@ mod tests {
 
     /// Whether the first loop of a kernel is a copy, and nothing else.
     fn is_copy(body: &str) -> bool {
-        let kernel = kernel(&format!("  for p in A1_pos[0]..A1_pos[n_I] {{\n    {body}\n  }}"));
+        let kernel = frame::kernel(&format!("  for p in A1_pos[0]..A1_pos[n_I] {{\n    {body}\n  }}"));
         let found = kernel.body.iter().find_map(|stmt| match stmt {
             Stmt::For { var, body, .. } => Some(whole_copy(*var, body, &kernel.buffers)),
             _ => None,

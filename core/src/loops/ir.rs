@@ -358,12 +358,12 @@ impl Expr {
         found
     }
 
-    /// Whether a place that it reads from is itself read from a buffer.
-    pub fn gathers(&self) -> bool {
+    /// Whether a place that it reads from is itself read from a buffer, perhaps by one of some names.
+    fn gathers(&self, named: &BTreeSet<Var>) -> bool {
         match self {
-            Expr::Load(_, at) => at.loads(),
-            Expr::Among(_, parts) => parts[0].loads() || parts[1].loads() || parts[2].gathers(),
-            Expr::Op(_, args) => args.iter().any(Expr::gathers),
+            Expr::Load(_, at) => at.loads() || at.mentions(named),
+            Expr::Among(_, parts) => parts[0].loads() || parts[1].loads() || parts[2].gathers(named),
+            Expr::Op(_, args) => args.iter().any(|arg| arg.gathers(named)),
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
         }
     }
@@ -406,11 +406,7 @@ pub enum Stmt {
 pub fn gathers(body: &[Stmt]) -> bool {
     let mut named = BTreeSet::new();
     body.iter().any(|stmt| {
-        let mut found = false;
-        for e in stmt.exprs() {
-            found |= e.gathers();
-            e.each(&mut |e| found |= matches!(e, Expr::Load(_, at) if at.mentions(&named)));
-        }
+        let found = stmt.exprs().any(|e| e.gathers(&named));
         if let Stmt::Let(v, e) = stmt
             && e.loads()
         {

@@ -182,36 +182,11 @@ fn is_cheap(op: Op) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::{check, read};
+    use crate::loops::appending::frame;
 
-    /// A kernel over a matrix in compressed rows, whose entries are appended to a list of coordinates; in strips of four.
+    /// In strips of four.
     fn rewritten(body: &str) -> String {
-        let text = format!(
-            "kernel k(n_I, n_J) reassociate
-  operand A1_pos: i32, A1_crd: i32, A_vals: f64, x_vals: f64
-  result L0_pos: i32, L0_crd: i32, L1_crd: i32, L_vals: f64
-  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
-  in x@1: f64[n_J] {{dense}} at dense, x_vals
-  out L@2: f64[n_I, n_J] {{nonunique, singleton}} at nonunique(L0_pos, L0_crd), singleton(L1_crd), L_vals
-
-  alloc L0_pos[2] = 0i32
-  alloc L0_crd[capacity(A1_crd)]
-  alloc L1_crd[capacity(A1_crd)]
-  alloc L_vals[capacity(A1_crd)]
-  c = 0
-{body}
-  L0_pos[1] = i32(c)
-  finish L0_pos[2]
-  finish L0_crd[c]
-  finish L1_crd[c]
-  finish L_vals[c]
-"
-        );
-        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!(check(&kernel), Ok(()), "{text}");
-        strips_of(&mut kernel, 4);
-        assert_eq!(check(&kernel), Ok(()), "{kernel}");
-        kernel.to_string()
+        frame::rewritten(body, |kernel| strips_of(kernel, 4))
     }
 
     const ROWS: &str = "  for i in 0..n_I {

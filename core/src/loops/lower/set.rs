@@ -83,16 +83,12 @@ impl Set {
     /// has, but where they are few it has mostly one or two.
     pub fn drain_pairs(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Option<Expr>)) {
         self.each_word(d, &mut |d, word, bits| {
-            let first = d.define("first", Type::I64, times(word, int(64)));
-            let rest = d.fresh("bits", Type::I64);
-            d.assign(rest, bits);
-            let some = || binary(Op::Ne, Expr::Var(rest), int(0));
-            d.during(some(), |d| {
+            while_some(d, (word, bits), |d, first, rest| {
                 inner(d, plus(first.clone(), lowest(rest)), None);
                 drop_lowest(d, rest);
                 // Of no bit, the coordinate is still one of this word's.
                 let second = binary(Op::And, lowest(rest), int(63));
-                inner(d, plus(first, second), Some(some()));
+                inner(d, plus(first, second), Some(some(rest)));
                 drop_lowest(d, rest);
             });
         });
@@ -127,14 +123,24 @@ fn take(d: &mut Symbolic, words: BufferId, at: &Expr) -> Expr {
 
 /// What the bits of a word that are set stand for, ascending; of it the number is given, and its bits.
 fn each_bit(d: &mut Symbolic, name: &str, (word, bits): (Expr, Expr), inner: impl FnOnce(&mut Symbolic, Expr)) {
-    let first = d.define("first", Type::I64, times(word, int(64)));
-    let rest = d.fresh("bits", Type::I64);
-    d.assign(rest, bits);
-    d.during(binary(Op::Ne, Expr::Var(rest), int(0)), |d| {
+    while_some(d, (word, bits), |d, first, rest| {
         let at = d.define(name, Type::I64, plus(first, lowest(rest)));
         drop_lowest(d, rest);
         inner(d, at);
     });
+}
+
+/// As long as there are bits left of a word: what its first stands for, and those that are left.
+fn while_some(d: &mut Symbolic, (word, bits): (Expr, Expr), inner: impl FnOnce(&mut Symbolic, Expr, Var)) {
+    let first = d.define("first", Type::I64, times(word, int(64)));
+    let rest = d.fresh("bits", Type::I64);
+    d.assign(rest, bits);
+    d.during(some(rest), |d| inner(d, first, rest));
+}
+
+/// Whether there is a bit.
+fn some(bits: Var) -> Expr {
+    binary(Op::Ne, Expr::Var(bits), int(0))
 }
 
 /// The number of the lowest bit that is set.
