@@ -78,6 +78,7 @@ impl<'c> Emitter<'c, '_> {
                 let made = row.as_instruction().expect("an alloca is an instruction");
                 made.set_alignment(LINE).expect("a power of two");
                 self.align_frame();
+                self.widen(u64::from(*len) * buffer.ty.bytes() as u64);
                 Storage::Frame(row, *len)
             } else {
                 let slots = (
@@ -99,6 +100,16 @@ impl<'c> Emitter<'c, '_> {
     fn align_frame(&self) {
         let kind = Attribute::get_named_enum_kind_id("alignstack");
         self.function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, LINE.into()));
+    }
+
+    /// A row that the narrower registers do not hold, and one for what is folded into them, has the wider ones, if there are any:
+    /// LLVM would move all from one register to the next in each turn.
+    fn widen(&self, bytes: u64) {
+        const NARROWER: u64 = 24 * 32;
+        if bytes > NARROWER {
+            let widest = self.context.create_string_attribute("prefer-vector-width", "512");
+            self.function.add_attribute(AttributeLoc::Function, widest);
+        }
     }
 
     /// The scopes of each buffer: its own, and those of all that it does not overlap.

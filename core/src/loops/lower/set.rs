@@ -74,6 +74,28 @@ impl Set {
         d.when(absent, insert, again);
     }
 
+    /// Puts in a coordinate and all behind it up to a distance, which is below 63: with no question whether they are in already.
+    pub fn insert_all(&self, d: &mut Symbolic, first: &Expr, distance: Expr) {
+        let all = binary(Op::Sub, binary(Op::Shl, int(2), distance), int(1));
+        let all = d.define("all", Type::I64, all);
+        let word = d.define("word", Type::I64, shifted(first.clone(), WORD));
+        self.join(d, &word, binary(Op::Shl, all.clone(), first.clone()));
+        // In two shifts, as there is none by all bits of a word.
+        let beyond = binary(Op::Shr, shifted(all, 1), binary(Op::Xor, first.clone(), int(63)));
+        let beyond = d.define("beyond", Type::I64, beyond);
+        let next = |d: &mut Symbolic| self.join(d, &plus(word, int(1)), beyond.clone());
+        d.when(binary(Op::Ne, beyond.clone(), int(0)), next, |_| {});
+    }
+
+    /// Joins a word's bits with these.
+    fn join(&self, d: &mut Symbolic, word: &Expr, with: Expr) {
+        let up = |levels: i64| shifted(word.clone(), WORD * levels);
+        d.emit(Stmt::Store(self.bits, word.clone(), binary(Op::Or, load(self.bits, word.clone()), with)));
+        let bit = binary(Op::Shl, int(1), word.clone());
+        d.emit(Stmt::Store(self.words, up(1), binary(Op::Or, load(self.words, up(1)), bit)));
+        d.emit(Stmt::Store(self.blocks, shifted(word.clone(), WORD + BLOCK), yes()));
+    }
+
     /// Takes out all coordinates, in ascending order.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         self.each_word(d, &mut |d, word, bits| each_bit(d, name, (word, bits), |d, at| inner(d, at)));

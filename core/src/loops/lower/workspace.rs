@@ -80,6 +80,28 @@ impl Scratch {
         }
     }
 
+    /// Whether it has a set, which puts in values over `v` without being asked whether they are there.
+    pub fn has_set(&self, v: Index, fold: bool) -> bool {
+        match self {
+            Scratch::Dense(Dense { reached: Reached::Anywhere { .. }, front, clear, .. }) => {
+                front.vars[0] == v && (clear.is_some() || !fold)
+            }
+            _ => false,
+        }
+    }
+
+    /// Says that something is put at a coordinate and at all behind it up to a distance, which is below 63: the workspace in which it
+    /// is put then, with no question.
+    ///
+    /// # Panics
+    /// If it has no set.
+    pub fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Scratch {
+        match self {
+            Scratch::Dense(dense) => Scratch::Dense(dense.said(d, first, distance)),
+            _ => unreachable!("it was asked whether there is a set"),
+        }
+    }
+
     /// What was put so far was there before anything is folded in.
     pub fn lay(&self, d: &mut Symbolic) {
         if let Scratch::Keyed(keyed) = self {
@@ -165,6 +187,7 @@ impl Context<'_> {
 }
 
 /// What a workspace ranges over.
+#[derive(Clone)]
 pub(super) struct Front {
     /// Of its tensor.
     pub name: String,
@@ -197,6 +220,8 @@ pub(super) struct Dense {
 enum Reached {
     /// Wherever it is: `most` is at least as many as are put.
     Anywhere { set: Set, most: Var },
+    /// Wherever it is, and who puts it has said so.
+    Said,
     /// At entries of this list, which stays meanwhile; each says whether it is one of those.
     Within { list: AccessId, there: BufferId },
 }
@@ -252,16 +277,27 @@ impl Dense {
                 d.emit(store(value));
                 match &self.reached {
                     Reached::Anywhere { set, .. } => set.insert(d, &at, |_| {}, |_| {}),
+                    Reached::Said => {}
                     Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at, yes())),
                 }
             }
         }
     }
 
+    /// Says that something is put at a coordinate and at all behind it up to a distance, which is below 63: the workspace in which it
+    /// is put then, with no question.
+    fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Dense {
+        let Reached::Anywhere { set, .. } = &self.reached else { unreachable!("it was asked whether there is a set") };
+        set.insert_all(d, first, distance);
+        let Dense { front, values, clear, .. } = self;
+        Dense { front: front.clone(), values: *values, reached: Reached::Said, clear: *clear }
+    }
+
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match &self.reached {
             Reached::Anywhere { set, most } => self.drain_set(cx, d, (set, *most), output, slot),
+            Reached::Said => unreachable!("who has the set drains"),
             Reached::Within { list, there } => self.drain_along(cx, d, (scope, *list, *there), output, slot),
         }
         output.close(d, slot);

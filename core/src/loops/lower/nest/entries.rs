@@ -12,9 +12,13 @@ use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, LevelBuffers};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
+use std::ops::RangeInclusive;
 
 /// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
 const SIFTED: i64 = 32;
+
+/// How many entries a fiber has of which it is asked whether there is a gap between them: no more than a word has bits.
+const GAPLESS: RangeInclusive<i64> = 8..=63;
 
 impl Context<'_> {
     /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
@@ -34,7 +38,74 @@ impl Context<'_> {
             let sift = &mut |d: &mut Symbolic| self.sift(d, (point, fiber), v, scope, sink);
             return d.branch(short, sift, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
         }
+        if self.may_be_gapless((v, rest), point, fiber, scope, sink) {
+            let distance = self.distance(d, fiber);
+            let no_gap = self.is_gapless(d, fiber, &distance);
+            let all = &mut |d: &mut Symbolic| self.gapless(d, point, v, (fiber, &distance), scope, sink);
+            return d.branch(no_gap, all, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
+        }
         self.seen(d, point, (v, rest), fiber, scope, sink);
+    }
+
+    /// Whether it gains something to know that a fiber's coordinates have no gap between them: they are put in a set, and their values
+    /// in a workspace without a question.
+    fn may_be_gapless(
+        &self,
+        (v, rest): (Index, &[Index]),
+        point: &Point,
+        fiber: &ListFiber<Term>,
+        scope: &Scope,
+        sink: &Sink,
+    ) -> bool {
+        let Sink::Scatter { nest: nest @ Nest { places: None, .. }, scratch } = sink else { return false };
+        scratch.has_set(v, nest.fold.is_some()) && fiber.is_counted() && self.is_flat(scope, point, rest)
+    }
+
+    /// How far it is from a fiber's first entry to its last, in positions.
+    fn distance(&self, d: &mut Symbolic, fiber: &ListFiber<Term>) -> Term {
+        let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
+        let one = d.int(1);
+        let distance = d.arith(Arith::Sub, &length, &one);
+        d.snapshot("distance", distance)
+    }
+
+    /// Whether a fiber has some entries, which are as far from each other in coordinates as in positions.
+    fn is_gapless(&self, d: &mut Symbolic, fiber: &ListFiber<Term>, distance: &Term) -> Term {
+        let [least, most] = [*GAPLESS.start(), *GAPLESS.end()].map(|length| d.int(length - 1));
+        let some = d.compare(Compare::Le, &least, distance);
+        d.and(some, &|d| {
+            let few = d.compare(Compare::Le, distance, &most);
+            d.and(few, &|d| {
+                let last = d.arith(Arith::Add, &fiber.begin, distance);
+                let (first, last) = (d.load(fiber.crd, &fiber.begin), d.load(fiber.crd, &last));
+                let far = d.arith(Arith::Sub, &last, &first);
+                d.compare(Compare::Eq, &far, distance)
+            })
+        })
+    }
+
+    /// Every entry of a fiber without a gap.
+    fn gapless(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        v: Index,
+        (fiber, distance): (&ListFiber<Term>, &Term),
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        let Sink::Scatter { nest, scratch } = sink else { unreachable!("it was asked what may have no gap") };
+        let name = format!("p_{}", self.program.tensor(point.leaders[0]).name);
+        let first = d.load(fiber.crd, &fiber.begin);
+        let first = d.snapshot("first", first);
+        let (from, distance) = (d.place(&first), d.place(distance));
+        let scratch = scratch.said(d, &from, distance);
+        let sink = Sink::Scatter { nest, scratch: &scratch };
+        d.count(&name, fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
+            let further = d.arith(Arith::Sub, &position, &fiber.begin);
+            let at = d.arith(Arith::Add, &first, &further);
+            self.come_to_entry(d, point, (v, &[]), (Entry { position, run: None }, at), scope, &sink);
+        });
     }
 
     /// Whether a short fiber's entries are all looked at, because to seek where those begin that are seen would take longer:
@@ -89,11 +160,7 @@ impl Context<'_> {
     ) {
         let a = point.leaders[0];
         let mut come_to = |d: &mut Symbolic, entry: Entry<Term>, at: Term| {
-            let at = d.snapshot(&self.program.vars[v.0].name, at);
-            let (at, entry) = (d.place(&at), placed(d, &entry));
-            let here = Here { access: a, entry, present: None };
-            let scope = self.come_to_entries(d, scope, (v, at), [here]);
-            self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
+            self.come_to_entry(d, point, (v, rest), (entry, at), scope, sink);
         };
         if self.is_single(scope, a) && fiber.view.is_whole() {
             return fiber.single(d, &mut come_to);
@@ -102,6 +169,23 @@ impl Context<'_> {
         let one_by_one = self.one_by_one(scope, sink, (point, fiber), (v, rest));
         let positions = one_by_one.then(|| ListFiber { repeats: false, ..fiber.clone() });
         each(d, &name, positions.as_ref().unwrap_or(fiber), &mut come_to);
+    }
+
+    /// Goes on at an entry of the list that leads.
+    fn come_to_entry(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        (entry, at): (Entry<Term>, Term),
+        scope: &Scope,
+        sink: &Sink,
+    ) {
+        let at = d.snapshot(&self.program.vars[v.0].name, at);
+        let (at, entry) = (d.place(&at), placed(d, &entry));
+        let here = Here { access: point.leaders[0], entry, present: None };
+        let scope = self.come_to_entries(d, scope, (v, at), [here]);
+        self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
     }
 
     /// Whether what an access opens next has one entry, at the position of the level above.
