@@ -2,12 +2,13 @@
 
 use crate::abi::{self, Buffer};
 use crate::jit::Code;
-use crate::runtime::Session;
+use crate::runtime::{FEW, Session};
 use crate::runtime::fence::Fence;
 use crate::runtime::memory::{Heap, Memory};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
+use smallvec::SmallVec;
 use std::alloc::Layout;
 
 /// What a call may use.
@@ -110,7 +111,7 @@ impl Compiled {
     unsafe fn call(
         &self,
         params: &[i64],
-        mut buffers: Vec<Buffer>,
+        mut buffers: SmallVec<[Buffer; FEW]>,
         limits: &Limits,
         memory: &dyn Memory,
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {

@@ -22,7 +22,7 @@ use crate::program::Program;
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
-use fiberloom_core::loops::{self, Failure};
+use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
@@ -220,7 +220,7 @@ impl Kernel {
         }
         let operands = operands.into_iter().map(|(id, operand)| (id, operand.tensor())).collect();
         let plan = self.last.plan(&operands, || self.extents(&operands))?;
-        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, code: None })
+        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None })
     }
 
     /// Whether operands of these names are what the program reads: no data are needed to know.
@@ -294,7 +294,13 @@ pub struct Call<'a> {
     /// Index widths of what the kernel makes.
     made: Widths,
     /// Made on demand; none for the reference semantics.
-    code: Option<Arc<Code>>,
+    ready: Option<Ready<'a>>,
+}
+
+/// Code, and what it is run on.
+struct Ready<'a> {
+    code: Arc<Code>,
+    bound: Bound<'a>,
 }
 
 impl<'a> Call<'a> {
@@ -307,7 +313,7 @@ impl<'a> Call<'a> {
         loop {
             match self.attempt() {
                 Err(Stop::Failure(Failure::Positions)) if self.made != Widths::WIDE => {
-                    (self.made, self.code) = (Widths::WIDE, None);
+                    (self.made, self.ready) = (Widths::WIDE, None);
                     self.compile()?;
                 }
                 Err(Stop::Failure(Failure::Outside)) => {
@@ -326,18 +332,20 @@ impl<'a> Call<'a> {
     /// A construct that is not lowered.
     pub fn compile(&mut self) -> Result<(), Error> {
         let Options { engine, mode, .. } = self.kernel.options;
-        if engine == Engine::Meaning || self.code.is_some() {
+        if engine == Engine::Meaning || self.ready.is_some() {
             return Ok(());
         }
-        self.code = Some(self.plan.code(&self.kernel.program, engine, mode, self.made)?);
+        let code = self.plan.code(&self.kernel.program, engine, mode, self.made)?;
+        let bound = self.bound(&code)?;
+        self.ready = Some(Ready { code, bound });
         Ok(())
     }
 
     /// One call of the engine.
     fn attempt(&self) -> Result<Outcome, Stop> {
-        match &self.code {
+        match &self.ready {
             None => self.evaluate(),
-            Some(code) => self.execute(code),
+            Some(ready) => self.execute(ready),
         }
     }
 
@@ -392,19 +400,23 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Runs loops or machine code.
-    #[allow(unsafe_code)]
-    fn execute(&self, code: &Code) -> Result<Outcome, Stop> {
+    /// The operands as the code takes them.
+    fn bound(&self, code: &Code) -> Result<Bound<'a>, Error> {
         let typed = self.kernel.program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
-        let operands: Vec<(&str, &Tensor)> = self.operands.iter().map(named).collect();
+        let operands: Vec<(&str, &'a Tensor<'a>)> = self.operands.iter().map(named).collect();
         let extents = |id: TensorId| self.extents_of(id);
-        let bound =
-            loops::bind(&code.kernel, &operands, &extents, &|v| self.plan.extents.var(v)).map_err(Error::Defect)?;
+        loops::bind(&code.kernel, &operands, &extents, &|v| self.plan.extents.var(v)).map_err(Error::Defect)
+    }
+
+    /// Runs loops or machine code.
+    #[allow(unsafe_code)]
+    fn execute(&self, Ready { code, bound }: &Ready) -> Result<Outcome, Stop> {
+        let typed = self.kernel.program.typed();
         let begin = Instant::now();
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let (buffers, ops) = unsafe { code.run(&bound, &self.kernel.options) }?;
-        let results = loops::collect(&code.kernel, &bound, buffers).ok_or(Stop::Failure(Failure::Memory))?;
+        let (buffers, ops) = unsafe { code.run(bound, &self.kernel.options) }?;
+        let results = loops::collect(&code.kernel, bound, buffers).ok_or(Stop::Failure(Failure::Memory))?;
         let declared = |id: TensorId| typed.tensors[id.index()].format.as_ref();
         let settled = loops::settle(&code.kernel, results, &declared, &self.assembly());
         let results = settled.map_err(|(name, e)| unheld(&name, e))?;

@@ -16,4 +16,4 @@ pub(crate) mod memory;
 mod session;
 mod sort;
 
-pub(crate) use session::Session;
+pub(crate) use session::{FEW, Session};

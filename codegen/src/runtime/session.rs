@@ -7,20 +7,41 @@ use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Elements};
 use fiberloom_core::loops::{BufferId, Failure};
+use smallvec::{SmallVec, smallvec};
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::LazyLock;
+
+/// Buffers that most kernels have at most: what is kept of so many is not allocated.
+pub(crate) const FEW: usize = 24;
 
 /// What `fl_runtime *` points to. The table comes first; generated code knows nothing of the rest.
 #[repr(C)]
 pub(crate) struct Session<'a> {
-    table: [*const (); Slot::ALL.len()],
+    table: Table,
     memory: &'a dyn Memory,
     /// The kernel's buffers, and what is allocated for each: `blocks[b]` belongs to `buffers[b]`.
     buffers: *mut Buffer,
-    blocks: Vec<Option<Block>>,
+    blocks: SmallVec<[Option<Block>; FEW]>,
     /// Bytes that may still be allocated.
     left: usize,
 }
+
+/// Addresses of functions.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+struct Table([*const (); Slot::ALL.len()]);
+
+// SAFETY: functions are everybody's.
+unsafe impl Send for Table {}
+// SAFETY: the same.
+unsafe impl Sync for Table {}
+
+/// The table of all sessions: which function it is may depend on the processor, so that it is asked once.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let address = |slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one");
+    Table(Slot::ALL.map(address))
+});
 
 /// Memory of a buffer. A buffer's capacity never exceeds it, but may be less.
 #[derive(Clone, Copy)]
@@ -35,9 +56,7 @@ impl<'a> Session<'a> {
     /// # Safety
     /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
     pub unsafe fn new(memory: &'a dyn Memory, buffers: *mut Buffer, count: usize, limit: usize) -> Session<'a> {
-        let table =
-            Slot::ALL.map(|slot| entries::address(slot).or_else(|| math::address(slot)).expect("every slot has one"));
-        Session { table, memory, buffers, blocks: vec![None; count], left: limit }
+        Session { table: *TABLE, memory, buffers, blocks: smallvec![None; count], left: limit }
     }
 
     /// Which buffer `b` is.
