@@ -2,9 +2,9 @@
 
 use crate::abi::{self, Buffer};
 use crate::jit::Code;
-use crate::runtime::{FEW, Session};
 use crate::runtime::fence::Fence;
 use crate::runtime::memory::{Heap, Memory};
+use crate::runtime::{FEW, Session};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};

@@ -6,6 +6,7 @@
 //!     C_vals[c] = A_vals[p] * x_vals[i]         and stores to arrays that are nobody's behind their last element
 //!     C1_crd[c] = i32(j)
 //!     c = c + 1                               the count
+//!     C1_pos[i + 1] = i32(c)                  perhaps what is noted of it, in arrays that the loop reads nothing of
 //! ```
 //!
 //! *Nobody's*: all that is stored in the array stands where a counter says that only grows, nothing is read from it, and it is
@@ -37,11 +38,17 @@ impl Appends {
         Appends { counted, operands: kernel.buffers.iter().map(|b| b.role == Role::Operand).collect() }
     }
 
-    /// The loop, if it does nothing but to append one entry in each turn.
+    /// The loop, if it does nothing but to append one entry in each turn, and to note how many there are.
     pub fn turn_of<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
         let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
-        let (Stmt::Set(count, more), entry) = body.split_last()? else { return None };
+        let (entry, [Stmt::Set(count, more), notes @ ..]) =
+            body.split_at(body.iter().position(|stmt| matches!(stmt, Stmt::Set(..)))?)
+        else {
+            return None;
+        };
         let one_more = *more == plus(Expr::Var(*count), int(1));
+        let notes_only =
+            |stmt: &Stmt| matches!(stmt, Stmt::Store(b, ..) if !self.counted.contains_key(b) && !reads(body, *b));
         let appends = |stmt: &Stmt| match stmt {
             Stmt::Let(..) => true,
             Stmt::Store(b, ..) => self.counted.get(b) == Some(count),
@@ -49,9 +56,17 @@ impl Appends {
         };
         let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
         let moving = named.chain([*turn, *count]).collect();
-        let found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, moving };
-        (one_more && entry.iter().all(appends)).then_some(found)
+        let found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, notes, moving };
+        (one_more && entry.iter().all(appends) && notes.iter().all(notes_only)).then_some(found)
     }
+}
+
+/// Whether some statement of a loop that has no other inside reads a buffer.
+fn reads(body: &[Stmt], b: BufferId) -> bool {
+    let mut found = false;
+    let mut look = |e: &Expr| found |= matches!(e, Expr::Load(of, _) | Expr::Among(of, _) if *of == b);
+    body.iter().flat_map(Stmt::exprs).for_each(|e| e.each(&mut look));
+    found
 }
 
 /// What a kernel does to its buffers and variables.
@@ -119,6 +134,8 @@ pub(super) struct Appending<'s> {
     pub count: Var,
     /// Its body, but for the counting.
     pub entry: &'s [Stmt],
+    /// What it stores once it has counted.
+    pub notes: &'s [Stmt],
     /// What changes from turn to turn.
     pub moving: BTreeSet<Var>,
 }

@@ -18,11 +18,11 @@
 
 use super::appending::{Appending, Appends, in_no_loop};
 use super::blocks::steps_with;
-use super::lower::{minus, plus};
+use super::lower::{int, minus, plus};
 use super::names::Vars;
 use super::{Buffer, BufferId, Expr, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes copies out of loops that append and stand in no other.
 pub fn copies(kernel: &mut Kernel) {
@@ -105,7 +105,8 @@ impl Copies<'_> {
     }
 
     fn array_by_array(&mut self, of: &Appending, copied: &[Copied]) -> Vec<Stmt> {
-        let [begin, last, ahead] = ["begin", "last", "ahead"].map(|name| self.vars.fresh(name, Type::I64));
+        let [begin, last, ahead, counted] =
+            ["begin", "last", "ahead", "counted"].map(|name| self.vars.fresh(name, Type::I64));
         let turns = |body| of.each(Expr::Var(begin), Expr::Var(last), body);
         let place = |p: Expr| plus(Expr::Var(ahead), p);
         let mut out = vec![
@@ -117,7 +118,7 @@ impl Copies<'_> {
             let element = Expr::Load(*from, Box::new((*at).clone()));
             out.push(turns(vec![Stmt::Store(*to, place(Expr::Var(of.turn)), element)]));
         }
-        let rest = others(of, copied, &place(Expr::Var(of.turn)));
+        let rest = others(of, copied, &place(Expr::Var(of.turn)), counted);
         out.extend((!rest.is_empty()).then(|| turns(rest)));
         let end = Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)]);
         out.push(Stmt::Set(of.count, place(end)));
@@ -125,15 +126,23 @@ impl Copies<'_> {
     }
 }
 
-/// What a turn stores besides, and what that needs.
-fn others(of: &Appending, copied: &[Copied], place: &Expr) -> Vec<Stmt> {
+/// What a turn stores besides, where it has its entry's number and how many there are then, and what that needs.
+fn others(of: &Appending, copied: &[Copied], place: &Expr, counted: Var) -> Vec<Stmt> {
+    let now = BTreeMap::from([(of.count, counted)]);
+    let noted = of.notes.iter().filter_map(|note| match note {
+        Stmt::Store(b, at, e) => Some(Stmt::Store(*b, at.renamed(&now), e.renamed(&now))),
+        _ => None,
+    });
+    let count = Stmt::Let(counted, plus(place.clone(), int(1)));
+    let turn = of.entry.iter().cloned().chain([count]).chain(noted);
     let mut needed: BTreeSet<Var> = BTreeSet::new();
     let mut out = vec![];
-    for stmt in of.entry.iter().rev() {
+    for stmt in turn.collect::<Vec<_>>().into_iter().rev() {
         let kept = match stmt {
-            Stmt::Store(b, _, e) if copied.iter().all(|(to, ..)| to != b) => Stmt::Store(*b, place.clone(), e.clone()),
-            Stmt::Let(v, _) if needed.contains(v) => stmt.clone(),
-            _ => continue,
+            Stmt::Store(b, ..) if copied.iter().any(|(to, ..)| *to == b) => continue,
+            Stmt::Store(b, Expr::Var(c), e) if c == of.count => Stmt::Store(b, place.clone(), e),
+            Stmt::Let(v, _) if !needed.contains(&v) => continue,
+            stmt => stmt,
         };
         kept.exprs().for_each(|e| {
             e.each(&mut |e| {
@@ -217,6 +226,22 @@ mod tests {
         ] {
             assert!(!is_copy(other), "{other}");
         }
+    }
+
+    /// What is noted of how many entries there are is noted in the loop for the others.
+    #[test]
+    fn notes_are_no_copies() {
+        let noted = "  for p in begin..last {
+    let j = A1_crd[p]
+    let counted = ahead + p + 1
+    M_vals[j] = counted
+  }
+";
+        let copied = BLOCK.replace("    L0_crd[c] = i32(j + n_J)\n", "");
+        let got = rewritten(&copied.replace("c = c + 1", "c = c + 1\n    M_vals[j] = c"));
+        assert!(got.contains(noted) && got.contains("L1_crd[ahead + p] = A1_crd[p]"), "{got}");
+        let read = copied.replace("c = c + 1", "c = c + 1\n    M_vals[j] = M_vals[j] + c");
+        assert!(!rewritten(&read).contains("ahead"), "{read}");
     }
 
     /// Nothing is left where all is copied, not even what was named.

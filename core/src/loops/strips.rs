@@ -67,7 +67,7 @@ impl Strips<'_> {
 
     /// The loop, if it appends what lanes of a vector can.
     fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
-        let of = self.appends.turn_of(stmt)?;
+        let of = self.appends.turn_of(stmt).filter(|of| of.notes.is_empty())?;
         let (mut arrays, mut work) = (vec![], 0);
         for stmt in of.entry {
             if let Stmt::Store(b, ..) = stmt {
