@@ -29,12 +29,13 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 7] = [
+pub const REWRITES: [Rewrite; 8] = [
     ("sweep", loops::sweep),
     ("flatten", loops::flatten),
     ("blocks", loops::blocks),
     ("inline", loops::inline),
     ("exits", loops::exits),
+    ("partials", loops::partials),
     ("copies", loops::copies),
     ("strips", loops::strips),
 ];

@@ -1,46 +1,89 @@
 //! Sums of what is gathered: as lanes of vectors where a machine gathers fast and fibers are long.
 //!
 //! ```text
-//!   for p in A1_pos[i]..A1_pos[i + 1]                 if 8 * fibers <= entries:  four lanes at a time, the last of them masked
+//!   for p in A1_pos[i]..A1_pos[i + 1]                 if 6 * fibers <= entries:  eight lanes at a time, the last of them masked
 //!     t = t + A_vals[p] * x_vals[A1_crd[p]]    ──▶    otherwise:                 one by one, several sums at a time
 //! ```
 //!
 //! With the last lanes masked, no turns are left over for a loop of their own, whose end would be one more to predict; but to begin and
-//! to end a sum of lanes takes as long as some entries do. The fibers' average length decides, which no loop changes: nobody
-//! has to predict it. To gather is slow on machines that have to hide what they gather (GDS) or do it in microcode.
+//! to end a sum of lanes takes as long as some entries do. The fibers' average length decides, which no loop changes: a short nest of
+//! loops is there twice, so that neither way waits for registers that the other takes. To gather is slow on machines that have to hide what they gather (GDS) or do it in microcode.
 
 use super::Emitter;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, Stmt, Var, gathers};
+use fiberloom_core::loops::{BufferId, Expr, Role, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
 /// The length of fibers on average from which on their sums are lanes.
-const LONG: i64 = 8;
+const LONG: i64 = 6;
 
 /// Bytes of all lanes.
-const LANES: usize = 32;
+const BYTES: usize = 64;
+
+/// The most statements of a loop that is there twice.
+const SHORT: usize = 16;
+
+/// Fibers that are walked: where they begin and end, and an array of their entries.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Fibers {
+    pos: BufferId,
+    entries: BufferId,
+}
+
+/// Whether a loop's turns had better be lanes that gather.
+pub(super) enum Lanes<'c> {
+    Yes,
+    No,
+    /// Decided when it runs.
+    Asked(IntValue<'c>),
+}
 
 impl<'c> Emitter<'c, '_> {
-    /// Whether a loop's turns had better be lanes that gather, if they may: decided when it runs.
-    pub(super) fn is_long(&self, var: Var, lo: &Expr, body: &[Stmt]) -> Result<Option<IntValue<'c>>, Error> {
-        let found = pos_of(lo).zip(walked(var, body)).filter(|_| self.gathers_fast && self.has_lanes(body));
-        let Some((pos, crd)) = found else { return Ok(None) };
-        let (fibers, entries) = (self.capacity(pos)?.into_int_value(), self.capacity(crd)?.into_int_value());
+    /// Whether a loop's turns had better be lanes that gather, if they may.
+    pub(super) fn gathers_lanes(&self, var: Var, lo: &Expr, body: &[Stmt]) -> Result<Lanes<'c>, Error> {
+        let Some(fibers) = self.gathered(var, lo, body) else { return Ok(Lanes::No) };
+        match self.decided {
+            Some((known, long)) if known == fibers => Ok(if long { Lanes::Yes } else { Lanes::No }),
+            _ => self.are_long(fibers).map(Lanes::Asked),
+        }
+    }
+
+    /// The operand's fibers on which a loop that stands in no other depends, if it had better be there twice.
+    pub(super) fn depends_on_lengths(&self, body: &[Stmt]) -> Option<Fibers> {
+        if self.loops > 0 || self.decided.is_some() || size(body) > SHORT {
+            return None;
+        }
+        let mut found = None;
+        each_loop(body, &mut |var, lo, body| found = found.or_else(|| self.gathered(var, lo, body)));
+        let given = |b: BufferId| self.kernel.buffers[b.0 as usize].role == Role::Operand;
+        found.filter(|fibers| given(fibers.pos) && given(fibers.entries))
+    }
+
+    /// The fibers that a loop walks, if its turns may be lanes.
+    fn gathered(&self, var: Var, lo: &Expr, body: &[Stmt]) -> Option<Fibers> {
+        let (pos, entries) = pos_of(lo).zip(walked(var, body))?;
+        (self.gathers_fast && self.has_lanes(body)).then_some(Fibers { pos, entries })
+    }
+
+    /// Whether they are, on average.
+    pub(super) fn are_long(&self, Fibers { pos, entries }: Fibers) -> Result<IntValue<'c>, Error> {
+        let (fibers, entries) = (self.capacity(pos)?.into_int_value(), self.capacity(entries)?.into_int_value());
         let each = self.builder.build_int_unsigned_div(entries, self.i64(LONG), "")?;
-        Ok(Some(self.builder.build_int_compare(IntPredicate::ULE, fibers, each, "long")?))
+        Ok(self.builder.build_int_compare(IntPredicate::ULE, fibers, each, "long")?)
     }
 
     /// What LLVM should do with it.
     pub(super) fn gather_hints(&self, body: &[Stmt]) -> Vec<MetadataValue<'c>> {
-        let widest = body.iter().flat_map(Stmt::exprs).filter_map(|e| self.widest(e)).max().unwrap_or(LANES);
+        self.widen();
+        let widest = body.iter().flat_map(Stmt::exprs).filter_map(|e| self.widest(e)).max().unwrap_or(BYTES);
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n: usize| self.context.i32_type().const_int(n as u64, false);
         [
             ("vectorize.enable", yes),
             ("vectorize.predicate.enable", yes),
-            ("vectorize.width", number(LANES / widest)),
+            ("vectorize.width", number(BYTES / widest)),
             ("interleave.count", number(1)),
             ("unroll.disable", yes),
         ]
@@ -61,6 +104,21 @@ impl<'c> Emitter<'c, '_> {
         });
         folds && fit && gathers(body)
     }
+}
+
+/// Every counted loop of a block.
+fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, &'s Expr, &'s [Stmt])) {
+    for stmt in block {
+        if let Stmt::For { var, lo, body, .. } = stmt {
+            f(*var, lo, body);
+        }
+        stmt.blocks().for_each(|block| each_loop(block, f));
+    }
+}
+
+/// How many statements there are.
+fn size(block: &[Stmt]) -> usize {
+    block.iter().map(|stmt| 1 + stmt.blocks().map(|block| size(block)).sum::<usize>()).sum()
 }
 
 /// The positions that a loop over a fiber begins at.

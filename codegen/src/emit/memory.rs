@@ -46,6 +46,10 @@ enum Storage<'c> {
 /// Bytes of the longest workspace that stands in the frame.
 const MOST_FRAMED: u64 = 1 << 12;
 
+/// The most bytes of a row that half the width of all registers holds, beside what is folded into it: of more, LLVM would move all from
+/// one register to the next in each turn.
+const NARROW: u64 = 24 * 32;
+
 /// Where a workspace in the frame begins: with a line of the cache, for a vector that straddles two costs twice.
 const LINE: u32 = 64;
 
@@ -78,7 +82,9 @@ impl<'c> Emitter<'c, '_> {
                 let made = row.as_instruction().expect("an alloca is an instruction");
                 made.set_alignment(LINE).expect("a power of two");
                 self.align_frame();
-                self.widen(u64::from(*len) * buffer.ty.bytes() as u64);
+                if u64::from(*len) * buffer.ty.bytes() as u64 > NARROW {
+                    self.widen();
+                }
                 Storage::Frame(row, *len)
             } else {
                 let slots = (
@@ -100,16 +106,6 @@ impl<'c> Emitter<'c, '_> {
     fn align_frame(&self) {
         let kind = Attribute::get_named_enum_kind_id("alignstack");
         self.function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, LINE.into()));
-    }
-
-    /// A row that the narrower registers do not hold, and one for what is folded into them, has the wider ones, if there are any:
-    /// LLVM would move all from one register to the next in each turn.
-    fn widen(&self, bytes: u64) {
-        const NARROWER: u64 = 24 * 32;
-        if bytes > NARROWER {
-            let widest = self.context.create_string_attribute("prefer-vector-width", "512");
-            self.function.add_attribute(AttributeLoc::Function, widest);
-        }
     }
 
     /// The scopes of each buffer: its own, and those of all that it does not overlap.

@@ -27,6 +27,7 @@ use crate::abi::Slot;
 use crate::target::Machine;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::loops::{Kernel, Stmt, Var};
+use gather::Fibers;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
@@ -71,6 +72,8 @@ struct Emitter<'c, 'k> {
     reads_masked: bool,
     /// Whether to gather lanes is as fast as to read them one by one.
     gathers_fast: bool,
+    /// Fibers whose length was asked for around the outermost loop, and whether they are long.
+    decided: Option<(Fibers, bool)>,
     /// Whether the innermost loop does not count: data say how it goes on.
     is_merge: bool,
     /// How many loops stand around.
@@ -120,6 +123,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             is_fast: machine.selects_fast(),
             reads_masked: machine.reads_masked(),
             gathers_fast: machine.gathers_fast(),
+            decided: None,
             is_merge: false,
             loops: 0,
         };
@@ -187,6 +191,12 @@ impl<'c, 'k> Emitter<'c, 'k> {
 
     fn float(&self, ty: Type) -> FloatType<'c> {
         if ty == Type::F32 { self.context.f32_type() } else { self.context.f64_type() }
+    }
+
+    /// Lets vectors be as wide as the machine has them. LLVM takes half of that, for processors that slow down otherwise.
+    fn widen(&self) {
+        let widest = self.context.create_string_attribute("prefer-vector-width", "512");
+        self.function.add_attribute(AttributeLoc::Function, widest);
     }
 
     fn i64(&self, x: i64) -> IntValue<'c> {

@@ -1,5 +1,6 @@
 //! Statements.
 
+use super::gather::{Fibers, Lanes};
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
@@ -113,6 +114,9 @@ impl<'c> Emitter<'c, '_> {
 
     /// A counted loop.
     fn count(&mut self, var: Var, (begin, range): (&Expr, Range<'c>), how: How, body: &[Stmt]) -> Result<(), Error> {
+        if let Some(fibers) = self.depends_on_lengths(body) {
+            return self.count_twice(fibers, var, (begin, range), how, body);
+        }
         let (lo, hi) = range;
         let after = self.new_block("after");
         let some = self.new_block("some");
@@ -126,16 +130,43 @@ impl<'c> Emitter<'c, '_> {
             self.vars[var.0 as usize] = Place::Register(lo.into());
             self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
             self.builder.build_unconditional_branch(after)?;
-        } else if let Some(is_long) = self.is_long(var, begin, body)? {
-            let (long, short) = (self.new_block("long"), self.new_block("short"));
-            self.builder.build_conditional_branch(is_long, long, short)?;
-            self.builder.position_at_end(long);
-            self.turns(var, range, self.gather_hints(body), body, after)?;
-            self.builder.position_at_end(short);
-            self.turns(var, range, hints, body, after)?;
         } else {
-            self.turns(var, range, hints, body, after)?;
+            match self.gathers_lanes(var, begin, body)? {
+                Lanes::Yes => self.turns(var, range, self.gather_hints(body), body, after)?,
+                Lanes::No => self.turns(var, range, hints, body, after)?,
+                Lanes::Asked(is_long) => {
+                    let (long, short) = (self.new_block("long"), self.new_block("short"));
+                    self.builder.build_conditional_branch(is_long, long, short)?;
+                    self.builder.position_at_end(long);
+                    self.turns(var, range, self.gather_hints(body), body, after)?;
+                    self.builder.position_at_end(short);
+                    self.turns(var, range, hints, body, after)?;
+                }
+            }
         }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// A counted loop, there once for long fibers and once for short ones.
+    fn count_twice(
+        &mut self,
+        fibers: Fibers,
+        var: Var,
+        range: (&Expr, Range<'c>),
+        how: How,
+        body: &[Stmt],
+    ) -> Result<(), Error> {
+        let are_long = self.are_long(fibers)?;
+        let [long, short, after] = ["long", "short", "after"].map(|name| self.new_block(name));
+        self.builder.build_conditional_branch(are_long, long, short)?;
+        for (way, is_long) in [(long, true), (short, false)] {
+            self.builder.position_at_end(way);
+            self.decided = Some((fibers, is_long));
+            self.count(var, range, how, body)?;
+            self.builder.build_unconditional_branch(after)?;
+        }
+        self.decided = None;
         self.builder.position_at_end(after);
         Ok(())
     }

@@ -1,0 +1,167 @@
+//! A fold in a loop inside is a fold of its own.
+//!
+//! ```text
+//!   for j in 0..n_J                                  for j in 0..n_J
+//!     for p in A1_pos[j]..A1_pos[j + 1]                part = 0.0
+//!       t = t + A_vals[p] * x_vals[j]          ──▶     for p in A1_pos[j]..A1_pos[j + 1]
+//!                                                        part = part + A_vals[p] * x_vals[j]
+//!                                                      t = t + part
+//! ```
+//!
+//! *Waiting*: the first turn of a fiber waited for the last of the fiber before, and lanes of vectors for all of them to be folded into one.
+//! Now a fiber waits for nothing, and what waits is one folding a fiber. It needs a function whose arguments may be grouped in any way,
+//! and its identity, which the new fold begins with.
+
+use super::flatten::map_blocks;
+use super::names::Vars;
+use super::{Expr, How, Kernel, Stmt, Var};
+use crate::algebra::{Mode, Op, Type, Value, identity, properties};
+
+/// Folds what loops inside of others fold for itself first.
+pub fn partials(kernel: &mut Kernel) {
+    let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
+    let body = std::mem::take(&mut kernel.body);
+    kernel.body = Partials { mode, vars: Vars::of(&mut kernel.vars) }.block(body, false);
+}
+
+struct Partials<'k> {
+    mode: Mode,
+    vars: Vars<'k>,
+}
+
+/// What a loop folds: into which variable, with which function, and what that begins with.
+#[derive(Clone, Copy)]
+struct Fold {
+    t: Var,
+    op: Op,
+    begins: Value,
+}
+
+impl Partials<'_> {
+    fn block(&mut self, block: Vec<Stmt>, in_loop: bool) -> Vec<Stmt> {
+        let mut out: Vec<Stmt> = Vec::with_capacity(block.len());
+        for stmt in block {
+            let begins_here = |t: Var| out.iter().any(|before| matches!(before, Stmt::Set(v, _) if *v == t));
+            let fold = self.fold(&stmt).filter(|fold| in_loop && !begins_here(fold.t));
+            match fold {
+                Some(fold) => out.extend(self.apart(stmt, fold)),
+                None => {
+                    let inside = in_loop || matches!(stmt, Stmt::For { .. } | Stmt::While(..));
+                    out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner, inside)));
+                }
+            }
+        }
+        out
+    }
+
+    /// What a loop folds, if it does nothing else, turn by turn.
+    fn fold(&self, stmt: &Stmt) -> Option<Fold> {
+        let Stmt::For { how: How::Serial, body, .. } = stmt else { return None };
+        let (Stmt::Set(t, Expr::Op(op, args)), named) = body.split_last()? else { return None };
+        let [first, folded] = &args[..] else { return None };
+        let ty = self.vars.ty(*t);
+        let properties = properties(*op, ty, self.mode);
+        let fits = *first == Expr::Var(*t) && properties.associative && properties.commutative;
+        let reads = |e: &Expr| {
+            let mut found = false;
+            e.each(&mut |e| found |= *e == Expr::Var(*t));
+            found
+        };
+        let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !reads(e))) && !reads(folded);
+        let begins = identity(*op, ty).filter(|_| fits && only && ty != Type::Bool)?;
+        Some(Fold { t: *t, op: *op, begins })
+    }
+
+    /// The loop with a fold of its own, which is folded in behind it.
+    fn apart(&mut self, mut stmt: Stmt, Fold { t, op, begins }: Fold) -> [Stmt; 3] {
+        let part = self.vars.fresh("part", self.vars.ty(t));
+        let into = |v: Var, e: Expr| Stmt::Set(v, Expr::Op(op, vec![Expr::Var(v), e]));
+        if let Stmt::For { body, .. } = &mut stmt
+            && let Some(Stmt::Set(_, Expr::Op(_, args))) = body.last_mut()
+            && let Some(folded) = args.pop()
+        {
+            body.pop();
+            body.push(into(part, folded));
+        }
+        [Stmt::Set(part, Expr::Const(begins)), stmt, into(t, Expr::Var(part))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{check, read};
+
+    /// A kernel over a matrix in compressed rows, rewritten.
+    fn rewritten(mode: &str, body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I, n_J){mode}
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, w_vals: i64
+  result s_vals: f64, n_vals: i64
+  in A@0: f64[n_I, n_J] {{dense, compressed}} at dense, compressed(A1_pos, A1_crd), A_vals
+  in w@1: i64[n_J] {{dense}} at dense, w_vals
+  out s@2: f64[] dense at s_vals
+  out n@3: i64[] dense at n_vals
+
+  alloc s_vals[1]
+  alloc n_vals[1]
+  t = 0.0
+  n = 0
+{body}
+  s_vals[0] = t
+  n_vals[0] = n
+  finish s_vals[1]
+  finish n_vals[1]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        partials(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    const SUM: &str = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      t = t + A_vals[p] * f64(j)
+    }
+  }";
+
+    #[test]
+    fn rows_are_summed_for_themselves() {
+        let apart = "  for i in 0..n_I {
+    part = 0.0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      part = part + A_vals[p] * f64(j)
+    }
+    t = t + part
+  }
+";
+        let got = rewritten(" reassociate", SUM);
+        assert!(got.contains(apart), "{got}");
+        let most = SUM.replace("t = t + A_vals[p] * f64(j)", "t = max(t, A_vals[p])");
+        assert!(rewritten("", &most).contains("part = -inf"), "a maximum rounds nothing");
+        let whole = SUM.replace("t = t + A_vals[p] * f64(j)", "n = n + w_vals[j]");
+        assert!(rewritten("", &whole).contains("n = n + part"), "whole numbers are added in any order");
+    }
+
+    /// Sums that round; what begins for each row anyway, or stands in no loop; what is read in a turn, or folded twice; and differences.
+    #[test]
+    fn other_folds_stay() {
+        let begins = SUM.replace("    for p", "    t = 0.0\n    for p");
+        let alone = "  for p in A1_pos[0]..A1_pos[n_I] {\n    t = t + A_vals[p]\n  }".to_string();
+        let is_read = SUM.replace("f64(j)", "t");
+        let named = SUM.replace("let j = A1_crd[p]", "let j = t").replace("f64(j)", "j");
+        let twice = SUM.replace("t = t +", "n = n + 1\n      t = t +");
+        let less = SUM.replace("t = t +", "t = t -");
+        let turned = SUM.replace("t + A_vals[p] * f64(j)", "A_vals[p] * f64(j) + t");
+        for body in [begins, alone, is_read, named, twice, less, turned] {
+            assert_ne!(body, SUM);
+            let got = rewritten(" reassociate", &body);
+            assert!(!got.contains("part"), "{got}");
+        }
+        assert!(!rewritten("", SUM).contains("part"));
+    }
+}
