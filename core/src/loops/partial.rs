@@ -21,7 +21,7 @@ use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 pub fn partials(kernel: &mut Kernel) {
     let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
     let body = std::mem::take(&mut kernel.body);
-    kernel.body = Partials { mode, vars: Vars::of(&mut kernel.vars) }.block(body, false);
+    kernel.body = Partials { mode, vars: Vars::of(&mut kernel.vars) }.block(body, None);
 }
 
 struct Partials<'k> {
@@ -38,15 +38,19 @@ struct Fold {
 }
 
 impl Partials<'_> {
-    fn block(&mut self, block: Vec<Stmt>, in_loop: bool) -> Vec<Stmt> {
+    /// A block; `begun` are variables that the turn of the loop around has set by then, `None` in no loop.
+    fn block(&mut self, block: Vec<Stmt>, begun: Option<&[Var]>) -> Vec<Stmt> {
+        let mut begun = begun.map(<[Var]>::to_vec);
         let mut out: Vec<Stmt> = Vec::with_capacity(block.len());
         for stmt in block {
-            let begins_here = |t: Var| out.iter().any(|before| matches!(before, Stmt::Set(v, _) if *v == t));
-            let fold = self.fold(&stmt).filter(|fold| in_loop && !begins_here(fold.t));
-            match fold {
+            if let (Stmt::Set(t, _), Some(begun)) = (&stmt, &mut begun) {
+                begun.push(*t);
+            }
+            let goes_on = |fold: &Fold| begun.as_ref().is_some_and(|begun| !begun.contains(&fold.t));
+            match self.fold(&stmt).filter(goes_on) {
                 Some(fold) => out.extend(self.apart(stmt, fold)),
                 None => {
-                    let inside = in_loop || matches!(stmt, Stmt::For { .. } | Stmt::While(..));
+                    let inside = if let Stmt::If(..) = stmt { begun.as_deref() } else { Some(&[][..]) };
                     out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner, inside)));
                 }
             }
@@ -151,13 +155,15 @@ mod tests {
     #[test]
     fn other_folds_stay() {
         let begins = SUM.replace("    for p", "    t = 0.0\n    for p");
+        let perhaps =
+            begins.replace("    for p", "    if 0 < i {\n    for p").replace("    }\n  }", "    }\n    }\n  }");
         let alone = "  for p in A1_pos[0]..A1_pos[n_I] {\n    t = t + A_vals[p]\n  }".to_string();
         let is_read = SUM.replace("f64(j)", "t");
         let named = SUM.replace("let j = A1_crd[p]", "let j = t").replace("f64(j)", "j");
         let twice = SUM.replace("t = t +", "n = n + 1\n      t = t +");
         let less = SUM.replace("t = t +", "t = t -");
         let turned = SUM.replace("t + A_vals[p] * f64(j)", "A_vals[p] * f64(j) + t");
-        for body in [begins, alone, is_read, named, twice, less, turned] {
+        for body in [begins, perhaps, alone, is_read, named, twice, less, turned] {
             assert_ne!(body, SUM);
             let got = rewritten(" reassociate", &body);
             assert!(!got.contains("part"), "{got}");

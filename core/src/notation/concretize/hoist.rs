@@ -45,6 +45,12 @@ impl Concretize<'_> {
     /// A statement's sum under a condition, elsewhere what a sum of nothing is, as a sum of what stands under the condition: so that
     /// its result is made at once. Not where it stays.
     pub(super) fn taken_in(&self, rhs: Expr, target: &[Index]) -> Expr {
+        let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
+        self.taken_in_beside(rhs, &outer, target)
+    }
+
+    /// The same of a part of a body, whose result is over some variables: more are not asked for by the condition.
+    fn taken_in_beside(&self, rhs: Expr, outer: &[Index], over: &[Index]) -> Expr {
         let Expr::Call(f @ Fun::Op(op), args, ty) = &rhs else { return rhs };
         let (condition, sum, elsewhere) = match (op, &args[..]) {
             (Op::Mask, [c, sum]) => (c, sum, Value::zero(*ty)),
@@ -56,8 +62,8 @@ impl Concretize<'_> {
         if condition.has_loops() || body.has_loops() || elsewhere != none {
             return rhs;
         }
-        let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
-        if self.runs_inside(vars, body, &outer, &self.needed(*f, args, *ty)).is_some() {
+        let more = self.free(condition, &[]).iter().any(|v| !over.contains(v) && !self.free(body, vars).contains(v));
+        if more || self.runs_inside(vars, body, outer, &self.needed(*f, args, *ty)).is_some() {
             return rhs;
         }
         let under = vec![condition.clone(), (**body).clone(), Expr::Literal(none)];
@@ -68,7 +74,7 @@ impl Concretize<'_> {
     /// The same of a part of a body.
     fn hoist_beside(&mut self, e: Expr, outer: &[Index], beside: &Beside) -> Expr {
         let needed = &beside.needed[..];
-        match e {
+        match self.taken_in_beside(e, outer, &[]) {
             Expr::Call(fun, args, ty) => {
                 let here = self.needed(fun, &args, ty);
                 let part = |k| {
