@@ -21,9 +21,12 @@ pub(crate) struct Machine {
 /// * No rewriting of how loops count for cheaper addresses. It gives each array of a loop a pointer of its own, set anew
 ///   for each row, and the rows of sparse matrices are short.
 /// * No branches in the place of conditional moves. What a merge chooses by a move nobody can predict.
+/// * Innermost loops begin with a line of memory, given as the logarithm of its bytes. Where they began elsewhere, short ones took up to
+///   2.8 times as long, by where they happened to lie: their ends were not foreseen, though all were alike.
 #[allow(unsafe_code)]
 fn set_options() {
-    let options = [c"fiberloom", c"-disable-lsr", c"-x86-cmov-converter=false"].map(|option| option.as_ptr());
+    let aligned = c"-x86-experimental-pref-innermost-loop-alignment=6";
+    let options = [c"fiberloom", c"-disable-lsr", c"-x86-cmov-converter=false", aligned].map(|option| option.as_ptr());
     // SAFETY: as many strings as are said, each ended by a zero, which are read before the call returns.
     unsafe {
         LLVMParseCommandLineOptions(options.len() as i32, options.as_ptr(), std::ptr::null());
