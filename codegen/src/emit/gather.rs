@@ -118,7 +118,7 @@ fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, &'s Expr, &'s [Stmt]
 
 /// How many statements there are.
 fn size(block: &[Stmt]) -> usize {
-    block.iter().map(|stmt| 1 + stmt.blocks().map(|block| size(block)).sum::<usize>()).sum()
+    block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
 }
 
 /// The positions that a loop over a fiber begins at.
