@@ -1,10 +1,12 @@
-//! Where a number stands among the next elements of a buffer: all are compared with it at once.
+//! Where a number stands among the next elements of a buffer, or how many are below it or alike: all are compared with it at once.
 //!
 //! ```text
 //!   begin ▼          ▼ end
 //!   … 3 7 8 9 12 15 │ 2 …       lanes before the end, no more than eight: read under a mask
 //!       =  =  =  =               compared with the target in each: a bit a lane
 //!       0  0  1  0  0  0  0  0   the lowest bit that is set says where; one is set behind the last lane
+//!       <  <  <  <
+//!       1  1  0  0  0  0  0  0   the lowest bit that is not says how many are below
 //! ```
 //!
 //! Nothing at or behind the end is read where the machine reads under masks. Where it does not, which LLVM makes a branch a lane of, all
@@ -13,38 +15,56 @@
 use super::{Emitter, Typed};
 use crate::Error;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::loops::{BufferId, LANES};
+use fiberloom_core::loops::{BufferId, LANES, Sought};
 use inkwell::IntPredicate;
 use inkwell::types::{IntType, VectorType};
 use inkwell::values::{IntValue, VectorValue};
 
-/// The lanes that are looked at, and what is looked for.
-#[derive(Clone, Copy)]
-struct Lanes<'c> {
-    buffer: BufferId,
-    begin: IntValue<'c>,
-    /// Which of them are before the end.
-    mask: VectorValue<'c>,
-    target: IntValue<'c>,
-}
-
 impl<'c> Emitter<'c, '_> {
-    /// The first lane from `begin` on and before `end` whose element is `target`, or the number of lanes.
+    /// The first lane from `begin` on and before `end` that is sought, or the number of lanes.
     pub(super) fn among(
         &self,
+        sought: Sought,
         buffer: BufferId,
-        begin: IntValue<'c>,
-        end: IntValue<'c>,
-        target: IntValue<'c>,
+        [begin, end, target]: [IntValue<'c>; 3],
     ) -> Result<Typed<'c>, Error> {
-        let mask = self.before(begin, end, buffer)?;
-        let lanes = Lanes { buffer, begin, mask, target };
-        if self.reads_masked {
-            return self.first_equal(lanes, self.masked_lanes(lanes)?);
+        let count = self.count_before(begin, end)?;
+        let some = || self.first(sought, self.masked_lanes(buffer, begin, count)?, target, count);
+        let all = || self.first(sought, self.load_lanes(buffer, begin, self.lanes(buffer))?, target, count);
+        // How many are below or alike says where the next are, which are waited for, and so is what a mask depends on.
+        if self.reads_masked && sought == Sought::Target {
+            some()
+        } else {
+            self.either(self.has_all(buffer, begin)?, all, some)
         }
-        let inside = self.has_all(buffer, begin)?;
-        let all = || self.first_equal(lanes, self.load_lanes(buffer, begin, self.lanes(buffer))?);
-        self.either(inside, all, || self.first_equal(lanes, self.masked_lanes(lanes)?))
+    }
+
+    /// The first lane that is sought; `count` of them are before the end.
+    fn first(
+        &self,
+        sought: Sought,
+        elements: VectorValue<'c>,
+        target: IntValue<'c>,
+        count: IntValue<'c>,
+    ) -> Result<Typed<'c>, Error> {
+        let builder = &self.builder;
+        let word = self.context.i32_type();
+        let count = builder.build_int_truncate(count, word, "")?;
+        let behind = builder.build_left_shift(word.const_int(1, false), count, "")?;
+        // One bit is set behind those that count.
+        let bits = match sought {
+            Sought::Target => {
+                let before = builder.build_int_sub(behind, word.const_int(1, false), "")?;
+                let equal = builder.build_and(self.equal(elements, target)?, before, "")?;
+                builder.build_or(equal, word.const_int(1 << LANES, false), "")?
+            }
+            Sought::NotBelow => builder.build_or(builder.build_not(self.below(elements, target)?, "")?, behind, "")?,
+            Sought::Other => builder.build_or(builder.build_not(self.equal(elements, target)?, "")?, behind, "")?,
+        };
+        let defined = self.context.bool_type().const_all_ones();
+        let place = self.call_intrinsic("llvm.cttz", word.into(), &[bits.into(), defined.into()])?;
+        let place = builder.build_int_z_extend(place.into_int_value(), self.context.i64_type(), "")?;
+        Ok(Typed { value: place.into(), ty: Type::I64 })
     }
 
     /// The vector of a buffer's elements.
@@ -52,18 +72,13 @@ impl<'c> Emitter<'c, '_> {
         self.integer(self.kernel.buffers[buffer.0 as usize].ty).vec_type(LANES as u32)
     }
 
-    /// Which lanes from `begin` on are before `end`.
-    fn before(&self, begin: IntValue<'c>, end: IntValue<'c>, buffer: BufferId) -> Result<VectorValue<'c>, Error> {
-        let (builder, element) = (&self.builder, self.lanes(buffer).get_element_type().into_int_type());
-        let some = builder.build_int_compare(IntPredicate::SLT, begin, end, "")?;
-        let left = builder.build_int_sub(end, begin, "")?;
-        let left = builder.build_select(some, left, self.i64(0), "")?;
+    /// How many lanes from `begin` on are before `end`.
+    fn count_before(&self, begin: IntValue<'c>, end: IntValue<'c>) -> Result<IntValue<'c>, Error> {
+        let some = self.builder.build_int_compare(IntPredicate::SLT, begin, end, "")?;
+        let left = self.builder.build_int_sub(end, begin, "")?;
+        let left = self.builder.build_select(some, left, self.i64(0), "")?;
         let most = [left.into(), self.i64(LANES).into()];
-        let count = self.call_intrinsic("llvm.umin", self.context.i64_type().into(), &most)?.into_int_value();
-        let count = self.low_bits(count, element)?;
-        let numbers: Vec<IntValue> = (0..LANES as u64).map(|k| element.const_int(k, false)).collect();
-        let numbers = VectorType::const_vector(&numbers);
-        Ok(builder.build_int_compare(IntPredicate::ULT, numbers, self.splat(count)?, "")?)
+        Ok(self.call_intrinsic("llvm.umin", self.context.i64_type().into(), &most)?.into_int_value())
     }
 
     /// As many low bits as an element has.
@@ -88,40 +103,68 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_and(there, enough, "")?)
     }
 
-    /// The elements of the lanes before the end.
-    fn masked_lanes(&self, lanes: Lanes<'c>) -> Result<VectorValue<'c>, Error> {
-        let ty = self.kernel.buffers[lanes.buffer.0 as usize].ty;
-        let of = self.lanes(lanes.buffer);
-        let at = self.address_of(lanes.buffer, lanes.begin)?;
+    /// The elements of so many lanes.
+    fn masked_lanes(
+        &self,
+        buffer: BufferId,
+        begin: IntValue<'c>,
+        count: IntValue<'c>,
+    ) -> Result<VectorValue<'c>, Error> {
+        let ty = self.kernel.buffers[buffer.0 as usize].ty;
+        let of = self.lanes(buffer);
+        let element = of.get_element_type().into_int_type();
+        let numbers: Vec<IntValue> = (0..LANES as u64).map(|k| element.const_int(k, false)).collect();
+        let count = self.splat(self.low_bits(count, element)?)?;
+        let numbers = VectorType::const_vector(&numbers);
+        let mask = self.builder.build_int_compare(IntPredicate::ULT, numbers, count, "")?;
+        let at = self.address_of(buffer, begin)?;
         let align = self.context.i32_type().const_int(ty.bytes() as u64, false);
         let types = [of.into(), at.get_type().into()];
-        let args = [at.into(), align.into(), lanes.mask.into(), of.const_zero().into()];
+        let args = [at.into(), align.into(), mask.into(), of.const_zero().into()];
         let loaded = self.call_overloaded("llvm.masked.load", &types, &args)?;
-        self.describe_access(lanes.buffer, loaded, ty);
+        self.describe_access(buffer, loaded, ty);
         Ok(loaded.into_vector_value())
     }
 
-    /// The first lane before the end whose element is the target.
-    fn first_equal(&self, lanes: Lanes<'c>, elements: VectorValue<'c>) -> Result<Typed<'c>, Error> {
+    /// Which lanes are the target.
+    fn equal(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
+        let element = elements.get_type().get_element_type().into_int_type();
+        let narrow = self.low_bits(target, element)?;
+        let equal =
+            self.bits(self.builder.build_int_compare(IntPredicate::EQ, elements, self.splat(narrow)?, "")?)?;
+        if narrow == target {
+            return Ok(equal);
+        }
+        // No lane has a number that does not fit it.
+        let wide = self.builder.build_int_s_extend(narrow, self.context.i64_type(), "")?;
+        self.if_so(self.builder.build_int_compare(IntPredicate::EQ, wide, target, "")?, equal)
+    }
+
+    /// Which lanes are below the target.
+    fn below(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (builder, element) = (&self.builder, elements.get_type().get_element_type().into_int_type());
-        let narrow = self.low_bits(lanes.target, element)?;
-        let equal = builder.build_int_compare(IntPredicate::EQ, elements, self.splat(narrow)?, "")?;
-        let found = builder.build_and(lanes.mask, equal, "")?;
-        let bits = builder.build_bit_cast(found, self.context.i8_type(), "")?;
-        let word = self.context.i32_type();
-        let bits = builder.build_int_z_extend(bits.into_int_value(), word, "")?;
-        let bits = if narrow == lanes.target {
-            bits
-        } else {
-            // No lane has a number that does not fit it.
-            let wide = builder.build_int_s_extend(narrow, self.context.i64_type(), "")?;
-            let fits = builder.build_int_compare(IntPredicate::EQ, wide, lanes.target, "")?;
-            builder.build_select(fits, bits, word.const_zero(), "")?.into_int_value()
-        };
-        let bits = builder.build_or(bits, word.const_int(1 << LANES, false), "")?;
-        let defined = self.context.bool_type().const_all_ones();
-        let place = self.call_intrinsic("llvm.cttz", word.into(), &[bits.into(), defined.into()])?;
-        let place = builder.build_int_z_extend(place.into_int_value(), self.context.i64_type(), "")?;
-        Ok(Typed { value: place.into(), ty: Type::I64 })
+        if element.get_bit_width() == 64 {
+            return self.bits(builder.build_int_compare(IntPredicate::SLT, elements, self.splat(target)?, "")?);
+        }
+        // Those that are no more than the number before it; no lane is below the least that fits it, or less.
+        let [least, most] = [i32::MIN, i32::MAX].map(|end| self.i64(end.into()));
+        let before = builder.build_int_sub(target, self.i64(1), "")?;
+        let most = [before.into(), most.into()];
+        let before = self.call_intrinsic("llvm.smin", self.context.i64_type().into(), &most)?.into_int_value();
+        let before = self.splat(self.low_bits(before, element)?)?;
+        let below = self.bits(builder.build_int_compare(IntPredicate::SLE, elements, before, "")?)?;
+        self.if_so(builder.build_int_compare(IntPredicate::SGT, target, least, "")?, below)
+    }
+
+    /// A bit a lane.
+    fn bits(&self, lanes: VectorValue<'c>) -> Result<IntValue<'c>, Error> {
+        let bits = self.builder.build_bit_cast(lanes, self.context.i8_type(), "")?;
+        Ok(self.builder.build_int_z_extend(bits.into_int_value(), self.context.i32_type(), "")?)
+    }
+
+    /// The bits if a condition holds, else none.
+    fn if_so(&self, condition: IntValue<'c>, bits: IntValue<'c>) -> Result<IntValue<'c>, Error> {
+        let none = self.context.i32_type().const_zero();
+        Ok(self.builder.build_select(condition, bits, none, "")?.into_int_value())
     }
 }

@@ -29,9 +29,9 @@ impl<'c> Emitter<'c, '_> {
             }
             Expr::Load(buffer, index) => self.load(*buffer, self.index(index)?),
             Expr::Capacity(buffer) => Ok(Typed { value: self.capacity(*buffer)?, ty: Type::I64 }),
-            Expr::Among(buffer, parts) => {
+            Expr::Among(sought, buffer, parts) => {
                 let [begin, end, target] = &**parts;
-                self.among(*buffer, self.index(begin)?, self.index(end)?, self.index(target)?)
+                self.among(*sought, *buffer, [self.index(begin)?, self.index(end)?, self.index(target)?])
             }
             Expr::Op(op, args) => self.op(*op, args),
         }

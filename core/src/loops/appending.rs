@@ -9,13 +9,22 @@
 //!     C1_pos[i + 1] = i32(c)                  perhaps what is noted of it, in arrays that the loop reads nothing of
 //! ```
 //!
+//! Or how many there are is found out on the way, by coordinates that are below a bound, or alike:
+//!
+//! ```text
+//!   while p < end && A1_crd[p] < stop         turn p
+//!     C_vals[c] = A_vals[p]
+//!     c = c + 1
+//!     p = p + 1
+//! ```
+//!
 //! *Nobody's*: all that is stored in the array stands where a counter says that only grows, nothing is read from it, and it is
 //! made unset. So it does not matter in which order a loop stores there, nor what it stores behind the last entry.
 
 use super::blocks::steps_with;
 use super::flatten::map_blocks;
 use super::lower::{int, plus};
-use super::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
+use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +34,8 @@ pub(super) struct Appends {
     counted: BTreeMap<BufferId, Var>,
     /// Which buffers are operands: set to their end.
     pub operands: Vec<bool>,
+    /// What their elements are.
+    types: Vec<Type>,
 }
 
 impl Appends {
@@ -35,7 +46,8 @@ impl Appends {
         let grows = |c: &Var| seen.set.get(c).is_some_and(|sets| grows(kernel, *c, sets));
         let counted = |(b, at): (&BufferId, &Option<Var>)| at.filter(grows).map(|c| (*b, c));
         let counted = seen.stored.iter().filter(|(b, _)| nobodys(b)).filter_map(counted).collect();
-        Appends { counted, operands: kernel.buffers.iter().map(|b| b.role == Role::Operand).collect() }
+        let operands = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
+        Appends { counted, operands, types: kernel.buffers.iter().map(|b| b.ty).collect() }
     }
 
     /// The loop, if it does nothing but to append one entry in each turn, and to note how many there are.
@@ -46,25 +58,100 @@ impl Appends {
         else {
             return None;
         };
-        let one_more = *more == plus(Expr::Var(*count), int(1));
         let notes_only =
             |stmt: &Stmt| matches!(stmt, Stmt::Store(b, ..) if !self.counted.contains_key(b) && !reads(body, *b));
-        let appends = |stmt: &Stmt| match stmt {
-            Stmt::Let(..) => true,
-            Stmt::Store(b, ..) => self.counted.get(b) == Some(count),
-            _ => false,
+        let found = Appending {
+            turn: *turn,
+            lo,
+            hi,
+            how: *how,
+            body,
+            count: *count,
+            entry,
+            notes,
+            moving: moving(*turn, *count, entry),
         };
-        let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
-        let moving = named.chain([*turn, *count]).collect();
-        let found = Appending { turn: *turn, lo, hi, how: *how, body, count: *count, entry, notes, moving };
-        (one_more && entry.iter().all(appends) && notes.iter().all(notes_only)).then_some(found)
+        let appends = is_next(*count, more) && self.appends(entry, *count);
+        (appends && notes.iter().all(notes_only)).then_some(found)
     }
+
+    /// The loop, if it does nothing but to append one entry in each turn as long as coordinates of an operand are below a bound, or alike.
+    pub fn turn_until<'s>(&self, stmt: &'s Stmt) -> Option<Until<'s>> {
+        let Stmt::While(Expr::Op(Op::AndAlso, both), body) = stmt else { return None };
+        let [Expr::Op(Op::Lt, range), Expr::Op(test, sides)] = &both[..] else { return None };
+        let ([lo @ Expr::Var(turn), hi], [element, target]) = (&range[..], &sides[..]) else { return None };
+        let [entry @ .., Stmt::Set(count, more), Stmt::Set(next, other)] = &body[..] else { return None };
+        let sought = match test {
+            Op::Lt => Sought::NotBelow,
+            Op::Eq => Sought::Other,
+            _ => return None,
+        };
+        let crd = self.coordinate_at(element, *turn)?;
+        let of = Appending {
+            turn: *turn,
+            lo,
+            hi,
+            how: How::Serial,
+            body,
+            count: *count,
+            entry,
+            notes: &[],
+            moving: moving(*turn, *count, entry),
+        };
+        let steps = next == turn && is_next(*turn, other) && is_next(*count, more);
+        let fixed = [hi, target].into_iter().all(|e| self.stays(e, &of.moving));
+        (steps && fixed && self.appends(entry, *count)).then_some(Until { of, sought, crd, target })
+    }
+
+    /// Whether all that an entry stores is appended.
+    fn appends(&self, entry: &[Stmt], count: Var) -> bool {
+        entry.iter().all(|stmt| match stmt {
+            Stmt::Let(..) => true,
+            Stmt::Store(b, ..) => self.counted.get(b) == Some(&count),
+            _ => false,
+        })
+    }
+
+    /// The operand whose element at the turn an `i64` is.
+    fn coordinate_at(&self, e: &Expr, turn: Var) -> Option<BufferId> {
+        let (load, wide) = match e {
+            Expr::Op(Op::Convert(Type::I64), args) => (&args[0], true),
+            e => (e, false),
+        };
+        let Expr::Load(crd, at) = load else { return None };
+        let fits = matches!((self.types[crd.0 as usize], wide), (Type::I32, true) | (Type::I64, false));
+        (self.operands[crd.0 as usize] && fits && **at == Expr::Var(turn)).then_some(*crd)
+    }
+
+    /// Whether a value is the same in all turns.
+    fn stays(&self, e: &Expr, moving: &BTreeSet<Var>) -> bool {
+        let mut stays = true;
+        e.each(&mut |e| {
+            stays &= match e {
+                Expr::Var(v) => !moving.contains(v),
+                Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) => self.operands[b.0 as usize],
+                Expr::Const(_) | Expr::Op(..) => true,
+            };
+        });
+        stays
+    }
+}
+
+/// Whether a value is a variable's and one more.
+fn is_next(v: Var, e: &Expr) -> bool {
+    *e == plus(Expr::Var(v), int(1))
+}
+
+/// What changes from turn to turn.
+fn moving(turn: Var, count: Var, entry: &[Stmt]) -> BTreeSet<Var> {
+    let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
+    named.chain([turn, count]).collect()
 }
 
 /// Whether some statement of a loop that has no other inside reads a buffer.
 fn reads(body: &[Stmt], b: BufferId) -> bool {
     let mut found = false;
-    let mut look = |e: &Expr| found |= matches!(e, Expr::Load(of, _) | Expr::Among(of, _) if *of == b);
+    let mut look = |e: &Expr| found |= matches!(e, Expr::Load(of, _) | Expr::Among(_, of, _) if *of == b);
     body.iter().flat_map(Stmt::exprs).for_each(|e| e.each(&mut look));
     found
 }
@@ -83,7 +170,7 @@ struct Seen<'k> {
 impl<'k> Seen<'k> {
     fn note(&mut self, stmt: &'k Stmt) {
         let mut asks = |e: &Expr| {
-            if let Expr::Load(b, _) | Expr::Among(b, _) = e {
+            if let Expr::Load(b, _) | Expr::Among(_, b, _) = e {
                 self.asked.insert(*b);
             }
         };
@@ -138,6 +225,15 @@ pub(super) struct Appending<'s> {
     pub notes: &'s [Stmt],
     /// What changes from turn to turn.
     pub moving: BTreeSet<Var>,
+}
+
+/// A loop that appends an entry in each turn, up to the one at which something is found.
+pub(super) struct Until<'s> {
+    pub of: Appending<'s>,
+    pub sought: Sought,
+    /// Where it is sought, at the turn.
+    pub crd: BufferId,
+    pub target: &'s Expr,
 }
 
 impl<'s> Appending<'s> {

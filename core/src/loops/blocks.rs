@@ -122,7 +122,7 @@ impl<'s> Appending<'s> {
 /// Whether an expression loads from a buffer.
 fn loads(e: &Expr, b: BufferId) -> bool {
     let mut found = false;
-    e.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(from, _) if *from == b));
+    e.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(_, from, _) if *from == b));
     found
 }
 

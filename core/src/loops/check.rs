@@ -86,7 +86,7 @@ pub(super) fn is_shallow(e: &Expr, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     match e {
         Expr::Load(_, at) => is_shallow(at, depth),
-        Expr::Among(_, parts) => parts.iter().all(|a| is_shallow(a, depth)),
+        Expr::Among(_, _, parts) => parts.iter().all(|a| is_shallow(a, depth)),
         Expr::Op(_, args) => args.iter().all(|a| is_shallow(a, depth)),
         Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
     }

@@ -51,7 +51,7 @@ fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
 fn reads(block: &[Stmt], read: &mut [bool]) {
     for stmt in block {
         let mut asks = |e: &Expr| {
-            if let Expr::Load(b, _) | Expr::Among(b, _) | Expr::Capacity(b) = e {
+            if let Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) = e {
                 read[b.0 as usize] = true;
             }
         };

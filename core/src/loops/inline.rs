@@ -59,7 +59,7 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
             true
         }
         Expr::Load(_, at) => substitute(at, v, value),
-        Expr::Among(_, parts) => parts.iter_mut().any(|a| substitute(a, v, value)),
+        Expr::Among(_, _, parts) => parts.iter_mut().any(|a| substitute(a, v, value)),
         Expr::Op(Op::Select, args) if value.loads() => substitute(&mut args[0], v, value),
         Expr::Op(_, args) => args.iter_mut().any(|a| substitute(a, v, value)),
         _ => false,

@@ -301,6 +301,36 @@ impl Holds {
 /// How many elements [`Expr::Among`] looks at, at once.
 pub const LANES: i64 = 8;
 
+/// What [`Expr::Among`] seeks: the number of the first lane, counted from `begin` on, else [`LANES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// The first before `end` whose element is the target.
+    Target,
+    /// The first whose element is not below the target, or that is at `end`: how many are below.
+    NotBelow,
+    /// The first whose element is not the target, or that is at `end`: how many are alike.
+    Other,
+}
+
+impl Sought {
+    /// Each.
+    pub const ALL: [Sought; 3] = [Sought::Target, Sought::NotBelow, Sought::Other];
+
+    /// What loops call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sought::Target => "among",
+            Sought::NotBelow => "below",
+            Sought::Other => "alike",
+        }
+    }
+
+    /// The one that is called so.
+    pub fn named(name: &str) -> Option<Sought> {
+        Sought::ALL.into_iter().find(|sought| sought.name() == name)
+    }
+}
+
 /// An expression. No side effects; both arguments of `AndAlso` and `OrElse` and all of `Select` may be evaluated only
 /// where needed: these three guard loads.
 #[derive(Clone, Debug, PartialEq)]
@@ -311,10 +341,9 @@ pub enum Expr {
     Var(Var),
     /// An element; the index is an `i64` and in bounds.
     Load(BufferId, Box<Expr>),
-    /// Where among the next [`LANES`] elements one stands: of `begin`, `end` and a target, all `i64`, the first `k` with
-    /// `begin + k < end` whose element at `begin + k` is the target, else [`LANES`]. An `i64`. Elements are `i32` or `i64`, and in
-    /// bounds; nothing at or behind `end` is read.
-    Among(BufferId, Box<[Expr; 3]>),
+    /// Where among the next [`LANES`] elements one stands that is sought: of `begin`, `end` and a target, all `i64`. An `i64`.
+    /// Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
+    Among(Sought, BufferId, Box<[Expr; 3]>),
     /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
     Op(Op, Vec<Expr>),
     /// Number of elements for which a result or workspace has room; an operand's length. An `i64`.
@@ -327,7 +356,7 @@ impl Expr {
         f(self);
         match self {
             Expr::Load(_, at) => at.each(f),
-            Expr::Among(_, parts) => parts.iter().for_each(|part| part.each(f)),
+            Expr::Among(_, _, parts) => parts.iter().for_each(|part| part.each(f)),
             Expr::Op(_, args) => args.iter().for_each(|arg| arg.each(f)),
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => {}
         }
@@ -338,7 +367,9 @@ impl Expr {
         match self {
             Expr::Var(v) => Expr::Var(*now.get(v).unwrap_or(v)),
             Expr::Load(b, at) => Expr::Load(*b, Box::new(at.renamed(now))),
-            Expr::Among(b, parts) => Expr::Among(*b, Box::new(parts.each_ref().map(|part| part.renamed(now)))),
+            Expr::Among(sought, b, parts) => {
+                Expr::Among(*sought, *b, Box::new(parts.each_ref().map(|part| part.renamed(now))))
+            }
             Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|arg| arg.renamed(now)).collect()),
             Expr::Const(_) | Expr::Capacity(_) => self.clone(),
         }
@@ -362,7 +393,7 @@ impl Expr {
     fn gathers(&self, named: &BTreeSet<Var>) -> bool {
         match self {
             Expr::Load(_, at) => at.loads() || at.mentions(named),
-            Expr::Among(_, parts) => parts[0].loads() || parts[1].loads() || parts[2].gathers(named),
+            Expr::Among(_, _, parts) => parts[0].loads() || parts[1].loads() || parts[2].gathers(named),
             Expr::Op(_, args) => args.iter().any(|arg| arg.gathers(named)),
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => false,
         }

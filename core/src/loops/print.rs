@@ -29,7 +29,7 @@
 //! Variables are not declared: reading numbers them in order of appearance, parameters first. So the print of what was
 //! read is the text, and what is read from a print is the kernel, up to the numbers of its variables.
 
-use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
+use super::{Argument, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value};
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
@@ -317,13 +317,13 @@ impl<W: Write> Printer<'_, W> {
             Expr::Var(v) => write!(self.out, "{}", var_name(self.kernel, *v)),
             Expr::Load(b, at) => self.place(*b, at),
             Expr::Capacity(b) => write!(self.out, "capacity({})", buffer_name(self.kernel, *b)),
-            Expr::Among(b, parts) => self.among(*b, parts),
+            Expr::Among(sought, b, parts) => self.among(*sought, *b, parts),
             Expr::Op(op, args) => self.op(*op, args, least),
         }
     }
 
-    fn among(&mut self, b: BufferId, [begin, end, target]: &[Expr; 3]) -> fmt::Result {
-        write!(self.out, "among({}[", buffer_name(self.kernel, b))?;
+    fn among(&mut self, sought: Sought, b: BufferId, [begin, end, target]: &[Expr; 3]) -> fmt::Result {
+        write!(self.out, "{}({}[", sought.name(), buffer_name(self.kernel, b))?;
         self.extent(begin, end)?;
         write!(self.out, "], ")?;
         self.index(target)?;

@@ -22,12 +22,12 @@
 //! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
 //! left is done one by one.
 
-use super::appending::{Appending, Appends, in_no_loop};
+use super::appending::{Appending, Appends, Until, in_no_loop};
 use super::blocks::{is_fixed, with};
 use super::flatten::map_blocks;
 use super::lower::{int, minus, plus};
 use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
+use super::{BufferId, Expr, How, Kernel, LANES, Sought, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
@@ -57,9 +57,13 @@ impl Strips<'_> {
     fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(block.len());
         for stmt in block {
-            match self.stripped(&stmt) {
-                Some(strip) => out.extend(self.in_strips(&strip)),
-                None => out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner))),
+            if let Some(strip) = self.stripped(&stmt) {
+                out.extend(self.in_strips(&strip));
+            } else if let Some((strip, until)) = self.stripped_until(&stmt) {
+                out.extend(self.in_strips_until(&strip, until));
+                out.push(stmt);
+            } else {
+                out.extend(map_blocks(vec![stmt], &mut |inner| self.block(inner)));
             }
         }
         out
@@ -68,6 +72,18 @@ impl Strips<'_> {
     /// The loop, if it appends what lanes of a vector can.
     fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
         let of = self.appends.turn_of(stmt).filter(|of| of.notes.is_empty())?;
+        self.strip(of)
+    }
+
+    /// The loop, if it appends what lanes of a vector can, and what ends it.
+    fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
+        let Until { of, sought, crd, target } = self.appends.turn_until(stmt)?;
+        let strip = self.strip(of).filter(|strip| !strip.arrays.is_empty())?;
+        Some((strip, Ends { sought, crd, target }))
+    }
+
+    /// What lanes of a vector can do for a loop.
+    fn strip<'s>(&self, of: Appending<'s>) -> Option<Strip<'s>> {
         let (mut arrays, mut work) = (vec![], 0);
         for stmt in of.entry {
             if let Stmt::Store(b, ..) = stmt {
@@ -110,22 +126,9 @@ impl Strips<'_> {
         let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
         let (strip, lane) = (fresh("strip"), fresh("lane"));
         let at = || Expr::Var(strip);
-        let least = |a, b| Expr::Op(Op::Min, vec![a, b]);
-        let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
-        for (b, first) in arrays {
-            let first =
-                plus(first.map_or(Expr::Var(ahead), |first| with(first, of.turn, &int(0))), int(self.lanes - 1));
-            let room = Expr::Capacity(*b);
-            match firsts.iter_mut().find(|(like, _)| *like == first) {
-                Some((_, all)) => all.push(room),
-                None => firsts.push((first, vec![room])),
-            }
-        }
-        let full = firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first));
-        let stops = full.fold(Expr::Var(last), least);
+        let stops = self.full(of, arrays, ahead).fold(Expr::Var(last), least);
         let end = Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)]);
-        let body = self.lane(of, plus(at(), Expr::Var(lane)), ahead);
-        let lanes = Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body };
+        let lanes = self.lanes(of, at(), lane, ahead);
         vec![
             Stmt::Let(begin, of.lo.clone()),
             Stmt::Let(last, of.hi.clone()),
@@ -140,6 +143,50 @@ impl Strips<'_> {
             Stmt::Set(of.count, plus(Expr::Var(ahead), Expr::Var(done))),
             of.turns(Expr::Var(done), Expr::Var(last)),
         ]
+    }
+
+    /// The loop in strips, as long as all of one belongs to it; what is left of it comes behind.
+    fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
+        let mut fresh = |name| self.vars.fresh(name, Type::I64);
+        let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
+        let at = || Expr::Var(of.turn);
+        let stops = self.full(of, arrays, ahead).reduce(least).expect("something is stored");
+        let whole = Expr::Op(Op::Eq, vec![Expr::Var(found), int(self.lanes)]);
+        let room = Expr::Op(Op::Lt, vec![at(), Expr::Var(stop)]);
+        let ends = Expr::Among(sought, crd, Box::new([at(), of.hi.clone(), target.clone()]));
+        let ends = if self.lanes < LANES { least(ends, int(self.lanes)) } else { ends };
+        let lanes = self.lanes(of, at(), lane, ahead);
+        vec![
+            Stmt::Let(ahead, minus(Expr::Var(of.count), at())),
+            Stmt::Let(stop, stops),
+            Stmt::Set(found, int(self.lanes)),
+            Stmt::While(
+                Expr::Op(Op::AndAlso, vec![whole, room]),
+                vec![Stmt::Set(found, ends), lanes, Stmt::Set(of.turn, plus(at(), Expr::Var(found)))],
+            ),
+            Stmt::Set(of.count, plus(Expr::Var(ahead), at())),
+        ]
+    }
+
+    /// From which turns on arrays have not a strip left.
+    fn full<'s>(&self, of: &Appending, arrays: &[Walked<'s>], ahead: Var) -> impl Iterator<Item = Expr> + use<'s> {
+        let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
+        for (b, first) in arrays {
+            let first =
+                plus(first.map_or(Expr::Var(ahead), |first| with(first, of.turn, &int(0))), int(self.lanes - 1));
+            let room = Expr::Capacity(*b);
+            match firsts.iter_mut().find(|(like, _)| *like == first) {
+                Some((_, all)) => all.push(room),
+                None => firsts.push((first, vec![room])),
+            }
+        }
+        firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first))
+    }
+
+    /// What all lanes do, from a turn on.
+    fn lanes(&mut self, of: &Appending, from: Expr, lane: Var, ahead: Var) -> Stmt {
+        let body = self.lane(of, plus(from, Expr::Var(lane)), ahead);
+        Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body }
     }
 
     /// What one lane does, which is at this turn.
@@ -165,8 +212,22 @@ impl Strips<'_> {
 /// A loop that becomes strips.
 struct Strip<'s> {
     of: Appending<'s>,
-    /// What lies one behind the other, and where: elsewhere than at the count.
-    arrays: Vec<(BufferId, Option<&'s Expr>)>,
+    arrays: Vec<Walked<'s>>,
+}
+
+/// What lies one behind the other, and where: elsewhere than at the count.
+type Walked<'s> = (BufferId, Option<&'s Expr>);
+
+/// What ends a loop.
+struct Ends<'s> {
+    sought: Sought,
+    crd: BufferId,
+    target: &'s Expr,
+}
+
+/// The lesser of two.
+fn least(a: Expr, b: Expr) -> Expr {
+    Expr::Op(Op::Min, vec![a, b])
 }
 
 /// The most operations of a lane: more of them cost more than branches.

@@ -7,7 +7,7 @@
 use super::domain::{Arith, Compare, Domain, State};
 use crate::algebra::{Op, Type, Value, apply};
 use crate::loops::names::Names;
-use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Stmt, Var};
+use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An expression and the mutable variables that it reads, each with its version.
@@ -228,7 +228,7 @@ impl Domain for Symbolic {
     fn among(&mut self, array: BufferId, begin: &Term, end: &Term, target: &Term) -> Term {
         let parts = [begin, end, target];
         let reads = parts.iter().flat_map(|t| t.reads.iter().copied()).collect();
-        Term { expr: Expr::Among(array, Box::new(parts.map(|t| t.expr.clone()))), reads }
+        Term { expr: Expr::Among(Sought::Target, array, Box::new(parts.map(|t| t.expr.clone()))), reads }
     }
     fn store(&mut self, table: BufferId, i: &Term, x: &Term) {
         let (i, x) = (self.place(i), self.place(x));

@@ -6,7 +6,7 @@
 //! ```
 
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{Entry, Expr, How, Kernel, Stmt, private};
+use fiberloom_core::loops::{Entry, Expr, How, Kernel, Sought, Stmt, private};
 
 /// An expression. Its value is the bits of a [`Value`] of its type.
 #[derive(Debug)]
@@ -19,9 +19,9 @@ pub(super) enum Code {
         /// From `i32` to `i64`.
         widen: bool,
     },
-    /// Where a number stands among the next elements: the buffer, whether its elements are `i32`, and where they begin, where they
+    /// Where what is sought stands among the next elements: the buffer, whether its elements are `i32`, and where they begin, where they
     /// end, and the number.
-    Among(usize, bool, Box<[Code; 3]>),
+    Among(Sought, usize, bool, Box<[Code; 3]>),
     Capacity(usize),
     /// A function of two `i64`s or two `f64`s.
     Fast(Fast, Box<[Code; 2]>),
@@ -197,12 +197,12 @@ fn expression(kernel: &Kernel, e: &Expr) -> Result<(Code, Type), String> {
             let ty = kernel.buffers.get(b.0 as usize).ok_or("no such buffer")?.ty;
             (Code::Load { buffer: b.0 as usize, at: Box::new(expression(kernel, at)?.0), widen: false }, ty)
         }
-        Expr::Among(b, parts) => {
+        Expr::Among(sought, b, parts) => {
             let ty = kernel.buffers.get(b.0 as usize).ok_or("no such buffer")?.ty;
             let [begin, end, target] = &**parts;
             let code = |e: &Expr| expression(kernel, e).map(|(code, _)| code);
             let parts = Box::new([code(begin)?, code(end)?, code(target)?]);
-            (Code::Among(b.0 as usize, ty == Type::I32, parts), Type::I64)
+            (Code::Among(*sought, b.0 as usize, ty == Type::I32, parts), Type::I64)
         }
         Expr::Op(op, args) => {
             let args = args.iter().map(|a| expression(kernel, a)).collect::<Result<Vec<_>, _>>()?;

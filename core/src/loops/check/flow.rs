@@ -292,7 +292,7 @@ impl Flow<'_> {
                 self.reads(at, state)?;
                 self.available(*b, state)
             }
-            Expr::Among(b, parts) => {
+            Expr::Among(_, b, parts) => {
                 parts.iter().try_for_each(|part| self.reads(part, state))?;
                 self.available(*b, state)
             }
@@ -375,7 +375,7 @@ fn occurs(e: &Expr, v: Var) -> bool {
     match e {
         Expr::Var(w) => *w == v,
         Expr::Load(_, at) => occurs(at, v),
-        Expr::Among(_, parts) => parts.iter().any(|a| occurs(a, v)),
+        Expr::Among(_, _, parts) => parts.iter().any(|a| occurs(a, v)),
         Expr::Op(_, args) => args.iter().any(|a| occurs(a, v)),
         Expr::Const(_) | Expr::Capacity(_) => false,
     }

@@ -27,7 +27,7 @@ fn typed(kernel: &Kernel, e: &Expr) -> Result<Type, String> {
                 ty => Err(format!("the index of `{}` is {ty}, not i64", expression(kernel, e))),
             }
         }
-        Expr::Among(b, parts) => {
+        Expr::Among(_, b, parts) => {
             let element = buffer(kernel, *b)?.ty;
             let types = parts.iter().map(|part| typed(kernel, part)).collect::<Result<Vec<_>, _>>()?;
             match types.into_iter().find(|ty| *ty != Type::I64) {

@@ -3,7 +3,7 @@
 use super::{Name, Reader};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::print::alike;
-use crate::loops::{Expr, Kernel};
+use crate::loops::{Expr, Kernel, Sought};
 use crate::text::{DEPTH, Operators, Read, Reading, Token, applied};
 
 /// An expression with its type and how deep it is.
@@ -48,8 +48,10 @@ impl<'t> Operators<'t> for Reader<'t> {
                 Ok(at.nest(|at| Expr::Load(b, Box::new(at)), self.kernel.buffers[b.0 as usize].ty))
             }
             Token::Sign("(") if word == "capacity" => self.capacity(),
-            Token::Sign("(") if word == "among" => self.among(),
-            Token::Sign("(") => self.call(word),
+            Token::Sign("(") => match Sought::named(word) {
+                Some(sought) => self.among(sought),
+                None => self.call(word),
+            },
             _ => match self.names.get(word) {
                 Some(Name::Var(v)) => {
                     let v = *v;
@@ -98,8 +100,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `among(b[begin..end], target)`
-    fn among(&mut self) -> Read<Term> {
+    /// `among(b[begin..end], target)`, or what else is sought
+    fn among(&mut self, sought: Sought) -> Read<Term> {
         self.skip();
         self.sign("(")?;
         let b = self.buffer()?;
@@ -115,7 +117,8 @@ impl Reader<'_> {
         if depth > DEPTH {
             return Err(format!("an expression is nested more than {DEPTH} deep"));
         }
-        Ok(Term { expr: Expr::Among(b, Box::new([begin.expr, end.expr, target.expr])), ty: Type::I64, depth })
+        let parts = Box::new([begin.expr, end.expr, target.expr]);
+        Ok(Term { expr: Expr::Among(sought, b, parts), ty: Type::I64, depth })
     }
 
     fn capacity(&mut self) -> Read<Term> {

@@ -9,7 +9,7 @@ use super::Case;
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type, Value, result_type};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Buffer, BufferId, Entry, Expr, Failure, How, Kernel, Role, Stmt, Var};
+use fiberloom_core::loops::{Buffer, BufferId, Entry, Expr, Failure, How, Kernel, Role, Sought, Stmt, Var};
 
 /// Elements that every buffer has at least.
 const ROOM: i64 = 6;
@@ -176,7 +176,7 @@ impl Maker<'_, '_> {
             (_, Type::I64) => element,
             _ => Expr::Op(Op::Convert(Type::I64), vec![element]),
         };
-        Expr::Among(b, Box::new([begin, end, target]))
+        Expr::Among(self.one(&Sought::ALL), b, Box::new([begin, end, target]))
     }
 
     fn call(&mut self, ty: Type, depth: usize) -> Expr {
