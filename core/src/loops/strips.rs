@@ -17,6 +17,18 @@
 //!                                                      for p in done..last …  (as before)
 //! ```
 //!
+//! Where the end is found out on the way, a strip says how many of its eight belong to it:
+//!
+//! ```text
+//!   while p < end && A1_crd[p] < stop                p = p - 8; found = 8
+//!     C_vals[c] = A_vals[p]                          while found == 8 && p + 8 < …
+//!     c = c + 1                               ──▶      p = p + 8
+//!     p = p + 1                                        found = below(A1_crd[p..end], stop)
+//!                                                      for lane in 0..8  …
+//!                                                    p = p + found; c = ahead + p
+//!                                                    while p < end && A1_crd[p] < stop …  (as before)
+//! ```
+//!
 //! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber writes again: what is
 //! behind the last entry of an appended array is nobody's. So a row takes a strip or two, and no branch that depends on
 //! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
@@ -78,7 +90,11 @@ impl Strips<'_> {
     /// The loop, if it appends what lanes of a vector can, and what ends it.
     fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
         let Until { of, sought, crd, target } = self.appends.turn_until(stmt)?;
-        let strip = self.strip(of).filter(|strip| !strip.arrays.is_empty())?;
+        let mut strip = self.strip(of)?;
+        let looked_at = (crd, Some(strip.of.lo));
+        if !strip.arrays.contains(&looked_at) {
+            strip.arrays.push(looked_at);
+        }
         Some((strip, Ends { sought, crd, target }))
     }
 
@@ -150,20 +166,24 @@ impl Strips<'_> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
         let at = || Expr::Var(of.turn);
-        let stops = self.full(of, arrays, ahead).reduce(least).expect("something is stored");
+        let stops = self.full(of, arrays, ahead).reduce(least).expect("coordinates are looked at");
         let whole = Expr::Op(Op::Eq, vec![Expr::Var(found), int(self.lanes)]);
-        let room = Expr::Op(Op::Lt, vec![at(), Expr::Var(stop)]);
+        let next = plus(at(), int(self.lanes));
+        let room = Expr::Op(Op::Lt, vec![next.clone(), Expr::Var(stop)]);
         let ends = Expr::Among(sought, crd, Box::new([at(), of.hi.clone(), target.clone()]));
         let ends = if self.lanes < LANES { least(ends, int(self.lanes)) } else { ends };
         let lanes = self.lanes(of, at(), lane, ahead);
         vec![
             Stmt::Let(ahead, minus(Expr::Var(of.count), at())),
             Stmt::Let(stop, stops),
+            // From the strip before: where the next begins that all of one belongs to, nobody waits for what was found in it.
+            Stmt::Set(of.turn, minus(at(), int(self.lanes))),
             Stmt::Set(found, int(self.lanes)),
             Stmt::While(
                 Expr::Op(Op::AndAlso, vec![whole, room]),
-                vec![Stmt::Set(found, ends), lanes, Stmt::Set(of.turn, plus(at(), Expr::Var(found)))],
+                vec![Stmt::Set(of.turn, next), Stmt::Set(found, ends), lanes],
             ),
+            Stmt::Set(of.turn, plus(at(), Expr::Var(found))),
             Stmt::Set(of.count, plus(Expr::Var(ahead), at())),
         ]
     }
@@ -324,6 +344,60 @@ mod tests {
             assert_ne!(body, ROWS);
             let got = rewritten(&body);
             assert!(!got.contains("strip"), "{got}");
+        }
+    }
+
+    const RUN: &str = "  p = 0
+  for i in 0..n_I {
+    while p < n_J && i64(A1_crd[p]) == i {
+      let j = A1_crd[p + 1]
+      L_vals[c] = A_vals[p]
+      L0_crd[c] = i32(j)
+      c = c + 1
+      p = p + 1
+    }
+  }";
+
+    #[test]
+    fn runs_that_are_appended_are_strips() {
+        let strips = "    let ahead = c - p
+    let stop = min(min(capacity(A1_crd) - 4, min(capacity(L_vals), capacity(L0_crd)) - (ahead + 3)), min(capacity(A_vals), capacity(A1_crd)) - 3)
+    p = p - 4
+    found = 4
+    while found == 4 && p + 4 < stop {
+      p = p + 4
+      found = min(alike(A1_crd[p..n_J], i), 4)
+      vector for lane in 0..4 {
+        let p_2 = p + lane
+        let j_2 = A1_crd[p_2 + 1]
+        L_vals[ahead + p_2] = A_vals[p_2]
+        L0_crd[ahead + p_2] = i32(j_2)
+      }
+    }
+    p = p + found
+    c = ahead + p
+    while p < n_J && A1_crd[p] == i {
+";
+        let got = rewritten(RUN);
+        assert!(got.contains(strips), "{got}");
+        let below = rewritten(&RUN.replace("== i", "< i"));
+        assert!(below.contains("below(A1_crd[p..n_J], i)"), "{below}");
+    }
+
+    /// What ends with each entry, or with what was appended; a coordinate elsewhere, of something else, or that is compared otherwise; a
+    /// loop that goes two by two.
+    #[test]
+    fn other_runs_stay() {
+        let moves = RUN.replace("== i", "== i64(A1_crd[p + 1])");
+        let counts = RUN.replace("== i", "== c");
+        let ahead = RUN.replace("i64(A1_crd[p]) == i", "i64(A1_crd[p + 1]) == i");
+        let values = RUN.replace("i64(A1_crd[p]) == i", "A_vals[p] == 1.0");
+        let beyond = RUN.replace("== i", "<= i");
+        let by_two = RUN.replace("p = p + 1", "p = p + 2");
+        for body in [moves, counts, ahead, values, beyond, by_two] {
+            assert_ne!(body, RUN);
+            let got = rewritten(&body);
+            assert!(!got.contains("lane"), "{got}");
         }
     }
 

@@ -434,7 +434,7 @@ impl Random {
                 let of = [Type::I32, Type::I64][self.below(2)];
                 let b = self.buffer(of);
                 Expr::Among(
-                    Sought::ALL[self.below(3) as usize],
+                    Sought::ALL[self.below(3)],
                     b,
                     Box::new([(); 3].map(|()| self.expr(Type::I64, depth))),
                 )

@@ -282,13 +282,13 @@ fn nothing_runs_forever_and_nothing_takes_all_memory() {
     assert_eq!(most, Err(Fault::Stopped(Failure::Memory)));
 }
 
-/// Where an element stands among the next ones, as a loop finds it; what is read is in bounds and set.
+/// Where an element stands among the next ones, and how many are below it or alike, as a loop finds it; what is read is in bounds and set.
 #[test]
 fn among_the_next_elements() {
     for width in [Type::I32, Type::I64] {
         let text = format!(
             "kernel k(b, e, t)\n operand a: {width}\n result r: i64\n
-             alloc r[1]\n r[0] = among(a[b..e], t)\n finish r[1]"
+             alloc r[3]\n r[0] = among(a[b..e], t)\n r[1] = below(a[b..e], t)\n r[2] = alike(a[b..e], t)\n finish r[3]"
         );
         let kernel = kernel(&text);
         let elements: Vec<i64> = (0..10).map(|i| i * i % 7).collect();
@@ -298,8 +298,16 @@ fn among_the_next_elements() {
             let ran = run(&kernel, &[b, e, t], &[Some(&a), None], &Limits::default()).unwrap();
             let lanes = (b..e.min(b + 8)).take_while(|at| *at < e);
             let found = lanes.clone().position(|at| elements[at as usize] == t).unwrap_or(8);
-            assert_eq!(ran.buffers[1].as_ref().unwrap().index(0), found as i64, "{width}: {b}..{e}, {t}");
-            assert_eq!(ran.ops.loads, lanes.count() as u64);
+            let [below, alike] = [|x, t| x < t, |x, t| x == t].map(|holds: fn(i64, i64) -> bool| {
+                lanes.clone().take_while(|at| holds(elements[*at as usize], t)).count()
+            });
+            let r = ran.buffers[1].as_ref().unwrap();
+            assert_eq!(
+                [r.index(0), r.index(1), r.index(2)],
+                [found, below, alike].map(|n| n as i64),
+                "{width}: {b}..{e}, {t}"
+            );
+            assert_eq!(ran.ops.loads, 3 * lanes.count() as u64);
         }
         let beyond = run(&kernel, &[3, 11, 0], &[Some(&a), None], &Limits::default());
         let Err(Fault::Broken(breach)) = beyond else { panic!("{beyond:?}") };
