@@ -433,11 +433,7 @@ impl Random {
             6 if ty == Type::I64 => {
                 let of = [Type::I32, Type::I64][self.below(2)];
                 let b = self.buffer(of);
-                Expr::Among(
-                    Sought::ALL[self.below(3)],
-                    b,
-                    Box::new([(); 3].map(|()| self.expr(Type::I64, depth))),
-                )
+                Expr::Among(Sought::ALL[self.below(3)], b, Box::new([(); 3].map(|()| self.expr(Type::I64, depth))))
             }
             _ => self.call(ty, depth),
         }
