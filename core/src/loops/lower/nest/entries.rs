@@ -97,6 +97,7 @@ impl Context<'_> {
         let Sink::Scatter { nest, scratch } = sink else { unreachable!("it was asked what may have no gap") };
         let name = format!("p_{}", self.program.tensor(point.leaders[0]).name);
         let first = d.load(fiber.crd, &fiber.begin);
+        let first = fiber.view.seen(d, first);
         let first = d.snapshot("first", first);
         let (from, distance) = (d.place(&first), d.place(distance));
         let scratch = scratch.said(d, &from, distance);
