@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 const SIFTED: i64 = 32;
 
 /// How many entries a fiber has of which it is asked whether there is a gap between them: no more than a word has bits.
-const GAPLESS: RangeInclusive<i64> = 8..=63;
+const GAPLESS: RangeInclusive<i64> = 4..=63;
 
 impl Context<'_> {
     /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
