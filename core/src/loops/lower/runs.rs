@@ -68,9 +68,9 @@ impl Output {
         });
     }
 
-    /// Before runs without gaps: of fill up to the first, and room for so many.
-    pub(super) fn expect_runs(&self, d: &mut Symbolic, first: Expr, most: Expr) {
-        if self.ends.is_some() {
+    /// Before runs without gaps, if it is they that are next: of fill up to the first, and room for so many.
+    pub(super) fn expect_runs(&self, d: &mut Symbolic, slot: &Slot, first: Expr, most: Expr) {
+        if self.ends.is_some() && slot.level + 1 == self.levels.len() {
             self.fill_up(d, first);
             self.make_room(d, most);
         }

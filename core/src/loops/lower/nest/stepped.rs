@@ -74,13 +74,13 @@ impl Context<'_> {
         }
         // Of packed pieces some are no runs.
         let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
-        if let Some((output, _)) = sink.appends(v).filter(|_| gapless) {
+        if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
             // Where runs meet, each of the result's begins where the last ends; with each turn one of theirs does.
             let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
             let most =
                 left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
             let most = d.place(&most);
-            output.expect_runs(d, piece.range.lo.at.clone(), most);
+            output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
         }
         let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
         let left = |d: &mut Symbolic| {
