@@ -58,7 +58,9 @@ impl Context<'_> {
         sink: &Sink,
     ) -> bool {
         let Sink::Scatter { nest: nest @ Nest { places: None, .. }, scratch } = sink else { return false };
-        scratch.has_set(v, nest.fold.is_some()) && fiber.is_counted() && self.is_flat(scope, point, rest)
+        // Where a run ends is not known before it was walked.
+        let ends = fiber.is_counted() && fiber.run.is_none();
+        ends && scratch.has_set(v, nest.fold.is_some()) && self.is_flat(scope, point, rest)
     }
 
     /// How far it is from a fiber's first entry to its last, in positions.
