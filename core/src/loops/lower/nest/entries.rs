@@ -8,6 +8,7 @@
 
 use super::{Driven, Here, Sink, has_loops, placed};
 use crate::iteration::Point;
+use crate::loops::Stmt;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, LevelBuffers};
 use crate::notation::concrete::{AccessId, Index, Nest};
@@ -19,6 +20,11 @@ const SIFTED: i64 = 32;
 
 /// How many entries a fiber has of which it is asked whether there is a gap between them: no more than a word has bits.
 const GAPLESS: RangeInclusive<i64> = 4..=63;
+
+/// Whether something in a block happens only perhaps.
+fn has_conditions(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| stmt.blocks().next().is_some())
+}
 
 impl Context<'_> {
     /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
@@ -40,9 +46,13 @@ impl Context<'_> {
         }
         if self.may_be_gapless((v, rest), point, fiber, scope, sink) {
             let distance = self.distance(d, fiber);
-            let no_gap = self.is_gapless(d, fiber, &distance);
-            let all = &mut |d: &mut Symbolic| self.gapless(d, point, v, (fiber, &distance), scope, sink);
-            return d.branch(no_gap, all, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
+            let made = d.block(|d| self.gapless(d, point, v, (fiber, &distance), scope, sink));
+            // All that was said to be put is.
+            if !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body))) {
+                let no_gap = self.is_gapless(d, fiber, &distance);
+                let all = &mut |d: &mut Symbolic| made.iter().for_each(|stmt| d.emit(stmt.clone()));
+                return d.branch(no_gap, all, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
+            }
         }
         self.seen(d, point, (v, rest), fiber, scope, sink);
     }
