@@ -1,4 +1,5 @@
-//! Where a number stands among the next elements, against a plain loop: both widths, every end, machines with and without masks.
+//! Where a number stands among the next elements, and how many are below it or alike, against a plain loop: both widths, every end,
+//! machines with and without masks.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
 mod common;
@@ -7,7 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::LANES;
+use fiberloom_core::loops::{LANES, Sought};
 
 /// Elements of the array: fewer than two blocks.
 const LENGTH: i64 = 13;
@@ -27,13 +28,21 @@ fn questions(elements: &[i64]) -> Vec<[i64; 3]> {
     bounds.into_iter().flat_map(|(begin, end)| targets.iter().map(move |t| [begin, end, *t])).collect()
 }
 
-fn by_hand(elements: &[i64], [begin, end, target]: [i64; 3]) -> i64 {
+fn by_hand(sought: Sought, elements: &[i64], [begin, end, target]: [i64; 3]) -> i64 {
     let before = |k: &i64| begin.checked_add(*k).is_some_and(|at| at < end);
-    (0..LANES).take_while(before).find(|k| elements[(begin + k) as usize] == target).unwrap_or(LANES)
+    let mut lanes = (0..LANES).take_while(before).map(|k| elements[(begin + k) as usize]);
+    match sought {
+        Sought::Target => lanes.position(|x| x == target).map_or(LANES, |k| k as i64),
+        Sought::NotBelow => lanes.take_while(|x| *x < target).count() as i64,
+        Sought::Other => lanes.take_while(|x| *x == target).count() as i64,
+    }
 }
 
-fn compare(width: Type, options: &Options) {
-    let elements: Vec<i64> = (0..LENGTH).map(|i| (i * i % 11) * 1000 - 3000).collect();
+fn compare(sought: Sought, width: Type, options: &Options) {
+    // Some follow others that are like them, up to the end, and the least and the greatest of 32 bits are there.
+    let ends = [i32::MIN, i32::MIN, i32::MAX, i32::MAX].map(i64::from);
+    let some = (0..LENGTH - 6).map(|i| (i / 2 * i % 11) * 1000 - 3000);
+    let elements: Vec<i64> = ends.into_iter().chain(some).chain([5; 2]).collect();
     let questions = questions(&elements);
     let kernel = kernel(&format!(
         "kernel find(n)
@@ -44,10 +53,11 @@ fn compare(width: Type, options: &Options) {
 
   alloc r[n]
   for k in 0..n {{
-    r[k] = among(a[b[k]..e[k]], t[k])
+    r[k] = {}(a[b[k]..e[k]], t[k])
   }}
   finish r[n]
-"
+",
+        sought.name()
     ));
     let compiled = compile(&kernel, options).unwrap();
     let a = Array::from_indices(width, &elements).unwrap();
@@ -60,16 +70,17 @@ fn compare(width: Type, options: &Options) {
     let results = unsafe { compiled.run(&[questions.len() as i64], &operands, &Limits::default()) }.unwrap();
     let found = results.last().unwrap().as_ref().unwrap();
     for (n, question) in questions.iter().enumerate() {
-        assert_eq!(found.index(n), by_hand(&elements, *question), "{width} {options:?}: {question:?}");
+        let counted = by_hand(sought, &elements, *question);
+        assert_eq!(found.index(n), counted, "{sought:?} {width} {options:?}: {question:?}");
     }
 }
 
 #[test]
 fn finds_what_a_loop_finds() {
-    for width in [Type::I32, Type::I64] {
+    for (sought, width) in Sought::ALL.into_iter().flat_map(|sought| [(sought, Type::I32), (sought, Type::I64)]) {
         for cpu in [Cpu::Host, Cpu::Baseline] {
             for opt_level in [OptLevel::None, OptLevel::Full] {
-                compare(width, &Options { cpu, opt_level });
+                compare(sought, width, &Options { cpu, opt_level });
             }
         }
     }
