@@ -9,8 +9,9 @@
 //!       1  1  0  0  0  0  0  0   the lowest bit that is not says how many are below
 //! ```
 //!
-//! Nothing at or behind the end is read where the machine reads under masks. Where it does not, which LLVM makes a branch a lane of, all
-//! lanes are read if they are in the array, and those behind the end do not count.
+//! Where a target is sought and the machine reads under masks nothing at or behind the end is read. Elsewhere all lanes are read if they
+//! are in the array, those behind the end do not count, and the mask is for the end of the array: LLVM makes a branch a lane of it where a
+//! machine has none, and how many are below or alike is waited for.
 
 use super::{Emitter, Typed};
 use crate::Error;

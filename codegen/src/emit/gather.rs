@@ -7,7 +7,8 @@
 //!
 //! With the last lanes masked, no turns are left over for a loop of their own, whose end would be one more to predict; but to begin and
 //! to end a sum of lanes takes as long as some entries do. The fibers' average length decides, which no loop changes: a short nest of
-//! loops is there twice, so that neither way waits for registers that the other takes. To gather is slow on machines that have to hide what they gather (GDS) or do it in microcode.
+//! loops is there twice, so that neither way waits for registers that the other takes. To gather is slow on machines that have to hide what
+//! they gather (GDS) or do it in microcode.
 
 use super::Emitter;
 use crate::Error;

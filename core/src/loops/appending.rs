@@ -58,8 +58,9 @@ impl Appends {
         else {
             return None;
         };
+        let unread = |b: BufferId| !body.iter().flat_map(Stmt::exprs).any(|e| e.loads_from(b));
         let notes_only =
-            |stmt: &Stmt| matches!(stmt, Stmt::Store(b, ..) if !self.counted.contains_key(b) && !reads(body, *b));
+            |stmt: &Stmt| matches!(stmt, Stmt::Store(b, ..) if !self.counted.contains_key(b) && unread(*b));
         let found = Appending {
             turn: *turn,
             lo,
@@ -100,7 +101,7 @@ impl Appends {
         };
         let steps = next == turn && is_next(*turn, other) && is_next(*count, more);
         let fixed = [hi, target].into_iter().all(|e| self.stays(e, &of.moving));
-        (steps && fixed && self.appends(entry, *count)).then_some(Until { of, sought, crd, target })
+        (steps && fixed && self.appends(entry, *count)).then_some(Until { of, ends: Ends { sought, crd, target } })
     }
 
     /// Whether all that an entry stores is appended.
@@ -146,14 +147,6 @@ fn is_next(v: Var, e: &Expr) -> bool {
 fn moving(turn: Var, count: Var, entry: &[Stmt]) -> BTreeSet<Var> {
     let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
     named.chain([turn, count]).collect()
-}
-
-/// Whether some statement of a loop that has no other inside reads a buffer.
-fn reads(body: &[Stmt], b: BufferId) -> bool {
-    let mut found = false;
-    let mut look = |e: &Expr| found |= matches!(e, Expr::Load(of, _) | Expr::Among(_, of, _) if *of == b);
-    body.iter().flat_map(Stmt::exprs).for_each(|e| e.each(&mut look));
-    found
 }
 
 /// What a kernel does to its buffers and variables.
@@ -230,6 +223,11 @@ pub(super) struct Appending<'s> {
 /// A loop that appends an entry in each turn, up to the one at which something is found.
 pub(super) struct Until<'s> {
     pub of: Appending<'s>,
+    pub ends: Ends<'s>,
+}
+
+/// What ends a loop.
+pub(super) struct Ends<'s> {
     pub sought: Sought,
     /// Where it is sought, at the turn.
     pub crd: BufferId,
@@ -249,11 +247,7 @@ impl<'s> Appending<'s> {
 
     /// Whether something depends on how many entries there are.
     pub fn reads_count(&self) -> bool {
-        let mut found = false;
-        self.entry.iter().filter_map(|stmt| stmt.exprs().last()).for_each(|e| {
-            e.each(&mut |e| found |= *e == Expr::Var(self.count));
-        });
-        found
+        self.entry.iter().filter_map(|stmt| stmt.exprs().last()).any(|e| e.reads(self.count))
     }
 
     /// Some of the loop's turns, as they were.

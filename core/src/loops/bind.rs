@@ -131,11 +131,10 @@ pub fn settle<'p>(
     declared: &dyn Fn(TensorId) -> Option<&'p Format>,
     how: &Assembly,
 ) -> Result<Vec<(String, Tensor<'static>)>, (String, format::Error)> {
-    let mut made = kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor)).zip(&results);
-    if made.all(|(format, (_, tensor))| format.is_none_or(|format| *format == tensor.format)) {
+    let made = || kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
+    if made().zip(&results).all(|(format, (_, tensor))| format.is_none_or(|format| *format == tensor.format)) {
         return Ok(results);
     }
-    let made = kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
     let settled = |((name, tensor), format): ((String, Tensor<'static>), Option<&Format>)| match format {
         Some(format) if *format != tensor.format => match tensor.settled(format, how) {
             Ok(tensor) => Ok((name, tensor)),
@@ -143,7 +142,7 @@ pub fn settle<'p>(
         },
         _ => Ok((name, tensor)),
     };
-    results.into_iter().zip(made).map(settled).collect()
+    results.into_iter().zip(made()).map(settled).collect()
 }
 
 /// The level whose arrays `take` finds.

@@ -73,8 +73,8 @@ impl<'s> Appending<'s> {
         let asked = uses(entries, vars)[i.0 as usize] > 0;
         let mut fixed = BTreeSet::from([*i, *p, *count]);
         let simple = rest.iter().all(|stmt| match stmt {
-            Stmt::Let(v, e) => fixed.insert(*v) && !loads(e, *ends),
-            Stmt::Store(b, to, e) => b != ends && !loads(to, *ends) && !loads(e, *ends),
+            Stmt::Let(v, e) => fixed.insert(*v) && !e.loads_from(*ends),
+            Stmt::Store(b, to, e) => b != ends && !to.loads_from(*ends) && !e.loads_from(*ends),
             _ => false,
         });
         // The fiber's place moves with the outer loop, and nothing else does.
@@ -117,13 +117,6 @@ impl<'s> Appending<'s> {
         }
         all
     }
-}
-
-/// Whether an expression loads from a buffer.
-fn loads(e: &Expr, b: BufferId) -> bool {
-    let mut found = false;
-    e.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(_, from, _) if *from == b));
-    found
 }
 
 /// Whether an expression loads nothing, and reads none of these variables.

@@ -362,6 +362,20 @@ impl Expr {
         }
     }
 
+    /// Whether a variable is read in it.
+    pub fn reads(&self, v: Var) -> bool {
+        let mut found = false;
+        self.each(&mut |e| found |= *e == Expr::Var(v));
+        found
+    }
+
+    /// Whether it reads elements of a buffer.
+    pub fn loads_from(&self, b: BufferId) -> bool {
+        let mut found = false;
+        self.each(&mut |e| found |= matches!(e, Expr::Load(from, _) | Expr::Among(_, from, _) if *from == b));
+        found
+    }
+
     /// The same of other variables.
     pub fn renamed(&self, now: &BTreeMap<Var, Var>) -> Expr {
         match self {

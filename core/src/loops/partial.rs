@@ -66,12 +66,7 @@ impl Partials<'_> {
         let ty = self.vars.ty(*t);
         let properties = properties(*op, ty, self.mode);
         let fits = *first == Expr::Var(*t) && properties.associative && properties.commutative;
-        let reads = |e: &Expr| {
-            let mut found = false;
-            e.each(&mut |e| found |= *e == Expr::Var(*t));
-            found
-        };
-        let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !reads(e))) && !reads(folded);
+        let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !e.reads(*t))) && !folded.reads(*t);
         let begins = identity(*op, ty).filter(|_| fits && only && ty != Type::Bool)?;
         Some(Fold { t: *t, op: *op, begins })
     }

@@ -34,12 +34,12 @@
 //! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
 //! left is done one by one.
 
-use super::appending::{Appending, Appends, Until, in_no_loop};
+use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
 use super::blocks::{is_fixed, with};
 use super::flatten::map_blocks;
 use super::lower::{int, minus, plus};
 use super::names::Vars;
-use super::{BufferId, Expr, How, Kernel, LANES, Sought, Stmt, Var};
+use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
@@ -89,13 +89,13 @@ impl Strips<'_> {
 
     /// The loop, if it appends what lanes of a vector can, and what ends it.
     fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
-        let Until { of, sought, crd, target } = self.appends.turn_until(stmt)?;
+        let Until { of, ends } = self.appends.turn_until(stmt)?;
         let mut strip = self.strip(of)?;
-        let looked_at = (crd, Some(strip.of.lo));
+        let looked_at = (ends.crd, Some(strip.of.lo));
         if !strip.arrays.contains(&looked_at) {
             strip.arrays.push(looked_at);
         }
-        Some((strip, Ends { sought, crd, target }))
+        Some((strip, ends))
     }
 
     /// What lanes of a vector can do for a loop.
@@ -237,13 +237,6 @@ struct Strip<'s> {
 
 /// What lies one behind the other, and where: elsewhere than at the count.
 type Walked<'s> = (BufferId, Option<&'s Expr>);
-
-/// What ends a loop.
-struct Ends<'s> {
-    sought: Sought,
-    crd: BufferId,
-    target: &'s Expr,
-}
 
 /// The lesser of two.
 fn least(a: Expr, b: Expr) -> Expr {

@@ -363,20 +363,10 @@ fn folds(stmts: &[Stmt], v: Var, found: &mut Option<Op>) -> bool {
         Stmt::Set(w, e) if *w == v => match e {
             Expr::Op(op, args) if args.len() == 2 && *found.get_or_insert(*op) == *op => {
                 let itself = args.iter().filter(|a| **a == Expr::Var(v)).count();
-                itself == 1 && args.iter().filter(|a| **a != Expr::Var(v)).all(|a| !occurs(a, v))
+                itself == 1 && args.iter().filter(|a| **a != Expr::Var(v)).all(|a| !a.reads(v))
             }
             _ => false,
         },
-        _ => stmt.exprs().all(|e| !occurs(e, v)) && stmt.blocks().all(|block| folds(block, v, found)),
+        _ => stmt.exprs().all(|e| !e.reads(v)) && stmt.blocks().all(|block| folds(block, v, found)),
     })
-}
-
-fn occurs(e: &Expr, v: Var) -> bool {
-    match e {
-        Expr::Var(w) => *w == v,
-        Expr::Load(_, at) => occurs(at, v),
-        Expr::Among(_, _, parts) => parts.iter().any(|a| occurs(a, v)),
-        Expr::Op(_, args) => args.iter().any(|a| occurs(a, v)),
-        Expr::Const(_) | Expr::Capacity(_) => false,
-    }
 }

@@ -62,7 +62,8 @@ impl Concretize<'_> {
         if condition.has_loops() || body.has_loops() || elsewhere != none {
             return rhs;
         }
-        let more = self.free(condition, &[]).iter().any(|v| !over.contains(v) && !self.free(body, vars).contains(v));
+        let free = self.free(body, vars);
+        let more = self.free(condition, &[]).iter().any(|v| !over.contains(v) && !free.contains(v));
         if more || self.runs_inside(vars, body, outer, &self.needed(*f, args, *ty)).is_some() {
             return rhs;
         }
