@@ -34,6 +34,6 @@ fn converted(tensor: &Tensor, ty: Type, format: &Format) -> Result<Tensor<'stati
     let text =
         format!("tensor S: {was}[{sizes}] {}  tensor T: {ty}[{sizes}] {format}  T[{indices}] = {value}", tensor.format);
     let made = Program::parse(&text).and_then(|p| p.compile(&Options::default())).and_then(|k| k.run(&[("S", tensor)]));
-    let mut results = made.map_err(|e| e.to_string())?.results;
-    results.remove("T").ok_or_else(|| "there is no result".to_string())
+    let mut outcome = made.map_err(|e| e.to_string())?;
+    outcome.take("T").ok_or_else(|| "there is no result".to_string())
 }

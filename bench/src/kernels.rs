@@ -360,7 +360,7 @@ enum Made {
 impl Made {
     /// Whether a kernel's only result is the same.
     fn agrees(&self, side: &str, outcome: &Outcome) -> Result<(), String> {
-        let result = outcome.results.values().next().ok_or("no result")?;
+        let (_, result) = outcome.results.first().ok_or("no result")?;
         match self {
             Made::Arrays(expected) => agree(side, &Arrays::of(result, expected.format)?, expected),
             Made::Tensor(expected) => {

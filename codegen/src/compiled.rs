@@ -4,12 +4,12 @@ use crate::abi::{self, Buffer};
 use crate::jit::Code;
 use crate::runtime::fence::Fence;
 use crate::runtime::memory::{Heap, Memory};
-use crate::runtime::{FEW, Session};
+use crate::runtime::{Block, Session, lent};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
-use smallvec::SmallVec;
 use std::alloc::Layout;
+use std::marker::PhantomData;
 
 /// What a call may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,24 @@ pub struct Compiled {
     buffers: Vec<(Type, Role)>,
     params: usize,
 }
+
+/// Operands and params that are a kernel's: for calls that come one after the other on the same arrays.
+pub struct Prepared<'a> {
+    params: Vec<i64>,
+    /// What is known of each buffer before a call.
+    buffers: Vec<Buffer>,
+    operands: PhantomData<&'a Array<'a>>,
+}
+
+// SAFETY: the buffers are of arrays that are borrowed, and that nobody writes to.
+#[allow(unsafe_code)]
+unsafe impl Send for Prepared<'_> {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for Prepared<'_> {}
+
+/// Gives a result's array.
+pub type Take<'t> = &'t mut dyn FnMut(BufferId) -> Array<'static>;
 
 /// What [`crate::header`] declares.
 type Entry = unsafe extern "C" fn(*mut Session, *mut Buffer, *const i64) -> i32;
@@ -64,10 +82,36 @@ impl Compiled {
         operands: &[Option<&Array>],
         limits: &Limits,
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        // SAFETY: by this function's contract.
+        unsafe { self.run_prepared(&self.prepare(params, operands), limits, |take| self.results(take)) }
+    }
+
+    /// What [`Compiled::run`] looks at before it runs: once for any number of [`Compiled::run_prepared`].
+    ///
+    /// # Panics
+    /// As for [`Compiled::run`].
+    pub fn prepare<'a>(&self, params: &[i64], operands: &[Option<&'a Array<'a>>]) -> Prepared<'a> {
         self.validate(params, operands);
         let buffers = operands.iter().map(|o| o.map_or(Buffer::EMPTY, |a| describe(a.as_ptr(), a.len())));
+        Prepared { params: params.to_vec(), buffers: buffers.collect(), operands: PhantomData }
+    }
+
+    /// [`Compiled::run`] on what this kernel has prepared; `results` takes the arrays of results, each once.
+    ///
+    /// # Errors
+    /// As for [`Compiled::run`].
+    ///
+    /// # Safety
+    /// As for [`Compiled::run`]; and `prepared` is of this kernel.
+    #[allow(unsafe_code)]
+    pub unsafe fn run_prepared<R>(
+        &self,
+        prepared: &Prepared,
+        limits: &Limits,
+        results: impl FnOnce(Take) -> R,
+    ) -> Result<R, Failure> {
         // SAFETY: by this function's contract.
-        unsafe { self.call(params, buffers.collect(), limits, &Heap) }
+        unsafe { self.call(&prepared.params, &prepared.buffers, limits, &Heap, results) }
     }
 
     /// As [`Compiled::run`], with every operand, result and workspace in fenced memory: an access past an array's end is
@@ -90,9 +134,9 @@ impl Compiled {
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {
         self.validate(params, operands);
         let copies = operands.iter().map(|o| o.map(Copy::of).transpose()).collect::<Result<Vec<_>, _>>()?;
-        let buffers = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer));
+        let buffers: Vec<Buffer> = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer)).collect();
         // SAFETY: by this function's contract.
-        unsafe { self.call(params, buffers.collect(), limits, &Fence) }
+        unsafe { self.call(params, &buffers, limits, &Fence, |take| self.results(take)) }
     }
 
     fn validate(&self, params: &[i64], operands: &[Option<&Array>]) {
@@ -108,15 +152,35 @@ impl Compiled {
     /// # Safety
     /// The buffers are operands of the kernel's types, on which it stays inside them.
     #[allow(unsafe_code)]
-    unsafe fn call(
+    unsafe fn call<R>(
         &self,
         params: &[i64],
-        mut buffers: SmallVec<[Buffer; FEW]>,
+        before: &[Buffer],
         limits: &Limits,
         memory: &dyn Memory,
-    ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        results: impl FnOnce(Take) -> R,
+    ) -> Result<R, Failure> {
+        lent(before.len(), Buffer::EMPTY, |buffers| {
+            buffers.copy_from_slice(before);
+            // SAFETY: by this function's contract.
+            lent(before.len(), None, |blocks| unsafe { self.enter(params, buffers, blocks, limits, memory, results) })
+        })
+    }
+
+    /// # Safety
+    /// As for `call`; the blocks are none.
+    #[allow(unsafe_code)]
+    unsafe fn enter<R>(
+        &self,
+        params: &[i64],
+        buffers: &mut [Buffer],
+        blocks: &mut [Option<Block>],
+        limits: &Limits,
+        memory: &dyn Memory,
+        results: impl FnOnce(Take) -> R,
+    ) -> Result<R, Failure> {
         // SAFETY: `buffers` outlives the session, and is left alone until the kernel has ended.
-        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), buffers.len(), limits.memory) };
+        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), blocks, limits.memory) };
         // SAFETY: the code was made for this signature, and lives in `self`. The arguments are what it was compiled for:
         // as many params and buffers, operands of its types on which it stays inside them, a session with its table.
         let returned = unsafe {
@@ -125,14 +189,14 @@ impl Compiled {
         };
         match abi::failure(returned) {
             Some(failure) => Err(failure),
-            None => Ok(self.results(&mut session)),
+            None => Ok(results(&mut |b| session.give(b, self.buffers[b.0 as usize].0))),
         }
     }
 
-    fn results(&self, session: &mut Session) -> Vec<Option<Array<'static>>> {
-        let result = |(place, (ty, role)): (usize, &(Type, Role))| {
-            (*role == Role::Result).then(|| session.give(BufferId(place as u32), *ty))
-        };
+    /// The arrays of all results.
+    fn results(&self, take: Take) -> Vec<Option<Array<'static>>> {
+        let result =
+            |(place, (_, role)): (usize, &(Type, Role))| (*role == Role::Result).then(|| take(BufferId(place as u32)));
         self.buffers.iter().enumerate().map(result).collect()
     }
 }

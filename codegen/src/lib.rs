@@ -28,7 +28,7 @@ mod jit;
 mod runtime;
 mod target;
 
-pub use compiled::{Compiled, Limits};
+pub use compiled::{Compiled, Limits, Prepared, Take};
 pub use header::{header, symbol};
 
 use fiberloom_core::loops::{Kernel, check};

@@ -276,7 +276,7 @@ pub(crate) trait Reading<'t> {
             LevelKind::from_name(word).ok_or_else(|| format!("`{word}` is no kind of level"))
         })?);
         if self.eat(Token::Word("order")) {
-            format.order = self.enclosed("(", ")", |r| r.number())?;
+            format.order = self.enclosed("(", ")", |r| r.number())?.into();
         }
         Ok(format)
     }

@@ -7,10 +7,10 @@
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
 use crate::program::Program;
-use fiberloom_codegen::{self as codegen, Compiled};
+use fiberloom_codegen::{self as codegen, Compiled, Prepared, Take};
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Bound, Failure, Sound};
+use fiberloom_core::loops::{self, Bound, Failure, Sound};
 use fiberloom_core::notation::typed::TURNS;
 use fiberloom_semantics::machine;
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ pub(crate) struct Code {
     compiled: Option<Compiled>,
 }
 
-/// What a run gives back: an array for each result's buffer, and what was counted.
-pub(crate) type Run = (Vec<Option<Array<'static>>>, Option<Vec<(&'static str, u64)>>);
+/// What was counted, if something was: names and counts.
+pub(crate) type Ops = Option<Vec<(&'static str, u64)>>;
 
 /// Why code stopped.
 pub(crate) enum Stop {
@@ -104,26 +104,40 @@ impl std::fmt::Debug for Code {
 }
 
 impl Code {
-    /// One call.
+    /// What machine code is called with.
+    pub(crate) fn prepare<'a>(&self, bound: &Bound<'a>) -> Option<Prepared<'a>> {
+        self.compiled.as_ref().map(|compiled| compiled.prepare(&bound.params, &bound.operands))
+    }
+
+    /// One call, and what `results` makes of the arrays that it made.
     ///
     /// # Safety
-    /// `bound` binds this code's kernel to tensors that are well-formed.
+    /// `bound` binds this code's kernel to tensors that are well-formed, and `prepared` was made of it.
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn run(&self, bound: &Bound, options: &Options) -> Result<Run, Stop> {
-        match &self.compiled {
-            Some(compiled) => {
+    pub(crate) unsafe fn run<R>(
+        &self,
+        bound: &Bound,
+        prepared: Option<&Prepared>,
+        options: &Options,
+        results: impl FnOnce(Take) -> R,
+    ) -> Result<(R, Ops), Stop> {
+        match (&self.compiled, prepared) {
+            (Some(compiled), Some(prepared)) => {
                 let limits = codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX) };
                 // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
-                let ran = unsafe { compiled.run(&bound.params, &bound.operands, &limits) };
+                let ran = unsafe { compiled.run_prepared(prepared, &limits, results) };
                 Ok((ran.map_err(Stop::Failure)?, None))
             }
-            None => interpret(&self.kernel, bound, options),
+            _ => {
+                let (buffers, ops) = interpret(&self.kernel, bound, options)?;
+                Ok((results(&mut loops::taken(buffers)), ops))
+            }
         }
     }
 }
 
 /// One call of the interpreter.
-fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<Run, Stop> {
+fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
     let limits = machine::Limits { memory: options.memory, steps: options.steps };
     match machine::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.operands, &limits)) {
         Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),

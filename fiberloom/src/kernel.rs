@@ -16,9 +16,10 @@
 mod outside;
 mod plan;
 
-use crate::cache::{Code, Stop};
+use crate::cache::{Code, Ops, Stop};
 use crate::error::Error;
 use crate::program::Program;
+use fiberloom_codegen::Prepared;
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
@@ -152,20 +153,41 @@ impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
 /// What a call made.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The results by name.
-    pub results: BTreeMap<String, Tensor<'static>>,
+    /// The results with their names, which ascend.
+    pub results: Vec<(String, Tensor<'static>)>,
     /// How long the engine took, results and temporaries made anew; checks are outside it.
     pub time: Duration,
     /// What the interpreter counted, if that was the engine: names and counts.
-    pub ops: Option<Vec<(&'static str, u64)>>,
+    pub ops: Ops,
+}
+
+impl Outcome {
+    fn new(mut results: Vec<(String, Tensor<'static>)>, time: Duration, ops: Ops) -> Outcome {
+        results.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Outcome { results, time, ops }
+    }
+
+    /// The result of a name.
+    pub fn get(&self, name: &str) -> Option<&Tensor<'static>> {
+        self.results.iter().find(|(n, _)| n == name).map(|(_, tensor)| tensor)
+    }
+
+    /// Takes the result of a name out.
+    pub fn take(&mut self, name: &str) -> Option<Tensor<'static>> {
+        let at = self.results.iter().position(|(n, _)| n == name)?;
+        Some(self.results.remove(at).1)
+    }
 }
 
 impl std::ops::Index<&str> for Outcome {
     type Output = Tensor<'static>;
 
     /// The result of that name.
+    ///
+    /// # Panics
+    /// If there is none.
     fn index(&self, name: &str) -> &Tensor<'static> {
-        &self.results[name]
+        self.get(name).unwrap_or_else(|| panic!("there is no result `{name}`"))
     }
 }
 
@@ -301,6 +323,8 @@ pub struct Call<'a> {
 struct Ready<'a> {
     code: Arc<Code>,
     bound: Bound<'a>,
+    /// Of machine code.
+    prepared: Option<Prepared<'a>>,
 }
 
 impl<'a> Call<'a> {
@@ -337,7 +361,7 @@ impl<'a> Call<'a> {
         }
         let code = self.plan.code(&self.kernel.program, engine, mode, self.made)?;
         let bound = self.bound(&code)?;
-        self.ready = Some(Ready { code, bound });
+        self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound });
         Ok(())
     }
 
@@ -375,14 +399,14 @@ impl<'a> Call<'a> {
         let begin = Instant::now();
         let functions = self.meaning()?;
         let time = begin.elapsed();
-        let mut results = BTreeMap::new();
+        let mut results = Vec::new();
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
             let format = self.kernel.program.stored_format(id);
             let tensor = stored(&function, format, &self.assembly()).map_err(|e| unheld(&name, e))?;
-            results.insert(name, tensor);
+            results.push((name, tensor));
         }
-        Ok(Outcome { results, time, ops: None })
+        Ok(Outcome::new(results, time, None))
     }
 
     /// Checks an outcome of this call, and compares it with the reference semantics.
@@ -394,7 +418,7 @@ impl<'a> Call<'a> {
         well_formed(outcome)?;
         for (name, function) in &self.meaning()? {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
-            let answer = outcome.results.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
+            let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
             agree(function, answer, self.kernel.options.mode).map_err(|difference| wrong(difference.to_string()))?;
         }
         Ok(())
@@ -411,17 +435,19 @@ impl<'a> Call<'a> {
 
     /// Runs loops or machine code.
     #[allow(unsafe_code)]
-    fn execute(&self, Ready { code, bound }: &Ready) -> Result<Outcome, Stop> {
+    fn execute(&self, Ready { code, bound, prepared }: &Ready) -> Result<Outcome, Stop> {
         let typed = self.kernel.program.typed();
         let begin = Instant::now();
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let (buffers, ops) = unsafe { code.run(bound, &self.kernel.options) }?;
-        let results = loops::collect(&code.kernel, bound, buffers).ok_or(Stop::Failure(Failure::Memory))?;
+        let (results, ops) = unsafe {
+            code.run(bound, prepared.as_ref(), &self.kernel.options, |take| loops::collect(&code.kernel, bound, take))
+        }?;
+        let results = results.ok_or(Stop::Failure(Failure::Memory))?;
         let declared = |id: TensorId| typed.tensors[id.index()].format.as_ref();
         let settled = loops::settle(&code.kernel, results, &declared, &self.assembly());
         let results = settled.map_err(|(name, e)| unheld(&name, e))?;
         let time = begin.elapsed();
-        Ok(Outcome { results: results.into_iter().collect(), time, ops })
+        Ok(Outcome::new(results, time, ops))
     }
 
     /// How results are put into their formats.

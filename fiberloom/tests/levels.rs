@@ -105,7 +105,7 @@ fn vectors() -> Vec<Format> {
 /// The format by columns if the number is odd.
 fn ordered(format: &Format, number: usize) -> Format {
     let order = if number % 2 == 1 { vec![1, 0] } else { vec![0, 1] };
-    Format { order, ..format.clone() }
+    Format { order: order.into(), ..format.clone() }
 }
 
 fn stored(extents: &[u64], elements: &[i64], format: &Format) -> Tensor<'static> {
@@ -163,7 +163,7 @@ impl Case {
             Ok(outcome) => outcome,
             Err(error) => return Some(format!("{engine:?}: {error}\n{}\n", self.text)),
         };
-        let result = outcome.results.values().next().expect("a result");
+        let (_, result) = outcome.results.first().expect("a result");
         let (extents, expected) = &self.defined;
         let place = |at: &[i64]| at.iter().zip(extents).fold(0, |place, (c, e)| place * *e as usize + *c as usize);
         let mut made = vec![0; expected.len()];

@@ -95,7 +95,7 @@ fn results_share_what_they_have_in_common_with_operands() {
     let places = |t: &Tensor| t.levels.iter().flat_map(Level::arrays).map(Array::as_ptr).collect::<Vec<_>>();
     for engine in [Engine::Llvm, Engine::Loops] {
         let kernel = Program::parse(program).unwrap().compile(&options(engine)).unwrap();
-        let made = kernel.run(&[("A", &a)]).unwrap().results;
+        let made = kernel.run(&[("A", &a)]).unwrap();
         assert_eq!(places(&made["B"]), places(&a), "{engine:?}");
         assert_eq!((places(&made["C"]), made["C"].values.as_ptr()), (places(&a), a.values.as_ptr()), "{engine:?}");
         assert_eq!((&made["B"].values, &made["C"]), (&vec![2.0, 4.0, 6.0, 8.0].into(), &a));
@@ -106,7 +106,7 @@ fn results_share_what_they_have_in_common_with_operands() {
         a.values.set(0, f(1.0));
 
         // What is borrowed may end before the result does.
-        let borrowed = kernel.run(&[("A", &a.borrow())]).unwrap().results;
+        let borrowed = kernel.run(&[("A", &a.borrow())]).unwrap();
         assert!(places(&borrowed["B"]).iter().all(|place| !places(&a).contains(place)));
         assert_eq!(borrowed["C"], a);
     }
@@ -131,7 +131,7 @@ fn a_wrong_answer_is_noticed() {
     let mut call = kernel.bind(&[("A", &a), ("x", &x)]).unwrap();
     let mut outcome = call.run().unwrap();
     call.agrees(&outcome).unwrap();
-    outcome.results.get_mut("y").unwrap().values.set(1, f(1e-3));
+    outcome.results[0].1.values.set(1, f(1e-3));
     let error = call.agrees(&outcome).unwrap_err();
     assert_eq!(error.exit(), 1);
     assert!(error.to_string().contains("`y`: at [1] it is 0.001, and the meaning is 0.0"), "{error}");

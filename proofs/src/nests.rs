@@ -63,9 +63,9 @@ fn formats(rank: usize) -> Vec<Format> {
     let formats = levels.iter().map(|levels| Format::of(levels.to_vec()));
     // By columns, too; of three modes, the last one outermost.
     let turned = |f: Format| {
-        let mut order = f.order.clone();
-        order.rotate_right(rank.min(1));
-        if rank > 1 { vec![f.clone(), Format { order, ..f }] } else { vec![f] }
+        let mut rotated = f.clone();
+        rotated.order_mut().rotate_right(rank.min(1));
+        if rank > 1 { vec![f, rotated] } else { vec![f] }
     };
     formats.flat_map(turned).collect()
 }
@@ -119,7 +119,7 @@ impl Nest {
         let bound = loops::bind(&self.kernel, &given, &of, &|v| extents.var(v)).unwrap_or_else(|e| panic!("{e}"));
         let ran = code.run(&bound.params, &bound.operands, &Default::default());
         let ran = ran.unwrap_or_else(|e| panic!("{e:?}\n{}", self.kernel));
-        let results = loops::collect(&self.kernel, &bound, ran.buffers).expect("memory");
+        let results = loops::collect(&self.kernel, &bound, &mut loops::taken(ran.buffers)).expect("memory");
         let (_, result) = results.into_iter().next().expect("a result");
         result.check().unwrap_or_else(|e| panic!("{e}\n{}", self.kernel));
         result

@@ -16,4 +16,4 @@ pub(crate) mod memory;
 mod session;
 mod sort;
 
-pub(crate) use session::{FEW, Session};
+pub(crate) use session::{Block, Session, lent};

@@ -7,13 +7,17 @@ use crate::abi::{Buffer, Slot};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Array, Elements};
 use fiberloom_core::loops::{BufferId, Failure};
-use smallvec::{SmallVec, smallvec};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-/// Buffers that most kernels have at most: what is kept of so many is not allocated.
-pub(crate) const FEW: usize = 24;
+/// Buffers that most kernels have at most.
+const FEW: usize = 16;
+
+/// What `f` does with `n` elements, on the stack if they are few.
+pub(crate) fn lent<T: Copy, R>(n: usize, element: T, f: impl FnOnce(&mut [T]) -> R) -> R {
+    if n <= FEW { f(&mut [element; FEW][..n]) } else { f(&mut vec![element; n]) }
+}
 
 /// What `fl_runtime *` points to. The table comes first; generated code knows nothing of the rest.
 #[repr(C)]
@@ -22,7 +26,7 @@ pub(crate) struct Session<'a> {
     memory: &'a dyn Memory,
     /// The kernel's buffers, and what is allocated for each: `blocks[b]` belongs to `buffers[b]`.
     buffers: *mut Buffer,
-    blocks: SmallVec<[Option<Block>; FEW]>,
+    blocks: &'a mut [Option<Block>],
     /// Bytes that may still be allocated.
     left: usize,
 }
@@ -45,18 +49,25 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// Memory of a buffer. A buffer's capacity never exceeds it, but may be less.
 #[derive(Clone, Copy)]
-struct Block {
+pub(crate) struct Block {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 impl<'a> Session<'a> {
-    /// A session in which the `count` buffers at `buffers` are made from `memory`, of at most `limit` bytes in all.
+    /// A session in which the buffers at `buffers`, a block for each of which is none, are made from `memory`, of at most `limit` bytes
+    /// in all. It is where it stays: no more is moved by a call of less than a microsecond than must be.
     ///
     /// # Safety
     /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
-    pub unsafe fn new(memory: &'a dyn Memory, buffers: *mut Buffer, count: usize, limit: usize) -> Session<'a> {
-        Session { table: *TABLE, memory, buffers, blocks: smallvec![None; count], left: limit }
+    #[inline(always)]
+    pub unsafe fn new(
+        memory: &'a dyn Memory,
+        buffers: *mut Buffer,
+        blocks: &'a mut [Option<Block>],
+        limit: usize,
+    ) -> Session<'a> {
+        Session { table: *TABLE, memory, buffers, blocks, left: limit }
     }
 
     /// Which buffer `b` is.
@@ -245,9 +256,9 @@ mod tests {
 
     /// Two buffers that are made of at most `limit` bytes.
     fn with_two(limit: usize, f: impl FnOnce(&mut Session, [BufferId; 2])) {
-        let mut buffers = [Buffer::EMPTY; 2];
+        let (mut buffers, mut blocks) = ([Buffer::EMPTY; 2], [None; 2]);
         // SAFETY: the buffers outlive the session, and nobody else has them.
-        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), 2, limit) };
+        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), &mut blocks, limit) };
         f(&mut session, [BufferId(0), BufferId(1)]);
     }
 

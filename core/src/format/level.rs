@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A kind of level (design, section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -126,13 +127,13 @@ impl LevelKind {
     }
 }
 
-/// One level a mode, outermost first; level `l` holds mode `order[l]`. Of a scalar: no levels.
+/// One level a mode, outermost first; level `l` holds mode `order[l]`. Of a scalar: no levels. A copy costs two counts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
     /// Kinds.
-    pub levels: Vec<LevelKind>,
+    pub levels: Arc<[LevelKind]>,
     /// A permutation of the modes, as long as `levels`.
-    pub order: Vec<usize>,
+    pub order: Arc<[usize]>,
 }
 
 /// Names that stand for lists of levels, with what they ask of the rank.
@@ -142,12 +143,17 @@ impl Format {
     /// The levels in the order of the modes.
     pub fn of(levels: Vec<LevelKind>) -> Format {
         let order = (0..levels.len()).collect();
-        Format { levels, order }
+        Format { levels: levels.into(), order }
     }
 
     /// All levels dense, last mode innermost.
     pub fn dense(rank: usize) -> Format {
         Format::of(vec![LevelKind::Dense; rank])
+    }
+
+    /// The same levels with the modes the other way round.
+    pub fn reversed(self) -> Format {
+        Format { order: self.order.iter().rev().copied().collect(), ..self }
     }
 
     /// Whether every level is dense.
@@ -165,7 +171,7 @@ impl Format {
     pub fn named(name: &str, rank: usize) -> Option<Format> {
         use LevelKind::*;
         let matrix = |levels: [LevelKind; 2], order: [usize; 2]| {
-            (rank == 2).then(|| Format { levels: levels.to_vec(), order: order.to_vec() })
+            (rank == 2).then(|| Format { levels: levels.into(), order: order.into() })
         };
         match name {
             "dense" => Some(Format::dense(rank)),
@@ -225,6 +231,16 @@ impl Format {
     /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
     pub fn is_single(&self, l: usize) -> bool {
         self.levels[l] == LevelKind::Singleton && self.chain(l).is_none()
+    }
+
+    /// Its levels, to be changed.
+    pub fn levels_mut(&mut self) -> &mut [LevelKind] {
+        Arc::make_mut(&mut self.levels)
+    }
+
+    /// Its modes, to be put in another order.
+    pub fn order_mut(&mut self) -> &mut [usize] {
+        Arc::make_mut(&mut self.order)
     }
 
     /// Number of modes.

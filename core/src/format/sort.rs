@@ -36,7 +36,7 @@ impl Sorted {
         let mut order: Vec<usize> = Vec::new();
         order.try_reserve_exact(n).map_err(|_| memory())?;
         order.extend(0..n);
-        for (column, &m) in columns.iter().zip(&format.order).rev() {
+        for (column, &m) in columns.iter().zip(&*format.order).rev() {
             sort_by_column(&mut order, column, extents[m]);
         }
         let columns = columns.iter().map(|c| order.iter().map(|&e| c[e]).collect()).collect();

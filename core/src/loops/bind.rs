@@ -93,32 +93,43 @@ fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<impl Iterator<Item
     Ok(tensor.levels.iter().flat_map(Level::arrays).chain([&tensor.values]))
 }
 
-/// The kernel's results as tensors, in the order of its arguments. Arrays that a result shares with an operand are
-/// shared here, or copied where they are borrowed; `None` if memory does not suffice for that.
+/// The kernel's results as tensors, in the order of its arguments; `made` is asked once for each array that the kernel made. Arrays
+/// that a result shares with an operand are shared here, or copied where they are borrowed; `None` if memory does not suffice for that.
 ///
 /// # Panics
-/// If `bound` and `buffers` are not those of a run of this kernel, every result having its array.
+/// If `bound` is not what this kernel was run on.
 pub fn collect(
     kernel: &Kernel,
     bound: &Bound,
-    mut buffers: Vec<Option<Array<'static>>>,
+    made: &mut dyn FnMut(BufferId) -> Array<'static>,
 ) -> Option<Vec<(String, Tensor<'static>)>> {
     let mut take = |b: BufferId| match bound.operands[b.0 as usize] {
         Some(operand) => operand.share(),
-        None => Some(buffers[b.0 as usize].take().expect("every result has its array")),
+        None => Some(made(b)),
     };
     let extent = |v: &Var| {
         let at = kernel.params.iter().position(|p| p == v).expect("extents are parameters");
         bound.params[at] as u64
     };
-    let results = kernel.arguments.iter().filter(|a| !a.operand);
-    let tensor = |a: &Argument| {
-        let extents = a.extents.iter().map(extent).collect();
-        let levels = a.levels.iter().map(|of| level(of, &mut take)).collect::<Option<_>>()?;
-        let values = take(a.values)?;
-        Some((a.name.clone(), Tensor { extents, format: a.format.clone(), levels, values, fill: a.fill }))
-    };
-    results.map(tensor).collect()
+    let mut results = Vec::with_capacity(kernel.arguments.len());
+    for a in kernel.arguments.iter().filter(|a| !a.operand) {
+        // A call may take less than a microsecond: what is made here is made where it stays.
+        let mut levels = Vec::with_capacity(a.levels.len());
+        for of in &a.levels {
+            levels.push(level(of, &mut take)?);
+        }
+        let (extents, values) = (a.extents.iter().map(extent).collect(), take(a.values)?);
+        results.push((a.name.clone(), Tensor { extents, format: a.format.clone(), levels, values, fill: a.fill }));
+    }
+    Some(results)
+}
+
+/// What [`collect`] asks for, of arrays by buffer.
+///
+/// # Panics
+/// What is returned does, if it is asked for what is not there, or was asked for before.
+pub fn taken(mut arrays: Vec<Option<Array<'static>>>) -> impl FnMut(BufferId) -> Array<'static> {
+    move |b| arrays[b.0 as usize].take().expect("every result has its array")
 }
 
 /// The results of a kernel, as it assembled them, in the formats that are declared for them.

@@ -166,7 +166,7 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     if a.extents.len() != rank || a.levels.len() != rank {
         return Err(format!("{rank} levels, but {} extents and arrays of {} levels", a.extents.len(), a.levels.len()));
     }
-    let mut order = a.format.order.clone();
+    let mut order = a.format.order.to_vec();
     order.sort_unstable();
     if order.into_iter().ne(0..rank) {
         return Err(format!("its order {:?} is no permutation of its {rank} modes", a.format.order));

@@ -715,7 +715,7 @@ impl Program {
     fn check_both(&self, nest: &Nest, Both { at, fun, rhs }: &Both, mut bound: Vec<Index>) -> Result<(), String> {
         let tensor = &self.tensors[nest.target.tensor.0];
         let plain = nest.fold.is_none() && nest.places.is_none() && nest.workspace.is_none();
-        let vector = tensor.format.levels == [LevelKind::Dense] && nest.order == nest.target.vars;
+        let vector = *tensor.format.levels == [LevelKind::Dense] && nest.order == nest.target.vars;
         if !plain || !vector || !nest.summed().contains(at) || self.vars[at.0].extent != tensor.extents[0] {
             return Err(format!("what is added elsewhere has no place in `{}`", Shown(self, nest)));
         }
@@ -871,7 +871,7 @@ impl Program {
     pub fn concordant(&self, a: AccessId, times: &[usize]) -> bool {
         let (vars, format) = (&self.accesses[a.0].vars, &self.tensor(a).format);
         let mut latest = 0;
-        format.levels.iter().zip(&format.order).filter(|(_, mode)| times[**mode] != ALWAYS).all(|(kind, &mode)| {
+        format.levels.iter().zip(&*format.order).filter(|(_, mode)| times[**mode] != ALWAYS).all(|(kind, &mode)| {
             let in_order = kind.is_computed() || self.computed(vars[mode]).is_some() || times[mode] >= latest;
             latest = latest.max(times[mode]);
             in_order

@@ -517,7 +517,7 @@ impl Concretize<'_> {
         columns.reverse();
         let loops = |v: &Index| self.out.vars[v.0].origin == Origin::Loop;
         let copies = columns.iter().all(loops)
-            && to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
+            && *to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
             && self.simplify.same(to.fill, from.fill)
             && levels(&from.format, &self.out.accesses[a.0].vars) == columns
             && from.format.levels[1].is_list();

@@ -125,6 +125,6 @@ pub fn kernel(moves: usize) -> Result<Kernel, Error> {
 /// What each move from a position is worth to who moves, and what the best of them is.
 pub fn best(kernel: &Kernel, from: &Position) -> Result<(Vec<(usize, f64)>, f64), Error> {
     let outcome = kernel.run(&[("A", &games(from))])?;
-    let moves = outcome.results["v"].entries().map(|(at, v)| (at[0] as usize, v.as_f64())).collect();
-    Ok((moves, outcome.results["best"].values.get(0).as_f64()))
+    let moves = outcome["v"].entries().map(|(at, v)| (at[0] as usize, v.as_f64())).collect();
+    Ok((moves, outcome["best"].values.get(0).as_f64()))
 }

@@ -45,7 +45,7 @@ fn kernel(text: &str) -> Result<Kernel, Error> {
 }
 
 fn taken(outcome: &mut Outcome, name: &str) -> Tensor<'static> {
-    outcome.results.remove(name).expect("a result of the program")
+    outcome.take(name).expect("a result of the program")
 }
 
 /// A vector of a value for each vertex, as many as the graph has.

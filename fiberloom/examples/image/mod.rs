@@ -74,6 +74,6 @@ pub fn edges(
             .expect("one value")
     };
     let outcome = kernel.run(&[("Img", &img), ("Roi", &roi), ("t1", &scalar(t1)), ("t2", &scalar(t2))])?;
-    let entries = outcome.results["E"].entries().filter(|(_, v)| v.is_true());
+    let entries = outcome["E"].entries().filter(|(_, v)| v.is_true());
     Ok(entries.map(|(at, _)| (at[0] as usize, at[1] as usize)).collect())
 }

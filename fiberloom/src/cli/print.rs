@@ -64,7 +64,7 @@ pub fn times(report: &Report) -> String {
 /// The report of `--json`: one object.
 pub fn json(args: &Run, report: &Report, outcome: &Outcome) -> String {
     let (min, median) = min_median(&report.runs);
-    let result = |(name, t): (&String, &Tensor)| {
+    let result = |(name, t): &(String, Tensor)| {
         let extents: Vec<String> = t.extents.iter().map(u64::to_string).collect();
         let format = quoted(&t.format.to_string());
         let (name, nnz, extents) = (quoted(name), t.stored(), extents.join(", "));

@@ -85,7 +85,7 @@ fn result_named(program: &Program, name: &str) -> Result<(), Error> {
 
 fn write(args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
     let targets: Vec<(&Path, &Tensor)> =
-        args.outputs.iter().map(|(name, path)| (path.as_path(), &outcome.results[name])).collect();
+        args.outputs.iter().map(|(name, path)| (path.as_path(), &outcome[name.as_str()])).collect();
     Ok(data::write_all(&targets, memory)?)
 }
 

@@ -54,10 +54,8 @@ fn dense(
     fill: Value,
 ) -> Result<Tensor<'static>, Error> {
     let rank = extents.len();
-    let mut format = Format::dense(rank);
-    if first_fastest {
-        format.order.reverse();
-    }
+    let rows = Format::dense(rank);
+    let format = if first_fastest { rows.reversed() } else { rows };
     let tensor = Tensor { extents, format, levels: vec![Level::Dense; rank], values, fill };
     tensor.check()?;
     Ok(tensor)

@@ -329,8 +329,7 @@ fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Wri
         return super::tns::write_entries(&entries, ones, out).map_err(Fault::io);
     }
     // The first mode runs fastest: the order of modes reversed.
-    let mut reversed = Format::dense(rank);
-    reversed.order.reverse();
+    let reversed = Format::dense(rank).reversed();
     let how = Assembly { limit, ..Default::default() };
     let dense = tensor.borrow().convert(&reversed, &how).map_err(Fault::limit)?;
     write!(out, "%%MatrixMarket {what} array {field} general\n{}\n", extents.trim_end()).map_err(Fault::io)?;

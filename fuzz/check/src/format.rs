@@ -93,7 +93,7 @@ fn any_format(u: &mut Unstructured) -> Format {
     }
     let levels = [Dense, Compressed, Compressed, Bitmap, Bytemap, Hashed];
     let mut format = Format::of((0..rank).map(|_| *u.choose(&levels).unwrap_or(&Dense)).collect());
-    (1..rank).for_each(|l| format.order.swap(l, below(u, l + 1)));
+    (1..rank).for_each(|l| format.order_mut().swap(l, below(u, l + 1)));
     format
 }
 

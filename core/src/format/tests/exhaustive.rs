@@ -187,7 +187,7 @@ fn arrays_of_anything_are_reported_or_a_function() {
         let levels = levels.collect();
         let values = array(vec![Type::I64]);
         if rank > 0 && next(100) == 0 {
-            format.order[0] = 1;
+            format.order_mut()[0] = 1;
         }
         let t = Tensor { extents, format, levels, values, fill: Value::i64(0) };
         if t.check() == Ok(()) && t.extents.iter().all(|e| *e < 4) {

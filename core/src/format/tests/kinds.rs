@@ -123,7 +123,7 @@ fn singletons_by_themselves_have_a_coordinate_a_parent() {
     refused(&with(&[2, 3]), Some(1), 1, "3 is not in 0..3");
     refused(&with(&[-1, 3]), Some(1), 0, "-1 is not in 0..3");
     let mut flagged = with(&[0, 1]);
-    flagged.format.levels[0] = Bytemap;
+    flagged.format.levels_mut()[0] = Bytemap;
     flagged.levels[0] = Level::Bytemap { flags: Array::of_bools(&[0, 1]) };
     refused(&flagged, None, 0, "1.0 stands where a flag");
     flagged.values.set(0, f(0.0));

@@ -126,8 +126,7 @@ fn formats(rank: usize, among: &[LevelKind]) -> Vec<Format> {
     };
     all.retain(|levels| levels[0] != LevelKind::Singleton && below_dense(levels));
     all.retain(|levels| levels.iter().any(|k| STRUCTURED.contains(k)));
-    let reversed = |f: &Format| Format { order: (0..rank).rev().collect(), ..f.clone() };
-    all.into_iter().map(Format::of).flat_map(|f| [reversed(&f), f]).collect()
+    all.into_iter().map(Format::of).flat_map(|f| [f.clone().reversed(), f]).collect()
 }
 
 /// Whether triangles and symmetric levels of a format can hold a map.

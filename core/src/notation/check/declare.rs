@@ -142,7 +142,7 @@ impl Check {
                     return None;
                 }
                 let order = self.order(order.as_deref(), rank, *span)?;
-                let format = Format { levels: kinds?, order };
+                let format = Format { levels: kinds?.into(), order: order.into() };
                 self.fits_levels(&format, sizes, *span)?;
                 Some(format)
             }

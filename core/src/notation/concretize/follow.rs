@@ -110,7 +110,7 @@ impl Concretize<'_> {
     /// A copy of a tensor in the same order of levels, of which level `l` can be asked for a coordinate at no cost.
     fn asked(&mut self, place: Place, l: usize) -> Place {
         let tensor = &self.out.tensors[place.0];
-        let mut levels: Vec<LevelKind> = tensor.format.levels.clone();
+        let mut levels: Vec<LevelKind> = tensor.format.levels.to_vec();
         for kind in &mut levels {
             *kind = if kind.is_list() { LevelKind::Compressed } else { LevelKind::Dense };
         }
@@ -118,7 +118,7 @@ impl Concretize<'_> {
         // and coordinate.
         let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
-        let format = Format { levels, order: tensor.format.order.clone() };
+        let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
         self.copied(place, format, "w")
     }
 
@@ -133,7 +133,7 @@ impl Concretize<'_> {
         if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {
             levels[0] = LevelKind::Dense;
         }
-        self.copied(place, Format { levels, order }, "t")
+        self.copied(place, Format { levels: levels.into(), order: order.into() }, "t")
     }
 
     /// A copy of a tensor in another format, made once.

@@ -315,9 +315,9 @@ impl Concretize<'_> {
         let sparse = lists.iter().any(|a| !self.out.tensor(*a).format.is_dense());
         let (format, fill) = match rest {
             Expr::Literal(fill) if sparse => {
-                let mut format = self.sparse_format(&free, &lists);
-                format.levels.push(LevelKind::Compressed);
-                (Format::of(format.levels), fill)
+                let mut levels = self.sparse_format(&free, &lists).levels.to_vec();
+                levels.push(LevelKind::Compressed);
+                (Format::of(levels), fill)
             }
             _ => (Format::dense(rank), Value::zero(ty)),
         };

@@ -41,7 +41,7 @@ impl Concretize<'_> {
 
     /// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
     fn stands_twice(&self, body: &Expr, [i, j]: [Index; 2]) -> Option<AccessId> {
-        let symmetric = |a: &AccessId| self.out.tensor(*a).format.levels == [LevelKind::Dense, LevelKind::Symmetric];
+        let symmetric = |a: &AccessId| *self.out.tensor(*a).format.levels == [LevelKind::Dense, LevelKind::Symmetric];
         let vars = |a: &AccessId| &self.out.accesses[a.0].vars[..];
         let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
         let &[a] = &twice[..] else { return None };

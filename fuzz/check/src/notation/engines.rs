@@ -305,7 +305,7 @@ impl Code<'_> {
                 ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?
             }
         };
-        Ok(loops::collect(kernel, bound, buffers).expect("memory"))
+        Ok(loops::collect(kernel, bound, &mut loops::taken(buffers)).expect("memory"))
     }
 }
 

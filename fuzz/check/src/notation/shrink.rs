@@ -114,7 +114,7 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
             change(t, &|a| a.wide = (false, false));
         }
         if let Some(format) = a.format.as_ref().filter(|_| !a.is_computed()) {
-            let plain = Format::of(format.levels.clone());
+            let plain = Format::of(format.levels.to_vec());
             if plain != *format {
                 change(t, &|a| a.format = Some(plain.clone()));
             }
@@ -125,7 +125,7 @@ fn tensors(case: &Case, all: &mut Vec<Case>) {
                     _ if format.repeats(l) => LevelKind::Compressed,
                     _ => LevelKind::Dense,
                 };
-                change(t, &|a| a.format.as_mut().expect("it has one").levels[l] = simpler);
+                change(t, &|a| a.format.as_mut().expect("it has one").levels_mut()[l] = simpler);
             }
         }
         for n in 0..a.entries.as_ref().map_or(0, Vec::len) {

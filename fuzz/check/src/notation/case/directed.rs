@@ -168,14 +168,15 @@ impl Maker<'_, '_> {
         let mut format = self.format(vars.len());
         let of = |order: &[usize]| order.iter().position(|m| vars[*m] == v).expect("it is among them");
         if kind == LevelKind::Singleton && of(&format.order) == 0 {
-            format.order.swap(0, 1);
+            format.order_mut().swap(0, 1);
         }
         if kind.is_triangle() {
             let alike = |m: &usize| vars[*m] != v && self.case.vars[vars[*m]] == self.case.vars[v];
             let beside = format.order.iter().position(alike).expect("another of the same extent");
-            let mode = format.order.remove(beside);
-            let at = of(&format.order);
-            format.order.insert(at, mode);
+            let mut order = format.order.to_vec();
+            let mode = order.remove(beside);
+            order.insert(of(&order), mode);
+            format.order = order.into();
         }
         let level = of(&format.order);
         hold(&mut format, level, kind);
@@ -187,12 +188,13 @@ impl Maker<'_, '_> {
 fn hold(format: &mut Format, level: usize, kind: LevelKind) {
     use LevelKind::*;
     let begins = |k: LevelKind| matches!(k, Nonunique | Singleton);
-    format.levels[level] = kind;
-    if kind == Singleton && !begins(format.levels[level - 1]) {
-        format.levels[level - 1] = Nonunique;
+    let levels = format.levels_mut();
+    levels[level] = kind;
+    if kind == Singleton && !begins(levels[level - 1]) {
+        levels[level - 1] = Nonunique;
     }
     if kind.is_triangle() {
-        format.levels[level - 1] = Dense;
+        levels[level - 1] = Dense;
     }
     settle(format);
 }
@@ -200,11 +202,12 @@ fn hold(format: &mut Format, level: usize, kind: LevelKind) {
 /// Makes of singletons that stand in no chain, and of triangles that stand below no dense level, lists.
 pub(super) fn settle(format: &mut Format) {
     use LevelKind::*;
-    for l in 1..format.levels.len() {
-        let above = format.levels[l - 1];
-        let alone = format.levels[l] == Singleton && !matches!(above, Nonunique | Singleton);
-        if alone || format.levels[l].is_triangle() && above != Dense {
-            format.levels[l] = Compressed;
+    let levels = format.levels_mut();
+    for l in 1..levels.len() {
+        let above = levels[l - 1];
+        let alone = levels[l] == Singleton && !matches!(above, Nonunique | Singleton);
+        if alone || levels[l].is_triangle() && above != Dense {
+            levels[l] = Compressed;
         }
     }
 }

@@ -114,7 +114,7 @@ impl<'u, 'b> Maker<'u, 'b> {
                 levels.extend(vec![LevelKind::Singleton; singletons]);
             }
         }
-        Format { levels, order }
+        Format { levels: levels.into(), order: order.into() }
     }
 
     /// A format of a result over these variables.
@@ -157,10 +157,10 @@ impl<'u, 'b> Maker<'u, 'b> {
         let format = self.format(rank);
         let mut format = self.structured(&sizes, format);
         match self.below(12) {
-            10 if rank > 0 => format.levels = vec![LevelKind::Function; rank],
+            10 if rank > 0 => format.levels_mut().fill(LevelKind::Function),
             11 if rank > 0 => {
                 let level = self.below(rank);
-                format.levels[level] = LevelKind::Function;
+                format.levels_mut()[level] = LevelKind::Function;
                 settle(&mut format);
             }
             _ => {}
@@ -178,7 +178,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             let same = |above: usize| sizes[format.order[l]] == sizes[format.order[above]];
             let square = l > 0 && format.levels[l - 1] == LevelKind::Dense && same(l - 1);
             let kinds = if square { STRUCTURED } else { &STRUCTURED[..5] };
-            format.levels[l] = self.one(kinds);
+            format.levels_mut()[l] = self.one(kinds);
         }
         format
     }

@@ -4,6 +4,7 @@ use super::{Maker, NOWHERE, named};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{self, LevelKind};
 use fiberloom_core::notation::syntax::*;
+use std::sync::Arc;
 
 impl Maker<'_, '_> {
     pub(super) fn schedule(&mut self, vars: &[String]) -> Schedule {
@@ -85,7 +86,7 @@ impl Maker<'_, '_> {
             None => return true,
             Some(Format::Name(name)) => format::Format::named(&name.name, declared.sizes.len()),
             Some(Format::Levels { levels, order, .. }) => {
-                let levels: Option<Vec<LevelKind>> = levels.iter().map(|l| LevelKind::from_name(&l.name)).collect();
+                let levels: Option<Arc<[LevelKind]>> = levels.iter().map(|l| LevelKind::from_name(&l.name)).collect();
                 let said = order.as_ref().map(|order| order.iter().map(|m| *m as usize).collect());
                 levels.map(|levels| format::Format { order: said.unwrap_or((0..levels.len()).collect()), levels })
             }
