@@ -42,6 +42,7 @@ pub fn code(failure: Failure) -> i32 {
         Failure::Positions => 3,
         Failure::Steps => 4,
         Failure::Outside => 5,
+        Failure::Entries => 6,
     }
 }
 

@@ -59,6 +59,10 @@ impl From<Stop> for Error {
             Stop::Failure(Failure::Outside) => {
                 Error::Stopped("a coordinate that is read from a tensor leaves the one that it is for".to_string())
             }
+            Stop::Failure(Failure::Entries) => {
+                let what = "a result that has the values of an operand has not as many entries";
+                Error::Defect(what.to_string())
+            }
             Stop::Failure(Failure::Steps) => {
                 let what = "the limit on steps is reached: the loops of one call of a function take at most";
                 Error::Stopped(format!("{what} {TURNS} turns"))

@@ -101,6 +101,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
         (Failure::Positions, "POSITIONS", "a position does not fit 32 bits"),
         (Failure::Steps, "STEPS", "a limit of steps"),
         (Failure::Outside, "OUTSIDE", "a coordinate that was read leaves its tensor"),
+        (Failure::Entries, "ENTRIES", "a defect of the compiler"),
     ] {
         writeln!(out, "    FL_{name} = {}, /* {why} */", code(failure))?;
     }

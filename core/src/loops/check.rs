@@ -187,13 +187,17 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     Ok(())
 }
 
-/// What a result has of operands: the arrays of some one's outermost levels, or all that it has.
+/// What a result has of operands: the arrays of some one's outermost levels, or all that it has; or its values, and coordinates with
+/// them.
 fn shared(kernel: &Kernel, a: &Argument) -> FxHashSet<BufferId> {
     let of = |operand: &Argument| -> Vec<BufferId> {
         let pairs = operand.levels.iter().zip(&a.levels);
         let levels = pairs.take_while(|(theirs, its)| theirs == its).flat_map(|(level, _)| level.buffers());
-        let whole = operand.levels == a.levels && operand.values == a.values;
-        levels.map(|(b, _)| b).chain(whole.then_some(a.values)).collect()
+        let entries = (operand.values == a.values).then(|| {
+            let last = operand.levels.iter().flat_map(LevelBuffers::buffers).filter(|(_, h)| *h == Holds::Coordinates);
+            last.map(|(b, _)| b).chain([a.values])
+        });
+        levels.map(|(b, _)| b).chain(entries.into_iter().flatten()).collect()
     };
     kernel.arguments.iter().filter(|other| other.operand && !a.operand).flat_map(of).collect()
 }

@@ -576,10 +576,12 @@ pub enum Failure {
     Steps,
     /// A coordinate that was read from a tensor leaves the one that it is for.
     Outside,
+    /// A result that has an operand's values has not as many entries: a defect of the compiler.
+    Entries,
 }
 
 impl Failure {
     /// All of them.
-    pub const ALL: [Failure; 5] =
-        [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps, Failure::Outside];
+    pub const ALL: [Failure; 6] =
+        [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps, Failure::Outside, Failure::Entries];
 }

@@ -96,6 +96,7 @@ impl Failure {
             Failure::Positions => "positions",
             Failure::Steps => "steps",
             Failure::Outside => "outside",
+            Failure::Entries => "entries",
         }
     }
 }

@@ -10,17 +10,35 @@
 //!   for p in 0..capacity(A1_crd)             or all entries at once: an operand's array is as long as it has entries
 //! ```
 //!
+//! The law of shared entries: *they are compared*.
+//!
+//! ```text
+//!   out C at nonunique(C0_pos, C0_crd), singleton(A1_crd), A_vals        C has A's values, and levels of its own
+//!
+//!   if c != capacity(A_vals) { fail entries }                            stands outside of all loops
+//! ```
+//!
 //! Where a result's values are counted entry by entry, a count that is right is a result that is whole. Where there are as
 //! many as some operand has entries, nothing counts: that loops come to each of them, under no condition, is seen from
 //! the loops' form alone, for whatever data. Of a condition, each block must do it.
 
+use crate::algebra::Op;
 use crate::loops::flatten::bare;
 use crate::loops::lower::{int, plus, times};
-use crate::loops::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Stmt};
+use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Stmt};
 
-/// Holds every result to the law whose last level is an operand's and whose values are its own.
+/// Holds every result to the law whose last level is an operand's and whose values are its own, or whose values are an operand's and
+/// whose levels are not.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     for result in kernel.arguments.iter().filter(|a| !a.operand) {
+        let mut values = kernel.arguments.iter().filter(|a| a.operand && a.values == result.values).peekable();
+        let differs = values.peek().is_some() && values.all(|of| of.levels != result.levels);
+        if differs && !kernel.body.iter().any(|stmt| compares(stmt, result.values)) {
+            let (result, values) = (&result.name, &kernel.buffers[result.values.0 as usize].name);
+            return Err(format!(
+                "result `{result}` has the values `{values}`, and its entries are not compared with them"
+            ));
+        }
         let Some(crd) = result.levels.last().and_then(|level| level.array(Holds::Coordinates)) else { continue };
         let whose = kernel.arguments.iter().filter(|a| a.operand).find_map(|a| Some((a, level(a, crd)?)));
         let Some((of, last)) = whose.filter(|(of, _)| of.values != result.values) else { continue };
@@ -30,6 +48,13 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether a statement stops the kernel where a number of entries is not that of values.
+fn compares(stmt: &Stmt, values: BufferId) -> bool {
+    let Stmt::If(Expr::Op(Op::Ne, sides), yes, _) = stmt else { return false };
+    matches!(sides[..], [Expr::Var(_), Expr::Capacity(b)] if b == values)
+        && matches!(yes[..], [Stmt::Call(Entry::Fail(Failure::Entries))])
 }
 
 /// The level whose coordinates these are.
@@ -143,6 +168,39 @@ mod tests {
         let all = "  for p in 0..capacity(A_vals) {\n    B_vals[p] = A_vals[p]\n  }\n";
         assert_eq!(checked(all), Ok(()));
         assert_eq!(checked(&all.replace("A_vals)", "A1_crd)")), Ok(()));
+    }
+
+    #[test]
+    fn entries_of_shared_values_are_compared() {
+        let text = |comparison: &str| {
+            let text = format!(
+                "kernel k(n_I) reassociate
+  operand v0_pos: i32, v0_crd: i32, v_vals: f64
+  result C0_crd: i32, C0_pos: i32
+  in v@0: f64[n_I] {{compressed}} at compressed(v0_pos, v0_crd), v_vals
+  out C@1: f64[n_I] {{compressed}} at compressed(C0_pos, C0_crd), v_vals
+
+  alloc C0_pos[2] = 0i32
+  alloc C0_crd[capacity(v0_crd)]
+  c = 0
+  for p in v0_pos[0]..v0_pos[1] {{
+    C0_crd[c] = v0_crd[p]
+    c = c + 1
+  }}
+  C0_pos[1] = i32(c)
+  finish C0_pos[2]
+  finish C0_crd[c]
+{comparison}"
+            );
+            check(&read(&text).unwrap_or_else(|e| panic!("{e}\n{text}")))
+        };
+        let right = "  if c != capacity(v_vals) {\n    fail entries\n  }\n";
+        assert_eq!(text(right), Ok(()));
+        let other = right.replace("v_vals", "v0_pos");
+        for wrong in ["", &other, &right.replace("!=", "<"), &right.replace("entries", "positions")] {
+            let said = text(wrong).expect_err(wrong);
+            assert_eq!(said, "result `C` has the values `v_vals`, and its entries are not compared with them");
+        }
     }
 
     /// Two of them were made once: rows that another list leads to, and a value at the position of a level below.

@@ -26,6 +26,7 @@ mod output;
 mod range;
 mod runs;
 mod set;
+mod shared;
 mod sieve;
 mod spread;
 mod structure;
@@ -43,6 +44,7 @@ use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Size};
 use crate::stream::Symbolic;
+use shared::Kept;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +148,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let operand = |t: &Tensor| match t.role {
         Role::Operand(id) => {
             let given = options.operands.get(&id);
-            Some(arrays(&mut d, t, &|l| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made)))
+            Some(arrays(&mut d, t, &|l| given.and_then(|w| w.get(l).copied()).unwrap_or(options.made), None))
         }
         Role::Result(_) | Role::Temporary => None,
     };
@@ -184,10 +186,13 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     (kernel, cx.foralls.into_inner())
 }
 
-/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` says what its indices are.
-fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths) -> Arrays {
+/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` says what its indices are; some are there already.
+fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths, there: Option<&Kept>) -> Arrays {
     let mut level = |l: usize| {
         let made = LevelBuffers::of(t.format.levels[l], |name, holds| {
+            if let Some(b) = there.and_then(|kept| kept.of(l, holds)) {
+                return Ok(b);
+            }
             let index = if holds == Holds::Coordinates { widths(l).crd } else { widths(l).pos };
             let name = format!("{}{l}_{name}", t.name);
             Ok::<_, std::convert::Infallible>(d.buffer(&name, holds.ty().unwrap_or(index), owner(t)))
@@ -195,7 +200,7 @@ fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths) -> Arr
         made.unwrap_or(None).expect("kinds without loops are refused before lowering")
     };
     let levels = (0..t.format.rank()).map(&mut level).collect();
-    Arrays { levels, values: values(d, t) }
+    Arrays { levels, values: there.map_or_else(|| values(d, t), |kept| kept.values) }
 }
 
 /// The buffer for a tensor's values.
@@ -210,6 +215,9 @@ fn owner(t: &Tensor) -> BufferRole {
         Role::Temporary => BufferRole::Workspace,
     }
 }
+
+/// The state of lowering before a statement: what was emitted, extents that were found to fit, loops that were seen.
+type Before = (Symbolic, BTreeSet<ClassId>, usize);
 
 impl Context<'_> {
     fn fill(&self, a: AccessId) -> Value {
@@ -226,7 +234,7 @@ impl Context<'_> {
         let t = &self.program.tensors[place.0];
         let made = match along {
             Some(a) => Arrays { levels: self.levels(a)[..t.format.rank()].to_vec(), values: values(d, t) },
-            None => arrays(d, t, &|_| self.made),
+            None => arrays(d, t, &|_| self.made, None),
         };
         self.arrays[place.0] = Some(made);
     }

@@ -10,7 +10,7 @@ use super::fiber::{Place, Scope, placed};
 use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
-use super::{BufferId, Context, Expr, Holds, binary, int};
+use super::{Before, BufferId, Context, Expr, Holds, arrays, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::{Stmt, Var};
@@ -113,6 +113,9 @@ impl<'a> Context<'a> {
         }
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
+        if self.stored_of_operand(d, nest).is_some() {
+            return;
+        }
         let may_share = nest.workspace.is_none() && nest.rhs.accesses().into_iter().any(|a| self.may_share(nest, a));
         let before = may_share.then(|| (d.clone(), self.guarded.clone(), self.foralls.borrow().len()));
         let from = d.here();
@@ -126,9 +129,8 @@ impl<'a> Context<'a> {
         self.fill_output(d, nest, &output);
         let shared = output.along().filter(|a| self.may_share(nest, *a));
         match before.filter(|_| shared.is_some()) {
-            Some((before, guarded, seen)) => {
-                (*d, self.guarded) = (before, guarded);
-                self.foralls.borrow_mut().truncate(seen);
+            Some(before) => {
+                self.go_back(d, before);
                 self.make(d, place, shared);
                 output = Output::begin(self, d, nest, shared);
                 self.fill_output(d, nest, &output);
@@ -136,6 +138,33 @@ impl<'a> Context<'a> {
             None => d.mend(from, |made| output.settle(nest, made)),
         }
         output.finish(d);
+    }
+
+    /// A statement whose result has an operand's values; `None`, and nothing is emitted, if it may not.
+    fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Option<()> {
+        let (place, entries) = (nest.target.tensor, self.entries(nest)?);
+        let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
+        let from = d.here();
+        self.fits(d, place);
+        self.arrays[place.0] = Some(arrays(d, &self.program.tensors[place.0], &|_| self.made, Some(&entries)));
+        let output = Output::begin(self, d, nest, None);
+        self.fill_output(d, nest, &output);
+        if !output.appends_all() {
+            self.go_back(d, before);
+            return None;
+        }
+        let count = output.appended();
+        d.mend(from, |made| output.settle(nest, made));
+        output.finish(d);
+        d.mend(from, |made| entries.unmade(made));
+        entries.compare(d, count);
+        Some(())
+    }
+
+    /// As it was before a statement, which is lowered again.
+    fn go_back(&mut self, d: &mut Symbolic, (before, guarded, seen): Before) {
+        (*d, self.guarded) = (before, guarded);
+        self.foralls.borrow_mut().truncate(seen);
     }
 
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {

@@ -19,9 +19,8 @@ use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::format::LevelKind;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Role, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
@@ -58,6 +57,8 @@ pub(super) struct Output {
     gaps: Cell<bool>,
     /// Whether one entry may be written behind the last, and not kept.
     tentative: Cell<bool>,
+    /// Whether some value was stored only if it is not the fill.
+    sifted: Cell<bool>,
     /// Whose levels these are, in what was seen of the loops so far.
     along: Cell<Along>,
     /// Whose levels it shares.
@@ -133,6 +134,7 @@ impl Output {
             ends: Ends::of(d, tensor),
             gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
             tentative: Cell::new(false),
+            sifted: Cell::new(false),
             along: Cell::new(Along::Open),
             shared: along,
             leaders: RefCell::new(Some(BTreeSet::new())),
@@ -149,6 +151,16 @@ impl Output {
     /// The access just whose entries are stored, once the loops are lowered.
     pub fn along(&self) -> Option<AccessId> {
         if let Along::By(a) = self.along.get() { Some(a) } else { None }
+    }
+
+    /// Whether each value that loops come to is appended, once the loops are lowered.
+    pub fn appends_all(&self) -> bool {
+        !self.sifted.get() && !self.tentative.get()
+    }
+
+    /// How many entries the last list has.
+    pub fn appended(&self) -> Expr {
+        self.count(self.levels.len() - 1)
     }
 
     /// Mends what stands there since the result was begun by what is known now that its loops are lowered: where the entries of operands
@@ -589,6 +601,7 @@ impl Output {
             if !slot.counted {
                 return append(d, value);
             }
+            self.sifted.set(true);
             let value = d.define("value", self.fill.ty(), value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
@@ -679,39 +692,6 @@ impl Output {
 }
 
 impl Context<'_> {
-    /// Whether a result that is stored along an access can have that access's levels.
-    pub(super) fn may_share(&self, nest: &Nest, a: AccessId) -> bool {
-        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
-        let access = &self.program.accesses[a.0];
-        let rank = result.format.rank();
-        let vars = |access: &concrete::Access| -> Vec<Index> {
-            (0..rank).map(|l| self.program.level_var(access, l)).collect()
-        };
-        let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
-            && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
-            && result.format.levels.last() == Some(&LevelKind::Compressed);
-        matches!(operand.role, Role::Operand(_))
-            && kinds
-            && nest.places.is_none()
-            && nest.fold.is_none()
-            && nest.order == vars(&nest.target)
-            && vars(access) == nest.order
-    }
-
-    /// The operand that a nest's result is, array by array.
-    pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
-        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
-        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
-        let access = &self.program.accesses[a.0];
-        let same = matches!(operand.role, Role::Operand(_))
-            && operand.format == result.format
-            && (operand.ty, operand.fill) == (result.ty, result.fill)
-            && access.vars == nest.target.vars
-            && nest.places.is_none()
-            && nest.fold.is_none();
-        same.then_some(access.tensor)
-    }
-
     pub(super) fn values(&self, a: AccessId) -> BufferId {
         self.arrays(self.program.accesses[a.0].tensor).values
     }

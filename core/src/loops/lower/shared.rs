@@ -1,0 +1,174 @@
+//! What of a result is an operand's, array by array: it is not made, and who holds both holds it once.
+//!
+//! ```text
+//!   whole      B[i,j] = A[i,j]                      one format: all arrays; there are no loops
+//!   levels     B[i,j] = 2 * A[i,j]                  levels, where loops come to just A's entries: a value is made for each
+//!   entries    C[i,j] = split(v[k], k -> (i,j))     values, whose order is the same in another format; and the coordinates of what
+//!              R[i,j] = A[i,j]     csr from coo     is one variable in both. What differs is made: positions, rows
+//! ```
+//!
+//! Loops that make some arrays of a result's entries are those that would make all: what they store in arrays that are there already
+//! is taken out of them. That they come to each entry, once and in order, is known of the statement, and that they stored as many as
+//! there are is compared at the end ([`Failure::Entries`]).
+
+use super::{Context, Expr, binary};
+use crate::algebra::Op;
+use crate::format::{Format, LevelKind};
+use crate::loops::{BufferId, Entry, Failure, Holds, Stmt};
+use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
+use crate::shape::{ClassId, Map, Size};
+use crate::stream::Symbolic;
+use std::collections::BTreeSet;
+
+/// The arrays that a result's entries have of an operand's.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// Coordinates, by level of the result.
+    coordinates: Vec<Option<BufferId>>,
+    pub(super) values: BufferId,
+}
+
+impl Kept {
+    /// The array of a level of the result.
+    pub fn of(&self, level: usize, holds: Holds) -> Option<BufferId> {
+        self.coordinates[level].filter(|_| holds == Holds::Coordinates)
+    }
+
+    /// Takes out of what was emitted what makes these arrays.
+    pub fn unmade(&self, block: &mut Vec<Stmt>) {
+        let arrays: BTreeSet<BufferId> = self.coordinates.iter().flatten().copied().chain([self.values]).collect();
+        unmade(block, &arrays);
+    }
+
+    /// Stops where there are not `count` of them.
+    pub fn compare(&self, d: &mut Symbolic, count: Expr) {
+        let differs = binary(Op::Ne, count, Expr::Capacity(self.values));
+        d.when(differs, |d| d.call(Entry::Fail(Failure::Entries)), |_| {});
+    }
+}
+
+fn unmade(block: &mut Vec<Stmt>, arrays: &BTreeSet<BufferId>) {
+    block.retain_mut(|stmt| match stmt {
+        Stmt::Store(b, ..) => !arrays.contains(b),
+        Stmt::Call(entry) => !entry.buffers().any(|b| arrays.contains(&b)),
+        Stmt::If(_, yes, no) => {
+            unmade(yes, arrays);
+            unmade(no, arrays);
+            !(yes.is_empty() && no.is_empty())
+        }
+        Stmt::For { body, .. } => {
+            unmade(body, arrays);
+            !body.is_empty()
+        }
+        Stmt::While(_, body) => {
+            unmade(body, arrays);
+            true
+        }
+        Stmt::Let(..) | Stmt::Set(..) | Stmt::Comment(_) => true,
+    });
+}
+
+impl Context<'_> {
+    /// The operand that a nest's result is, array by array.
+    pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
+        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
+        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let access = &self.program.accesses[a.0];
+        let same = matches!(operand.role, Role::Operand(_))
+            && operand.format == result.format
+            && (operand.ty, operand.fill) == (result.ty, result.fill)
+            && access.vars == nest.target.vars
+            && nest.places.is_none()
+            && nest.fold.is_none();
+        same.then_some(access.tensor)
+    }
+
+    /// Whether a result that is stored along an access can have that access's levels.
+    pub(super) fn may_share(&self, nest: &Nest, a: AccessId) -> bool {
+        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let access = &self.program.accesses[a.0];
+        let rank = result.format.rank();
+        let vars = |access: &concrete::Access| -> Vec<Index> {
+            (0..rank).map(|l| self.program.level_var(access, l)).collect()
+        };
+        let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
+            && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
+            && result.format.levels.last() == Some(&LevelKind::Compressed);
+        matches!(operand.role, Role::Operand(_))
+            && kinds
+            && nest.places.is_none()
+            && nest.fold.is_none()
+            && nest.order == vars(&nest.target)
+            && vars(access) == nest.order
+    }
+
+    /// The arrays that a nest's result has of the operand that it is in another format, or seen in other modes: all of its entries, in
+    /// their order.
+    pub(super) fn entries(&self, nest: &Nest) -> Option<Kept> {
+        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
+        let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let access = &self.program.accesses[a.0];
+        let plain = nest.workspace.is_none()
+            && nest.fold.is_none()
+            && nest.places.is_none()
+            && nest.before.is_none()
+            && nest.both.is_none();
+        let same = plain
+            && matches!((operand.role, result.role), (Role::Operand(_), Role::Result(_)))
+            && (operand.ty, operand.fill) == (result.ty, result.fill)
+            && is_list(&operand.format)
+            && is_list(&result.format)
+            && self.is_in_order(access, &nest.order)
+            && self.is_in_order(&nest.target, &nest.order);
+        same.then(|| {
+            let arrays = self.arrays(access.tensor);
+            let of = |l: usize| {
+                let v = self.program.level_var(&nest.target, l);
+                let theirs = (0..operand.format.rank()).find(|m| self.program.level_var(access, *m) == v)?;
+                let entry = is_of_entries(&result.format, l) && is_of_entries(&operand.format, theirs);
+                arrays.levels[theirs].array(Holds::Coordinates).filter(|_| entry)
+            };
+            Kept { coordinates: (0..result.format.rank()).map(of).collect(), values: arrays.values }
+        })
+    }
+
+    /// Whether loops in this order come to all coordinates of an access's levels in ascending order, from the outermost in: each is one
+    /// loop's, or what several count together.
+    fn is_in_order(&self, access: &concrete::Access, order: &[Index]) -> bool {
+        let mut rest = order;
+        let in_order = |l: usize| {
+            let v = self.program.level_var(access, l);
+            let Some((own, others)) = rest.split_at_checked(self.program.roots(v).len()) else { return false };
+            rest = others;
+            self.counted_by(own) == Some(self.program.root_map(v))
+        };
+        (0..access.vars.len()).all(in_order) && rest.is_empty()
+    }
+
+    /// The number of the turn that loops in each other are at.
+    fn counted_by(&self, loops: &[Index]) -> Option<Map<Index>> {
+        let extent = |v: Index| self.length(self.program.vars[v.0].extent);
+        let step = |outer: Map<Index>, v: Map<Index>, inner: Size| Map::split((&outer, &v), &inner);
+        let (first, inner) = loops.split_first()?;
+        Some(inner.iter().fold(Map::var(*first), |outer, v| step(outer, Map::var(*v), extent(*v))))
+    }
+
+    fn length(&self, class: ClassId) -> Size {
+        self.constants.get(&class).filter(|n| **n != 0).map_or_else(|| Size::unknown(class), |n| Size::number(*n))
+    }
+}
+
+/// Whether a format holds a value for each entry of a list, whose fibers lie one behind the other.
+fn is_list(format: &Format) -> bool {
+    use LevelKind::*;
+    let kinds = format.levels.iter().all(|k| matches!(k, Dense | Compressed | Nonunique | Singleton));
+    let last = format.rank().checked_sub(1).is_some_and(|l| is_of_entries(format, l));
+    kinds && last && (0..format.rank()).all(|l| !format.is_single(l)) && format.levels.last() != Some(&Nonunique)
+}
+
+/// Whether a level has a coordinate for each entry: the last, and those of its chain.
+fn is_of_entries(format: &Format, l: usize) -> bool {
+    let last = format.rank() - 1;
+    let list = |l: usize| format.levels[l] != LevelKind::Dense;
+    list(l) && (l == last || format.chain(last).is_some_and(|chain| chain.contains(&l)))
+}
