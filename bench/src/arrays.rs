@@ -1,14 +1,15 @@
 //! Tensors as the arrays that every side computes from.
 //!
 //! ```text
-//!                       ┌──▶ tensor(): fiberloom, borrowed
-//!  Arrays ──────────────┼──▶ rows(), csf(): loops by hand, borrowed
+//!                       ┌──▶ tensor(): fiberloom
+//!  Arrays ──────────────┼──▶ rows(), csf(): loops by hand
 //!                       └──▶ written to files: the peers' process
 //! ```
 //!
 //! Invariant of all that `generate` makes: positions and coordinates are well-formed for the format and the extents.
 
-use fiberloom::{Array, Format, Level, Tensor, Type, Value};
+use fiberloom::{Array, Elements, Format, Level, Tensor, Type, Value};
+use std::sync::Arc;
 
 /// A tensor in a named format, with 32-bit positions; coordinates of 64 bits where an extent needs them.
 #[derive(Clone, Debug)]
@@ -19,8 +20,8 @@ pub struct Arrays {
     pub extents: Vec<usize>,
     /// In storage order; none of a dense level.
     pub levels: Vec<Option<Compressed>>,
-    /// Values.
-    pub values: Vec<f64>,
+    /// Values: a result of either side can have an operand's.
+    pub values: Arc<Vec<f64>>,
 }
 
 /// A compressed level.
@@ -82,13 +83,13 @@ pub struct Csf<'a> {
 impl Arrays {
     /// A dense array.
     pub fn dense(extents: &[usize], values: Vec<f64>) -> Arrays {
-        Arrays { format: "dense", extents: extents.to_vec(), levels: vec![None; extents.len()], values }
+        Arrays { format: "dense", extents: extents.to_vec(), levels: vec![None; extents.len()], values: values.into() }
     }
 
     /// A matrix in compressed rows.
     pub fn csr(extents: [usize; 2], pos: Vec<i32>, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
         let levels = vec![None, Some(Compressed::new(pos, crd))];
-        Arrays { format: "csr", extents: extents.to_vec(), levels, values }
+        Arrays { format: "csr", extents: extents.to_vec(), levels, values: values.into() }
     }
 
     /// A vector of one compressed level.
@@ -98,14 +99,14 @@ impl Arrays {
 
     /// A vector of one compressed level.
     pub fn vector(extent: usize, level: Compressed, values: Vec<f64>) -> Arrays {
-        Arrays { format: "sparse", extents: vec![extent], levels: vec![Some(level)], values }
+        Arrays { format: "sparse", extents: vec![extent], levels: vec![Some(level)], values: values.into() }
     }
 
     /// A matrix as a list of its entries, in the order of rows.
     pub fn coo(extents: [usize; 2], rows: Vec<i32>, columns: Vec<i32>, values: Vec<f64>) -> Arrays {
         let first = Compressed::new(vec![0, rows.len() as i32], rows);
         let levels = vec![Some(first), Some(Compressed::new(vec![], columns))];
-        Arrays { format: "coo", extents: extents.to_vec(), levels, values }
+        Arrays { format: "coo", extents: extents.to_vec(), levels, values: values.into() }
     }
 
     /// The same matrix's arrays read as compressed columns: its transpose.
@@ -125,7 +126,12 @@ impl Arrays {
         Arrays::coo([self.extents[0], self.extents[1]], listed, crd.to_vec(), values.to_vec())
     }
 
-    /// A tensor that borrows the arrays.
+    /// The same with the values of another.
+    pub fn with_values_of(self, other: &Arrays) -> Arrays {
+        Arrays { values: other.values.clone(), ..self }
+    }
+
+    /// A tensor that borrows the levels' arrays, and shares the values.
     ///
     /// # Panics
     /// If the format is none of this rank.
@@ -145,7 +151,7 @@ impl Arrays {
             extents: self.extents.iter().map(|e| *e as u64).collect(),
             format: Format::named(self.format, self.extents.len()).expect("a format of this rank"),
             levels: levels.collect(),
-            values: Array::from(&self.values[..]),
+            values: Array::F64(Elements::Counted(self.values.clone())),
             fill: Value::zero(Type::F64),
         }
     }
@@ -217,7 +223,7 @@ impl Arrays {
             format,
             extents: tensor.extents.iter().map(|e| *e as usize).collect(),
             levels: tensor.levels.iter().map(level).collect::<Result<_, String>>()?,
-            values: values.to_vec(),
+            values: values.to_vec().into(),
         })
     }
 
@@ -284,11 +290,11 @@ mod tests {
         let a = Arrays::csr([1, 3], vec![0, 2], vec![0, 2], vec![1.0, 2.0]);
         let mut b = a.clone();
         assert_eq!(a.agrees(&b), Ok(()));
-        b.values[1] += 1e-6;
+        Arc::make_mut(&mut b.values)[1] += 1e-6;
         assert_eq!(a.agrees(&b).unwrap_err(), "values, element 1: 2 and 2.000001");
         b.levels[1].as_mut().unwrap().crd[0] = 1;
         assert_eq!(a.agrees(&b).unwrap_err(), "coordinates of level 1, element 0: 0 and 1");
-        b.values.pop();
+        Arc::make_mut(&mut b.values).pop();
         assert!(a.agrees(&Arrays { levels: a.levels.clone(), ..b }).unwrap_err().contains("2 values and 1"));
         assert!(Arrays::of(&a.tensor(), "csr").unwrap().agrees(&a).is_ok());
     }

@@ -79,7 +79,7 @@ mod tests {
             change(&mut other);
             read(&[&other]) != whole
         };
-        assert!(differs(&|a| a.values[1] = 3.0));
+        assert!(differs(&|a| std::sync::Arc::make_mut(&mut a.values)[1] = 3.0));
         assert!(differs(&|a| a.levels[1].as_mut().unwrap().crd[0] = 1));
         assert!(differs(&|a| a.levels[1].as_mut().unwrap().pos[1] = 2));
     }

@@ -4,6 +4,7 @@ pub mod pictures;
 
 use crate::arrays::{Arrays, Compressed};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Where the nonzeros are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +144,7 @@ fn graph(edges: usize, mirrored: bool, random: &mut Random) -> Arrays {
         }
     }
     let mut graph = of_rows(1 << levels, random, |i, _| std::mem::take(&mut rows[i]));
-    graph.values.fill(1.0);
+    Arc::make_mut(&mut graph.values).fill(1.0);
     graph
 }
 
@@ -202,7 +203,7 @@ pub fn partner(matrix: &Arrays, seed: u64) -> Arrays {
 
 /// The same places, with whole numbers from -4 to 4.
 pub fn whole(mut arrays: Arrays) -> Arrays {
-    arrays.values.iter_mut().for_each(|x| *x = (*x * 4.0).round());
+    Arc::make_mut(&mut arrays.values).iter_mut().for_each(|x| *x = (*x * 4.0).round());
     arrays
 }
 
@@ -297,8 +298,13 @@ pub fn third_mode(matrix: &Arrays, seed: u64) -> Arrays {
     }
     let end = levels[0].crd.len() as i32;
     levels[0].pos.push(end);
-    let values = (0..levels[2].crd.len()).map(|_| random.value()).collect();
-    Arrays { format: "csf", extents: vec![a.rows, a.columns, 64], levels: levels.map(Some).into(), values }
+    let values: Vec<f64> = (0..levels[2].crd.len()).map(|_| random.value()).collect();
+    Arrays {
+        format: "csf",
+        extents: vec![a.rows, a.columns, 64],
+        levels: levels.map(Some).into(),
+        values: values.into(),
+    }
 }
 
 /// Two tensors in `csf` with about so many entries each, anywhere, at most half of the places; half of the first's places are the
@@ -332,8 +338,8 @@ fn tree(extents: &[usize], places: &[usize], random: &mut Random) -> Arrays {
         Some(Compressed::new(pos, crd))
     };
     let levels = (0..extents.len()).map(level).collect();
-    let values = places.iter().map(|_| random.value()).collect();
-    Arrays { format: "csf", extents: extents.to_vec(), levels, values }
+    let values: Vec<f64> = places.iter().map(|_| random.value()).collect();
+    Arrays { format: "csf", extents: extents.to_vec(), levels, values: values.into() }
 }
 
 /// A dense array of values between -1 and 1.
@@ -346,8 +352,9 @@ pub fn dense(extents: &[usize], seed: u64) -> Arrays {
 pub fn mirrored(entries: usize, seed: u64) -> Arrays {
     let n = (2 * entries).isqrt();
     let mut matrix = dense(&[n, n], seed);
+    let values = Arc::make_mut(&mut matrix.values);
     for i in 0..n {
-        (0..i).for_each(|j| matrix.values[j * n + i] = matrix.values[i * n + j]);
+        (0..i).for_each(|j| values[j * n + i] = values[i * n + j]);
     }
     matrix
 }

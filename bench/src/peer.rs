@@ -97,8 +97,8 @@ impl Peers {
             }
         };
         let levels = like.levels.iter().enumerate().map(level).collect::<Result<_, String>>()?;
-        let values = bytes("values.f64")?.as_chunks().0.iter().map(|b| f64::from_ne_bytes(*b)).collect();
-        Ok(Arrays { format: like.format, extents: like.extents.clone(), levels, values })
+        let values: Vec<f64> = bytes("values.f64")?.as_chunks().0.iter().map(|b| f64::from_ne_bytes(*b)).collect();
+        Ok(Arrays { format: like.format, extents: like.extents.clone(), levels, values: values.into() })
     }
 
     /// What each of some calls takes, after one that does not count.

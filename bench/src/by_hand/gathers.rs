@@ -51,7 +51,7 @@ pub fn spmv_coo(operands: &[&Arrays]) -> Arrays {
 pub fn spmspv(operands: &[&Arrays]) -> Arrays {
     let (a, x) = (operands[0].rows(), operands[1]);
     let mut y = vec![0.0; a.columns];
-    for (&j, &factor) in x.level(0).crd.iter().zip(&x.values) {
+    for (&j, &factor) in x.level(0).crd.iter().zip(&*x.values) {
         for p in fiber(a.pos, j as usize) {
             let y = place(&mut y, at(a.crd, p) as usize);
             *y = fma(at(a.values, p), factor, *y);
@@ -64,7 +64,7 @@ pub fn spmspv(operands: &[&Arrays]) -> Arrays {
 pub fn spmspv_rows(operands: &[&Arrays]) -> Arrays {
     let (a, x) = (operands[0].rows(), operands[1]);
     let mut scattered = vec![0.0; a.columns];
-    for (&j, &value) in x.level(0).crd.iter().zip(&x.values) {
+    for (&j, &value) in x.level(0).crd.iter().zip(&*x.values) {
         *place(&mut scattered, j as usize) = value;
     }
     let y = (0..a.rows).map(|i| gathered(fiber(a.pos, i), a.crd, a.values, &scattered)).collect();
@@ -138,7 +138,7 @@ pub fn ttv(operands: &[&Arrays]) -> Arrays {
         *value = (fiber.start + 2..fiber.end).map(product).fold(sum, |sum, p| sum + p);
     }
     let levels = [0, 1].map(|l| Some(Compressed::new(x.pos[l].to_vec(), x.crd[l].to_vec())));
-    Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values }
+    Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values: values.into() }
 }
 
 /// M[i,r] = Σ X[i,k,l] Y[k,r] Z[l,r], an entry of X at a time.

@@ -65,7 +65,7 @@ pub fn masked_mxv_min_plus(operands: &[&Arrays]) -> Arrays {
 #[inline(always)]
 fn masked_rows(operands: &[&Arrays], row: impl Fn(Rows, std::ops::Range<usize>, &[f64]) -> f64) -> Arrays {
     let (m, a, x) = (operands[0], operands[1].rows(), operands[2]);
-    let asked = m.level(0).crd.iter().zip(&m.values).filter(|(_, m)| **m != 0.0).map(|(i, _)| *i);
+    let asked = m.level(0).crd.iter().zip(&*m.values).filter(|(_, m)| **m != 0.0).map(|(i, _)| *i);
     let kept: Vec<i32> = asked.collect();
     let values = kept.iter().map(|i| row(a, fiber(a.pos, *i as usize), &x.values)).collect();
     Arrays::sparse(m.extents[0], kept, values)

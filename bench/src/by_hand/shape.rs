@@ -70,26 +70,19 @@ pub fn reshape(operands: &[&Arrays]) -> Arrays {
     let a = operands[0].rows();
     let (extent, pos) = (a.rows * a.columns, vec![0, a.crd.len() as i32]);
     let narrow = i32::try_from(extent).is_ok();
-    let (level, values) = if narrow {
-        let (crd, values) = collapsed(a);
-        (Compressed::new(pos, crd), values)
-    } else {
-        let (crd, values) = collapsed(a);
-        (Compressed::wide(pos, crd), values)
-    };
-    Arrays::vector(extent, level, values)
+    let level = if narrow { Compressed::new(pos, collapsed(a)) } else { Compressed::wide(pos, collapsed(a)) };
+    Arrays::vector(extent, level, vec![]).with_values_of(operands[0])
 }
 
-/// The coordinates of a matrix's entries as those of its rows one behind the other, and its values.
-fn collapsed<T: Coordinate>(a: Rows) -> (Vec<T>, Vec<f64>) {
-    let (mut crd, mut values) = (Filled::new(a.crd.len()), Filled::new(a.crd.len()));
+/// The coordinates of a matrix's entries as those of its rows one behind the other.
+fn collapsed<T: Coordinate>(a: Rows) -> Vec<T> {
+    let mut crd = Filled::new(a.crd.len());
     for i in 0..a.rows {
         for p in fiber(a.pos, i) {
             crd.push(T::of(i * a.columns + at(a.crd, p) as usize));
-            values.push(at(a.values, p));
         }
     }
-    (crd.0, values.0)
+    crd.0
 }
 
 /// C = [A; B]: blocks, the second's positions moved.
@@ -298,7 +291,7 @@ pub fn split_to_csr(operands: &[&Arrays]) -> Arrays {
     let mut pos = Vec::with_capacity(square(v)[0] + 1);
     pos.push(0);
     let crd = split(v, |end| pos.push(end as i32));
-    Arrays::csr(square(v), pos, crd, v.values.clone())
+    Arrays::csr(square(v), pos, crd, vec![]).with_values_of(v)
 }
 
 /// The same as a list.
@@ -309,7 +302,7 @@ pub fn split_to_coo(operands: &[&Arrays]) -> Arrays {
         (rows.0.len()..end).for_each(|_| rows.push(i));
         i += 1;
     });
-    Arrays::coo(square(v), rows.0, crd, v.values.clone())
+    Arrays::coo(square(v), rows.0, crd, vec![]).with_values_of(v)
 }
 
 /// C = collapse(A) ∘ v

@@ -44,7 +44,7 @@ pub fn add(operands: &[&Arrays]) -> Arrays {
     };
     sum.fibers(0, [a, b].map(|o| 0..o.level(0).crd.len()));
     let levels = sum.levels.into_iter().map(Some).collect();
-    Arrays { format: "csf", extents: a.extents.clone(), levels, values: sum.values }
+    Arrays { format: "csf", extents: a.extents.clone(), levels, values: sum.values.into() }
 }
 
 /// A sum while it is made.

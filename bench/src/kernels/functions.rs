@@ -6,6 +6,7 @@ use super::{ByHand, Kernel, UNFUSED};
 use crate::arrays::Arrays;
 use crate::by_hand::functions as by_hand;
 use crate::generate::{partner, pictures, whole};
+use std::sync::Arc;
 
 /// All of them, in the order of the figures.
 pub(super) const KERNELS: &[Kernel] = &[
@@ -40,7 +41,7 @@ pub(super) const KERNELS: &[Kernel] = &[
         other: None,
         operands: |a, seed| {
             let mut exponents = whole(partner(a, seed));
-            exponents.values.iter_mut().for_each(|x| *x = x.abs() + 1.0);
+            Arc::make_mut(&mut exponents.values).iter_mut().for_each(|x| *x = x.abs() + 1.0);
             vec![("A", a.clone()), ("B", exponents)]
         },
         by_hand: ByHand::Arrays(by_hand::power),

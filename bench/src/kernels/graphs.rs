@@ -5,6 +5,7 @@ use super::{ByHand, Kernel, UNFUSED};
 use crate::arrays::Arrays;
 use crate::by_hand::graphs as by_hand;
 use crate::generate::{dense, partner, sparse};
+use std::sync::Arc;
 
 /// All of them.
 pub(super) const KERNELS: &[Kernel] = &[
@@ -54,7 +55,7 @@ pub(super) const KERNELS: &[Kernel] = &[
         operands: |a, seed| {
             let mut operands = masked_rows(a, seed);
             // One in ten has been reached.
-            operands[2].1.values.iter_mut().for_each(|x| *x = (*x > 0.8) as u8 as f64);
+            Arc::make_mut(&mut operands[2].1.values).iter_mut().for_each(|x| *x = (*x > 0.8) as u8 as f64);
             operands
         },
         by_hand: ByHand::Arrays(by_hand::masked_mxv_boolean),

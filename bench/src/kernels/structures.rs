@@ -4,6 +4,7 @@ use super::{ByHand, Kernel};
 use crate::arrays::Arrays;
 use crate::by_hand::structures as by_hand;
 use crate::generate::{Kind, few, mirrored, sparse};
+use std::sync::Arc;
 
 /// Where a sparse vector meets rows.
 const MATRICES: &[Kind] = &[Kind::Uniform, Kind::PowerLaw, Kind::Banded, Kind::Blocked];
@@ -121,11 +122,12 @@ pub(super) const KERNELS: &[Kernel] = &[
             // Another picture: the same in a mirror.
             let mut beside = a.clone();
             let (rows, width) = (a.rows(), a.extents[1] as i32);
-            let level = beside.levels[1].as_mut().expect("compressed");
+            let crd = &mut beside.levels[1].as_mut().expect("compressed").crd;
+            let values = Arc::make_mut(&mut beside.values);
             for row in rows.pos.windows(2).map(|p| p[0] as usize..p[1] as usize) {
-                level.crd[row.clone()].reverse();
-                level.crd[row.clone()].iter_mut().for_each(|j| *j = width - 1 - *j);
-                beside.values[row].reverse();
+                crd[row.clone()].reverse();
+                crd[row.clone()].iter_mut().for_each(|j| *j = width - 1 - *j);
+                values[row].reverse();
             }
             vec![("B", a.clone()), ("C", beside)]
         },
