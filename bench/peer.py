@@ -751,7 +751,6 @@ def main():
     versions += [f"PyData/Sparse {pydata.__version__}"] if pydata else []
     versions += [f"OpenCV {cv2.__version__}"] if cv2 else []
     print("ok", ", ".join(versions), flush=True)
-    np.empty(31 << 20, dtype=np.int8)  # Freed at once: from now on malloc keeps what is freed, as on the other side.
     loaded = None
     for line in sys.stdin:
         try:

@@ -52,6 +52,26 @@ impl Compressed {
     }
 }
 
+/// When arrays were there: what is put around them is not part of what loops take, on either side.
+pub mod made {
+    use std::cell::Cell;
+    use std::time::Instant;
+
+    thread_local! {
+        static AT: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+
+    /// Arrays are there.
+    pub(super) fn note() {
+        AT.set(Some(Instant::now()));
+    }
+
+    /// When the last were there since this was asked; now, if none were.
+    pub fn at() -> Instant {
+        AT.take().unwrap_or_else(Instant::now)
+    }
+}
+
 /// A matrix in compressed rows, or a transposed one in compressed columns.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
@@ -83,11 +103,13 @@ pub struct Csf<'a> {
 impl Arrays {
     /// A dense array.
     pub fn dense(extents: &[usize], values: Vec<f64>) -> Arrays {
+        made::note();
         Arrays { format: "dense", extents: extents.to_vec(), levels: vec![None; extents.len()], values: values.into() }
     }
 
     /// A matrix in compressed rows.
     pub fn csr(extents: [usize; 2], pos: Vec<i32>, crd: Vec<i32>, values: Vec<f64>) -> Arrays {
+        made::note();
         let levels = vec![None, Some(Compressed::new(pos, crd))];
         Arrays { format: "csr", extents: extents.to_vec(), levels, values: values.into() }
     }
@@ -99,11 +121,13 @@ impl Arrays {
 
     /// A vector of one compressed level.
     pub fn vector(extent: usize, level: Compressed, values: Vec<f64>) -> Arrays {
+        made::note();
         Arrays { format: "sparse", extents: vec![extent], levels: vec![Some(level)], values: values.into() }
     }
 
     /// A matrix as a list of its entries, in the order of rows.
     pub fn coo(extents: [usize; 2], rows: Vec<i32>, columns: Vec<i32>, values: Vec<f64>) -> Arrays {
+        made::note();
         let first = Compressed::new(vec![0, rows.len() as i32], rows);
         let levels = vec![Some(first), Some(Compressed::new(vec![], columns))];
         Arrays { format: "coo", extents: extents.to_vec(), levels, values: values.into() }

@@ -14,7 +14,7 @@ mod shape;
 mod structures;
 mod trees;
 
-use crate::arrays::Arrays;
+use crate::arrays::{Arrays, made};
 use crate::bandwidth::{self, Reading};
 use crate::by_hand;
 use crate::formats::{self, declared};
@@ -286,9 +286,10 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     let matrices = sets.len();
     let run = |n: usize| timed(&mut calls[n % matrices]);
     let by_hand = |n: usize| {
+        made::at();
         let begin = Instant::now();
         let result = black_box(hand(n % matrices));
-        let time = begin.elapsed();
+        let time = made::at() - begin;
         drop(result);
         time
     };

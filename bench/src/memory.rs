@@ -89,12 +89,20 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// Makes the system's allocator keep what is freed, as it does by itself in a process that has freed large blocks (glibc
-/// raises its thresholds by what it sees freed, up to 32 MiB). Otherwise it would depend on what ran before whether the
-/// small results of a call come from fresh pages. The peers' process does the same.
+/// Makes the system's allocator keep what is freed. Otherwise it would depend on a result's size, and on what ran before, whether it
+/// comes from fresh pages, which the operating system has to clear: up to half of the time of a kernel whose result is large. The peers'
+/// process is told the same ([`KEEP`]).
 pub fn keep_what_is_freed() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: these set two numbers of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+    }
 }
+
+/// What tells a process's allocator the same.
+pub const KEEP: [(&str, &str); 2] = [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "2147483647")];
 
 /// The result of `f`, and the most bytes that were in use at a time while it ran beyond those before. What other threads
 /// allocate meanwhile counts too.

@@ -34,6 +34,7 @@ impl Peers {
     pub fn start(python: &str) -> Result<Peers, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer.py");
         let mut command = Command::new(python);
+        command.envs(crate::memory::KEEP);
         command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().map_err(|e| format!("`{python}` does not start: {e}"))?;
         let commands = process.stdin.take();

@@ -19,7 +19,7 @@ mod plan;
 use crate::cache::{Code, Ops, Stop};
 use crate::error::Error;
 use crate::program::Program;
-use fiberloom_codegen::Prepared;
+use fiberloom_codegen::{Prepared, Take};
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
@@ -155,7 +155,7 @@ impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
 pub struct Outcome {
     /// The results with their names, which ascend.
     pub results: Vec<(String, Tensor<'static>)>,
-    /// How long the engine took, results and temporaries made anew; checks are outside it.
+    /// How long the engine took, the arrays of results and temporaries made anew; checks are outside it, and which tensors they are.
     pub time: Duration,
     /// What the interpreter counted, if that was the engine: names and counts.
     pub ops: Ops,
@@ -325,6 +325,10 @@ struct Ready<'a> {
     bound: Bound<'a>,
     /// Of machine code.
     prepared: Option<Prepared<'a>>,
+    /// Whether results are assembled in the formats that are declared for them.
+    assembles: bool,
+    /// Whether results have arrays of operands that are borrowed.
+    copies: bool,
 }
 
 impl<'a> Call<'a> {
@@ -361,7 +365,9 @@ impl<'a> Call<'a> {
         }
         let code = self.plan.code(&self.kernel.program, engine, mode, self.made)?;
         let bound = self.bound(&code)?;
-        self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound });
+        let assembles = loops::assembles(&code.kernel, &|id| self.declared(id));
+        let copies = loops::shares_borrowed(&code.kernel, &bound);
+        self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound, assembles, copies });
         Ok(())
     }
 
@@ -435,19 +441,30 @@ impl<'a> Call<'a> {
 
     /// Runs loops or machine code.
     #[allow(unsafe_code)]
-    fn execute(&self, Ready { code, bound, prepared }: &Ready) -> Result<Outcome, Stop> {
-        let typed = self.kernel.program.typed();
+    fn execute(&self, Ready { code, bound, prepared, assembles, copies }: &Ready) -> Result<Outcome, Stop> {
         let begin = Instant::now();
+        let collect = |take: Take| {
+            // The arrays are there, but those that are copied: what remains is to say which tensors they are.
+            let made = begin.elapsed();
+            let results = loops::collect(&code.kernel, bound, take);
+            (if *copies { begin.elapsed() } else { made }, results)
+        };
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let (results, ops) = unsafe {
-            code.run(bound, prepared.as_ref(), &self.kernel.options, |take| loops::collect(&code.kernel, bound, take))
-        }?;
+        let ran = unsafe { code.run(bound, prepared.as_ref(), &self.kernel.options, collect) };
+        let ((time, results), ops) = ran?;
         let results = results.ok_or(Stop::Failure(Failure::Memory))?;
-        let declared = |id: TensorId| typed.tensors[id.index()].format.as_ref();
-        let settled = loops::settle(&code.kernel, results, &declared, &self.assembly());
+        if *assembles {
+            return Ok(Outcome::new(results, time, ops));
+        }
+        let begin = Instant::now();
+        let settled = loops::settle(&code.kernel, results, &|id| self.declared(id), &self.assembly());
         let results = settled.map_err(|(name, e)| unheld(&name, e))?;
-        let time = begin.elapsed();
-        Ok(Outcome::new(results, time, ops))
+        Ok(Outcome::new(results, time + begin.elapsed(), ops))
+    }
+
+    /// The format that is declared for a tensor, if one is.
+    fn declared(&self, id: TensorId) -> Option<&Format> {
+        self.kernel.program.typed().tensors[id.index()].format.as_ref()
     }
 
     /// How results are put into their formats.

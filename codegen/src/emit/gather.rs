@@ -11,6 +11,7 @@
 //! they gather (GDS) or do it in microcode.
 
 use super::Emitter;
+use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::loops::{BufferId, Expr, Role, Stmt, Var, gathers};
@@ -43,8 +44,16 @@ pub(super) enum Lanes<'c> {
 
 impl<'c> Emitter<'c, '_> {
     /// Whether a loop's turns had better be lanes that gather, if they may.
-    pub(super) fn gathers_lanes(&self, var: Var, lo: &Expr, body: &[Stmt]) -> Result<Lanes<'c>, Error> {
-        let Some(fibers) = self.gathered(var, lo, body) else { return Ok(Lanes::No) };
+    pub(super) fn gathers_lanes(
+        &self,
+        var: Var,
+        (said, range): ([&Expr; 2], Range<'c>),
+        body: &[Stmt],
+    ) -> Result<Lanes<'c>, Error> {
+        if self.has_lanes(body) && self.scatters(var, said, body) {
+            return self.is_long(range).map(Lanes::Asked);
+        }
+        let Some(fibers) = self.gathered(var, said, body) else { return Ok(Lanes::No) };
         match self.decided {
             Some((known, long)) if known == fibers => Ok(if long { Lanes::Yes } else { Lanes::No }),
             _ => self.are_long(fibers).map(Lanes::Asked),
@@ -57,15 +66,16 @@ impl<'c> Emitter<'c, '_> {
             return None;
         }
         let mut found = None;
-        each_loop(body, &mut |var, lo, body| found = found.or_else(|| self.gathered(var, lo, body)));
+        each_loop(body, &mut |var, range, body| found = found.or_else(|| self.gathered(var, range, body)));
         let given = |b: BufferId| self.kernel.buffers[b.0 as usize].role == Role::Operand;
         found.filter(|fibers| given(fibers.pos) && given(fibers.entries))
     }
 
     /// The fibers that a loop walks, if its turns may be lanes.
-    fn gathered(&self, var: Var, lo: &Expr, body: &[Stmt]) -> Option<Fibers> {
-        let (pos, entries) = pos_of(lo).zip(walked(var, body))?;
-        (self.gathers_fast && self.has_lanes(body)).then_some(Fibers { pos, entries })
+    fn gathered(&self, var: Var, range: [&Expr; 2], body: &[Stmt]) -> Option<Fibers> {
+        let (pos, entries) = pos_of(range[0]).zip(walked(var, body))?;
+        let folds = body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..)));
+        (folds && self.has_lanes(body)).then_some(Fibers { pos, entries })
     }
 
     /// Whether they are, on average.
@@ -92,10 +102,9 @@ impl<'c> Emitter<'c, '_> {
         .into()
     }
 
-    /// Whether a loop only folds what it gathers, in elements of which machines gather lanes.
+    /// Whether a loop gathers, and what it reads are elements of which this machine gathers lanes.
     fn has_lanes(&self, body: &[Stmt]) -> bool {
-        let folds = body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Set(..)));
-        let mut fit = true;
+        let mut fit = self.gathers_fast;
         body.iter().flat_map(Stmt::exprs).for_each(|e| {
             e.each(&mut |e| match e {
                 Expr::Load(b, _) => fit &= [4, 8].contains(&self.kernel.buffers[b.0 as usize].ty.bytes()),
@@ -103,15 +112,15 @@ impl<'c> Emitter<'c, '_> {
                 _ => {}
             });
         });
-        folds && fit && gathers(body)
+        fit && gathers(body)
     }
 }
 
 /// Every counted loop of a block.
-fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, &'s Expr, &'s [Stmt])) {
+fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, [&'s Expr; 2], &'s [Stmt])) {
     for stmt in block {
-        if let Stmt::For { var, lo, body, .. } = stmt {
-            f(*var, lo, body);
+        if let Stmt::For { var, lo, hi, body, .. } = stmt {
+            f(*var, [lo, hi], body);
         }
         stmt.blocks().for_each(|block| each_loop(block, f));
     }

@@ -315,6 +315,9 @@ impl<'c> Emitter<'c, '_> {
         if state.others.get_node_size() != Some(0) {
             let _ = access.set_metadata(state.others, self.context.get_kind_id("noalias"));
         }
+        if let Some(id) = self.independent {
+            let _ = access.set_metadata(id, self.context.get_kind_id("llvm.mem.parallel_loop_access"));
+        }
     }
 
     /// Adds metadata to the instruction that made a value.

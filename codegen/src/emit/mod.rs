@@ -20,6 +20,7 @@ mod float;
 mod gather;
 mod integer;
 mod memory;
+mod scatter;
 mod statement;
 
 use crate::Error;
@@ -34,7 +35,7 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType};
-use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PointerValue};
 use memory::BufferState;
 
 /// A value of the loop language in a register, with its type there (LLVM's integers have no sign).
@@ -74,6 +75,8 @@ struct Emitter<'c, 'k> {
     gathers_fast: bool,
     /// Fibers whose length was asked for around the outermost loop, and whether they are long.
     decided: Option<(Fibers, bool)>,
+    /// The loop whose turns' accesses are independent, while its body is emitted.
+    independent: Option<MetadataValue<'c>>,
     /// Whether the innermost loop does not count: data say how it goes on.
     is_merge: bool,
     /// How many loops stand around.
@@ -124,6 +127,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             reads_masked: machine.reads_masked(),
             gathers_fast: machine.gathers_fast(),
             decided: None,
+            independent: None,
             is_merge: false,
             loops: 0,
         };

@@ -16,7 +16,7 @@ const BYTES: u64 = 16;
 const MANY: i64 = 64;
 
 /// Where a loop begins, and before what it ends.
-type Range<'c> = (IntValue<'c>, IntValue<'c>);
+pub(super) type Range<'c> = (IntValue<'c>, IntValue<'c>);
 
 impl<'c> Emitter<'c, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
@@ -41,7 +41,7 @@ impl<'c> Emitter<'c, '_> {
             Stmt::While(condition, body) => self.repeat(condition, body),
             Stmt::For { var, lo, hi, how, body } => {
                 let range = (self.index(lo)?, self.index(hi)?);
-                self.count(*var, (lo, range), *how, body)
+                self.count(*var, ([lo, hi], range), *how, body)
             }
             Stmt::Call(entry) => self.entry(entry),
             Stmt::Comment(_) => Ok(()),
@@ -113,9 +113,15 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// A counted loop.
-    fn count(&mut self, var: Var, (begin, range): (&Expr, Range<'c>), how: How, body: &[Stmt]) -> Result<(), Error> {
+    fn count(
+        &mut self,
+        var: Var,
+        (said, range): ([&Expr; 2], Range<'c>),
+        how: How,
+        body: &[Stmt],
+    ) -> Result<(), Error> {
         if let Some(fibers) = self.depends_on_lengths(body) {
-            return self.count_twice(fibers, var, (begin, range), how, body);
+            return self.count_twice(fibers, var, (said, range), how, body);
         }
         let (lo, hi) = range;
         let after = self.new_block("after");
@@ -126,21 +132,22 @@ impl<'c> Emitter<'c, '_> {
         let copied = whole_copy(var, body, &self.kernel.buffers).filter(|_| self.loops == 0);
         let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
         let hints = self.hints(how, body, turns);
+        let id = (!hints.is_empty()).then(|| self.loop_id(&hints));
         if let Some(copied) = copied {
             self.vars[var.0 as usize] = Place::Register(lo.into());
             self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
             self.builder.build_unconditional_branch(after)?;
         } else {
-            match self.gathers_lanes(var, begin, body)? {
-                Lanes::Yes => self.turns(var, range, self.gather_hints(body), body, after)?,
-                Lanes::No => self.turns(var, range, hints, body, after)?,
+            match self.gathers_lanes(var, (said, range), body)? {
+                Lanes::Yes => self.turns_as_lanes(var, (said, range), body, after)?,
+                Lanes::No => self.turns(var, range, id, body, after)?,
                 Lanes::Asked(is_long) => {
                     let (long, short) = (self.new_block("long"), self.new_block("short"));
                     self.builder.build_conditional_branch(is_long, long, short)?;
                     self.builder.position_at_end(long);
-                    self.turns(var, range, self.gather_hints(body), body, after)?;
+                    self.turns_as_lanes(var, (said, range), body, after)?;
                     self.builder.position_at_end(short);
-                    self.turns(var, range, hints, body, after)?;
+                    self.turns(var, range, id, body, after)?;
                 }
             }
         }
@@ -153,7 +160,7 @@ impl<'c> Emitter<'c, '_> {
         &mut self,
         fibers: Fibers,
         var: Var,
-        range: (&Expr, Range<'c>),
+        range: ([&Expr; 2], Range<'c>),
         how: How,
         body: &[Stmt],
     ) -> Result<(), Error> {
@@ -171,12 +178,25 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
+    /// The turns of a loop that has one, as lanes that gather.
+    fn turns_as_lanes(
+        &mut self,
+        var: Var,
+        (said, range): ([&Expr; 2], Range<'c>),
+        body: &[Stmt],
+        after: BasicBlock<'c>,
+    ) -> Result<(), Error> {
+        let id = self.loop_id(&self.gather_hints(body));
+        self.independent = self.scatters(var, said, body).then_some(id);
+        self.turns(var, range, Some(id), body, after)
+    }
+
     /// The turns of a loop that has one, with the test at the end, as LLVM's loop passes like it.
     fn turns(
         &mut self,
         var: Var,
         (lo, hi): Range<'c>,
-        hints: Vec<MetadataValue<'c>>,
+        id: Option<MetadataValue<'c>>,
         body: &[Stmt],
         after: BasicBlock<'c>,
     ) -> Result<(), Error> {
@@ -187,10 +207,11 @@ impl<'c> Emitter<'c, '_> {
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
         self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
         self.within(false, body)?;
+        self.independent = None;
         let at = counter.as_basic_value().into_int_value();
         let next = self.builder.build_int_nsw_add(at, self.i64(1), "")?;
         counter.add_incoming(&[(&lo, before), (&next, self.here())]);
-        self.end_iteration(next, hi, hints, (inside, after))
+        self.end_iteration(next, hi, id, (inside, after))
     }
 
     /// So many elements of one array, into another: to LLVM, which sees only where a loop begins, they could overlap.
@@ -262,14 +283,14 @@ impl<'c> Emitter<'c, '_> {
         &self,
         next: IntValue<'c>,
         hi: IntValue<'c>,
-        hints: Vec<MetadataValue<'c>>,
+        id: Option<MetadataValue<'c>>,
         (inside, after): (BasicBlock<'c>, BasicBlock<'c>),
     ) -> Result<(), Error> {
         let more = self.builder.build_int_compare(IntPredicate::SLT, next, hi, "")?;
         let latch = self.builder.build_conditional_branch(more, inside, after)?;
-        if !hints.is_empty() {
+        if let Some(id) = id {
             // Fails only for a node that is none.
-            let _ = latch.set_metadata(self.loop_id(&hints), self.context.get_kind_id("llvm.loop"));
+            let _ = latch.set_metadata(id, self.context.get_kind_id("llvm.loop"));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::LazyLock;
 
 /// Buffers that most kernels have at most.
-const FEW: usize = 16;
+const FEW: usize = 12;
 
 /// What `f` does with `n` elements, on the stack if they are few.
 pub(crate) fn lent<T: Copy, R>(n: usize, element: T, f: impl FnOnce(&mut [T]) -> R) -> R {

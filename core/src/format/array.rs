@@ -75,6 +75,11 @@ macro_rules! arrays {
                 Some(match self { $(Array::$variant(v) => Array::$variant(v.share()?),)* })
             }
 
+            /// Whether the elements are the caller's: to share them is to copy them.
+            pub fn is_borrowed(&self) -> bool {
+                match self { $(Array::$variant(v) => matches!(v, Elements::Borrowed(_)),)* }
+            }
+
             /// An owned array of the elements at these places, or `None` if memory does not suffice.
             ///
             /// # Panics

@@ -124,6 +124,12 @@ pub fn collect(
     Some(results)
 }
 
+/// Whether [`collect`] copies arrays: a result has some of an operand's that are borrowed.
+pub fn shares_borrowed(kernel: &Kernel, bound: &Bound) -> bool {
+    let of_results = kernel.arguments.iter().filter(|a| !a.operand).flat_map(Argument::buffers);
+    of_results.into_iter().any(|(b, _)| bound.operands[b.0 as usize].is_some_and(Array::is_borrowed))
+}
+
 /// What [`collect`] asks for, of arrays by buffer.
 ///
 /// # Panics
@@ -142,10 +148,7 @@ pub fn settle<'p>(
     declared: &dyn Fn(TensorId) -> Option<&'p Format>,
     how: &Assembly,
 ) -> Result<Vec<(String, Tensor<'static>)>, (String, format::Error)> {
-    let made = || kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
-    if made().zip(&results).all(|(format, (_, tensor))| format.is_none_or(|format| *format == tensor.format)) {
-        return Ok(results);
-    }
+    let made = kernel.arguments.iter().filter(|a| !a.operand).map(|a| declared(a.tensor));
     let settled = |((name, tensor), format): ((String, Tensor<'static>), Option<&Format>)| match format {
         Some(format) if *format != tensor.format => match tensor.settled(format, how) {
             Ok(tensor) => Ok((name, tensor)),
@@ -153,7 +156,13 @@ pub fn settle<'p>(
         },
         _ => Ok((name, tensor)),
     };
-    results.into_iter().zip(made()).map(settled).collect()
+    results.into_iter().zip(made).map(settled).collect()
+}
+
+/// Whether a kernel assembles its results in the formats that are declared for them.
+pub fn assembles<'p>(kernel: &Kernel, declared: &dyn Fn(TensorId) -> Option<&'p Format>) -> bool {
+    let fits = |a: &Argument| declared(a.tensor).is_none_or(|format| *format == a.format);
+    kernel.arguments.iter().filter(|a| !a.operand).all(fits)
 }
 
 /// The level whose arrays `take` finds.

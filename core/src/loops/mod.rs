@@ -31,7 +31,7 @@ mod strips;
 mod tests;
 
 pub use crate::text::{DEPTH, LITERALS, is_name};
-pub use bind::{Bound, bind, collect, settle, taken};
+pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use blocks::blocks;
 pub use check::{NESTING, Sound, accumulates, check, private};
 pub use copies::{Element, copies, whole_copy};

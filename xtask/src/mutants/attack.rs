@@ -98,6 +98,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("kernels' tests", "fiberloom-codegen", "run"),
     ("operators' tests", "fiberloom-codegen", "operations"),
     ("lanes' tests", "fiberloom-codegen", "among"),
+    ("scattered lanes' tests", "fiberloom-codegen", "scatter"),
     ("readers' tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
@@ -116,7 +117,17 @@ const NESTS: &str = "nests";
 /// In which order they attack, the cheapest first; where a stage is named, what is made for it comes before.
 const ORDER: &[(&str, &[&str])] = &[
     ("algebra", &["loops", "core's tests", "operators' tests"]),
-    ("codegen", &["machine code", "operators' tests", "lanes' tests", "kernels' tests", "directed machine code"]),
+    (
+        "codegen",
+        &[
+            "machine code",
+            "operators' tests",
+            "lanes' tests",
+            "scattered lanes' tests",
+            "kernels' tests",
+            "directed machine code",
+        ],
+    ),
     ("runtime", &["runtime's tests", "machine code", "directed machine code"]),
     ("format", &["core's tests", "readers' tests", "loops"]),
     ("stream", &["loops", "laws"]),
