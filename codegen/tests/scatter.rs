@@ -9,6 +9,9 @@ use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
 
+/// How a value is folded in.
+type Fold = fn(i64, i64) -> i64;
+
 /// Extent of the dense array.
 const EXTENT: i64 = 29;
 
@@ -23,7 +26,7 @@ fn fibers() -> Vec<Vec<i64>> {
 }
 
 /// What is folded in at a coordinate, entry by entry: whole numbers, which every type adds without rounding.
-fn by_hand(fold: fn(i64, i64) -> i64, fibers: &[Vec<i64>]) -> Vec<i64> {
+fn by_hand(fold: Fold, fibers: &[Vec<i64>]) -> Vec<i64> {
     let mut y = vec![0; EXTENT as usize];
     let entries = fibers.iter().enumerate().flat_map(|(j, fiber)| fiber.iter().map(move |i| (j, *i)));
     for (p, (j, i)) in entries.enumerate() {
@@ -47,7 +50,7 @@ fn zero(ty: Type) -> String {
     }
 }
 
-fn compare((folded, fold): (&str, fn(i64, i64) -> i64), (ty, width): (Type, Type), options: &Options) {
+fn compare((folded, fold): (&str, Fold), (ty, width): (Type, Type), options: &Options) {
     let kernel = kernel(&format!(
         "kernel fold(n_I, n_J)
   operand A1_pos: i32, A1_crd: {width}, A_vals: {ty}, x_vals: {ty}
@@ -125,7 +128,7 @@ fn what_is_folded_in_twice_is_folded_in_twice() {
 
 #[test]
 fn every_entry_is_folded_in() {
-    let folds: [(&str, fn(i64, i64) -> i64); 2] =
+    let folds: [(&str, Fold); 2] =
         [("y_vals[i] + A_vals[p] * x", |a, b| a + b), ("max(y_vals[i], A_vals[p] * x)", |a, b| a.max(b))];
     let types = [Type::F64, Type::F32, Type::I64, Type::U64, Type::U32, Type::I16];
     for (fold, ty) in folds.into_iter().flat_map(|fold| types.map(|ty| (fold, ty))) {
