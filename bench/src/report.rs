@@ -58,6 +58,7 @@ pub fn head(libraries: &Result<String, String>) -> String {
     };
     format!(
         "median of {PAIRS} alternating pairs on one thread, ms; ratios are fiberloom : other, below 1 fiberloom is faster\n\
+         fiberloom and by hand: until the arrays are there; all sides keep memory that was freed, and have no fresh pages to wait for\n\
          MB: the most that a call allocates, fiberloom / by hand\n\
          % of GB/s: of the bandwidth of reading operands and result, where memory bounds the kernel; what is written counts twice\n\
          peers: {peers}\n\n\
