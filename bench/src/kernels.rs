@@ -20,7 +20,7 @@ use crate::by_hand;
 use crate::formats::{self, declared};
 use crate::generate::{KINDS, Kind, dense, partner, sparse, third_mode, vectors};
 use crate::measure::{Measured, measure};
-use crate::memory::peak;
+use crate::memory::{self, peak};
 use crate::peer::Peers;
 use fiberloom::{Call, Options, Outcome, Program, Tensor};
 use std::hint::black_box;
@@ -282,6 +282,7 @@ pub fn compare(kernel: &Kernel, matrices: &[Arrays], mut peers: Option<&mut Peer
     let all: Vec<&Arrays> = arrays[0].iter().copied().chain([&expected]).collect();
     libraries.extend(bandwidth::BOUND.contains(&kernel.name).then(|| READING.to_string()));
 
+    memory::collapse();
     // What a side made is dropped outside its time.
     let matrices = sets.len();
     let run = |n: usize| timed(&mut calls[n % matrices]);

@@ -101,6 +101,30 @@ pub fn keep_what_is_freed() {
     }
 }
 
+/// Puts the heap in huge pages, as far as it is there: where a matrix lies in small ones, because what lay there before was small, rows that
+/// are read here and there take up to 1.7 times as long. The peers' process does the same. A hint: that it may be refused changes nothing.
+pub fn collapse() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if let Some((begin, end)) = heap() {
+        const HUGE_PAGE: usize = 2 << 20;
+        /// Since Linux 6.1.
+        const MADV_COLLAPSE: i32 = 25;
+        let (begin, end) = (begin.next_multiple_of(HUGE_PAGE), end / HUGE_PAGE * HUGE_PAGE);
+        // SAFETY: the range is the heap's, whose contents are not changed.
+        unsafe {
+            libc::madvise(begin as *mut _, end.saturating_sub(begin), MADV_COLLAPSE);
+        }
+    }
+}
+
+/// Where the heap begins and ends.
+fn heap() -> Option<(usize, usize)> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| line.ends_with("[heap]"))?;
+    let (begin, end) = line.split(' ').next()?.split_once('-')?;
+    Some((usize::from_str_radix(begin, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
+}
+
 /// What tells a process's allocator the same.
 pub const KEEP: [(&str, &str); 2] = [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "2147483647")];
 
