@@ -20,6 +20,7 @@ mod float;
 mod gather;
 mod integer;
 mod memory;
+mod prefetch;
 mod scatter;
 mod statement;
 

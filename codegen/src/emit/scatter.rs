@@ -70,7 +70,7 @@ fn one_fiber([lo, hi]: [&Expr; 2]) -> Option<BufferId> {
 }
 
 /// What is widened, where it is.
-fn bare(e: &Expr) -> &Expr {
+pub(super) fn bare(e: &Expr) -> &Expr {
     match e {
         Expr::Op(Op::Convert(Type::I64), args) => bare(&args[0]),
         e => e,

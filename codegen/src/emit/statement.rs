@@ -206,6 +206,7 @@ impl<'c> Emitter<'c, '_> {
         self.builder.position_at_end(inside);
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
         self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
+        self.ask_ahead(var, counter.as_basic_value().into_int_value(), body)?;
         self.within(false, body)?;
         self.independent = None;
         let at = counter.as_basic_value().into_int_value();
