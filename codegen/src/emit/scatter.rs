@@ -19,7 +19,7 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
 /// The length from which on a fiber's entries are lanes.
-const LONG: i64 = 5;
+const LONG: i64 = 7;
 
 impl<'c> Emitter<'c, '_> {
     /// Whether a fiber is long enough to be lanes.
