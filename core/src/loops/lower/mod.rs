@@ -23,6 +23,7 @@ mod fiber;
 mod keyed;
 mod nest;
 mod output;
+mod quotient;
 mod range;
 mod runs;
 mod set;

@@ -148,7 +148,13 @@ impl<'a> Context<'a> {
         self.fits(d, place);
         self.arrays[place.0] = Some(arrays(d, &self.program.tensors[place.0], &|_| self.made, Some(&entries)));
         let output = Output::begin(self, d, nest, None);
-        self.fill_output(d, nest, &output);
+        match self.splits(nest) {
+            Some(split) => {
+                let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output);
+                d.when(split.has_few_rows(), |d| split.each(d, &output), walk);
+            }
+            None => self.fill_output(d, nest, &output),
+        }
         if !output.appends_all() {
             self.go_back(d, before);
             return None;
