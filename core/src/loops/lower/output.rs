@@ -803,23 +803,33 @@ fn each_alloc(made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Opt
 
 /// Takes out what asks whether there is room, and what is left empty.
 fn ask_no_more(block: &mut Vec<Stmt>, rooms: &BTreeSet<Var>) {
-    block.retain_mut(|stmt| match stmt {
-        Stmt::Let(v, _) => !rooms.contains(v),
-        Stmt::If(Expr::Op(Op::Gt, sides), ..) if matches!(sides[..], [Expr::Var(v), _] if rooms.contains(&v)) => false,
-        Stmt::If(_, yes, no) => {
-            ask_no_more(yes, rooms);
-            ask_no_more(no, rooms);
-            !(yes.is_empty() && no.is_empty())
-        }
-        Stmt::For { body, .. } => {
-            ask_no_more(body, rooms);
-            !body.is_empty()
-        }
-        Stmt::While(_, body) => {
-            ask_no_more(body, rooms);
-            true
-        }
-        _ => true,
+    prune(block, &|stmt| match stmt {
+        Stmt::Let(v, _) => rooms.contains(v),
+        Stmt::If(Expr::Op(Op::Gt, sides), ..) => matches!(sides[..], [Expr::Var(v), _] if rooms.contains(&v)),
+        _ => false,
+    });
+}
+
+/// Takes statements out, and what does nothing then.
+pub(super) fn prune(block: &mut Vec<Stmt>, out: &impl Fn(&Stmt) -> bool) {
+    block.retain_mut(|stmt| {
+        !out(stmt)
+            && match stmt {
+                Stmt::If(_, yes, no) => {
+                    prune(yes, out);
+                    prune(no, out);
+                    !(yes.is_empty() && no.is_empty())
+                }
+                Stmt::For { body, .. } => {
+                    prune(body, out);
+                    !body.is_empty()
+                }
+                Stmt::While(_, body) => {
+                    prune(body, out);
+                    true
+                }
+                _ => true,
+            }
     });
 }
 

@@ -11,6 +11,7 @@
 //! is taken out of them. That they come to each entry, once and in order, is known of the statement, and that they stored as many as
 //! there are is compared at the end ([`Failure::Entries`]).
 
+use super::output::prune;
 use super::{Context, Expr, binary};
 use crate::algebra::Op;
 use crate::format::{Format, LevelKind};
@@ -37,7 +38,11 @@ impl Kept {
     /// Takes out of what was emitted what makes these arrays.
     pub fn unmade(&self, block: &mut Vec<Stmt>) {
         let arrays: BTreeSet<BufferId> = self.coordinates.iter().flatten().copied().chain([self.values]).collect();
-        unmade(block, &arrays);
+        prune(block, &|stmt| match stmt {
+            Stmt::Store(b, ..) => arrays.contains(b),
+            Stmt::Call(entry) => entry.buffers().any(|b| arrays.contains(&b)),
+            _ => false,
+        });
     }
 
     /// Stops where there are not `count` of them.
@@ -45,27 +50,6 @@ impl Kept {
         let differs = binary(Op::Ne, count, Expr::Capacity(self.values));
         d.when(differs, |d| d.call(Entry::Fail(Failure::Entries)), |_| {});
     }
-}
-
-fn unmade(block: &mut Vec<Stmt>, arrays: &BTreeSet<BufferId>) {
-    block.retain_mut(|stmt| match stmt {
-        Stmt::Store(b, ..) => !arrays.contains(b),
-        Stmt::Call(entry) => !entry.buffers().any(|b| arrays.contains(&b)),
-        Stmt::If(_, yes, no) => {
-            unmade(yes, arrays);
-            unmade(no, arrays);
-            !(yes.is_empty() && no.is_empty())
-        }
-        Stmt::For { body, .. } => {
-            unmade(body, arrays);
-            !body.is_empty()
-        }
-        Stmt::While(_, body) => {
-            unmade(body, arrays);
-            true
-        }
-        Stmt::Let(..) | Stmt::Set(..) | Stmt::Comment(_) => true,
-    });
 }
 
 impl Context<'_> {
