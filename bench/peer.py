@@ -734,11 +734,12 @@ def collapse():
     """Puts the heap in huge pages, as the other side does (`memory.rs`)."""
     with contextlib.suppress(OSError):
         with open("/proc/self/maps") as maps:
-            heap = next((line.split()[0] for line in maps if line.rstrip().endswith("[heap]")), None)
+            heap = [line.split()[0].split("-") for line in maps if line.rstrip().endswith("[heap]")]
         if heap:
-            begin, end = (int(address, 16) >> 21 << 21 for address in heap.split("-"))
+            begin, end = (int(address, 16) >> 21 << 21 for address in (heap[0][0], heap[-1][1]))
             begin += 1 << 21
-            ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(max(end - begin, 0)), 25)
+            for advice in (14, 25):
+                ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(max(end - begin, 0)), advice)
 
 
 def answer(words, loaded):

@@ -110,19 +110,26 @@ pub fn collapse() {
         /// Since Linux 6.1.
         const MADV_COLLAPSE: i32 = 25;
         let (begin, end) = (begin.next_multiple_of(HUGE_PAGE), end / HUGE_PAGE * HUGE_PAGE);
-        // SAFETY: the range is the heap's, whose contents are not changed.
-        unsafe {
-            libc::madvise(begin as *mut _, end.saturating_sub(begin), MADV_COLLAPSE);
+        // Parts of which one was offered and the other was not do not share a page: first, all of it is.
+        for advice in [libc::MADV_HUGEPAGE, MADV_COLLAPSE] {
+            // SAFETY: the range is the heap's, whose contents are not changed.
+            unsafe {
+                libc::madvise(begin as *mut _, end.saturating_sub(begin), advice);
+            }
         }
     }
 }
 
-/// Where the heap begins and ends.
+/// Where the heap begins and ends: it is in several mappings where only some of it was offered as huge pages.
 fn heap() -> Option<(usize, usize)> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|line| line.ends_with("[heap]"))?;
-    let (begin, end) = line.split(' ').next()?.split_once('-')?;
-    Some((usize::from_str_radix(begin, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
+    let lines = || maps.lines().filter(|line| line.ends_with("[heap]"));
+    let ends = |line: &str| -> Option<[usize; 2]> {
+        let (begin, end) = line.split(' ').next()?.split_once('-')?;
+        Some([usize::from_str_radix(begin, 16).ok()?, usize::from_str_radix(end, 16).ok()?])
+    };
+    let ([begin, _], [_, end]) = (ends(lines().next()?)?, ends(lines().next_back()?)?);
+    Some((begin, end))
 }
 
 /// What tells a process's allocator the same.

@@ -17,20 +17,40 @@ fn vector(extent: i64, crd: &[i64]) -> Tensor<'static> {
     }
 }
 
-/// Splits the vector of all these coordinates, with rows of so many columns, by an engine.
+/// Splits the vector of all these coordinates, with rows of so many columns, by an engine: into a list, and into compressed rows where those
+/// are not too many to look at.
 fn compare(engine: Engine, [rows, columns]: [i64; 2], crd: &[i64]) {
-    let text = format!("tensor v: f64[K] sparse  tensor C: f64[I, {columns}] coo  C[i,j] = split(v[k], k -> (i,j))");
-    let kernel = Program::parse(&text).unwrap().compile(&Options { engine, ..Options::default() }).unwrap();
     let v = vector(rows * columns, crd);
-    let outcome = kernel.run(&[("v", &v)]).unwrap();
-    let [Level::Nonunique { crd: i, .. }, Level::Singleton { crd: j }] = &outcome["C"].levels[..] else {
+    let split = |format: &str| {
+        let declared = format!("tensor v: f64[K] sparse  tensor C: f64[I, {columns}] {format}");
+        let text = format!("{declared}  C[i,j] = split(v[k], k -> (i,j))");
+        let kernel = Program::parse(&text).unwrap().compile(&Options { engine, ..Options::default() }).unwrap();
+        let mut results = kernel.run(&[("v", &v)]).unwrap().results;
+        let (_, c) = results.pop().unwrap();
+        assert_eq!(c.values, v.values);
+        c.levels
+    };
+    let [Level::Nonunique { crd: i, .. }, Level::Singleton { crd: j }] = &split("coo")[..] else {
         panic!("a list of coordinates")
     };
     for (p, k) in crd.iter().enumerate() {
         assert_eq!([i.index(p), j.index(p)], [k / columns, k % columns], "{engine:?} {rows} {columns}: {k}");
     }
-    assert_eq!(outcome["C"].values, v.values);
+    if rows > MOST_ROWS {
+        return;
+    }
+    let [_, Level::Compressed { pos, crd: j }] = &split("csr")[..] else { panic!("compressed rows") };
+    for (p, k) in crd.iter().enumerate() {
+        assert_eq!(j.index(p), k % columns, "{engine:?} {rows} {columns}: {k}");
+    }
+    for i in 0..=rows {
+        let before = crd.partition_point(|k| k / columns < i);
+        assert_eq!(pos.index(i as usize), before as i64, "{engine:?} {rows} {columns}: where row {i} begins");
+    }
 }
+
+/// The most rows of which each is looked at.
+const MOST_ROWS: i64 = 1 << 12;
 
 #[test]
 fn small_extents_in_full() {

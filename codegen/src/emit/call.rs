@@ -134,16 +134,26 @@ impl<'c> Emitter<'c, '_> {
         self.call_overloaded(name, &[ty], args)
     }
 
-    /// Calls the intrinsic `name` for these types.
+    /// Calls the intrinsic `name` for these types, which has a value.
     pub(super) fn call_overloaded(
         &self,
         name: &str,
         types: &[BasicTypeEnum<'c>],
         args: &[BasicMetadataValueEnum<'c>],
     ) -> Result<BasicValueEnum<'c>, Error> {
+        Ok(self.call_site(name, types, args)?.try_as_basic_value().unwrap_basic())
+    }
+
+    /// Calls the intrinsic `name` for these types.
+    pub(super) fn call_site(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<CallSiteValue<'c>, Error> {
         let function = Intrinsic::find(name)
             .and_then(|i| i.get_declaration(&self.module, types))
             .ok_or_else(|| Error::Llvm(format!("no intrinsic {name}")))?;
-        Ok(self.builder.build_call(function, args, "")?.try_as_basic_value().unwrap_basic())
+        Ok(self.builder.build_call(function, args, "")?)
     }
 }

@@ -39,6 +39,9 @@ use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PointerValue};
 use memory::BufferState;
 
+/// The attribute by which a function says how wide vectors had better be, in bits.
+const WIDTH: &str = "prefer-vector-width";
+
 /// A value of the loop language in a register, with its type there (LLVM's integers have no sign).
 #[derive(Clone, Copy)]
 struct Typed<'c> {
@@ -200,8 +203,15 @@ impl<'c, 'k> Emitter<'c, 'k> {
 
     /// Lets vectors be as wide as the machine has them. LLVM takes half of that, for processors that slow down otherwise.
     fn widen(&self) {
-        let widest = self.context.create_string_attribute("prefer-vector-width", "512");
-        self.function.add_attribute(AttributeLoc::Function, widest);
+        say(self.context, self.function, WIDTH, "512");
+    }
+
+    /// Holds vectors to half of that, unless the kernel needs them whole: nearly each store of one that begins anywhere is in two lines.
+    fn narrow(&self) {
+        if self.function.get_string_attribute(AttributeLoc::Function, WIDTH).is_none() {
+            say(self.context, self.function, WIDTH, "256");
+            say(self.context, self.function, "min-legal-vector-width", "0");
+        }
     }
 
     fn i64(&self, x: i64) -> IntValue<'c> {
@@ -223,13 +233,17 @@ impl<'c, 'k> Emitter<'c, 'k> {
     }
 }
 
+/// Gives a function an attribute.
+fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
+    function.add_attribute(AttributeLoc::Function, context.create_string_attribute(name, value));
+}
+
 /// The function's attributes: its CPU, and what is known of its arguments.
 fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel, machine: &Machine) {
     let flag = |name: &str, value: u64| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value);
-    function.add_attribute(AttributeLoc::Function, context.create_string_attribute("target-cpu", &machine.cpu));
+    say(context, function, "target-cpu", &machine.cpu);
     if !machine.features.is_empty() {
-        let features = context.create_string_attribute("target-features", &machine.features);
-        function.add_attribute(AttributeLoc::Function, features);
+        say(context, function, "target-features", &machine.features);
     }
     function.add_attribute(AttributeLoc::Function, flag("nounwind", 0));
     let bytes = [8 * Slot::ALL.len(), 24 * kernel.buffers.len(), 8 * kernel.params.len()];

@@ -11,11 +11,9 @@
 //! Only what coordinates of operands say is asked for, which are in bounds.
 
 use super::Emitter;
-use super::scatter::bare;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, Role, Stmt, Var};
-use inkwell::intrinsics::Intrinsic;
+use fiberloom_core::loops::{BufferId, Expr, Role, Stmt, Var, bare};
 use inkwell::values::IntValue;
 
 /// Bytes from which on a row is wide.
@@ -46,16 +44,13 @@ impl<'c> Emitter<'c, '_> {
         let row = self.convert(row, Type::I64)?.into_int_value();
         let begin = self.builder.build_int_nsw_mul(row, self.i64(length), "")?;
         let of_line = LINE / self.kernel.buffers[values.0 as usize].ty.bytes() as i64;
-        let prefetch = Intrinsic::find("llvm.prefetch").ok_or_else(|| Error::Llvm("no llvm.prefetch".into()))?;
-        let pointer = self.context.ptr_type(Default::default());
-        let prefetch = prefetch.get_declaration(&self.module, &[pointer.into()]);
-        let prefetch = prefetch.ok_or_else(|| Error::Llvm("llvm.prefetch of no pointer".into()))?;
+        let pointer = self.context.ptr_type(Default::default()).into();
         let flag = |n| self.context.i32_type().const_int(n, false).into();
         for line in 0..LINES {
             let at = self.builder.build_int_nsw_add(begin, self.i64(line * of_line), "")?;
             let address = self.address_of(values, at)?;
             // To read, to be kept near, of data.
-            self.builder.build_call(prefetch, &[address.into(), flag(0), flag(3), flag(1)], "")?;
+            self.call_site("llvm.prefetch", &[pointer], &[address.into(), flag(0), flag(3), flag(1)])?;
         }
         Ok(())
     }

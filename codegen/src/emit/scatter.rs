@@ -13,8 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::loops::{BufferId, Expr, LevelBuffers, Role, Stmt, Var};
+use fiberloom_core::loops::{BufferId, Expr, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -29,8 +28,8 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// Whether a loop only folds values into dense arrays at the coordinates of one fiber.
-    pub(super) fn scatters(&self, var: Var, range: [&Expr; 2], body: &[Stmt]) -> bool {
-        let Some(crd) = one_fiber(range).and_then(|pos| self.coordinates(pos)) else { return false };
+    pub(super) fn scatters(&self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
+        let Some(crd) = one_fiber(lo, hi).and_then(|(pos, _)| self.coordinates(pos)) else { return false };
         let coordinate = |stmt: &Stmt| match stmt {
             Stmt::Let(i, e) => {
                 matches!(bare(e), Expr::Load(b, at) if *b == crd && **at == Expr::Var(var)).then_some(*i)
@@ -58,22 +57,6 @@ impl<'c> Emitter<'c, '_> {
         };
         let crd = self.kernel.arguments.iter().flat_map(|a| &a.levels).find_map(level)?;
         (self.kernel.buffers[crd.0 as usize].role == Role::Operand).then_some(crd)
-    }
-}
-
-/// The positions of the one fiber that is walked.
-fn one_fiber([lo, hi]: [&Expr; 2]) -> Option<BufferId> {
-    let (Expr::Load(begins, fiber), Expr::Load(ends, next)) = (bare(lo), bare(hi)) else { return None };
-    let one = Expr::Const(Value::i64(1));
-    let follows = matches!(&**next, Expr::Op(Op::Add, args) if args[..] == [(**fiber).clone(), one]);
-    (begins == ends && follows).then_some(*begins)
-}
-
-/// What is widened, where it is.
-pub(super) fn bare(e: &Expr) -> &Expr {
-    match e {
-        Expr::Op(Op::Convert(Type::I64), args) => bare(&args[0]),
-        e => e,
     }
 }
 

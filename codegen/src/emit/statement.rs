@@ -229,7 +229,11 @@ impl<'c> Emitter<'c, '_> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if how == How::Vector {
-            vec![self.hint("llvm.loop.vectorize.enable", yes)]
+            self.narrow();
+            // All lanes of a strip at once: elements of half a word fill half as many registers.
+            let lanes = turns.and_then(|n| u64::try_from(n).ok()).filter(|n| n.is_power_of_two());
+            let width = lanes.map(|n| self.hint("llvm.loop.vectorize.width", number(n)));
+            width.into_iter().chain([self.hint("llvm.loop.vectorize.enable", yes)]).collect()
         } else if body.iter().any(constant_loop) {
             // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
             // number of turns would put them through memory.

@@ -116,14 +116,19 @@ impl Known {
 
     /// The buffer whose fiber at `parent` these are the bounds of.
     pub fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
-        let (Expr::Load(pos, at), Expr::Load(same, next)) = (bare(lo), bare(hi)) else { return None };
-        let is_next = **next == plus(parent.clone(), Expr::Const(Value::i64(1)));
-        (pos == same && **at == *parent && is_next && self.ascending.contains(pos)).then_some(*pos)
+        one_fiber(lo, hi).filter(|(pos, at)| *at == parent && self.ascending.contains(pos)).map(|(pos, _)| pos)
     }
 }
 
+/// The positions, and where in them is written, where the one fiber begins that these are the bounds of.
+pub fn one_fiber<'e>(lo: &'e Expr, hi: &Expr) -> Option<(BufferId, &'e Expr)> {
+    let (Expr::Load(pos, at), Expr::Load(same, next)) = (bare(lo), bare(hi)) else { return None };
+    let is_next = **next == plus((**at).clone(), Expr::Const(Value::i64(1)));
+    (pos == same && is_next).then_some((*pos, &**at))
+}
+
 /// An index without the conversion to 64 bits.
-pub(super) fn bare(e: &Expr) -> &Expr {
+pub fn bare(e: &Expr) -> &Expr {
     match e {
         Expr::Op(Op::Convert(_), args) => &args[0],
         _ => e,

@@ -36,7 +36,7 @@ pub use blocks::blocks;
 pub use check::{NESTING, Sound, accumulates, check, private};
 pub use copies::{Element, copies, whole_copy};
 pub use exit::exits;
-pub use flatten::{flatten, sweep};
+pub use flatten::{bare, flatten, one_fiber, sweep};
 pub use inline::inline;
 pub use ir::*;
 pub use partial::partials;

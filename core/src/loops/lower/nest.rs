@@ -10,7 +10,7 @@ use super::fiber::{Place, Scope, placed};
 use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
-use super::{Before, BufferId, Context, Expr, Holds, arrays, binary, int};
+use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::{Stmt, Var};
@@ -113,7 +113,9 @@ impl<'a> Context<'a> {
         }
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
-        if self.stored_of_operand(d, nest).is_some() {
+        if let Some(entries) = self.entries(nest)
+            && self.stored_of_operand(d, nest, &entries)
+        {
             return;
         }
         let may_share = nest.workspace.is_none() && nest.rhs.accesses().into_iter().any(|a| self.may_share(nest, a));
@@ -140,31 +142,29 @@ impl<'a> Context<'a> {
         output.finish(d);
     }
 
-    /// A statement whose result has an operand's values; `None`, and nothing is emitted, if it may not.
-    fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Option<()> {
-        let (place, entries) = (nest.target.tensor, self.entries(nest)?);
+    /// A statement whose result has entries of an operand; nothing is emitted if it may not: whether it may.
+    fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest, entries: &Kept) -> bool {
+        let place = nest.target.tensor;
         let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
         let from = d.here();
         self.fits(d, place);
-        self.arrays[place.0] = Some(arrays(d, &self.program.tensors[place.0], &|_| self.made, Some(&entries)));
+        self.arrays[place.0] = Some(arrays(d, &self.program.tensors[place.0], &|_| self.made, Some(entries)));
         let output = Output::begin(self, d, nest, None);
+        let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output);
         match self.splits(nest) {
-            Some(split) => {
-                let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output);
-                d.when(split.has_few_rows(), |d| split.each(d, &output), walk);
-            }
-            None => self.fill_output(d, nest, &output),
+            Some(split) => split.or(d, &output, walk),
+            None => walk(d),
         }
         if !output.appends_all() {
             self.go_back(d, before);
-            return None;
+            return false;
         }
         let count = output.appended();
         d.mend(from, |made| output.settle(nest, made));
         output.finish(d);
         d.mend(from, |made| entries.unmade(made));
         entries.compare(d, count);
-        Some(())
+        true
     }
 
     /// As it was before a statement, which is lowered again.

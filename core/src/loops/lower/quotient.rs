@@ -3,13 +3,15 @@
 //! ```text
 //!   C[i,j] = split(v[k], k -> (i,j))              for p in v0_pos[0]..v0_pos[1]
 //!                                                   let k = v0_crd[p]
-//!   a list of coordinates has no rows that            let q = ((k >> far) * inverse) >> near        k div J, or one less
-//!   begin and end: nothing depends on                 let r = k - q * J
-//!   where they do                                     C0_crd[p] = q + (J <= r);  C1_crd[p] = r - select(J <= r, J, 0)
+//!                                                   let q = ((k >> far) * inverse) >> near        k div J, or one less
+//!                                                   let r = k - q * J
+//!                                                   let i = q + (J <= r)
+//!                                                   C1_crd[p] = r - select(J <= r, J, 0)
+//!   a list of coordinates                           C0_crd[p] = i
+//!   compressed rows                                 C1_pos[i + 1] = p + 1                         until the last of the row
 //! ```
 //!
-//! To walk row by row, as other results need it, costs a branch that is not foreseen for each row. Machines divide slowly, and not in
-//! lanes. With `2^log <= J < 2^(log + 1)`:
+//! To walk row by row costs a branch that is not foreseen for each row. Machines divide slowly, and not in lanes. With `2^log <= J < 2^(log + 1)`:
 //!
 //! ```text
 //!   far      how far the greatest k is shifted to have 31 bits            k / 2^far is at most 1 too small
@@ -21,18 +23,19 @@
 //! last shift less than 1. Up to 2^27 rows, `far <= log - 2`, or it is 0 and takes nothing: less than 2 in all.
 
 use super::output::Output;
-use super::{Context, Expr, Holds, LevelBuffers, binary, int, minus, plus, store_index, times};
-use crate::algebra::{Op, Type};
+use super::{Context, Expr, LevelBuffers, binary, int, minus, plus, store_index, times};
+use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::loops::{BufferId, Stmt};
-use crate::notation::concrete::{self, Nest};
+use crate::notation::concrete::{self, AccessId, Nest};
 use crate::stream::Symbolic;
 
 /// The most rows for which quotients are found by multiplying.
-pub(super) const ROWS: i64 = 1 << 27;
+const ROWS: i64 = 1 << 27;
 
 /// A list of a vector's coordinates, and what becomes of them.
 pub(super) struct Split {
+    access: AccessId,
     /// Where the entries begin and end.
     pos: BufferId,
     coordinates: BufferId,
@@ -43,16 +46,18 @@ pub(super) struct Split {
 impl Context<'_> {
     /// Whether a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns, 31 bits each.
     pub(super) fn splits(&self, nest: &Nest) -> Option<Split> {
-        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
+        let concrete::Expr::Access(access, _) = nest.rhs else { return None };
         let (result, operand) =
-            (&self.program.tensors[nest.target.tensor.0], &self.arrays(self.program.accesses[a.0].tensor));
-        let [LevelBuffers::Compressed { pos, crd }] = operand.levels[..] else { return None };
+            (&self.program.tensors[nest.target.tensor.0], self.arrays(self.program.accesses[access.0].tensor));
+        let [LevelBuffers::Compressed { pos, crd: coordinates }] = operand.levels[..] else { return None };
         let [row, column] = nest.order[..] else { return None };
-        let listed = *result.format.levels == [LevelKind::Nonunique, LevelKind::Singleton];
+        use LevelKind::*;
+        let entries = matches!(result.format.levels[..], [Nonunique, Singleton] | [Dense, Compressed]);
         let extent = |v: concrete::Index| self.extent(self.program.vars[v.0].extent);
-        (listed && self.made.crd == Type::I32).then(|| Split {
+        (entries && self.made.crd == Type::I32).then(|| Split {
+            access,
             pos,
-            coordinates: crd,
+            coordinates,
             rows: extent(row),
             columns: extent(column),
         })
@@ -60,13 +65,16 @@ impl Context<'_> {
 }
 
 impl Split {
-    /// Whether rows are few enough.
-    pub fn has_few_rows(&self) -> Expr {
-        binary(Op::Le, self.rows.clone(), int(ROWS))
+    /// The result entry by entry where rows are few enough, else by the loops that `walk` emits.
+    pub fn or(&self, d: &mut Symbolic, output: &Output, walk: impl FnOnce(&mut Symbolic)) {
+        let few = |rows: i128| rows <= ROWS.into();
+        match &self.rows {
+            Expr::Const(rows) if rows.as_i128().is_some_and(few) => self.each(d, output),
+            rows => d.when(binary(Op::Le, rows.clone(), int(ROWS)), |d| self.each(d, output), walk),
+        }
     }
 
-    /// Every entry.
-    pub fn each(&self, d: &mut Symbolic, output: &Output) {
+    fn each(&self, d: &mut Symbolic, output: &Output) {
         let one = int(1);
         let columns = d.define("columns", Type::I64, binary(Op::Max, self.columns.clone(), one.clone()));
         let log = length(d, "log", &columns);
@@ -74,26 +82,55 @@ impl Split {
         let all = length(d, "bits", &times(self.rows.clone(), columns.clone()));
         let far = d.define("far", Type::I64, binary(Op::Max, minus(all, int(31)), int(0)));
         let high = d.define("high", Type::I64, plus(log, int(31)));
-        let power = binary(Op::Shl, one, high.clone());
+        let power = binary(Op::Shl, one.clone(), high.clone());
         let inverse = d.define("inverse", Type::I64, binary(Op::FloorDiv, power, columns.clone()));
         let near = d.define("near", Type::I64, minus(high, far.clone()));
-        let [rows, places] = [0, 1].map(|l| output.levels[l].array(Holds::Coordinates).expect("a list"));
-        let [begin, end] = [0, 1].map(|at| d.index(self.pos, int(at)));
-        d.each("p", begin, end.clone(), |d, p| {
+        let places = output.crd(1).expect("a list");
+        let end = d.index(self.pos, one.clone());
+        d.each("p", int(0), end.clone(), |d, p| {
             let k = d.index(self.coordinates, p.clone());
             let k = d.define("k", Type::I64, k);
-            let first = times(binary(Op::Shr, k.clone(), far.clone()), inverse.clone());
-            let quotient = d.define("quotient", Type::I64, binary(Op::Shr, first, near.clone()));
-            let rest = d.define("rest", Type::I64, minus(k, times(quotient.clone(), columns.clone())));
-            let more = d.define("more", Type::Bool, binary(Op::Le, columns.clone(), rest.clone()));
-            let one_more = Expr::Op(Op::Convert(Type::I64), vec![more.clone()]);
-            store_index(d, rows, p.clone(), plus(quotient, one_more));
-            let less = Expr::Op(Op::Select, vec![more, columns.clone(), int(0)]);
+            let product = times(low_bits(binary(Op::Shr, k.clone(), far.clone())), low_bits(inverse.clone()));
+            let quotient = d.define("quotient", Type::I64, binary(Op::Shr, product, near.clone()));
+            let rest = minus(word(k), times(word(quotient.clone()), word(columns.clone())));
+            let rest = d.define("rest", Type::U32, rest);
+            let more = d.define("more", Type::Bool, binary(Op::Le, word(columns.clone()), rest.clone()));
+            let next = plus(quotient.clone(), one.clone());
+            let row = d.define("row", Type::I64, Expr::Op(Op::Select, vec![more.clone(), next, quotient]));
+            match (output.crd(0), output.pos(1)) {
+                (Some(rows), _) => store_index(d, rows, p.clone(), row),
+                (_, pos) => {
+                    let pos = pos.expect("compressed rows have positions");
+                    store_index(d, pos, plus(row, one.clone()), plus(p.clone(), one.clone()));
+                }
+            }
+            let less = Expr::Op(Op::Select, vec![more, word(columns.clone()), Expr::Const(Value::zero(Type::U32))]);
             store_index(d, places, p, minus(rest, less));
         });
-        d.assign(output.counts[1].expect("lists count"), end);
-        output.close(d, &output.root());
+        self.finish(d, output, end);
     }
+
+    /// Room for the vector's entries, of which there are so many; where they begin and end.
+    fn finish(&self, d: &mut Symbolic, output: &Output, count: Expr) {
+        let root = output.root();
+        output.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, self.coordinates)]));
+        d.assign(output.counts[1].expect("lists count"), count);
+        match output.is_list(0) {
+            true => output.close(d, &root),
+            // Rows may be empty.
+            false => output.skipped(&root),
+        }
+    }
+}
+
+/// The last 32 bits of a number, of which a product is known to be one of such numbers.
+fn low_bits(e: Expr) -> Expr {
+    binary(Op::And, e, int(u32::MAX.into()))
+}
+
+/// The same as a number of 32 bits.
+fn word(e: Expr) -> Expr {
+    Expr::Op(Op::Convert(Type::U32), vec![low_bits(e)])
 }
 
 /// How many bits a positive number has.
