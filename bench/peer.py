@@ -12,6 +12,7 @@ result's have the library for a name, and coordinates of 64 bits. Everything run
 
 import contextlib
 import ctypes
+import gc
 import os
 import shutil
 import sys
@@ -742,19 +743,20 @@ def collapse():
                 ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(max(end - begin, 0)), advice)
 
 
-def answer(words, loaded):
+def answer(words, held):
+    """`held` has what is loaded, if anything is."""
     match words:
         case ["load", kernel, folder]:
-            if kernel not in KERNELS:
-                return None, []
-            loaded = Loaded(kernel, folder)
-            return loaded, list(loaded.calls)
+            held.clear()  # Before more is there: both may be too much for memory.
+            gc.collect()
+            held.extend([Loaded(kernel, folder)] if kernel in KERNELS else [])
+            return [library for loaded in held for library in loaded.calls]
         case ["result", library]:
-            loaded.write_result(library)
+            held[0].write_result(library)
             collapse()
-            return loaded, []
+            return []
         case ["time", library, repeat]:
-            return loaded, loaded.time(library, int(repeat))
+            return held[0].time(library, int(repeat))
         case _:
             raise ValueError(f"unknown command {words}")
 
@@ -766,14 +768,13 @@ def main():
     versions += [f"PyData/Sparse {pydata.__version__}"] if pydata else []
     versions += [f"OpenCV {cv2.__version__}"] if cv2 else []
     print("ok", ", ".join(versions), flush=True)
-    loaded = None
+    held = []
     for line in sys.stdin:
         try:
-            loaded, words = answer(line.rstrip("\n").split(" ", 2), loaded)
-            print("ok", *words, flush=True)
+            print("ok", *answer(line.rstrip("\n").split(" ", 2), held), flush=True)
         except Exception as e:
             print("error", type(e).__name__, str(e).replace("\n", " "), flush=True)
-    if loaded:  # The other side removes it too, unless it was killed.
+    for loaded in held:  # The other side removes it too, unless it was killed.
         shutil.rmtree(loaded.folder, ignore_errors=True)
 
 

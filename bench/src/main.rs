@@ -156,7 +156,9 @@ fn run_kernel(
                     let drawn = || seeds.map(|seed| kind.matrix(nonzeros, seed)).collect();
                     match matrices.entry((nonzeros, kind.name())).or_insert_with(drawn) {
                         Ok(drawn) => {
-                            compare(kernel, drawn, peers.as_deref_mut()).map_or_else(Outcome::Failed, Outcome::Compared)
+                            let alive = peers.as_deref_mut().map_or(Ok(()), Peers::revive);
+                            let compared = alive.and_then(|()| compare(kernel, drawn, peers.as_deref_mut()));
+                            compared.map_or_else(Outcome::Failed, Outcome::Compared)
                         }
                         Err(missing) => Outcome::Skipped(missing.clone()),
                     }

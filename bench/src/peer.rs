@@ -22,6 +22,7 @@ pub struct Peers {
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
+    python: String,
     /// Names and versions of the libraries that it has.
     pub libraries: String,
 }
@@ -40,10 +41,22 @@ impl Peers {
         let commands = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().expect("it is piped"));
         let folder = std::env::temp_dir().join(format!("fiberloom-bench-{}", process.id()));
-        let mut peers = Peers { process, commands, answers, folder, libraries: String::new() };
-        peers.libraries = peers.answer().map_err(|_| format!("`{python}` has no SciPy"))?;
+        let (python, libraries) = (python.to_string(), String::new());
+        let mut peers = Peers { process, commands, answers, folder, python, libraries };
+        peers.libraries = peers.answer().map_err(|_| format!("`{}` has no SciPy", peers.python))?;
         fs::create_dir_all(&peers.folder).map_err(|e| format!("{}: {e}", peers.folder.display()))?;
         Ok(peers)
+    }
+
+    /// Starts the process again if it has ended: a library that asks for more memory than there is ends it.
+    ///
+    /// # Errors
+    /// As of [`Peers::start`].
+    pub fn revive(&mut self) -> Result<(), String> {
+        if !matches!(self.process.try_wait(), Ok(None)) {
+            *self = Peers::start(&self.python)?;
+        }
+        Ok(())
     }
 
     /// Gives the process a kernel's operands: the libraries that have this kernel.
@@ -135,5 +148,22 @@ impl Drop for Peers {
         // It ends with its input; there is nobody to tell if it or the files do not go.
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where there is a Python with SciPy.
+    #[test]
+    fn who_has_ended_is_started_again() {
+        let Ok(mut peers) = Peers::start("python3") else { return };
+        let known = |peers: &mut Peers| peers.ask("load nothing nowhere");
+        assert_eq!(known(&mut peers), Ok(String::new()));
+        peers.process.kill().and_then(|()| peers.process.wait()).unwrap();
+        known(&mut peers).unwrap_err();
+        peers.revive().unwrap();
+        assert_eq!(known(&mut peers), Ok(String::new()));
     }
 }
