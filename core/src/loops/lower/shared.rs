@@ -53,17 +53,25 @@ impl Kept {
 }
 
 impl Context<'_> {
-    /// The operand that a nest's result is, array by array.
-    pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
+    /// Whether a nest's result may have arrays of an access's tensor: an operand, to which nothing is added, and nothing put elsewhere.
+    fn may_have(&self, nest: &Nest, a: AccessId) -> bool {
+        matches!(self.program.tensor(a).role, Role::Operand(_)) && nest.places.is_none() && nest.fold.is_none()
+    }
+
+    /// The operand that a nest's result is, value by value.
+    fn copied(&self, nest: &Nest) -> Option<AccessId> {
         let concrete::Expr::Access(a, _) = nest.rhs else { return None };
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
+        let same = (operand.ty, operand.fill) == (result.ty, result.fill);
+        (same && self.may_have(nest, a)).then_some(a)
+    }
+
+    /// The operand that a nest's result is, array by array.
+    pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
+        let a = self.copied(nest)?;
         let access = &self.program.accesses[a.0];
-        let same = matches!(operand.role, Role::Operand(_))
-            && operand.format == result.format
-            && (operand.ty, operand.fill) == (result.ty, result.fill)
-            && access.vars == nest.target.vars
-            && nest.places.is_none()
-            && nest.fold.is_none();
+        let same = self.program.tensor(a).format == self.program.tensors[nest.target.tensor.0].format
+            && access.vars == nest.target.vars;
         same.then_some(access.tensor)
     }
 
@@ -78,28 +86,18 @@ impl Context<'_> {
         let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
             && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
             && result.format.levels.last() == Some(&LevelKind::Compressed);
-        matches!(operand.role, Role::Operand(_))
-            && kinds
-            && nest.places.is_none()
-            && nest.fold.is_none()
-            && nest.order == vars(&nest.target)
-            && vars(access) == nest.order
+        self.may_have(nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
     }
 
     /// The arrays that a nest's result has of the operand that it is in another format, or seen in other modes: all of its entries, in
     /// their order.
     pub(super) fn entries(&self, nest: &Nest) -> Option<Kept> {
-        let concrete::Expr::Access(a, _) = nest.rhs else { return None };
+        let a = self.copied(nest)?;
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
         let access = &self.program.accesses[a.0];
-        let plain = nest.workspace.is_none()
-            && nest.fold.is_none()
-            && nest.places.is_none()
-            && nest.before.is_none()
-            && nest.both.is_none();
+        let plain = nest.workspace.is_none() && nest.before.is_none() && nest.both.is_none();
         let same = plain
-            && matches!((operand.role, result.role), (Role::Operand(_), Role::Result(_)))
-            && (operand.ty, operand.fill) == (result.ty, result.fill)
+            && matches!(result.role, Role::Result(_))
             && is_list(&operand.format)
             && is_list(&result.format)
             && self.is_in_order(access, &nest.order)
