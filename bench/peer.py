@@ -731,6 +731,10 @@ class Loaded:
         return times
 
 
+# What `memory.rs` asks of the system, too.
+MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
+
+
 def collapse():
     """Puts the heap in huge pages, as the other side does (`memory.rs`)."""
     with contextlib.suppress(OSError):
@@ -739,7 +743,7 @@ def collapse():
         if heap:
             begin, end = (int(address, 16) >> 21 << 21 for address in (heap[0][0], heap[-1][1]))
             begin += 1 << 21
-            for advice in (14, 25):
+            for advice in (MADV_HUGEPAGE, MADV_COLLAPSE):
                 ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(max(end - begin, 0)), advice)
 
 

@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         output.finish(d);
     }
 
-    /// A statement whose result has entries of an operand; nothing is emitted if it may not: whether it may.
+    /// A statement whose result has these entries of an operand. Whether it may have them: nothing is emitted if not.
     fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest, entries: &Kept) -> bool {
         let place = nest.target.tensor;
         let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
