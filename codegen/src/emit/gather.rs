@@ -14,7 +14,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, Role, Stmt, Var, gathers};
+use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
@@ -48,9 +48,10 @@ impl<'c> Emitter<'c, '_> {
         &self,
         var: Var,
         (said, range): ([&Expr; 2], Range<'c>),
+        how: How,
         body: &[Stmt],
     ) -> Result<Lanes<'c>, Error> {
-        if self.has_lanes(body) && self.scatters(var, said, body) {
+        if self.has_lanes(body) && self.are_apart(var, said, how, body) {
             return self.is_long(range).map(Lanes::Asked);
         }
         let Some(fibers) = self.gathered(var, said, body) else { return Ok(Lanes::No) };

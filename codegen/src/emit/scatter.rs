@@ -13,7 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
+use fiberloom_core::loops::{BufferId, Expr, How, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -27,8 +27,14 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_compare(IntPredicate::SGE, length, self.i64(LONG), "long")?)
     }
 
+    /// Whether no turn of a loop reads or writes what another writes: it says so, or is seen to.
+    pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
+        how == How::Vector && body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..)))
+            || self.scatters(var, range, body)
+    }
+
     /// Whether a loop only folds values into dense arrays at the coordinates of one fiber.
-    pub(super) fn scatters(&self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
+    fn scatters(&self, var: Var, [lo, hi]: [&Expr; 2], body: &[Stmt]) -> bool {
         let Some(crd) = one_fiber(lo, hi).and_then(|(pos, _)| self.coordinates(pos)) else { return false };
         let coordinate = |stmt: &Stmt| match stmt {
             Stmt::Let(i, e) => {

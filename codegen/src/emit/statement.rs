@@ -138,14 +138,14 @@ impl<'c> Emitter<'c, '_> {
             self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
             self.builder.build_unconditional_branch(after)?;
         } else {
-            match self.gathers_lanes(var, (said, range), body)? {
-                Lanes::Yes => self.turns_as_lanes(var, (said, range), body, after)?,
+            match self.gathers_lanes(var, (said, range), how, body)? {
+                Lanes::Yes => self.turns_as_lanes(var, (said, range), how, body, after)?,
                 Lanes::No => self.turns(var, range, id, body, after)?,
                 Lanes::Asked(is_long) => {
                     let (long, short) = (self.new_block("long"), self.new_block("short"));
                     self.builder.build_conditional_branch(is_long, long, short)?;
                     self.builder.position_at_end(long);
-                    self.turns_as_lanes(var, (said, range), body, after)?;
+                    self.turns_as_lanes(var, (said, range), how, body, after)?;
                     self.builder.position_at_end(short);
                     self.turns(var, range, id, body, after)?;
                 }
@@ -183,11 +183,12 @@ impl<'c> Emitter<'c, '_> {
         &mut self,
         var: Var,
         (said, range): ([&Expr; 2], Range<'c>),
+        how: How,
         body: &[Stmt],
         after: BasicBlock<'c>,
     ) -> Result<(), Error> {
         let id = self.loop_id(&self.gather_hints(body));
-        self.independent = self.scatters(var, said, body).then_some(id);
+        self.independent = self.are_apart(var, said, how, body).then_some(id);
         self.turns(var, range, Some(id), body, after)
     }
 
@@ -228,7 +229,7 @@ impl<'c> Emitter<'c, '_> {
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
-        if how == How::Vector {
+        if how == How::Vector && !gathers(body) {
             self.narrow();
             // All lanes of a strip at once: elements of half a word fill half as many registers.
             let lanes = turns.and_then(|n| u64::try_from(n).ok()).filter(|n| n.is_power_of_two());

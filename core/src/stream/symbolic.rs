@@ -168,10 +168,19 @@ impl Symbolic {
 
     /// A counted loop over plain expressions; an empty one is left out.
     pub fn each(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
+        self.turns(How::Serial, name, [lo, hi], body);
+    }
+
+    /// The same, of turns that do not depend on each other: none reads or writes what another writes.
+    pub fn each_apart(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
+        self.turns(How::Vector, name, [lo, hi], body);
+    }
+
+    fn turns(&mut self, how: How, name: &str, [lo, hi]: [Expr; 2], body: impl FnOnce(&mut Symbolic, Expr)) {
         let var = self.fresh(name, Type::I64);
         let body = self.turn(|d| body(d, Expr::Var(var)));
         if !body.is_empty() {
-            self.emit(Stmt::For { var, lo, hi, how: How::Serial, body });
+            self.emit(Stmt::For { var, lo, hi, how, body });
         }
     }
 

@@ -563,7 +563,7 @@ impl Output {
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
     }
 
-    /// The values of the entries that were noted since there were `begin`, each of its coordinate.
+    /// The values of the entries that were noted since there were `begin`, each of its coordinate: no two are of the same.
     pub fn fill_in(
         &self,
         d: &mut Symbolic,
@@ -571,7 +571,7 @@ impl Output {
         value: &mut dyn FnMut(&mut Symbolic, Expr) -> Expr,
     ) {
         let last = self.levels.len() - 1;
-        d.each("q", begin, self.count(last), |d, q| {
+        d.each_apart("q", begin, self.count(last), |d, q| {
             let at = d.index(self.crd(last).expect("a last list"), q.clone());
             let at = d.define(name, Type::I64, at);
             let value = value(d, at);
