@@ -27,14 +27,14 @@ pub fn parse(text: &str) -> (Option<syntax::Program>, Vec<Diagnostic>) {
         diagnostics.push(too_deep);
         return (None, diagnostics);
     }
-    let (program, more) = parser::program(&tokens, text.len());
+    let (program, more) = parser::program(&tokens);
     diagnostics.extend(more);
     diagnostics.sort_by_key(|d| d.span.start);
     (Some(program), diagnostics)
 }
 
 /// Longest program that is read: spans are 32 bits wide.
-const MOST_BYTES: usize = 1 << 28;
+pub const MOST_BYTES: usize = 1 << 28;
 
 #[cfg(test)]
 mod tests;

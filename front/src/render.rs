@@ -11,10 +11,19 @@ pub fn render(file: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -
     let mut out = String::new();
     for d in diagnostics {
         let (line, column) = place(text, d.span.start as usize);
+        let d = Diagnostic { message: cut(&d.message), help: d.help.as_deref().map(cut), ..d.clone() };
         writeln!(out, "{file}:{line}:{column}: error: {}", d.message).expect("strings take everything");
-        out.push_str(&drawing(file, text, d, color));
+        out.push_str(&drawing(file, text, &d, color));
     }
     out
+}
+
+/// A sentence as long as people read: a name in it may have a million characters.
+fn cut(sentence: &str) -> String {
+    match sentence.char_indices().nth(WIDEST) {
+        None => sentence.to_string(),
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+    }
 }
 
 /// Line and column of a byte, from 1.
@@ -34,6 +43,13 @@ fn floor(text: &str, byte: usize) -> usize {
     byte
 }
 
+/// The longest program, and the longest line, that are drawn as they are.
+const LONGEST: usize = 1 << 20;
+const WIDEST: usize = 500;
+
+/// How many characters of a longer line are shown on either side.
+const BESIDE: usize = 40;
+
 fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
     if text.is_empty() {
         return d.help.iter().map(|h| format!("  help: {h}\n")).collect();
@@ -42,22 +58,63 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
         let start = floor(text, (s.start as usize).min(text.len() - 1));
         start..floor(text, s.end as usize).max(start)
     };
-    let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
     let main = range(d.span);
+    let labels: Vec<(Range<usize>, &String)> = d.labels.iter().map(|(span, label)| (range(*span), label)).collect();
+    let is_wide = |at: &Range<usize>| line(text, at).len() > WIDEST;
+    if text.len() > LONGEST || is_wide(&main) || labels.iter().any(|(at, _)| is_wide(at)) {
+        return excerpt(text, &main) + &d.help.iter().map(|h| format!("  help: {h}\n")).collect::<String>();
+    }
+    let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
     let mut report = Report::build(ReportKind::Error, (file, main.clone()))
         .with_config(config)
         .with_message(&d.message)
         .with_label(Label::new((file, main)).with_message("here"));
-    for (span, label) in &d.labels {
-        report = report.with_label(Label::new((file, range(*span))).with_message(label));
+    for (at, label) in labels {
+        report = report.with_label(Label::new((file, at)).with_message(label));
     }
     if let Some(help) = &d.help {
         report = report.with_help(help);
     }
     let mut bytes = Vec::new();
-    match report.finish().write((file, Source::from(text)), &mut bytes) {
+    match report.finish().write((file, Source::from(of_lines(text))), &mut bytes) {
         // The first line repeats the message.
         Ok(()) => String::from_utf8_lossy(&bytes).split_once('\n').map_or(String::new(), |(_, rest)| rest.to_string()),
         Err(_) => String::new(),
     }
+}
+
+/// The lines that a stretch of the text stands on.
+fn line<'t>(text: &'t str, at: &Range<usize>) -> &'t str {
+    let begin = text[..at.start].rfind('\n').map_or(0, |n| n + 1);
+    let end = text[at.end..].find('\n').map_or(text.len(), |n| at.end + n);
+    &text[begin..end]
+}
+
+/// The text as one whose lines end at line feeds alone, byte by byte: to the drawing other characters end lines, too.
+fn of_lines(text: &str) -> String {
+    let ends_lines = |(at, c): (usize, char)| match c {
+        '\r' => !text[at + 1..].starts_with('\n'),
+        c => matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'),
+    };
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match ends_lines((at, c)) {
+            true => out.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// What stands around the beginning of a stretch of a line that is too long to be drawn.
+fn excerpt(text: &str, at: &Range<usize>) -> String {
+    let line = line(text, &(at.start..at.start));
+    let begin = line.as_ptr() as usize - text.as_ptr() as usize;
+    let (before, behind) = line.split_at(at.start - begin);
+    let shown: String = before.chars().rev().take(BESIDE).collect::<Vec<_>>().into_iter().rev().collect();
+    let rest: String = behind.chars().take(BESIDE).collect();
+    let dots = |is_cut: bool| if is_cut { "…" } else { "" };
+    let (left, right) = (dots(shown.len() < before.len()), dots(rest.len() < behind.len()));
+    let blanks = " ".repeat(left.chars().count() + shown.chars().count());
+    of_lines(&format!("   {left}{shown}{rest}{right}")) + &format!("\n   {blanks}^ here\n")
 }

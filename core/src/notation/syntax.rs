@@ -94,6 +94,28 @@ pub enum Format {
     },
 }
 
+impl Format {
+    /// The same as if it stood elsewhere: there messages about it are drawn.
+    #[must_use]
+    pub fn at(self, span: Span) -> Format {
+        let moved = |level: Ident| Ident { span, ..level };
+        match self {
+            Format::Name(name) => Format::Name(moved(name)),
+            Format::Levels { levels, order, .. } => {
+                Format::Levels { levels: levels.into_iter().map(moved).collect(), order, span }
+            }
+        }
+    }
+
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Format::Name(name) => name.span,
+            Format::Levels { span, .. } => *span,
+        }
+    }
+}
+
 /// A literal as written; its type comes from its context.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {

@@ -308,7 +308,11 @@ impl Classes {
     /// What a message calls a node.
     pub(super) fn called(&self, node: usize) -> String {
         let kind = if node < self.sizes { "size" } else { "index variable" };
-        format!("{kind} `{}`", self.names[node].as_deref().unwrap_or("_"))
+        match (&self.names[node], &self.known[node]) {
+            (Some(name), _) => format!("{kind} `{name}`"),
+            (None, Some(known)) => known.by.clone(),
+            (None, None) => "an extent".to_string(),
+        }
     }
 
     /// Where a node first stands.

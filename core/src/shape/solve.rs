@@ -85,7 +85,7 @@ pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extent
         match classes.extent(place) {
             Some(extent) => solved.sizes.push(extent),
             None if !used(SizeId(place as u32)) => solved.sizes.push(0),
-            None => return Err(unknown(size.span, format!("size `{}`", size.name.as_deref().unwrap_or("_")))),
+            None => return Err(unknown(size.span, classes.called(place))),
         }
     }
     Ok(solved)

@@ -24,9 +24,10 @@ pub(crate) type Rule<'t, 's, T> = Boxed<'t, 't, Tokens<'t, 's>, T, Failure<'t, '
 /// Most diagnostics of one run.
 const MOST: usize = 20;
 
-/// Parses items until the end.
-pub fn program(tokens: &[Placed], len: usize) -> (syntax::Program, Vec<Diagnostic>) {
+/// Parses items until the end, which is right behind the last token.
+pub fn program(tokens: &[Placed]) -> (syntax::Program, Vec<Diagnostic>) {
     let pairs: Vec<Pair> = tokens.iter().map(|p| (p.token, p.span)).collect();
+    let len = pairs.last().map_or(0, |(_, span)| span.end);
     let end = SimpleSpan::from(len..len);
     let item = item();
     let (mut items, mut diagnostics) = (Vec::new(), Vec::new());

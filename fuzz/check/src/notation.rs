@@ -86,7 +86,9 @@ fn stand_in(text: &str, wrong: &[Diagnostic]) {
         assert!(!d.message.is_empty(), "an error says nothing");
     }
     let shown = fiberloom_front::render("generated", text, wrong, false);
-    assert!(wrong.iter().all(|d| shown.contains(d.message.lines().next().unwrap_or_default())), "{shown}");
+    // Names may be as long as programs, messages are not.
+    let begins = |d: &Diagnostic| d.message.lines().next().unwrap_or_default().chars().take(100).collect::<String>();
+    assert!(wrong.iter().all(|d| shown.contains(&begins(d))), "{shown}");
 }
 
 /// The program of the whole language of these bytes, on every stage up to loops.

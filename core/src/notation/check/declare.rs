@@ -16,7 +16,7 @@ impl Check {
             }
         }
         for s in statements(items) {
-            self.roles.entry(s.lhs.tensor.name.clone()).or_insert(Role::Result);
+            self.results.entry(s.lhs.tensor.name.clone()).or_insert(s.lhs.tensor.span);
             self.note_locals(&s.locals);
         }
         for item in items {
@@ -28,7 +28,7 @@ impl Check {
 
     fn note_locals(&mut self, locals: &[syntax::Statement]) {
         for s in locals {
-            self.roles.insert(s.lhs.tensor.name.clone(), Role::Local);
+            self.locals.insert(s.lhs.tensor.name.clone());
             self.note_locals(&s.locals);
         }
     }
@@ -80,7 +80,11 @@ impl Check {
             None => Some(Format::dense(sizes.len())),
             Some(format) => self.format(format, &sizes, &t.name.name),
         };
-        let role = self.roles.get(&t.name.name).copied().unwrap_or(Role::Input);
+        let role = match &t.name.name {
+            name if self.results.contains_key(name) => Role::Result,
+            name if self.locals.contains(name) => Role::Local,
+            _ => Role::Input,
+        };
         if let (Role::Result | Role::Local, Some(format)) = (role, &format) {
             self.takes_entries(format, &t.name);
         }

@@ -19,15 +19,24 @@ impl Check {
                 let (least, most) = ty.range().expect("integers have a range");
                 (least..=most).contains(n).then(|| Value::from_i128(ty, *n))
             }
-            (Literal::Float(Float(x)), _) if ty.is_float() => Some(Value::from_f64(ty, *x)),
+            (Literal::Float(Float(x)), _) if ty.is_float() => {
+                let rounded = Value::from_f64(ty, *x);
+                (rounded.as_f64().is_finite() || !x.is_finite()).then_some(rounded)
+            }
             _ => None,
         };
         if value.is_none() {
-            let mut d = Diagnostic::new(span, format!("the literal `{literal}` is no value of type {ty}"));
-            if let (Literal::Int(_), Some((least, most))) = (literal, ty.range()) {
-                d = d.help(format!("values of {ty} are {least} to {most}"));
-            }
-            self.error(d);
+            let d = Diagnostic::new(span, format!("the literal `{literal}` is no value of type {ty}"));
+            let values = match (literal, ty.range()) {
+                _ if ty == Type::Bool => Some("`true` and `false`".to_string()),
+                (Literal::Int(_), Some((least, most))) => Some(format!("{least} to {most}")),
+                (Literal::Float(_), None) => Some(format!("up to {:e}, and `inf`", f32::MAX)),
+                _ => None,
+            };
+            self.error(match values {
+                Some(values) => d.help(format!("values of {ty} are {values}")),
+                None => d,
+            });
         }
         value
     }
@@ -177,7 +186,12 @@ impl Check {
             Some(ty) => Some(Expr { kind: Kind::Call(fun, args), ty, span }),
             None => {
                 let types: Vec<&str> = types.iter().map(|t| t.name()).collect();
-                self.say(span, format!("`{}` does not take ({})", op.name(), types.join(", ")));
+                let name = match op {
+                    Op::Neg => UnaryOp::Neg.sign(),
+                    Op::Not => UnaryOp::Not.sign(),
+                    op => op.name(),
+                };
+                self.say(span, format!("`{name}` does not take ({})", types.join(", ")));
                 None
             }
         }
@@ -209,7 +223,7 @@ impl Check {
             if Op::from_reduction(&name.name).is_some() {
                 let help = format!("write {name}(i: …)");
                 self.error(Diagnostic::new(span, format!("`{name}` folds over index variables")).help(help));
-            } else {
+            } else if !self.faulty.contains(&name.name) {
                 let declared: Vec<String> = self.functions.keys().cloned().collect();
                 let known =
                     Op::callable().map(|(n, _)| n).chain(["convert"]).chain(declared.iter().map(String::as_str));
@@ -426,10 +440,18 @@ impl Check {
             self.unknown("tensor", &a.tensor, known.iter().map(String::as_str));
             return None;
         };
-        if self.out.tensors[tensor.index()].role == Role::Local && !self.defined.contains(&tensor) {
-            let d = Diagnostic::new(a.span, format!("`{}` is read before the statement that defines it", a.tensor));
-            self.error(d.help("define it first, or give the result another name"));
-            return None;
+        if self.out.tensors[tensor.index()].role == Role::Local {
+            let is_open = self.open.contains(&a.tensor.name);
+            if !is_open {
+                let message = format!("`{}` is a local of a `where` block, and is not there outside of it", a.tensor);
+                self.error(Diagnostic::new(a.span, message).help("give one of the two another name"));
+                return None;
+            }
+            if !self.defined.contains(&tensor) {
+                let d = Diagnostic::new(a.span, format!("`{}` is read before the statement that defines it", a.tensor));
+                self.error(d.help("define it first, or give the result another name"));
+                return None;
+            }
         }
         self.rank(tensor, a)?;
         let mut slices = Vec::new();
@@ -471,7 +493,7 @@ impl Check {
     pub(super) fn index(&mut self, scope: &Scope, index: &syntax::Index) -> Option<Index> {
         match index {
             syntax::Index::Affine { permit, map, span } => {
-                Some(Index { permit: *permit, map: self.affine(scope, map)?, span: *span })
+                Some(Index { permit: *permit, map: self.affine(scope, map, *span)?, span: *span })
             }
             syntax::Index::Access(a) => {
                 let Expr { kind: Kind::Access(tensor, indices), ty, .. } = self.read(scope, a)? else {
@@ -492,21 +514,22 @@ impl Check {
         }
     }
 
-    fn affine(&mut self, scope: &Scope, a: &syntax::Affine) -> Option<Map> {
+    /// The map of an index that stands at `place`.
+    fn affine(&mut self, scope: &Scope, a: &syntax::Affine, place: Span) -> Option<Map> {
         let mut sum = None;
         for (minus, term) in &a.terms {
             let mut map = match &term.factor {
                 syntax::Factor::Var(v) => Map::Var(self.outer(scope, v)?),
-                syntax::Factor::Int(n) => Map::Const(self.small(*n, term)?),
-                syntax::Factor::Group(inner) => self.affine(scope, inner)?,
+                syntax::Factor::Int(n) => Map::Const(self.small(*n, place)?),
+                syntax::Factor::Group(inner) => self.affine(scope, inner, place)?,
             };
             if let Some(c) = term.coefficient {
-                map = Map::Mul(self.small(c, term)?, Box::new(map));
+                map = Map::Mul(self.small(c, place)?, Box::new(map));
             }
             for (rest, n) in &term.divisions {
-                let n = self.small(*n, term)?;
+                let n = self.small(*n, place)?;
                 if n == 0 {
-                    self.say(factor_span(term), "an index is divided by 0");
+                    self.say(place, "an index is divided by 0");
                     return None;
                 }
                 map = if *rest { Map::Mod(Box::new(map), n) } else { Map::Div(Box::new(map), n) };
@@ -522,20 +545,12 @@ impl Check {
         sum
     }
 
-    fn small(&mut self, n: u64, term: &syntax::Term) -> Option<i64> {
+    fn small(&mut self, n: u64, place: Span) -> Option<i64> {
         let small = i64::try_from(n).ok().filter(|n| *n < 1 << 62);
         if small.is_none() {
-            self.say(factor_span(term), format!("{n} is too large for an index: integers are below 2⁶² there"));
+            self.say(place, format!("{n} is too large for an index: integers are below 2⁶² there"));
         }
         small
-    }
-}
-
-fn factor_span(term: &syntax::Term) -> Span {
-    match &term.factor {
-        syntax::Factor::Var(v) => v.span,
-        syntax::Factor::Group(a) => a.terms.first().map_or(Span::default(), |(_, t)| factor_span(t)),
-        syntax::Factor::Int(_) => Span::default(),
     }
 }
 

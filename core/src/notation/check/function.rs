@@ -31,6 +31,9 @@ impl Check {
         for item in items {
             if let Item::Function(f) = item {
                 self.function(f);
+                if !self.functions.contains_key(&f.name.name) {
+                    self.faulty.insert(f.name.name.clone());
+                }
             }
         }
         self.inside = false;

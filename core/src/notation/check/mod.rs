@@ -23,7 +23,7 @@ use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::protocol;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Checks a program.
 ///
@@ -53,10 +53,18 @@ struct Check {
     sizes: HashMap<String, SizeId>,
     tensors: HashMap<String, TensorId>,
     functions: HashMap<String, FnId>,
+    /// Functions that are complained of already.
+    faulty: HashSet<String>,
     /// Tensors that a statement so far has defined.
-    defined: Vec<TensorId>,
-    /// What the tensors are that some statement of the program defines.
-    roles: HashMap<String, typed::Role>,
+    defined: HashSet<TensorId>,
+    /// Where a statement that is no local defines a tensor first.
+    results: HashMap<String, Span>,
+    /// Names that `where` blocks define; where they are declared, too, that says of each block's own what it is like.
+    locals: HashSet<String>,
+    /// Of those that are declared: whether the tensor is a block's already.
+    taken: HashSet<TensorId>,
+    /// The names of the blocks that are being checked.
+    open: HashSet<String>,
     /// A function each: how deep it nests, those that it calls counted.
     nesting: Vec<usize>,
     /// Functions are being checked, not statements.

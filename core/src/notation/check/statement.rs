@@ -7,7 +7,7 @@
 //! The right side is a tree of `+` and `-` over terms; a variable that is absent on the left is summed over each term
 //! in which it is free. The sums of one statement share their variables: `j` has one extent wherever it stands.
 
-use super::{Check, Scope, statements};
+use super::{Check, Scope};
 use crate::algebra::{Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident, Item};
@@ -15,10 +15,11 @@ use crate::notation::typed::{self, Expr, Fun, Kind, Role, TensorId, VarId};
 
 impl Check {
     pub(super) fn statements(&mut self, items: &[Item]) {
-        let mut first_of_last = None;
+        let (mut first_of_last, mut none_yet) = (None, true);
         for item in items {
             match item {
                 Item::Statement(s) => {
+                    none_yet = false;
                     self.statement(s, false);
                     first_of_last = (!self.out.statements.is_empty()).then(|| self.out.statements.len() - 1);
                 }
@@ -28,7 +29,7 @@ impl Check {
                         self.out.statements[n].schedule = Some(schedule.clone());
                     }
                     Some(_) => self.say(schedule.span, "the statement before this schedule has one already"),
-                    None if statements(items).next().is_none() => {
+                    None if none_yet => {
                         self.say(schedule.span, "a schedule stands behind the statement that it is for");
                     }
                     None => {}
@@ -40,7 +41,7 @@ impl Check {
 
     /// A statement, after those of its where-block.
     fn statement(&mut self, s: &syntax::Statement, local: bool) {
-        let outer = self.tensors.clone();
+        let hidden = self.open_block(&s.locals);
         for inner in &s.locals {
             self.statement(inner, true);
         }
@@ -50,20 +51,49 @@ impl Check {
         if let Some(schedule) = s.schedule.as_ref().filter(|_| made.is_some()) {
             self.schedule(schedule, &self.names.clone());
         }
-        for inner in &s.locals {
-            let name = &inner.lhs.tensor.name;
-            match outer.get(name) {
-                Some(&before) => self.tensors.insert(name.clone(), before),
-                None => self.tensors.remove(name),
+        for (name, before) in hidden {
+            self.open.remove(&name);
+            match before {
+                Some(before) => self.tensors.insert(name, before),
+                None => self.tensors.remove(&name),
             };
         }
         if let Some(made) = made {
-            self.defined.push(made.tensor);
+            self.defined.insert(made.tensor);
             self.out.statements.push(made);
         } else if let Some(&tensor) = self.tensors.get(&s.lhs.tensor.name) {
             // It is complained of already; those that read it are not.
-            self.defined.push(tensor);
+            self.defined.insert(tensor);
         }
+    }
+
+    /// The tensors of a `where` block, which are its own: names that are declared mean a tensor like that, others one that
+    /// its first statement makes. Returns what the names meant before.
+    fn open_block(&mut self, block: &[syntax::Statement]) -> Vec<(String, Option<TensorId>)> {
+        let mut hidden = Vec::new();
+        for Ident { name, span } in block.iter().map(|inner| &inner.lhs.tensor) {
+            if hidden.iter().any(|(own, _)| own == name) {
+                continue;
+            }
+            if let Some(&first) = self.results.get(name) {
+                let message = format!("`{name}` is a result of the program, and a local of this `where` block");
+                let d = Diagnostic::new(*span, message).label(first, "defined here");
+                self.error(d.help("give one of the two another name"));
+                continue;
+            }
+            if !self.open.insert(name.clone()) {
+                let message = format!("`{name}` is a local of a `where` block around this one");
+                self.error(Diagnostic::new(*span, message).help("give one of the two another name"));
+                continue;
+            }
+            let declared = self.tensors.get(name).copied();
+            if let Some(like) = declared.filter(|like| !self.taken.insert(*like)) {
+                let tensor = self.out.tensors[like.index()].clone();
+                self.add_tensor(tensor);
+            }
+            hidden.push((name.clone(), declared));
+        }
+        hidden
     }
 
     fn define(&mut self, s: &syntax::Statement, local: bool) -> Option<typed::Statement> {
