@@ -50,7 +50,8 @@ impl From<Stop> for Error {
         match stop {
             Stop::Error(error) => error,
             Stop::Failure(Failure::Memory) => {
-                Error::Stopped("memory, or the limit on it, does not suffice".to_string())
+                let what = "results and temporaries take more memory than there is, or than the limit on it allows";
+                Error::Stopped(format!("{what}: a sparse format for those that have few entries takes less"))
             }
             Stop::Failure(Failure::Overflow) => {
                 Error::Stopped("a product of extents or a number of elements does not fit 63 bits".to_string())

@@ -62,10 +62,6 @@ impl Error {
         }
     }
 
-    pub(crate) fn no_tensor(name: &str) -> Error {
-        Error::Call(format!("the program has no tensor `{name}`"))
-    }
-
     pub(crate) fn operand(tensor: &str, what: impl fmt::Display) -> Error {
         Error::Operand { tensor: tensor.to_string(), what: what.to_string() }
     }

@@ -72,6 +72,9 @@ impl std::str::FromStr for Engine {
     }
 }
 
+/// The bytes that an entry of a function takes in the reference semantics, and what is copied of it meanwhile.
+const KEPT: u64 = 256;
+
 /// Steps in which the meaning of every coordinate is found by itself; with more coordinates, what is stored is followed.
 const POINTWISE: u64 = 1 << 22;
 
@@ -252,7 +255,7 @@ impl Kernel {
     pub fn complete(&self, names: &[&str]) -> Result<(), Error> {
         let mut given = Vec::new();
         for name in names {
-            let (id, tensor) = self.program.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
+            let (id, tensor) = self.program.named_tensor(name)?;
             if tensor.format.is_none() {
                 let what = format!("`{name}` is given, and not declared: its declaration says what it is");
                 return Err(Error::Call(what));
@@ -385,7 +388,9 @@ impl<'a> Call<'a> {
         let typed = program.typed();
         let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
         let operands = self.operands.iter().map(named).collect();
-        let Options { mode, steps, .. } = self.kernel.options;
+        let Options { mode, steps, memory, .. } = self.kernel.options;
+        // A step may keep an entry.
+        let steps = steps.min(memory / KEPT);
         let pointwise = meaning::evaluate(typed, &operands, mode, &Limits { steps: steps.min(POINTWISE) });
         let meant = match pointwise {
             Err(Refusal::Steps) => meaning::evaluate_stored(typed, &operands, mode, &Limits { steps }),

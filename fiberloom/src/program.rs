@@ -62,9 +62,18 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] with everything that is wrong with it.
     pub fn named(file: &str, text: &str) -> Result<Program, Error> {
+        Program::named_with(file, text, &[])
+    }
+
+    /// The same with other formats for declared tensors: `(name, format)`, as of [`Program::with_format`].
+    ///
+    /// # Errors
+    /// As of [`Program::named`] and [`Program::with_format`].
+    pub fn named_with(file: &str, text: &str, formats: &[(&str, &str)]) -> Result<Program, Error> {
         let refused = |diagnostics| refused(file, text, diagnostics);
         match fiberloom_front::parse(text) {
-            (Some(syntax), diagnostics) if diagnostics.is_empty() => {
+            (Some(mut syntax), diagnostics) if diagnostics.is_empty() => {
+                formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
                 Program::checked(file, text, syntax).map_err(refused)
             }
             (_, diagnostics) => Err(refused(diagnostics)),
@@ -97,24 +106,8 @@ impl Program {
     /// [`Error::Call`] if the tensor is not declared or the format cannot be read; [`Error::Program`] if it does not
     /// fit the tensor.
     pub fn with_format(&self, name: &str, format: &str) -> Result<Program, Error> {
-        let read = fiberloom_front::parse(&format!("tensor T: f64[I] {format}"));
-        let format = match read {
-            (Some(p), errors) if errors.is_empty() => match <[_; 1]>::try_from(p.items) {
-                Ok([syntax::Item::Tensor(t)]) => t.format,
-                _ => None,
-            },
-            _ => None,
-        };
-        let format = format.ok_or_else(|| Error::Call(format!("the format for `{name}` cannot be read")))?;
         let mut syntax = self.inner.syntax.clone();
-        let declared = syntax.items.iter_mut().find_map(|item| match item {
-            syntax::Item::Tensor(t) if t.name.name == name => Some(t),
-            _ => None,
-        });
-        match declared {
-            Some(tensor) => tensor.format = Some(format),
-            None => return Err(Error::Call(format!("no tensor `{name}` is declared whose format could be changed"))),
-        }
+        reformat(&mut syntax, name, format)?;
         let (file, text) = (&self.inner.file, &self.inner.text);
         Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
     }
@@ -219,6 +212,20 @@ impl Program {
         Some((TensorId(found.0 as u32), found.1))
     }
 
+    /// The same, for data that a caller gives by name.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if there is none.
+    pub(crate) fn named_tensor(&self, name: &str) -> Result<(TensorId, &typed::Tensor), Error> {
+        let is_local = || self.inner.typed.tensors.iter().any(|t| t.name == name);
+        self.tensor(name).ok_or_else(|| {
+            Error::Call(match is_local() {
+                true => format!("`{name}` is a local of a `where` block: nothing is given for it"),
+                false => format!("the program has no tensor `{name}`"),
+            })
+        })
+    }
+
     /// What a file has to hold for a tensor, where operands of these extents are given already. An undeclared result
     /// has 0 as its fill value here.
     ///
@@ -254,7 +261,7 @@ impl Program {
                 if tensors[place].is_some() {
                     continue;
                 }
-                let (id, _) = self.tensor(name).ok_or_else(|| Error::no_tensor(name))?;
+                let (id, _) = self.named_tensor(name)?;
                 let format = self.format(id);
                 match data::read(path, &self.declared(id, &format, &given)?, options) {
                     Ok(tensor) => {
@@ -306,6 +313,31 @@ fn format(typed: &typed::Program, id: TensorId) -> Format {
         }
         None => Format::dense(tensor.sizes.len()),
     }
+}
+
+/// Gives a declared tensor another format. What is wrong with it is drawn where the tensor is declared.
+fn reformat(syntax: &mut syntax::Program, name: &str, format: &str) -> Result<(), Error> {
+    let (read, wrong) = fiberloom_front::parse(&format!("tensor T: f64[I] {format}"));
+    let read = match read.map(|p| <[_; 1]>::try_from(p.items)) {
+        Some(Ok([syntax::Item::Tensor(t)])) if wrong.is_empty() => t.format,
+        _ => None,
+    };
+    let read = read.ok_or_else(|| {
+        let why = wrong.first().map_or(String::new(), |d| format!(": {}", d.message));
+        let expected = "a name as `csr`, or levels as `{dense, compressed}`, with an order or without";
+        Error::Call(format!("the format `{format}` for `{name}` cannot be read{why}; {expected} expected"))
+    })?;
+    let declared = syntax.items.iter_mut().find_map(|item| match item {
+        syntax::Item::Tensor(t) if t.name.name == name => Some(t),
+        _ => None,
+    });
+    let Some(tensor) = declared else {
+        let what = format!("no tensor `{name}` is declared whose format could be changed");
+        return Err(Error::Call(format!("{what}: `tensor {name}: TYPE[…] FORMAT` would declare it")));
+    };
+    let place = tensor.format.as_ref().map_or(tensor.name.span, syntax::Format::span);
+    tensor.format = Some(read.at(place));
+    Ok(())
 }
 
 fn refused(file: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Error {

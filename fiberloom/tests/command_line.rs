@@ -133,6 +133,7 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, "frob", "no command");
     dir.exits(2, "", "usage");
     dir.exits(0, "--help", "usage");
+    dir.exits(0, "run --help", "usage");
     assert!(!dir.names().contains(&"z.npy".to_string()));
 }
 
@@ -208,7 +209,7 @@ fn of_several_results_all_files_are_written_or_none() {
     dir.file("p.loom", "tensor A: f64[I, J, K] csf\ntensor B: f64[I, J, K] csf\nB[i,j,k] = A[i,j,k]\ns[] = A[i,j,k]\n");
     dir.file("A.tns", "# extents 2 2 2\n1 1 1 3\n");
     dir.file("s.npy", "old");
-    dir.exits(3, "run p.loom --in A=A.tns --out s=s.npy --out B=B.mtx", "up to two modes, not 3: write .ttx");
+    dir.exits(2, "run p.loom --in A=A.tns --out s=s.npy --out B=B.mtx", "up to two modes, not 3: write .ttx");
     assert_eq!(std::fs::read_to_string(dir.0.join("s.npy")).unwrap(), "old");
     std::fs::create_dir(dir.0.join("d.tns")).unwrap();
     dir.exits(4, "run p.loom --in A=A.tns --out s=s.npy --out B=d.tns", "d.tns");
@@ -235,6 +236,23 @@ fn formats_on_the_command_line_go_before_declared_ones() {
     dir.exits(2, &format!("run p.loom {INPUTS} --format A=sparse"), "sparse");
     dir.exits(2, &format!("run p.loom {INPUTS} --format A={{dense"), "cannot be read");
     dir.exits(2, &format!("run p.loom {INPUTS} --format Q=csr"), "no tensor `Q`");
+    // Drawn where the tensor is declared; schedules are for what it is then.
+    dir.exits(2, &format!("run p.loom {INPUTS} --format x={{singleton}}"), "p.loom:2:18:");
+    dir.exits(0, &format!("run p.loom {INPUTS} --format x=sparse --schedule protocol(x[j],gallop)"), "y[2] = 9.0");
+}
+
+/// What cannot be said is not: the exit status speaks.
+#[test]
+fn standard_error_may_be_closed() {
+    let dir = spmv("closed");
+    let run = |args: &str| {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fiberloom"));
+        command.args(args.split_whitespace()).current_dir(&dir.0).stderr(full).output().unwrap().status.code()
+    };
+    assert_eq!(run("check none.loom"), Some(4));
+    assert_eq!(run("frob"), Some(2));
+    assert_eq!(run(&format!("run p.loom {INPUTS} --threads 2")), Some(0));
 }
 
 #[test]
@@ -353,7 +371,19 @@ fn arguments_that_contradict_each_other_are_2() {
     refused(&format!("run p.loom {INPUTS} --out y=y.npy --out y=z.npy"), "--out y is given twice");
     refused(&format!("run p.loom {INPUTS} --format A=csc --format A=csr"), "--format A is given twice");
     refused("run two.loom --in x=x.mtx --out s=s.npy --out t=s.npy", "s.npy would be written twice");
+    refused("run two.loom --in x=x.mtx --out s=s.npy --out t=./s.npy", "./s.npy would be written twice");
     refused("build p.loom -o k --header k", "k would be written twice");
+    for twice in ["--engine loops --engine llvm", "--threads 1 --threads 1", "--mode strict --mode strict"] {
+        let option = twice.split(' ').next().unwrap();
+        refused(&format!("run p.loom {INPUTS} {twice}"), &format!("{option} is given twice"));
+    }
+    let more = Command::new(env!("CARGO_BIN_EXE_fiberloom"))
+        .args(["check", "p.loom", "--schedule", "none; } z[i] = x[i] schedule { none"])
+        .current_dir(&dir.0)
+        .output()
+        .unwrap();
+    assert_eq!(more.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&more.stderr).contains("the commands of one schedule, and no more"));
     refused("show everything none.loom", "no stage");
     refused("show ptx none.loom", "`ptx` is not there yet");
     refused("show loops p.loom --svg", "--svg draws the lattice");

@@ -164,7 +164,7 @@ impl Entries<'_> {
         let at = self.coordinate(e);
         let first = (0..e).find(|&d| self.coordinate(d) == at).unwrap_or(0);
         let at: Vec<String> = at.iter().map(i64::to_string).collect();
-        let what = format!("coordinates ({}) stand twice: in entry {first} too", at.join(", "));
+        let what = format!("coordinates ({}) stand twice: in entry {first} too, counted from 0", at.join(", "));
         Malformed { level: None, position: e, what }
     }
 }

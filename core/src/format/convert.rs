@@ -102,6 +102,7 @@ impl<'a> Tensor<'a> {
     pub fn to_dense(&self, limit: u64) -> Result<Array<'static>, Error> {
         let dense =
             self.borrow().convert(&Format::dense(self.extents.len()), &Assembly { limit, ..Assembly::default() });
-        Ok(dense?.values.into_owned())
+        let values = dense?.values;
+        values.share().ok_or(Error::Memory { bytes: values.len() as u128 * values.ty().bytes() as u128 })
     }
 }

@@ -82,6 +82,14 @@ impl Tensor<'_> {
         Entries { coordinates, values: self.values.borrow() }
     }
 
+    /// The entries at the first positions that store any, so many of them or all; `None` if memory does not suffice.
+    pub fn first_listed(&self, n: usize) -> Option<Entries<'static>> {
+        let mut positions =
+            if self.is_flagged() { self.stored_positions() } else { (0..self.values.len().min(n)).collect() };
+        positions.truncate(n);
+        self.listed_at(positions)
+    }
+
     /// What is stored at these positions of the last level; `None` if memory does not suffice.
     pub(super) fn listed_at(&self, positions: Vec<usize>) -> Option<Entries<'static>> {
         let (positions, coordinates) = self.coordinates_at(positions)?;

@@ -180,7 +180,10 @@ impl<'s> Store<'s> {
     /// Every coordinate of the extent gets a position.
     fn spread(&mut self, l: usize, extent: u64) -> Result<(), Error> {
         let all = self.positions as u128 * extent as u128;
-        self.positions = u64::try_from(all).ok().filter(|&p| p < 1 << 60).ok_or(Error::Memory { bytes: all })?;
+        self.positions = u64::try_from(all)
+            .ok()
+            .filter(|&p| p < 1 << 60)
+            .ok_or_else(|| Error::Memory { bytes: all.saturating_mul(self.values.ty().bytes() as u128) })?;
         self.at.iter_mut().zip(&self.columns[l]).for_each(|(p, &c)| *p = *p * extent as usize + c as usize);
         Ok(())
     }

@@ -208,7 +208,7 @@ fn entries_are_refused_at_the_first_offence() {
         e => panic!("{e}"),
     };
     let (e, what) = place(assemble(&[[0, 0], [2, 1], [1, 1], [2, 1], [0, 0]], &Assembly::default()).unwrap_err());
-    assert_eq!((e, &*what), (3, "coordinates (2, 1) stand twice: in entry 1 too"));
+    assert_eq!((e, &*what), (3, "coordinates (2, 1) stand twice: in entry 1 too, counted from 0"));
     assert_eq!(place(assemble(&[[0, 0], [0, 3]], &Assembly::default()).unwrap_err()).0, 1);
     assert_eq!(place(assemble(&[[0, 0], [-1, 0]], &Assembly::default()).unwrap_err()).0, 1);
     let how = Assembly { duplicates: Duplicates::Combine(&added), ..Assembly::default() };

@@ -2,7 +2,8 @@
 
 use fiberloom::{Engine, Mode};
 use lexopt::{Arg, Parser, ValueExt};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// How the command is used.
@@ -45,9 +46,16 @@ pub struct Program {
     /// `--format NAME=FORMAT`: instead of the declared ones.
     pub formats: Vec<(String, String)>,
     /// `--mode`
-    pub mode: Mode,
+    pub mode: Option<Mode>,
     /// `--schedule`, `--no-schedule`
     pub schedule: Scheduled,
+}
+
+impl Program {
+    /// The mode that is asked for.
+    pub fn mode(&self) -> Mode {
+        self.mode.unwrap_or_default()
+    }
 }
 
 /// Under which schedule a program is run.
@@ -128,6 +136,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
         Some(Word::Option(name)) => name,
         Some(Word::Value(name)) => name.to_string_lossy().into_owned(),
     };
+    if asks_for_help(&args) {
+        return Ok(Command::Help);
+    }
     match &*name {
         "run" => run(args).map(Command::Run),
         "show" => show(args).map(Command::Show),
@@ -140,22 +151,29 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String
     }
 }
 
+/// Whether `--help` or `-h` is the next argument.
+fn asks_for_help(args: &Parser) -> bool {
+    let mut args = args.clone();
+    matches!(next(&mut args), Ok(Some(Word::Option(o))) if o == "--help" || o == "-h")
+}
+
 fn run(mut args: Parser) -> Result<Run, String> {
-    let mut run = Run { threads: 1, repeat: 1, ..Run::default() };
-    let mut path = None;
+    let mut run = Run::default();
+    let (mut engine, mut threads, mut repeat, mut path) = (None, None, None, None);
     while let Some(word) = next(&mut args)? {
         match &word {
-            Word::Option(o) if o == "--in" => run.inputs.push(file(pair(&mut args, "--in NAME=FILE")?)),
-            Word::Option(o) if o == "--out" => run.outputs.push(file(pair(&mut args, "--out NAME=FILE")?)),
-            Word::Option(o) if o == "--engine" => run.engine = text(&mut args)?.parse()?,
-            Word::Option(o) if o == "--threads" => run.threads = positive(&mut args, "--threads")?,
-            Word::Option(o) if o == "--repeat" => run.repeat = positive(&mut args, "--repeat")?,
+            Word::Option(o) if o == "--in" => run.inputs.push(file(&mut args, "--in NAME=FILE")?),
+            Word::Option(o) if o == "--out" => run.outputs.push(file(&mut args, "--out NAME=FILE")?),
+            Word::Option(o) if o == "--engine" => once(&mut engine, o, text(&mut args)?.parse()?)?,
+            Word::Option(o) if o == "--threads" => once(&mut threads, o, positive(&mut args, o)?)?,
+            Word::Option(o) if o == "--repeat" => once(&mut repeat, o, positive(&mut args, o)?)?,
             Word::Option(o) if o == "--check" => run.check = true,
             Word::Option(o) if o == "--json" => run.json = true,
             _ => program_option(word, &mut args, &mut run.program, &mut path)?,
         }
     }
     run.program.path = path.ok_or("a program expected: fiberloom run PROG.loom")?;
+    (run.engine, run.threads, run.repeat) = (engine.unwrap_or_default(), threads.unwrap_or(1), repeat.unwrap_or(1));
     no_twice("--in", &run.inputs)?;
     no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
     no_twice("--out", &run.outputs)?;
@@ -190,8 +208,8 @@ fn build(mut args: Parser) -> Result<Build, String> {
     let (mut object, mut header, mut program, mut path) = (None, None, Program::default(), None);
     while let Some(word) = next(&mut args)? {
         match word {
-            Word::Option(o) if o == "-o" => object = Some(PathBuf::from(text(&mut args)?)),
-            Word::Option(o) if o == "--header" => header = Some(PathBuf::from(text(&mut args)?)),
+            Word::Option(o) if o == "-o" => once(&mut object, &o, path_of(&mut args)?)?,
+            Word::Option(o) if o == "--header" => once(&mut header, &o, path_of(&mut args)?)?,
             word => program_option(word, &mut args, &mut program, &mut path)?,
         }
     }
@@ -216,11 +234,12 @@ fn program_option(
             no_twice("--format", &program.formats)?;
         }
         Word::Option(o) if o == "--mode" => {
-            program.mode = match &*text(args)? {
+            let mode = match &*text(args)? {
                 "algebraic" => Mode::Algebraic,
                 "strict" => Mode::Strict,
                 other => return Err(format!("`{other}` is no mode: algebraic or strict expected")),
-            }
+            };
+            once(&mut program.mode, &o, mode)?;
         }
         Word::Option(o) if o == "--schedule" || o == "--no-schedule" => {
             if program.schedule != Scheduled::AsWritten {
@@ -251,18 +270,40 @@ fn pair(args: &mut Parser, usage: &str) -> Result<(String, String), String> {
     }
 }
 
-fn file((name, path): (String, String)) -> (String, PathBuf) {
-    (name, path.into())
+fn path_of(args: &mut Parser) -> Result<PathBuf, String> {
+    args.value().map(PathBuf::from).map_err(|e| e.to_string())
 }
 
-/// One file cannot hold two things.
+/// A tensor and its file, whose name need not be text.
+fn file(args: &mut Parser, usage: &str) -> Result<(String, PathBuf), String> {
+    let given = args.value().map_err(|e| e.to_string())?;
+    let bytes = given.as_bytes();
+    let named = bytes.iter().position(|b| *b == b'=').and_then(|at| {
+        let name = std::str::from_utf8(&bytes[..at]).ok().filter(|name| !name.is_empty())?;
+        let path = PathBuf::from(OsStr::from_bytes(&bytes[at + 1..]));
+        Some((name.to_string(), path)).filter(|(_, path)| !path.as_os_str().is_empty())
+    });
+    named.ok_or_else(|| format!("`{}` given, {usage} expected", given.to_string_lossy()))
+}
+
+/// Keeps what an option says, which is given once.
+fn once<T>(slot: &mut Option<T>, option: &str, given: T) -> Result<(), String> {
+    match slot.replace(given) {
+        None => Ok(()),
+        Some(_) => Err(format!("{option} is given twice")),
+    }
+}
+
+/// One file cannot hold two things, however it is spelled; a device can.
 fn no_file_twice<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), String> {
     let mut seen = Vec::new();
     for file in files {
-        if seen.contains(&file) {
+        let place = fiberloom::data::resolved(file);
+        let through = place.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
+        if !through && seen.contains(&place) {
             return Err(format!("{} would be written twice", file.display()));
         }
-        seen.push(file);
+        seen.push(place);
     }
     Ok(())
 }

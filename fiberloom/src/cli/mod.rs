@@ -14,6 +14,9 @@ mod show;
 use args::Command;
 use fiberloom::{Error, Program};
 use fiberloom_core::notation::{Diagnostic, Span};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Does what the arguments ask for.
@@ -21,7 +24,7 @@ pub fn main() -> ExitCode {
     let command = match args::parse(std::env::args_os().skip(1)) {
         Ok(command) => command,
         Err(what) => {
-            eprintln!("fiberloom: {what}");
+            print::err(&format!("fiberloom: {what}"));
             return ExitCode::from(2);
         }
     };
@@ -36,7 +39,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", print::message(&error));
+            print::err(&print::message(&error));
             ExitCode::from(error.exit())
         }
     }
@@ -45,14 +48,18 @@ pub fn main() -> ExitCode {
 /// Reads and checks the program that the arguments name.
 fn program(args: &args::Program) -> Result<Program, Error> {
     let name = args.path.display().to_string();
-    let text = std::fs::read(&args.path).map_err(|e| print::io(&args.path, e))?;
+    let text = text(&args.path).map_err(|e| print::io(&args.path, e))?;
     let text = String::from_utf8(text).map_err(|e| not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to()))?;
-    let text = schedule::applied(text, &args.schedule);
-    let mut program = Program::named(&name, &text)?;
-    for (tensor, format) in &args.formats {
-        program = program.with_format(tensor, format)?;
-    }
-    Ok(program)
+    let text = schedule::applied(text, &args.schedule)?;
+    let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
+    Program::named_with(&name, &text, &formats)
+}
+
+/// A program's bytes; of one that is too long just so many that this is seen.
+fn text(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(fiberloom_front::MOST_BYTES as u64 + 1).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// What is before the first byte that belongs to no character is shown as the program.

@@ -18,6 +18,11 @@ pub fn out(text: &str) -> Result<(), Error> {
     written.and_then(|()| stdout.flush()).map_err(|e| io(Path::new("standard output"), e))
 }
 
+/// Prints a line, or lines, on standard error; the exit status speaks where nobody can read it.
+pub fn err(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 /// An error of the operating system's.
 pub fn io(path: &Path, error: std::io::Error) -> Error {
     Error::Data(data::Error {
@@ -45,9 +50,10 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
     let extents: Vec<String> = tensor.extents.iter().map(u64::to_string).collect();
     let mut text = format!("{name}: {}[{}] {}", tensor.fill.ty(), extents.join(", "), tensor.format);
     write!(text, ", {} stored, fill {}", tensor.stored(), tensor.fill).expect("strings take everything");
-    for (at, value) in tensor.entries().take(SHOWN) {
-        let at: Vec<String> = at.iter().map(i64::to_string).collect();
-        write!(text, "\n  {name}[{}] = {value}", at.join(", ")).expect("strings take everything");
+    let first = tensor.first_listed(SHOWN);
+    for (e, entries) in first.iter().flat_map(|entries| (0..entries.len()).map(move |e| (e, entries))).take(SHOWN) {
+        let at: Vec<String> = entries.coordinate(e).iter().map(i64::to_string).collect();
+        write!(text, "\n  {name}[{}] = {}", at.join(", "), entries.values.get(e)).expect("strings take everything");
     }
     if tensor.stored() > SHOWN {
         write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");

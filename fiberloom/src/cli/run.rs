@@ -20,14 +20,15 @@ pub struct Report {
 pub fn run(args: &Run) -> Result<(), Error> {
     let program = super::program(&args.program)?;
     if args.threads > 1 {
-        eprintln!("fiberloom: note: kernels run on one thread so far: --threads {} changes nothing", args.threads);
+        let threads = args.threads;
+        print::err(&format!("fiberloom: note: kernels run on one thread so far: --threads {threads} changes nothing"));
     }
     for (name, path) in &args.outputs {
-        result_named(&program, name)?;
-        data::Kind::of(path)?;
+        data::holds(path, result_named(&program, name)?)?;
     }
     let memory = memory();
-    let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
+    let options =
+        Options { engine: args.engine, mode: args.program.mode(), memory, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = program.compile(&options)?;
     let lowering = begin.elapsed();
@@ -75,9 +76,10 @@ fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a st
     program.read(&files, &options)
 }
 
-fn result_named(program: &Program, name: &str) -> Result<(), Error> {
+/// How many modes a result has.
+fn result_named(program: &Program, name: &str) -> Result<usize, Error> {
     match program.tensor(name) {
-        Some((_, t)) if t.role == Role::Result => Ok(()),
+        Some((_, t)) if t.role == Role::Result => Ok(t.sizes.len()),
         Some(_) => Err(Error::Call(format!("--out {name}: the program does not define `{name}`, it reads it"))),
         None => Err(Error::Call(format!("--out {name}: the program has no tensor `{name}`"))),
     }
@@ -89,10 +91,40 @@ fn write(args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
     Ok(data::write_all(&targets, memory)?)
 }
 
-/// The bytes that this machine has available; what it does not say is taken to be 8 GiB.
+/// The bytes that this machine has available for this process; where nothing says how many, that is taken to be 8 GiB.
 fn memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kib.map_or(8 << 30, |k| k.saturating_mul(1024))
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let available = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
+    let space = address_space(&read("/proc/self/limits"));
+    let space = space.map(|all| all.saturating_sub(kibibytes(&read("/proc/self/status"), "VmSize:").unwrap_or(0)));
+    let number = |path: &str| read(path).trim().parse::<u64>().ok();
+    let group = number("/sys/fs/cgroup/memory.max")
+        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    [available, space, group].into_iter().flatten().min().unwrap_or(8 << 30)
+}
+
+/// What a line of a file of the kernel's says, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+/// The limit on addresses in `/proc/self/limits`, if there is one.
+fn address_space(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_of_memory() {
+        assert_eq!(kibibytes("MemTotal: 9 kB\nMemAvailable:    3 kB\n", "MemAvailable:"), Some(3072));
+        assert_eq!(kibibytes("MemTotal: 9 kB\n", "MemAvailable:"), None);
+        let limits = |soft: &str| format!("Max processes 1 1 processes\nMax address space {soft} unlimited bytes\n");
+        assert_eq!(address_space(&limits("4096")), Some(4096));
+        assert_eq!(address_space(&limits("unlimited")), None);
+    }
 }

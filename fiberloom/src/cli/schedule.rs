@@ -9,18 +9,23 @@
 //! and messages about it draw it there.
 
 use super::args::Scheduled;
+use fiberloom::Error;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{Item, Statement};
 
 /// The program's text under a schedule. One that cannot be parsed stays as it is.
-pub fn applied(text: String, schedule: &Scheduled) -> String {
-    let (last, given) = match schedule {
-        Scheduled::AsWritten => return text,
-        Scheduled::Not => (false, ""),
-        Scheduled::Text(given) => (true, given.as_str()),
+///
+/// # Errors
+/// What is given is more than a schedule.
+pub fn applied(text: String, schedule: &Scheduled) -> Result<String, Error> {
+    let given = match schedule {
+        Scheduled::AsWritten => return Ok(text),
+        Scheduled::Not => None,
+        Scheduled::Text(given) => Some(block(given)?),
     };
+    let last = given.is_some();
     let (parsed, wrong) = fiberloom_front::parse(&text);
-    let Some(program) = parsed.filter(|_| wrong.is_empty()) else { return text };
+    let Some(program) = parsed.filter(|_| wrong.is_empty()) else { return Ok(text) };
     let mut spans: Vec<Vec<Span>> = Vec::new();
     for item in &program.items {
         match item {
@@ -34,14 +39,22 @@ pub fn applied(text: String, schedule: &Scheduled) -> String {
     for span in without {
         bytes[span.start as usize..span.end as usize].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ');
     }
-    let mut text = String::from_utf8(bytes).expect("blanks in the place of whole tokens");
-    if last {
-        text += &match given.trim_start().starts_with("schedule") {
-            true => format!("\n{given}\n"),
-            false => format!("\nschedule {{ {} }}\n", ended(given)),
-        };
+    let text = String::from_utf8(bytes).expect("blanks in the place of whole tokens");
+    Ok(text + &given.unwrap_or_default())
+}
+
+/// The schedule of these commands, if they are no more than that; one that cannot be read is refused where it will stand.
+fn block(given: &str) -> Result<String, Error> {
+    let block = match given.trim_start().starts_with("schedule") {
+        true => format!("\n{given}\n"),
+        false => format!("\nschedule {{ {} }}\n", ended(given)),
+    };
+    match fiberloom_front::parse(&block) {
+        (Some(read), wrong) if wrong.is_empty() && !matches!(read.items[..], [Item::Schedule(_)]) => {
+            Err(Error::Call(format!("--schedule takes the commands of one schedule, and no more: `{given}`")))
+        }
+        _ => Ok(block),
     }
-    text
 }
 
 /// Where a statement has schedules, with those of its `where` block if `locals`.
@@ -50,10 +63,12 @@ fn schedules(s: &Statement, locals: bool) -> Vec<Span> {
     inner.chain(s.schedule.iter().map(|schedule| schedule.span)).collect()
 }
 
-/// Commands with a semicolon behind the last.
+/// Commands with a semicolon behind the last, and behind a comment.
 fn ended(commands: &str) -> String {
     let commands = commands.trim();
-    if commands.is_empty() || commands.ends_with(';') { commands.to_string() } else { format!("{commands};") }
+    let line = if commands.contains('#') { "\n" } else { "" };
+    let semicolon = if commands.is_empty() || commands.ends_with(';') { "" } else { ";" };
+    format!("{commands}{line}{semicolon}")
 }
 
 #[cfg(test)]
@@ -62,14 +77,14 @@ mod tests {
 
     #[test]
     fn a_schedule_takes_the_place_of_the_last_statement_s() {
-        let given = |text: &str| applied(text.to_string(), &Scheduled::Text("none".to_string()));
+        let given = |text: &str| applied(text.to_string(), &Scheduled::Text("none".to_string())).unwrap();
         assert_eq!(given("y[i] = x[i]\n"), "y[i] = x[i]\n\nschedule { none; }\n");
         assert_eq!(
             given("y[i] = x[i] schedule { unroll(i, 2); }"),
             format!("y[i] = x[i] {}\nschedule {{ none; }}\n", " ".repeat(26))
         );
         assert_eq!(given("y[i] ="), "y[i] =");
-        let none = |text: &str| applied(text.to_string(), &Scheduled::Not);
+        let none = |text: &str| applied(text.to_string(), &Scheduled::Not).unwrap();
         assert_eq!(none("y[i] = x[i]\nschedule {\n}\n"), "y[i] = x[i]\n          \n \n");
     }
 }

@@ -20,7 +20,7 @@ pub fn show(args: &Show) -> Result<(), Error> {
         return Err(Error::Call(format!("`{}` is no stage: one of {stages} expected", args.stage)));
     }
     let program = super::program(&args.program)?;
-    print::out(&stage(&args.stage, args.svg, &program, args.program.mode)?)
+    print::out(&stage(&args.stage, args.svg, &program, args.program.mode())?)
 }
 
 fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String, Error> {
@@ -41,7 +41,7 @@ fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String,
 /// Writes the object file, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = super::program(&args.program)?;
-    let (object, header) = program.object(args.program.mode)?;
+    let (object, header) = program.object(args.program.mode())?;
     let mut files = vec![(args.object.as_path(), &object[..])];
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
     Ok(fiberloom::data::write_bytes(&files)?)

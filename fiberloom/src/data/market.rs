@@ -186,13 +186,12 @@ impl<R: Read> Market<'_, R> {
             let what = format!("expected the file to end after its {} entries", listed.len());
             return Err(Fault::new(text.here(), what));
         }
-        let n = listed.len();
-        let mirrored = mirror(header.symmetry, &mut listed, ty)?;
+        let of = mirror(header.symmetry, &mut listed, ty)?;
         // A vector or a scalar is a matrix whose further coordinates are all the same.
         listed.coordinates.truncate(self.declared.rank());
         let extents = size.extents[..self.declared.rank()].to_vec();
         let (entries, place) = listed.entries(ty);
-        let place = |e: usize| place(mirrored.get(e.wrapping_sub(n)).copied().unwrap_or(e));
+        let place = |e: usize| place(of.get(e).copied().unwrap_or(e));
         import(Contents::Sparse { extents, entries }, self.declared, self.options, &place)
     }
 
@@ -200,14 +199,14 @@ impl<R: Read> Market<'_, R> {
         let ty = self.declared.ty;
         let values = match header.symmetry {
             Symmetry::General => {
-                // Whatever does not fit 64 bits is more than any file has.
+                // Whatever does not fit 128 bits is more than any file has.
                 let count = size.extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128));
-                self.elements(header, count.min(u64::MAX as u128) as u64)?
+                self.elements(header, count)?
             }
             symmetry => {
                 let n = size.extents[0] as u128;
                 let count = if symmetry == Symmetry::Skew { n * n.saturating_sub(1) / 2 } else { n * (n + 1) / 2 };
-                let listed = self.elements(header, count.min(u64::MAX as u128) as u64)?;
+                let listed = self.elements(header, count)?;
                 // Now as many were there, so that n and its square are small.
                 square(n as usize, symmetry, &listed, ty, self.options.limit)?
             }
@@ -219,10 +218,10 @@ impl<R: Read> Market<'_, R> {
     }
 
     /// The bits of so many values, then the end of the file.
-    fn elements(&mut self, header: &Header, count: u64) -> Result<Vec<u64>, Fault> {
+    fn elements(&mut self, header: &Header, count: u128) -> Result<Vec<u64>, Fault> {
         let (text, number) = (&mut self.text, header.number.expect("an array is no pattern"));
         let mut listed = Listed::new(0, self.options.limit);
-        while (listed.len() as u64) < count {
+        while (listed.len() as u128) < count {
             if !text.next_line()? {
                 return Err(Fault::new(text.here(), format!("the file ends after {} of {count} values", listed.len())));
             }
@@ -245,32 +244,46 @@ fn negated(value: Value) -> Option<Value> {
 }
 
 fn negative(value: Value) -> Result<Value, String> {
-    negated(value).ok_or_else(|| inexact(&format!("-{value}"), value.ty()))
+    negated(value).ok_or_else(|| {
+        let text = value.as_i128().map_or_else(|| format!("-{value}"), |x| (-x).to_string());
+        inexact(&text, value.ty())
+    })
 }
 
-/// Appends the entries that a symmetric file leaves out, and says of which entry each is the mirror image.
+/// Puts the entries that a symmetric file leaves out behind their mirror images, and says in which entry of the file each stands; nothing
+/// of one that leaves none out.
 fn mirror(symmetry: Symmetry, listed: &mut Listed, ty: Type) -> Result<Vec<usize>, Fault> {
     let mut of = Vec::new();
     if symmetry == Symmetry::General {
         return Ok(of);
     }
-    for e in 0..listed.len() {
-        let (r, c) = (listed.coordinates[0][e], listed.coordinates[1][e]);
-        let value = Value::from_bits(ty, listed.bits[e]);
+    let [rows, columns] = [0, 1].map(|m| std::mem::take(&mut listed.coordinates[m]));
+    let values = std::mem::take(&mut listed.bits);
+    for (e, bits) in values.into_iter().enumerate() {
+        let (r, c) = (rows[e], columns[e]);
+        let value = Value::from_bits(ty, bits);
         if r == c && symmetry == Symmetry::Skew && value.is_true() {
             let what = "a value other than 0 on the diagonal of a skew-symmetric matrix";
             return Err(Fault::new(listed.place(e), what));
         }
+        let mut put = |[r, c]: [i64; 2], bits: u64| {
+            listed.room(1)?;
+            listed.coordinates[0].push(r);
+            listed.coordinates[1].push(c);
+            listed.bits.push(bits);
+            of.push(e);
+            Ok(())
+        };
+        put([r, c], bits)?;
         if r != c {
             let other = match symmetry {
-                Symmetry::Skew => negative(value).map_err(|what| Fault::new(listed.place(e), what))?,
-                _ => value,
+                Symmetry::Skew => negative(value),
+                _ => Ok(value),
             };
-            listed.room(1)?;
-            listed.coordinates[0].push(c);
-            listed.coordinates[1].push(r);
-            listed.bits.push(other.bits());
-            of.push(e);
+            match other {
+                Ok(other) => put([c, r], other.bits())?,
+                Err(what) => return Err(Fault::new(listed.place(e), what)),
+            }
         }
     }
     Ok(of)
@@ -301,10 +314,6 @@ fn square(n: usize, symmetry: Symmetry, listed: &[u64], ty: Type, limit: u64) ->
 /// Writes a tensor of up to two modes as a matrix: as entries if some level is not dense and the fill value is 0, else
 /// as an array, which may take `limit` bytes.
 pub(super) fn write_matrix(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
-    if tensor.extents.len() > 2 {
-        let what = format!("a .mtx file holds up to two modes, not {}: write .ttx", tensor.extents.len());
-        return Err(Fault::new(Place::Whole, what));
-    }
     let field = if tensor.fill.ty().is_float() { "real" } else { "integer" };
     write(tensor, "matrix", field, limit, out)
 }

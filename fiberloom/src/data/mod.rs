@@ -29,7 +29,7 @@ mod tns;
 mod write;
 
 pub use import::exact;
-pub use write::{to_bytes, write, write_all, write_bytes};
+pub use write::{holds, resolved, to_bytes, write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Duplicates, Format, Tensor};
@@ -108,7 +108,7 @@ pub enum Cause {
     Extents,
     /// The tensor is larger than the limit allows.
     Limit,
-    /// No reader or writer knows the extension.
+    /// No reader or writer knows the extension, or what has it holds no such tensor.
     Extension,
 }
 

@@ -119,9 +119,6 @@ fn expand(indptr: &[i64], extent: u64, stored: usize) -> Result<Vec<i64>, Fault>
 
 /// Writes a matrix as SciPy's `save_npz` does: csc if it is stored so, else csr.
 pub(super) fn write(tensor: &Tensor, limit: u64, out: impl Write + Seek) -> Result<(), Fault> {
-    if tensor.extents.len() != 2 {
-        return Err(whole(format!("a .npz file holds a matrix, not {} modes: write .npy", tensor.extents.len())));
-    }
     if tensor.fill != Value::zero(tensor.fill.ty()) {
         return Err(whole(format!("a .npz file cannot say that the fill value is {}: write .npy", tensor.fill)));
     }

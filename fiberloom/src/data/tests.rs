@@ -106,6 +106,7 @@ fn hostile_text_is_refused_at_its_place() {
         ("2 2 1\n1 1 1 1\n", "in:3:7:", "the end of the line"),
         ("2 2 1\n1 1 1\n2 2 2\n", "in:4:1:", "end after its 1 entries"),
         ("2 2 3\n2 1 1\n% c\n\n1 2 1\n2 1 5\n", "in:7:1:", "(1, 0) stand twice"),
+        ("2 2 1\n1 1 1e400\n", "in:3:5:", "1e400 is not exactly a value of type f64"),
         ("2 2 1\n1 1 \u{fe}\n", "in:3:5:", "expected a number"),
     ] {
         refused(mtx(&format!("{HEAD}{body}")), begins, says);
@@ -448,7 +449,7 @@ fn nothing_is_left_half_written() {
     let t = Tensor::scalar(Value::one(Type::F64));
     let (good, bad) = (dir.0.join("s.npy"), dir.0.join("s.npz"));
     std::fs::write(&good, "old").unwrap();
-    assert_eq!(write_all(&[(&good, &t), (&bad, &t)], 1 << 20).unwrap_err().cause, Cause::Rejected);
+    assert_eq!(write_all(&[(&good, &t), (&bad, &t)], 1 << 20).unwrap_err().cause, Cause::Extension);
     assert_eq!(std::fs::read(&good).unwrap(), b"old");
     assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 1);
     let nowhere = dir.0.join("none").join("s.npy");
@@ -457,6 +458,55 @@ fn nothing_is_left_half_written() {
         Tensor::from_entries(vec![1 << 20, 1 << 20], Format::csf(2), Value::zero(Type::F64), Type::I32, Type::I32, []);
     assert_eq!(write(&good, &wide.unwrap(), 1 << 20).unwrap_err().cause, Cause::Limit);
     assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 1);
+}
+
+/// What is written to is what a path leads to: the file behind a link, with its permissions, or a pipe.
+#[cfg(unix)]
+#[test]
+fn targets_stay_what_they_are() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let dir = Scratch::new("targets");
+    let t = Tensor::scalar(Value::one(Type::F64));
+    let (file, link, dangling) = (dir.0.join("s.npy"), dir.0.join("link.npy"), dir.0.join("dangling.npy"));
+    std::fs::write(&file, "old").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    symlink("s.npy", &link).unwrap();
+    symlink("new.npy", &dangling).unwrap();
+    write_all(&[(&link, &t), (&dangling, &t)], 1 << 20).unwrap();
+    let written = std::fs::read(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::read(dir.0.join("new.npy")).unwrap(), written);
+    assert!([&link, &dangling].iter().all(|path| path.is_symlink()));
+
+    let pipe = dir.0.join("pipe.npy");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read(pipe).unwrap()
+    });
+    write(&pipe, &t, 1 << 20).unwrap();
+    assert_eq!(reader.join().unwrap(), written);
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+
+    let same = [dir.0.join(".").join("s.npy"), dir.0.join("..").join(dir.0.file_name().unwrap()).join("link.npy")];
+    assert!(same.iter().all(|path| resolved(path) == resolved(&file)));
+    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 5);
+}
+
+/// A file that cannot be put into its place: what was put there before is taken back.
+#[cfg(unix)]
+#[test]
+fn what_was_replaced_is_put_back() {
+    let dir = Scratch::new("put-back");
+    let t = Tensor::scalar(Value::one(Type::F64));
+    let [old, new, gone] = ["old.npy", "new.npy", "gone.npy"].map(|name| dir.0.join(name));
+    std::fs::write(&old, "old").unwrap();
+    let targets = [&old, &new, &gone].map(|path| path.as_path());
+    let a_directory = || std::fs::create_dir_all(gone.join("full")).unwrap();
+    assert_eq!(super::write::tests::write_meanwhile(&targets, &t, a_directory).unwrap_err().cause, Cause::Io);
+    assert_eq!(std::fs::read(&old).unwrap(), b"old");
+    assert!(!new.exists());
+    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 2);
 }
 
 #[test]

@@ -262,10 +262,13 @@ impl Number {
     pub(super) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
         let text = std::str::from_utf8(word).unwrap_or("");
         let value = match (self, ty) {
-            (Number::Real, Type::F64) => text.parse().ok().map(|x: f64| Value::from_f64(ty, x)),
-            (Number::Real, Type::F32) => text.parse().ok().map(|x: f32| Value::from_f64(ty, x as f64)),
-            _ => self.exactly(text, ty),
+            (Number::Real, Type::F64) => text.parse().ok(),
+            (Number::Real, Type::F32) => text.parse().ok().map(|x: f32| x as f64),
+            _ => return self.exactly(text, ty).ok_or_else(|| self.refused(text, word, ty)),
         };
+        // Digits beyond all finite numbers of a type are not its infinity.
+        let value = value.filter(|x: &f64| x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()));
+        let value = value.map(|x| Value::from_f64(ty, x));
         value.ok_or_else(|| self.refused(text, word, ty))
     }
 

@@ -1,12 +1,17 @@
 //! Writing: all files or none, and none by halves.
 //!
-//! Each tensor is written to a new file beside its target; when all are complete they are renamed into place. What a
-//! reader finds under a target's name is the old file or the whole new one. On failure nothing stays behind.
+//! ```text
+//!  tensor ──▶ .fiberloom-PID-0.part ──all complete──▶ renamed into place ──one fails──▶ those before are put back
+//!  tensor ──▶ bytes                 ──all complete──▶ written through, to a pipe or a device
+//! ```
+//!
+//! What a reader finds under a target's name is the old file or the whole new one, with the old one's permissions. A link is followed:
+//! the file that it leads to is the target. Only what went through a pipe or a device cannot be taken back.
 
-use super::{Error, Fault, Kind, market, npy, npz, tns};
+use super::{Cause, Error, Fault, Kind, Place, market, npy, npz, tns};
 use fiberloom_core::format::Tensor;
-use std::fs::File;
-use std::io::{BufWriter, Cursor, Seek, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the tensor to a file, by the extension of its name; a dense array may take `limit` bytes.
@@ -24,7 +29,7 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
     let pending = targets.iter().map(|(path, tensor)| {
         let kind = Kind::of(path)?;
-        Pending::written(path, |out| write_to(out, kind, tensor, limit))
+        Pending::written(path, &|out| write_to(out, kind, tensor, limit))
     });
     commit(pending.collect::<Result<_, _>>()?)
 }
@@ -39,13 +44,31 @@ pub fn to_bytes(name: &Path, kind: Kind, tensor: &Tensor, limit: u64) -> Result<
     Ok(out.into_inner())
 }
 
-fn write_to(out: &mut (impl Write + Seek), kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
+/// Whether a file of this name can hold a tensor of so many modes.
+///
+/// # Errors
+/// No writer knows its extension, or that kind of file holds tensors of other numbers of modes.
+pub fn holds(path: &Path, modes: usize) -> Result<(), Error> {
+    fits(Kind::of(path)?, modes).map_err(|fault| fault.within(path))
+}
+
+fn fits(kind: Kind, modes: usize) -> Result<(), Fault> {
+    let message = match (kind, modes) {
+        (Kind::Mtx, 3..) => format!("a .mtx file holds up to two modes, not {modes}: write .ttx"),
+        (Kind::Npz, 0 | 1 | 3..) => format!("a .npz file holds a matrix, not {modes} modes: write .npy"),
+        _ => return Ok(()),
+    };
+    Err(Fault { place: Place::Whole, message, cause: Cause::Extension })
+}
+
+fn write_to(mut out: &mut dyn Output, kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
+    fits(kind, tensor.extents.len())?;
     match kind {
-        Kind::Mtx => market::write_matrix(tensor, limit, out),
-        Kind::Ttx => market::write_tensor(tensor, limit, out),
-        Kind::Tns => tns::write(tensor, out),
-        Kind::Npy => npy::write(tensor, limit, out),
-        Kind::Npz => npz::write(tensor, limit, out),
+        Kind::Mtx => market::write_matrix(tensor, limit, &mut out),
+        Kind::Ttx => market::write_tensor(tensor, limit, &mut out),
+        Kind::Tns => tns::write(tensor, &mut out),
+        Kind::Npy => npy::write(tensor, limit, &mut out),
+        Kind::Npz => npz::write(tensor, limit, &mut out),
     }
 }
 
@@ -55,66 +78,210 @@ fn write_to(out: &mut (impl Write + Seek), kind: Kind, tensor: &Tensor, limit: u
 /// A file cannot be written: the first.
 pub fn write_bytes(targets: &[(&Path, &[u8])]) -> Result<(), Error> {
     let pending =
-        targets.iter().map(|(path, bytes)| Pending::written(path, |out| out.write_all(bytes).map_err(Fault::io)));
+        targets.iter().map(|(path, bytes)| Pending::written(path, &|out| out.write_all(bytes).map_err(Fault::io)));
     commit(pending.collect::<Result<_, _>>()?)
 }
 
-fn commit(pending: Vec<Pending>) -> Result<(), Error> {
-    pending.into_iter().try_for_each(Pending::commit)
+/// Where a file is written to.
+trait Output: Write + Seek {}
+
+impl<T: Write + Seek> Output for T {}
+
+/// The file that a path leads to, by whatever links and detours: what two spellings of one file have in common. A file that is not there
+/// yet is one of its directory.
+pub fn resolved(path: &Path) -> PathBuf {
+    resolve(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// A complete file under another name; removed when dropped.
-struct Pending {
-    path: Option<PathBuf>,
-    target: PathBuf,
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    /// As many links in a row as Linux follows.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        if let Ok(found) = fs::canonicalize(&path) {
+            return Ok(found);
+        }
+        let name = path.file_name().ok_or_else(|| io::Error::other("the name of a file expected"))?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = fs::canonicalize(directory)?;
+        match fs::read_link(&path) {
+            // A link to a file that is not there yet.
+            Ok(to) => path = directory.join(to),
+            Err(_) => return Ok(directory.join(name)),
+        }
+    }
+    Err(io::Error::other("too many links lead from one to the next"))
 }
+
+/// Puts all into their places, or none.
+fn commit(pending: Vec<Pending>) -> Result<(), Error> {
+    let is_part = |p: &Pending| matches!(p.content, Content::Part(_));
+    let (mut beside, through): (Vec<_>, Vec<_>) = pending.into_iter().partition(is_part);
+    keep(&mut beside)?;
+    through.into_iter().try_for_each(Pending::write_through)?;
+    replace(beside)
+}
+
+/// Keeps what is in their places: one file is put there in one step, or not.
+fn keep(beside: &mut [Pending]) -> Result<(), Error> {
+    if beside.len() > 1 { beside.iter_mut().try_for_each(Pending::keep_old) } else { Ok(()) }
+}
+
+fn replace(mut beside: Vec<Pending>) -> Result<(), Error> {
+    for n in 0..beside.len() {
+        if let Err(failed) = beside[n].replace() {
+            beside[..n].iter_mut().for_each(Pending::put_back);
+            return Err(failed);
+        }
+    }
+    Ok(())
+}
+
+/// What is complete, and not in its place yet.
+struct Pending {
+    /// As the caller wrote it, for messages.
+    named: PathBuf,
+    target: PathBuf,
+    content: Content,
+    /// What is in its place, so that it can be put back.
+    old: Option<Part>,
+}
+
+enum Content {
+    /// A file beside the target.
+    Part(Part),
+    /// For a pipe or a device.
+    Bytes(Vec<u8>),
+}
+
+/// A file of another name, which goes away unless it is renamed.
+struct Part(Option<PathBuf>);
 
 impl Pending {
-    fn written(target: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Fault>) -> Result<Pending, Error> {
-        let (pending, file) = Pending::beside(target).map_err(|e| Fault::io(e).within(target))?;
-        let mut out = BufWriter::with_capacity(1 << 18, file);
-        let written = write(&mut out).and_then(|()| out.flush().map_err(Fault::io));
-        written.map_err(|fault| fault.within(target))?;
-        Ok(pending)
+    fn written(named: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) -> Result<Pending, Error> {
+        let within = |fault: Fault| fault.within(named);
+        let target = resolve(named).map_err(Fault::io).map_err(within)?;
+        let content = content(&target, write).map_err(within)?;
+        Ok(Pending { named: named.to_path_buf(), target, content, old: None })
     }
 
-    /// A new file in the same directory, so that it can be renamed.
-    fn beside(path: &Path) -> std::io::Result<(Pending, File)> {
-        if path.is_dir() {
-            // It could not be replaced; to find that when other files have been is too late.
-            return Err(std::io::ErrorKind::IsADirectory.into());
+    fn fault(&self, error: io::Error) -> Error {
+        Fault::io(error).within(&self.named)
+    }
+
+    /// Keeps what is in the target's place under another name, too.
+    fn keep_old(&mut self) -> Result<(), Error> {
+        if !self.target.exists() {
+            return Ok(());
         }
-        let Some(name) = path.file_name() else {
-            return Err(std::io::Error::other("the name of a file expected"));
+        let kept = Part::named(&self.target, |other| {
+            fs::hard_link(&self.target, other).or_else(|e| match e.kind() {
+                io::ErrorKind::AlreadyExists => Err(e),
+                // Not every file system has links, and not everybody may link to a file of somebody else's.
+                _ => {
+                    let mut copy = (File::create_new(other)?, Part(Some(other.to_path_buf())));
+                    let mut old = File::open(&self.target)?;
+                    copy.0.set_permissions(old.metadata()?.permissions())?;
+                    io::copy(&mut old, &mut copy.0)?;
+                    copy.1.0 = None;
+                    Ok(())
+                }
+            })
+        });
+        let (kept, ()) = kept.map_err(|e| self.fault(e))?;
+        self.old = Some(kept);
+        Ok(())
+    }
+
+    fn replace(&mut self) -> Result<(), Error> {
+        let Content::Part(part) = &mut self.content else { unreachable!("it is written through") };
+        part.rename(&self.target).map_err(|e| Fault::io(e).within(&self.named))
+    }
+
+    /// What was in the target's place; nobody is told if that fails, for a failure is being reported.
+    fn put_back(&mut self) {
+        let _ = match &mut self.old {
+            Some(old) => old.rename(&self.target),
+            None => fs::remove_file(&self.target),
         };
+    }
+
+    fn write_through(self) -> Result<(), Error> {
+        let Content::Bytes(bytes) = &self.content else { unreachable!("it is renamed") };
+        let written = File::options().write(true).open(&self.target).and_then(|mut file| file.write_all(bytes));
+        written.map_err(|e| self.fault(e))
+    }
+}
+
+/// What will be in a target's place.
+fn content(target: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) -> Result<Content, Fault> {
+    let old = fs::metadata(target).ok();
+    if old.as_ref().is_some_and(fs::Metadata::is_dir) {
+        // It could not be replaced; to find that when other files have been is too late.
+        return Err(Fault::io(io::ErrorKind::IsADirectory.into()));
+    }
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        let mut out = Cursor::new(Vec::new());
+        write(&mut out)?;
+        return Ok(Content::Bytes(out.into_inner()));
+    }
+    if old.is_some() {
+        // Who may not write to it may not replace it.
+        File::options().write(true).open(target).map_err(Fault::io)?;
+    }
+    let (part, file) =
+        Part::named(target, |other| File::options().write(true).create_new(true).open(other)).map_err(Fault::io)?;
+    if let Some(old) = old {
+        file.set_permissions(old.permissions()).map_err(Fault::io)?;
+    }
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    write(&mut out)?;
+    out.flush().map_err(Fault::io)?;
+    Ok(Content::Part(part))
+}
+
+impl Part {
+    /// What `make` makes of a name in the target's directory that is not taken, so that it can be renamed.
+    fn named<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Part, T)> {
         let mut attempt = 0;
         loop {
-            let mut hidden = std::ffi::OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{attempt}.part", std::process::id()));
-            let other = path.with_file_name(hidden);
-            match File::options().write(true).create_new(true).open(&other) {
-                Ok(file) => return Ok((Pending { path: Some(other), target: path.to_path_buf() }, file)),
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            let other = target.with_file_name(format!(".fiberloom-{}-{attempt}.part", std::process::id()));
+            match make(&other) {
+                Ok(made) => return Ok((Part(Some(other)), made)),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
                 Err(e) => return Err(e),
             }
         }
     }
 
-    fn commit(mut self) -> Result<(), Error> {
-        if let Some(path) = &self.path {
-            std::fs::rename(path, &self.target).map_err(|e| Fault::io(e).within(&self.target))?;
-        }
-        self.path = None;
+    fn rename(&mut self, target: &Path) -> io::Result<()> {
+        let Some(path) = &self.0 else { return Ok(()) };
+        fs::rename(path, target)?;
+        self.0 = None;
         Ok(())
     }
 }
 
-impl Drop for Pending {
+impl Drop for Part {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            // There is nobody to tell: the failure that brought us here is being reported.
-            let _ = std::fs::remove_file(path);
+        if let Some(path) = &self.0 {
+            // There is nobody to tell.
+            let _ = fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Writes a tensor to these files, and does `meanwhile` before they are put into their places.
+    pub fn write_meanwhile(targets: &[&Path], tensor: &Tensor, meanwhile: impl FnOnce()) -> Result<(), Error> {
+        let pending =
+            targets.iter().map(|path| Pending::written(path, &|out| write_to(out, Kind::Npy, tensor, 1 << 20)));
+        let mut pending = pending.collect::<Result<Vec<_>, _>>()?;
+        keep(&mut pending)?;
+        meanwhile();
+        replace(pending)
     }
 }
