@@ -169,12 +169,15 @@ impl Program {
         codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
     }
 
-    /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it.
+    /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are
+    /// linked together have names of their own.
     ///
     /// # Errors
-    /// As of [`Program::lowered`].
-    pub fn object(&self, mode: Mode) -> Result<(Vec<u8>, String), Error> {
-        let kernel = self.lowered(mode)?.kernel;
+    /// As of [`Program::lowered`]; [`Error::Call`] if the name is none.
+    pub fn object(&self, mode: Mode, name: &str) -> Result<(Vec<u8>, String), Error> {
+        let no_name =
+            |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
+        let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
         let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
         Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel)))
     }

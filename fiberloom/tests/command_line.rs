@@ -304,10 +304,13 @@ fn a_built_object_is_called_from_c() {
     }
     let dir = spmv("linked");
     dir.exits(0, "build p.loom -o k.o --header k.h", "");
+    dir.exits(0, "build p.loom -o twice.o --header twice.h --name twice", "");
+    dir.exits(2, "build p.loom -o no.o --name no-name", "`no-name` is no name of a kernel");
     dir.file(
         "main.c",
         r#"
         #include "k.h"
+        #include "twice.h"
         #include <stdio.h>
         static int32_t pos[] = {0, 1, 1, 3}, crd[] = {0, 0, 1};
         static double vals[] = {5, 7, 1}, x[] = {1, 2};
@@ -319,14 +322,17 @@ fn a_built_object_is_called_from_c() {
             double *y = b[kernel_y_vals].data;
             for (int i = 0; i < b[kernel_y_vals].len; i++) printf("%g ", y[i]);
             kernel_free(b);
+            if (twice(fl_default_runtime(), b, extents)) return 1;
+            printf("%g", ((double *)b[twice_y_vals].data)[2]);
+            twice_free(b);
             return 0;
         }"#,
     );
-    let cc = ["-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", "k.o", "-lm", "-o", "program"];
+    let cc = ["-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", "k.o", "twice.o", "-lm", "-o", "program"];
     let made = Command::new("cc").current_dir(&dir.0).args(cc).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let ran = Command::new(dir.0.join("program")).output().unwrap();
-    assert_eq!((ran.status.code(), &ran.stdout[..]), (Some(0), &b"5 0 9 "[..]));
+    assert_eq!((ran.status.code(), &ran.stdout[..]), (Some(0), &b"5 0 9 9"[..]));
 }
 
 #[test]

@@ -37,6 +37,14 @@ impl Sound {
     pub fn new(kernel: Kernel) -> Result<Sound, String> {
         check(&kernel).map(|()| Sound(kernel))
     }
+
+    /// The same under another name.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn named(self, name: &str) -> Result<Sound, String> {
+        Sound::new(Kernel { name: name.to_string(), ..self.0 })
+    }
 }
 
 impl std::ops::Deref for Sound {

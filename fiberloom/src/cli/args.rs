@@ -13,10 +13,11 @@ usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--for
                        [--engine llvm|loops|meaning|nvptx] [--threads N] [--check] [--repeat N] [--json]
        fiberloom show  STAGE PROG.loom [--svg]    STAGE: syntax notation concrete lattice looplets loops llvm asm ptx
        fiberloom check PROG.loom
-       fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h
+       fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h [--name NAME]
        fiberloom tune  PROG.loom --in NAME=FILE...
 
 data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrix): docs/data.md
+--name NAME   of the function in the object, `kernel` unless given: objects that are linked together have names of their own
 --threads N   is reported by --json; kernels run on one thread so far, whatever N is
 --schedule TEXT   commands for the last statement, in the place of those that it has; `protocol` is applied so far
 --no-schedule     takes the program's own schedules away";
@@ -111,6 +112,8 @@ pub struct Build {
     pub object: PathBuf,
     /// `--header`
     pub header: Option<PathBuf>,
+    /// `--name`
+    pub name: Option<String>,
 }
 
 /// One argument: an option with its dashes, or something else.
@@ -205,18 +208,19 @@ fn check(mut args: Parser) -> Result<Program, String> {
 
 fn build(mut args: Parser) -> Result<Build, String> {
     let usage = "a program and an object file expected: fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h";
-    let (mut object, mut header, mut program, mut path) = (None, None, Program::default(), None);
+    let (mut object, mut header, mut name, mut program, mut path) = (None, None, None, Program::default(), None);
     while let Some(word) = next(&mut args)? {
         match word {
             Word::Option(o) if o == "-o" => once(&mut object, &o, path_of(&mut args)?)?,
             Word::Option(o) if o == "--header" => once(&mut header, &o, path_of(&mut args)?)?,
+            Word::Option(o) if o == "--name" => once(&mut name, &o, text(&mut args)?)?,
             word => program_option(word, &mut args, &mut program, &mut path)?,
         }
     }
     program.path = path.ok_or(usage)?;
     let object = object.ok_or(usage)?;
     no_file_twice(std::iter::once(&object).chain(&header))?;
-    Ok(Build { program, object, header })
+    Ok(Build { program, object, header, name })
 }
 
 /// What every command takes: a program, `--format`, `--mode`.

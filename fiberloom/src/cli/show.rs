@@ -41,7 +41,7 @@ fn stage(name: &str, svg: bool, program: &Program, mode: Mode) -> Result<String,
 /// Writes the object file, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = super::program(&args.program)?;
-    let (object, header) = program.object(args.program.mode())?;
+    let (object, header) = program.object(args.program.mode(), args.name.as_deref().unwrap_or("kernel"))?;
     let mut files = vec![(args.object.as_path(), &object[..])];
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
     Ok(fiberloom::data::write_bytes(&files)?)

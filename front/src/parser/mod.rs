@@ -33,13 +33,12 @@ pub fn program(tokens: &[Placed]) -> (syntax::Program, Vec<Diagnostic>) {
     let (mut items, mut diagnostics) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < pairs.len() && diagnostics.len() < MOST {
-        let (parsed, errors) = item.clone().lazy().parse(pairs[at..].split_token_span(end)).into_output_errors();
-        match parsed {
-            Some((item, stop)) if errors.is_empty() => {
+        match first(&item, &pairs[at..], end) {
+            Ok((item, taken)) => {
                 items.push(item);
-                at = pairs.partition_point(|(_, s)| s.start < stop).max(at + 1);
+                at += taken.max(1);
             }
-            _ => {
+            Err(errors) => {
                 let failed = errors.iter().map(|e| e.span().start).max().unwrap_or(len);
                 let readable = errors.iter().filter(|e| e.found() != Some(&Token::Unreadable));
                 diagnostics.extend(readable.map(|e| diagnostic(e, &tokens[at..])));
@@ -48,6 +47,31 @@ pub fn program(tokens: &[Placed]) -> (syntax::Program, Vec<Diagnostic>) {
         }
     }
     (syntax::Program { items }, diagnostics)
+}
+
+/// The item that these tokens begin with, and how many of them it takes; `end` is behind them all.
+fn first<'t, 's>(
+    item: &Rule<'t, 's, (syntax::Item, usize)>,
+    tokens: &'t [Pair<'s>],
+    end: SimpleSpan,
+) -> Result<(syntax::Item, usize), Vec<Rich<'t, Token<'s>, SimpleSpan>>> {
+    /// More than most items have.
+    const FEW: usize = 256;
+    // Whatever follows an item would be passed over each time: an item that ends before the last of some tokens ends there.
+    let mut some = FEW;
+    loop {
+        let seen = &tokens[..some.min(tokens.len())];
+        let end = tokens.get(seen.len()).map_or(end, |next| SimpleSpan::from(next.1.start..next.1.start));
+        let (parsed, errors) = item.clone().lazy().parse(seen.split_token_span(end)).into_output_errors();
+        let taken = |stop| seen.partition_point(|(_, s)| s.start < stop);
+        match parsed {
+            Some((item, stop)) if errors.is_empty() && (seen.len() == tokens.len() || taken(stop) < seen.len()) => {
+                return Ok((item, taken(stop)));
+            }
+            _ if seen.len() == tokens.len() => return Err(errors),
+            _ => some *= 4,
+        }
+    }
 }
 
 /// Where to go on after the item that begins at token `at` failed at byte `failed`: the next token behind both that
