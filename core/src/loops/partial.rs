@@ -10,7 +10,7 @@
 //!
 //! *Waiting*: the first turn of a fiber waited for the last of the fiber before, and lanes of vectors for all of them to be folded into one.
 //! Now a fiber waits for nothing, and what waits is one folding a fiber. It needs a function whose arguments may be grouped in any way,
-//! and its identity, which the new fold begins with.
+//! and its identity, which the new fold begins with, and which changes nothing when it is folded in.
 
 use super::flatten::map_blocks;
 use super::names::Vars;
@@ -68,7 +68,9 @@ impl Partials<'_> {
         let fits = *first == Expr::Var(*t) && properties.associative && properties.commutative;
         let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !e.reads(*t))) && !folded.reads(*t);
         let begins = identity(*op, ty).filter(|_| fits && only && ty != Type::Bool)?;
-        Some(Fold { t: *t, op: *op, begins })
+        // A loop may have no turns: of a number below 0 the greatest common divisor with what that comes to is another.
+        let stays = properties.identities.contains(&(1, begins));
+        stays.then_some(Fold { t: *t, op: *op, begins })
     }
 
     /// The loop with a fold of its own, which is folded in behind it.
@@ -158,7 +160,8 @@ mod tests {
         let twice = SUM.replace("t = t +", "n = n + 1\n      t = t +");
         let less = SUM.replace("t = t +", "t = t -");
         let turned = SUM.replace("t + A_vals[p] * f64(j)", "A_vals[p] * f64(j) + t");
-        for body in [begins, perhaps, alone, is_read, named, twice, less, turned] {
+        let signed = SUM.replace("t = t + A_vals[p] * f64(j)", "n = gcd(n, w_vals[j])");
+        for body in [begins, perhaps, alone, is_read, named, twice, less, turned, signed] {
             assert_ne!(body, SUM);
             let got = rewritten(" reassociate", &body);
             assert!(!got.contains("part"), "{got}");
