@@ -166,6 +166,25 @@ fn long_programs_are_not_deep() {
 }
 
 /// Every example of the language page is one, and prints and reads back.
+/// Items are read of some hundreds of tokens first: one of any length is read as if it stood alone.
+#[test]
+fn long_items_are_whole() {
+    let rest = "z[i] = t[i] where { t[i] = x[i] } schedule { none; }\ntensor x: f64[I] {dense} order(0)\nw[i] = x[i]\n";
+    let behind = read(rest).items;
+    for terms in 0..160 {
+        let first = format!("y[i] = x[i]{}", " + 1".repeat(terms));
+        let statement = format!("{first} where {{ u[i] = 1 }} schedule {{ protocol(x[i], walk); none; }}\n");
+        let items = read(&format!("{statement}{rest}")).items;
+        assert_eq!(items.len(), 1 + behind.len(), "{terms}");
+        assert!(
+            matches!(&items[0], syntax::Item::Statement(s) if s.schedule.is_some() && s.locals.len() == 1),
+            "{terms}"
+        );
+        let declared = format!("{first}\nschedule {{ none; }} {}", " schedule { none; }".repeat(2));
+        assert_eq!(read(&declared).items.len(), 3, "{terms}");
+    }
+}
+
 #[test]
 fn the_language_page() {
     let page = include_str!("../../docs/language.md");

@@ -57,15 +57,17 @@ fn first<'t, 's>(
 ) -> Result<(syntax::Item, usize), Vec<Rich<'t, Token<'s>, SimpleSpan>>> {
     /// More than most items have.
     const FEW: usize = 256;
-    // Whatever follows an item would be passed over each time: an item that ends before the last of some tokens ends there.
+    // Whatever follows an item would be passed over each time: an item that ends before the last of some tokens ends there, but for
+    // a schedule of its own that is seen in part.
     let mut some = FEW;
     loop {
         let seen = &tokens[..some.min(tokens.len())];
         let end = tokens.get(seen.len()).map_or(end, |next| SimpleSpan::from(next.1.start..next.1.start));
         let (parsed, errors) = item.clone().lazy().parse(seen.split_token_span(end)).into_output_errors();
         let taken = |stop| seen.partition_point(|(_, s)| s.start < stop);
+        let ends = |taken: usize| seen.get(taken).is_some_and(|(next, _)| *next != Token::Schedule);
         match parsed {
-            Some((item, stop)) if errors.is_empty() && (seen.len() == tokens.len() || taken(stop) < seen.len()) => {
+            Some((item, stop)) if errors.is_empty() && (seen.len() == tokens.len() || ends(taken(stop))) => {
                 return Ok((item, taken(stop)));
             }
             _ if seen.len() == tokens.len() => return Err(errors),
