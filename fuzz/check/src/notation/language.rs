@@ -89,6 +89,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         left: false,
         fresh: 0,
         results: 0,
+        ended: vec![],
     };
     let mut items = vec![];
     for _ in 0..m.one(&[0, 1, 1, 2]).max(lowered as usize) {
@@ -191,6 +192,8 @@ struct Maker<'u, 'b> {
     fresh: usize,
     /// Tensors that statements define.
     results: usize,
+    /// Locals of `where` blocks that have ended, which are declared.
+    ended: Vec<Known>,
 }
 
 const NOWHERE: Span = Span { start: 0, end: 0 };
@@ -370,8 +373,13 @@ impl Maker<'_, '_> {
         };
         self.read.clear();
         self.fresh = if deep < 2 { self.fresh } else { 0 };
-        for _ in 0..self.one(&[1, 2, 0, 3]) {
-            let var = (self.new_var(), self.extent());
+        let again = (deep < 2 && !self.ended.is_empty() && self.chance(2)).then(|| self.ended.swap_remove(0));
+        let extents = match &again {
+            Some(local) => local.extents.clone(),
+            None => (0..self.one(&[1, 2, 0, 3])).map(|_| self.extent()).collect(),
+        };
+        for extent in extents {
+            let var = (self.new_var(), extent);
             self.vars.push(var);
         }
         let left = self.vars.clone();
@@ -379,32 +387,36 @@ impl Maker<'_, '_> {
             let var = (self.new_var(), self.extent());
             self.vars.push(var);
         }
-        let ty = self.any_type();
+        let ty = again.as_ref().map_or_else(|| self.any_type(), |local| local.ty);
         let folds = self.folds(ty, false);
         let op = match self.below(4) {
             0 | 1 => Assign::Set,
             2 => Assign::Add,
             _ => Assign::Fold(self.one(&folds)),
         };
-        let declared = matches!(op, Assign::Fold(_)) || self.below(3) > 0;
+        let declared = matches!(op, Assign::Fold(_)) || again.is_some() || self.below(3) > 0;
         let rhs = self.anchored(ty, !declared, |m| m.expr(ty, 4));
-        let name = format!("R{}", self.results);
-        self.results += 1;
-        let (indices, extents) = match op != Assign::Set && declared && self.chance(2) {
+        let name = again.as_ref().map_or_else(|| format!("R{}", self.results), |local| local.name.clone());
+        self.results += again.is_none() as usize;
+        let (indices, extents) = match op != Assign::Set && declared && again.is_none() && self.chance(2) {
             true => self.scattered(),
             false => {
                 let indices = left.iter().map(|(v, _)| self.bare(v)).collect();
                 (indices, left.iter().map(|(_, n)| *n).collect::<Vec<u64>>())
             }
         };
-        if declared {
+        if declared && again.is_none() {
             self.declare(&name, ty, &extents, true);
         }
         let lhs = Access { tensor: self.ident(&name), indices, span: NOWHERE };
         let vars: Vec<String> = self.vars.iter().map(|(v, _)| v.clone()).collect();
         let schedule = self.chance(4).then(|| self.schedule(&vars));
-        self.tensors =
-            self.tensors.iter().enumerate().filter(|(n, t)| *n < before || t.operand).map(|(_, t)| t.clone()).collect();
+        let (stay, ended): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.tensors).into_iter().enumerate().partition(|(n, t)| *n < before || t.operand);
+        self.tensors = stay.into_iter().map(|(_, t)| t).collect();
+        // Their names are free for locals of other blocks, where the declaration says what they are like.
+        let is_declared = |t: &Known| self.declared.iter().any(|d| d.name.name == t.name);
+        self.ended.extend(ended.into_iter().map(|(_, t)| t).filter(is_declared));
         self.tensors.push(Known { name, ty, extents, below: None, operand: false });
         self.vars = outer;
         Statement { lhs, op, rhs, locals, schedule, span: NOWHERE }

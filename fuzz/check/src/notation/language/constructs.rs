@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 /// The words of a program, each once.
 pub fn constructs(program: &Program) -> BTreeSet<String> {
     let mut c = Words(BTreeSet::new());
+    let mut locals = BTreeSet::new();
     for item in &program.items {
         match item {
             Item::Dim(_) => c.say("item dim"),
@@ -19,7 +20,13 @@ pub fn constructs(program: &Program) -> BTreeSet<String> {
                 }
                 c.function(f);
             }
-            Item::Statement(s) => c.statement(s),
+            Item::Statement(s) => {
+                c.statement(s);
+                let own: BTreeSet<&str> = s.locals.iter().map(|l| &*l.lhs.tensor.name).collect();
+                if own.iter().any(|name| !locals.insert(*name)) {
+                    c.say("where again");
+                }
+            }
             Item::Schedule(s) => {
                 c.say("item schedule");
                 c.schedule(s);
