@@ -638,6 +638,7 @@ KERNELS = {
     "spmv": spmv,
     "spmv-coo": spmv_coo,
     "spmm": spmm,
+    "spmm-any": spmm,
     "spmm-128": spmm,
     "sddmm": sddmm,
     "spadd": spadd,

@@ -89,6 +89,15 @@ const KERNELS: &[Kernel] = &[
         by_hand: ByHand::Arrays(by_hand::spmm::<32>),
     },
     Kernel {
+        // How many columns there are is known when it runs.
+        name: "spmm-any",
+        program: "tensor A: f64[I, K] csr  tensor B: f64[K, J] dense  tensor C: f64[I, J] dense
+                  C[i,j] = A[i,k] * B[k,j]",
+        operands: |a, _| vec![("A", a.clone()), ("B", dense(&[a.extents[1], 32], 2))],
+        other: None,
+        by_hand: ByHand::Arrays(by_hand::spmm::<32>),
+    },
+    Kernel {
         name: "spmm-128",
         program: "tensor A: f64[I, K] csr  tensor B: f64[K, 128] dense  tensor C: f64[I, 128] dense
                   C[i,j] = A[i,k] * B[k,j]",

@@ -29,7 +29,7 @@ pub struct Lowered {
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
-pub const REWRITES: [Rewrite; 8] = [
+pub const REWRITES: [Rewrite; 9] = [
     ("sweep", loops::sweep),
     ("flatten", loops::flatten),
     ("blocks", loops::blocks),
@@ -38,6 +38,7 @@ pub const REWRITES: [Rewrite; 8] = [
     ("partials", loops::partials),
     ("copies", loops::copies),
     ("strips", loops::strips),
+    ("jam", loops::jam),
 ];
 
 /// A rewrite of loops, with its name.
