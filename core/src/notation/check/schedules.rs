@@ -10,8 +10,15 @@ impl Check {
         let mut known: Vec<String> = vars.to_vec();
         for command in &schedule.commands {
             let (uses, makes) = names(&command.kind);
-            for name in uses {
+            for (n, name) in uses.iter().enumerate() {
                 self.known_var(name, &known);
+                if uses[..n].iter().any(|other| other.name == name.name) {
+                    self.say(name.span, format!("index variable `{name}` stands twice in one command"));
+                }
+            }
+            if let CommandKind::Split { factor: 0, .. } | CommandKind::Unroll(_, 0) = command.kind {
+                let d = Diagnostic::new(command.span, "a loop in parts of no turns");
+                self.error(d.help("a number from 1 says how many turns a part has"));
             }
             for name in makes {
                 if known.contains(&name.name) {

@@ -29,22 +29,26 @@ impl Maker<'_, '_> {
             return None;
         }
         let (from, tensor, n) = (self.one(vars), self.one(&tensors), 1 + self.below(8) as u64);
+        // A command names a variable once.
+        let others: Vec<String> = vars.iter().filter(|v| **v != from).cloned().collect();
+        let second = (!others.is_empty()).then(|| self.one(&others)).map(|v| self.ident(&v));
         let (from, tensor, n) = (self.ident(&from), self.ident(&tensor), self.int(n));
         match self.below(11) {
             0 => None,
             1 => Pos { from, to: self.derived(vars), tensor },
             2 => Coord { from, to: self.derived(vars) },
-            3 => {
-                let second = self.one(vars);
-                Collapse { from: (from, self.ident(&second)), to: self.derived(vars) }
-            }
+            3 => match second {
+                Some(second) => Collapse { from: (from, second), to: self.derived(vars) },
+                Option::None => None,
+            },
             4 => {
                 let to = (self.derived(vars), self.derived(vars));
                 Split { up: self.below(2) == 1, from, to, factor: n }
             }
             5 => Reorder(vars.clone().iter().map(|v| self.ident(v)).collect()),
             6 => {
-                let from: Vec<Ident> = vec![from; 1 + self.below(2)];
+                let second = second.filter(|_| self.below(2) == 1);
+                let from: Vec<Ident> = [from].into_iter().chain(second).collect();
                 let to = from.iter().map(|_| self.derived(vars)).collect();
                 let tensors = (self.tensors.clone(), self.declared.clone());
                 let expr = self.expr(Type::F64, 2);
