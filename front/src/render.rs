@@ -28,10 +28,9 @@ fn cut(sentence: &str) -> String {
 
 /// Line and column of a byte, from 1.
 pub fn place(text: &str, byte: usize) -> (usize, usize) {
-    let before = &text[..floor(text, byte)];
-    let line = before.matches('\n').count() + 1;
-    let begin = before.rfind('\n').map_or(0, |n| n + 1);
-    (line, before[begin..].chars().count() + 1)
+    let at = floor(text, byte);
+    let number = text[..at].matches('\n').count() + 1;
+    (number, text[lines(text, &(at..at)).start..at].chars().count() + 1)
 }
 
 /// The last character boundary at or before a byte.
@@ -51,8 +50,9 @@ const WIDEST: usize = 500;
 const BESIDE: usize = 40;
 
 fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
+    let help = || d.help.iter().map(|h| format!("  help: {h}\n")).collect::<String>();
     if text.is_empty() {
-        return d.help.iter().map(|h| format!("  help: {h}\n")).collect();
+        return help();
     }
     let range = |s: Span| -> Range<usize> {
         let start = floor(text, (s.start as usize).min(text.len() - 1));
@@ -60,9 +60,9 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
     };
     let main = range(d.span);
     let labels: Vec<(Range<usize>, &String)> = d.labels.iter().map(|(span, label)| (range(*span), label)).collect();
-    let is_wide = |at: &Range<usize>| line(text, at).len() > WIDEST;
+    let is_wide = |at: &Range<usize>| lines(text, at).len() > WIDEST;
     if text.len() > LONGEST || is_wide(&main) || labels.iter().any(|(at, _)| is_wide(at)) {
-        return excerpt(text, &main) + &d.help.iter().map(|h| format!("  help: {h}\n")).collect::<String>();
+        return excerpt(text, main.start) + &help();
     }
     let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
     let mut report = Report::build(ReportKind::Error, (file, main.clone()))
@@ -84,10 +84,10 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
 }
 
 /// The lines that a stretch of the text stands on.
-fn line<'t>(text: &'t str, at: &Range<usize>) -> &'t str {
+fn lines(text: &str, at: &Range<usize>) -> Range<usize> {
     let begin = text[..at.start].rfind('\n').map_or(0, |n| n + 1);
     let end = text[at.end..].find('\n').map_or(text.len(), |n| at.end + n);
-    &text[begin..end]
+    begin..end
 }
 
 /// The text as one whose lines end at line feeds alone, byte by byte: to the drawing other characters end lines, too.
@@ -106,15 +106,14 @@ fn of_lines(text: &str) -> String {
     out
 }
 
-/// What stands around the beginning of a stretch of a line that is too long to be drawn.
-fn excerpt(text: &str, at: &Range<usize>) -> String {
-    let line = line(text, &(at.start..at.start));
-    let begin = line.as_ptr() as usize - text.as_ptr() as usize;
-    let (before, behind) = line.split_at(at.start - begin);
-    let shown: String = before.chars().rev().take(BESIDE).collect::<Vec<_>>().into_iter().rev().collect();
-    let rest: String = behind.chars().take(BESIDE).collect();
+/// What stands around a byte of a line that is too long to be drawn.
+fn excerpt(text: &str, at: usize) -> String {
+    let line = lines(text, &(at..at));
+    let (before, behind) = (&text[line.start..at], &text[at..line.end]);
+    let first = before.char_indices().rev().take(BESIDE).last().map_or(0, |(n, _)| n);
+    let last = behind.char_indices().nth(BESIDE).map_or(behind.len(), |(n, _)| n);
     let dots = |is_cut: bool| if is_cut { "…" } else { "" };
-    let (left, right) = (dots(shown.len() < before.len()), dots(rest.len() < behind.len()));
-    let blanks = " ".repeat(left.chars().count() + shown.chars().count());
-    of_lines(&format!("   {left}{shown}{rest}{right}")) + &format!("\n   {blanks}^ here\n")
+    let left = format!("{}{}", dots(first > 0), &before[first..]);
+    let shown = format!("   {left}{}{}\n", &behind[..last], dots(last < behind.len()));
+    of_lines(&shown) + &format!("   {}^ here\n", " ".repeat(left.chars().count()))
 }

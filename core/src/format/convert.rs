@@ -99,10 +99,8 @@ impl<'a> Tensor<'a> {
     ///
     /// # Panics
     /// If the tensor is malformed.
-    pub fn to_dense(&self, limit: u64) -> Result<Array<'static>, Error> {
-        let dense =
-            self.borrow().convert(&Format::dense(self.extents.len()), &Assembly { limit, ..Assembly::default() });
-        let values = dense?.values;
-        values.share().ok_or(Error::Memory { bytes: values.len() as u128 * values.ty().bytes() as u128 })
+    pub fn to_dense(&self, limit: u64) -> Result<Array<'_>, Error> {
+        let how = Assembly { limit, ..Assembly::default() };
+        Ok(self.borrow().convert(&Format::dense(self.extents.len()), &how)?.values)
     }
 }

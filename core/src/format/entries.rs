@@ -82,14 +82,6 @@ impl Tensor<'_> {
         Entries { coordinates, values: self.values.borrow() }
     }
 
-    /// The entries at the first positions that store any, so many of them or all; `None` if memory does not suffice.
-    pub fn first_listed(&self, n: usize) -> Option<Entries<'static>> {
-        let mut positions =
-            if self.is_flagged() { self.stored_positions() } else { (0..self.values.len().min(n)).collect() };
-        positions.truncate(n);
-        self.listed_at(positions)
-    }
-
     /// What is stored at these positions of the last level; `None` if memory does not suffice.
     pub(super) fn listed_at(&self, positions: Vec<usize>) -> Option<Entries<'static>> {
         let (positions, coordinates) = self.coordinates_at(positions)?;
@@ -263,9 +255,21 @@ impl Tensor<'_> {
     /// # Panics
     /// If the tensor is malformed.
     pub fn entries(&self) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
-        let entries = self.listed();
-        (0..entries.len()).map(move |e| (entries.coordinate(e), entries.values.get(e)))
+        pairs(self.listed())
     }
+
+    /// The first of [`Tensor::entries`], so many of them or all; none if memory does not suffice. No more are listed.
+    pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
+        let mut positions =
+            if self.is_flagged() { self.stored_positions() } else { (0..self.values.len().min(n)).collect() };
+        positions.truncate(n);
+        // A position may stand for several coordinates.
+        self.listed_at(positions).into_iter().flat_map(pairs).take(n)
+    }
+}
+
+fn pairs(entries: Entries<'_>) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
+    (0..entries.len()).map(move |e| (entries.coordinate(e), entries.values.get(e)))
 }
 
 /// The parent of each position that a level with this `pos` has.

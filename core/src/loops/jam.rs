@@ -23,7 +23,7 @@ use super::lower::{int, minus, plus, times};
 use super::names::Vars;
 use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How many rows go at a time, as a logarithm: as many as leave registers for what else the loop needs.
 /// To go on with two for those that are left gains nothing.
@@ -45,11 +45,11 @@ struct Rows<'s> {
     turn: Var,
     range: [&'s Expr; 2],
     /// What is said of a row before.
-    named: &'s [Stmt],
+    named: Vec<(Var, &'s Expr)>,
     column: Var,
     columns: [&'s Expr; 2],
     /// What is said of an element before.
-    element: &'s [Stmt],
+    element: Vec<(Var, &'s Expr)>,
     into: (BufferId, &'s Expr),
     fold: (Op, &'s Expr),
 }
@@ -96,24 +96,14 @@ impl Jam<'_> {
             let own = self.vars.again(rows.turn);
             let mut now = BTreeMap::from([(rows.turn, own), (rows.column, column)]);
             body.push(Stmt::Let(own, turn));
-            self.rename(rows.named, &mut now, &mut body);
-            self.rename(rows.element, &mut now, &mut element);
+            body.extend(rows.named.iter().map(|said| self.vars.said_again(*said, &mut now)));
+            element.extend(rows.element.iter().map(|said| self.vars.said_again(*said, &mut now)));
             folded = Expr::Op(rows.fold.0, vec![folded, rows.fold.1.renamed(&now)]);
         }
         element.push(Stmt::Store(b, place, folded));
         let [lo, hi] = rows.columns.map(Expr::clone);
         body.push(Stmt::For { var: column, lo, hi, how: How::Serial, body: element });
         body
-    }
-
-    /// What is said, of variables of its own.
-    fn rename(&mut self, named: &[Stmt], now: &mut BTreeMap<Var, Var>, out: &mut Vec<Stmt>) {
-        for stmt in named {
-            let Stmt::Let(v, e) = stmt else { unreachable!("there is nothing else") };
-            let (fresh, e) = (self.vars.again(*v), e.renamed(now));
-            now.insert(*v, fresh);
-            out.push(Stmt::Let(fresh, e));
-        }
     }
 }
 
@@ -125,14 +115,13 @@ fn rows(stmt: &Stmt) -> Option<Rows<'_>> {
     };
     let (Stmt::Store(b, at, Expr::Op(op, args)), element) = inner.split_last()? else { return None };
     let [Expr::Load(into, place), folded] = &args[..] else { return None };
-    let mut moving = BTreeSet::from([*turn]);
-    for stmt in named.iter().chain(element) {
-        let Stmt::Let(v, e) = stmt else { return None };
-        moving.insert(*v);
-        if e.loads_from(*b) {
-            return None;
-        }
-    }
+    let said = |stmt| match stmt {
+        &Stmt::Let(v, ref e) if !e.loads_from(*b) => Some((v, e)),
+        _ => None,
+    };
+    let [named, element] = [named, element].map(|block| block.iter().map(said).collect::<Option<Vec<_>>>());
+    let (named, element) = (named?, element?);
+    let moving = [*turn].into_iter().chain(named.iter().chain(&element).map(|(v, _)| *v)).collect();
     let one_row = (into, &**place) == (b, at) && steps_with(at, *column, &moving) && !folded.loads_from(*b);
     let as_long = is_fixed(from, &moving) && is_fixed(to, &moving);
     let in_registers = matches!((from, to), (Expr::Const(_), Expr::Const(_)));

@@ -6,9 +6,10 @@
 //!
 //! A kernel may have ten thousand variables of one name: what was numbered last is known, and not searched for.
 
-use super::Var;
+use super::{Expr, Stmt, Var};
 use crate::algebra::Type;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Names that are taken, each with the last number that was tried behind it.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,13 @@ impl Vars<'_> {
     pub(super) fn again(&mut self, v: Var) -> Var {
         let (name, ty) = self.all[v.0 as usize].clone();
         self.fresh(&name, ty)
+    }
+
+    /// The same said of a variable of its own, which `now` has from then on, and of those that it has already.
+    pub(super) fn said_again(&mut self, (v, e): (Var, &Expr), now: &mut BTreeMap<Var, Var>) -> Stmt {
+        let (fresh, e) = (self.again(v), e.renamed(now));
+        now.insert(v, fresh);
+        Stmt::Let(fresh, e)
     }
 
     /// Another, with a name of its own that begins with this one.

@@ -216,11 +216,7 @@ impl Strips<'_> {
         let place = plus(Expr::Var(ahead), Expr::Var(now[&of.turn]));
         for stmt in of.entry {
             out.push(match stmt {
-                Stmt::Let(v, e) => {
-                    let (fresh, e) = (self.vars.again(*v), e.renamed(&now));
-                    now.insert(*v, fresh);
-                    Stmt::Let(fresh, e)
-                }
+                Stmt::Let(v, e) => self.vars.said_again((*v, e), &mut now),
                 Stmt::Store(b, _, e) => Stmt::Store(*b, place.clone(), e.renamed(&now)),
                 other => other.clone(),
             });

@@ -267,25 +267,27 @@ fn positive(args: &mut Parser, option: &str) -> Result<usize, String> {
 }
 
 fn pair(args: &mut Parser, usage: &str) -> Result<(String, String), String> {
-    let given = text(args)?;
-    match given.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_string(), value.to_string())),
-        _ => Err(format!("`{given}` given, {usage} expected")),
-    }
+    let (name, value) = named(args, usage)?;
+    let value = value.into_string().map_err(|value| lexopt::Error::NonUnicodeValue(value).to_string())?;
+    Ok((name, value))
 }
 
 fn path_of(args: &mut Parser) -> Result<PathBuf, String> {
     args.value().map(PathBuf::from).map_err(|e| e.to_string())
 }
 
-/// A tensor and its file, whose name need not be text.
 fn file(args: &mut Parser, usage: &str) -> Result<(String, PathBuf), String> {
+    named(args, usage).map(|(name, path)| (name, path.into()))
+}
+
+/// A tensor's name, and what stands behind `=`, which need not be text.
+fn named(args: &mut Parser, usage: &str) -> Result<(String, OsString), String> {
     let given = args.value().map_err(|e| e.to_string())?;
     let bytes = given.as_bytes();
     let named = bytes.iter().position(|b| *b == b'=').and_then(|at| {
-        let name = std::str::from_utf8(&bytes[..at]).ok().filter(|name| !name.is_empty())?;
-        let path = PathBuf::from(OsStr::from_bytes(&bytes[at + 1..]));
-        Some((name.to_string(), path)).filter(|(_, path)| !path.as_os_str().is_empty())
+        let name = std::str::from_utf8(&bytes[..at]).ok()?;
+        let value = OsStr::from_bytes(&bytes[at + 1..]);
+        (!name.is_empty() && !value.is_empty()).then(|| (name.to_string(), value.to_os_string()))
     });
     named.ok_or_else(|| format!("`{}` given, {usage} expected", given.to_string_lossy()))
 }

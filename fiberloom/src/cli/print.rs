@@ -50,10 +50,9 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
     let extents: Vec<String> = tensor.extents.iter().map(u64::to_string).collect();
     let mut text = format!("{name}: {}[{}] {}", tensor.fill.ty(), extents.join(", "), tensor.format);
     write!(text, ", {} stored, fill {}", tensor.stored(), tensor.fill).expect("strings take everything");
-    let first = tensor.first_listed(SHOWN);
-    for (e, entries) in first.iter().flat_map(|entries| (0..entries.len()).map(move |e| (e, entries))).take(SHOWN) {
-        let at: Vec<String> = entries.coordinate(e).iter().map(i64::to_string).collect();
-        write!(text, "\n  {name}[{}] = {}", at.join(", "), entries.values.get(e)).expect("strings take everything");
+    for (at, value) in tensor.first_entries(SHOWN) {
+        let at: Vec<String> = at.iter().map(i64::to_string).collect();
+        write!(text, "\n  {name}[{}] = {value}", at.join(", ")).expect("strings take everything");
     }
     if tensor.stored() > SHOWN {
         write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");

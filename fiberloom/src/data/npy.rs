@@ -11,7 +11,7 @@
 use super::import::{Contents, cast, import};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::format::{Array, Assembly, Format, Tensor};
+use fiberloom_core::format::{Array, Tensor};
 use std::io::{Read, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -299,9 +299,8 @@ impl Dictionary<'_> {
 
 /// Writes a tensor as a dense array in C order, which may take `limit` bytes.
 pub(super) fn write(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
-    let how = Assembly { limit, ..Default::default() };
-    let dense = tensor.borrow().convert(&Format::dense(tensor.extents.len()), &how).map_err(Fault::limit)?;
-    write_array(&dense.values, &tensor.extents, out).map_err(Fault::io)
+    let values = tensor.to_dense(limit).map_err(Fault::limit)?;
+    write_array(&values, &tensor.extents, out).map_err(Fault::io)
 }
 
 /// Writes a version 1 file; the header of a tensor of thousands of modes does not fit it, and there are no such files.

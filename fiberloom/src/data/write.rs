@@ -115,36 +115,51 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 
 /// Puts all into their places, or none.
 fn commit(pending: Vec<Pending>) -> Result<(), Error> {
-    let is_part = |p: &Pending| matches!(p.content, Content::Part(_));
-    let (mut beside, through): (Vec<_>, Vec<_>) = pending.into_iter().partition(is_part);
+    let (mut beside, through) = parted(pending);
     keep(&mut beside)?;
-    through.into_iter().try_for_each(Pending::write_through)?;
+    through.iter().try_for_each(|(target, bytes)| target.write_through(bytes))?;
     replace(beside)
 }
 
-/// Keeps what is in their places: one file is put there in one step, or not.
-fn keep(beside: &mut [Pending]) -> Result<(), Error> {
-    if beside.len() > 1 { beside.iter_mut().try_for_each(Pending::keep_old) } else { Ok(()) }
+/// What becomes a file, and what is written through.
+fn parted(pending: Vec<Pending>) -> (Vec<Beside>, Vec<(Target, Vec<u8>)>) {
+    let (mut beside, mut through) = (vec![], vec![]);
+    for Pending { target, content } in pending {
+        match content {
+            Content::Part(part) => beside.push(Beside { target, part, old: None }),
+            Content::Bytes(bytes) => through.push((target, bytes)),
+        }
+    }
+    (beside, through)
 }
 
-fn replace(mut beside: Vec<Pending>) -> Result<(), Error> {
+/// Keeps what is in their places: one file is put there in one step, or not.
+fn keep(beside: &mut [Beside]) -> Result<(), Error> {
+    if beside.len() > 1 { beside.iter_mut().try_for_each(Beside::keep_old) } else { Ok(()) }
+}
+
+fn replace(mut beside: Vec<Beside>) -> Result<(), Error> {
     for n in 0..beside.len() {
-        if let Err(failed) = beside[n].replace() {
-            beside[..n].iter_mut().for_each(Pending::put_back);
+        let Beside { target, part, .. } = &mut beside[n];
+        if let Err(failed) = part.rename(&target.path).map_err(|e| target.fault(e)) {
+            beside[..n].iter_mut().for_each(Beside::put_back);
             return Err(failed);
         }
     }
     Ok(())
 }
 
-/// What is complete, and not in its place yet.
-struct Pending {
+/// Where a file will be.
+struct Target {
     /// As the caller wrote it, for messages.
     named: PathBuf,
-    target: PathBuf,
+    path: PathBuf,
+}
+
+/// What is complete, and not in its place yet.
+struct Pending {
+    target: Target,
     content: Content,
-    /// What is in its place, so that it can be put back.
-    old: Option<Part>,
 }
 
 enum Content {
@@ -154,33 +169,51 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
+/// A file that becomes its target.
+struct Beside {
+    target: Target,
+    part: Part,
+    /// What is in its place, so that it can be put back.
+    old: Option<Part>,
+}
+
 /// A file of another name, which goes away unless it is renamed.
 struct Part(Option<PathBuf>);
 
 impl Pending {
     fn written(named: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) -> Result<Pending, Error> {
         let within = |fault: Fault| fault.within(named);
-        let target = resolve(named).map_err(Fault::io).map_err(within)?;
-        let content = content(&target, write).map_err(within)?;
-        Ok(Pending { named: named.to_path_buf(), target, content, old: None })
+        let path = resolve(named).map_err(Fault::io).map_err(within)?;
+        let content = content(&path, write).map_err(within)?;
+        Ok(Pending { target: Target { named: named.to_path_buf(), path }, content })
     }
+}
 
+impl Target {
     fn fault(&self, error: io::Error) -> Error {
         Fault::io(error).within(&self.named)
     }
 
+    fn write_through(&self, bytes: &[u8]) -> Result<(), Error> {
+        let written = File::options().write(true).open(&self.path).and_then(|mut file| file.write_all(bytes));
+        written.map_err(|e| self.fault(e))
+    }
+}
+
+impl Beside {
     /// Keeps what is in the target's place under another name, too.
     fn keep_old(&mut self) -> Result<(), Error> {
-        if !self.target.exists() {
+        let path = &self.target.path;
+        if !path.exists() {
             return Ok(());
         }
-        let kept = Part::named(&self.target, |other| {
-            fs::hard_link(&self.target, other).or_else(|e| match e.kind() {
+        let kept = Part::named(path, |other| {
+            fs::hard_link(path, other).or_else(|e| match e.kind() {
                 io::ErrorKind::AlreadyExists => Err(e),
                 // Not every file system has links, and not everybody may link to a file of somebody else's.
                 _ => {
                     let mut copy = (File::create_new(other)?, Part(Some(other.to_path_buf())));
-                    let mut old = File::open(&self.target)?;
+                    let mut old = File::open(path)?;
                     copy.0.set_permissions(old.metadata()?.permissions())?;
                     io::copy(&mut old, &mut copy.0)?;
                     copy.1.0 = None;
@@ -188,28 +221,17 @@ impl Pending {
                 }
             })
         });
-        let (kept, ()) = kept.map_err(|e| self.fault(e))?;
+        let (kept, ()) = kept.map_err(|e| self.target.fault(e))?;
         self.old = Some(kept);
         Ok(())
-    }
-
-    fn replace(&mut self) -> Result<(), Error> {
-        let Content::Part(part) = &mut self.content else { unreachable!("it is written through") };
-        part.rename(&self.target).map_err(|e| Fault::io(e).within(&self.named))
     }
 
     /// What was in the target's place; nobody is told if that fails, for a failure is being reported.
     fn put_back(&mut self) {
         let _ = match &mut self.old {
-            Some(old) => old.rename(&self.target),
-            None => fs::remove_file(&self.target),
+            Some(old) => old.rename(&self.target.path),
+            None => fs::remove_file(&self.target.path),
         };
-    }
-
-    fn write_through(self) -> Result<(), Error> {
-        let Content::Bytes(bytes) = &self.content else { unreachable!("it is renamed") };
-        let written = File::options().write(true).open(&self.target).and_then(|mut file| file.write_all(bytes));
-        written.map_err(|e| self.fault(e))
     }
 }
 
@@ -279,9 +301,9 @@ pub(super) mod tests {
     pub fn write_meanwhile(targets: &[&Path], tensor: &Tensor, meanwhile: impl FnOnce()) -> Result<(), Error> {
         let pending =
             targets.iter().map(|path| Pending::written(path, &|out| write_to(out, Kind::Npy, tensor, 1 << 20)));
-        let mut pending = pending.collect::<Result<Vec<_>, _>>()?;
-        keep(&mut pending)?;
+        let (mut beside, _) = parted(pending.collect::<Result<_, _>>()?);
+        keep(&mut beside)?;
         meanwhile();
-        replace(pending)
+        replace(beside)
     }
 }

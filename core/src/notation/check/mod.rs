@@ -61,8 +61,6 @@ struct Check {
     results: HashMap<String, Span>,
     /// Names that `where` blocks define; where they are declared, too, that says of each block's own what it is like.
     locals: HashSet<String>,
-    /// Of those that are declared: whether the tensor is a block's already.
-    taken: HashSet<TensorId>,
     /// The names of the blocks that are being checked.
     open: HashSet<String>,
     /// A function each: how deep it nests, those that it calls counted.

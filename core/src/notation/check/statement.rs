@@ -87,7 +87,8 @@ impl Check {
                 continue;
             }
             let declared = self.tensors.get(name).copied();
-            if let Some(like) = declared.filter(|like| !self.taken.insert(*like)) {
+            // The declared one itself is the first block's.
+            if let Some(like) = declared.filter(|like| self.defined.contains(like)) {
                 let tensor = self.out.tensors[like.index()].clone();
                 self.add_tensor(tensor);
             }
