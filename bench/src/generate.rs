@@ -24,6 +24,11 @@ pub enum Kind {
     Graph,
     /// The same, each edge once, from the higher number to the lower.
     Lower,
+    /// A graph of so many edges, each in both directions, without weights, whose degrees follow a power law (Chung, Lu, *The
+    /// average distances in random graphs with given expected degrees*, PNAS 2002) with the exponent 2.1, about that of the
+    /// Internet's (Faloutsos, Faloutsos, Faloutsos, *On Power-Law Relationships of the Internet Topology*, SIGCOMM 1999): a few
+    /// hubs meet a large part of all others, which meet a few.
+    Hubs,
     /// A picture of so many pixels, of which so many percent are not black, anywhere.
     Noise(u8),
     /// A picture of so many pixels: ellipses drawn with a pen.
@@ -39,7 +44,7 @@ pub enum Kind {
 pub const KINDS: [Kind; 4] = [Kind::Uniform, Kind::PowerLaw, Kind::Stencil, Kind::Banded];
 
 /// All kinds.
-pub const ALL: [Kind; 14] = [
+pub const ALL: [Kind; 15] = [
     Kind::Uniform,
     Kind::PowerLaw,
     Kind::Stencil,
@@ -47,6 +52,7 @@ pub const ALL: [Kind; 14] = [
     Kind::Blocked,
     Kind::Graph,
     Kind::Lower,
+    Kind::Hubs,
     Kind::Noise(1),
     Kind::Noise(2),
     Kind::Noise(5),
@@ -67,6 +73,7 @@ impl Kind {
             Kind::Blocked => "blocked",
             Kind::Graph => "graph",
             Kind::Lower => "lower",
+            Kind::Hubs => "hubs",
             Kind::Noise(1) => "noise-1",
             Kind::Noise(2) => "noise-2",
             Kind::Noise(5) => "noise-5",
@@ -98,8 +105,9 @@ impl Kind {
                 of_rows(n, &mut random, row)
             }
             Kind::Blocked => blocked(nonzeros, &mut random),
-            Kind::Graph => graph(nonzeros, true, &mut random),
-            Kind::Lower => graph(nonzeros, false, &mut random),
+            Kind::Graph => r_mat_graph(nonzeros, true, &mut random),
+            Kind::Lower => r_mat_graph(nonzeros, false, &mut random),
+            Kind::Hubs => hubs(nonzeros, &mut random),
             Kind::Noise(percent) => pictures::noise(nonzeros, percent, &mut random),
             Kind::Sketch => pictures::sketch(nonzeros, &mut random),
             Kind::Digits => pictures::digits(nonzeros, &mut random),
@@ -131,11 +139,37 @@ fn r_mat(levels: u32, random: &mut Random) -> (usize, usize) {
     })
 }
 
-fn graph(edges: usize, mirrored: bool, random: &mut Random) -> Arrays {
+fn r_mat_graph(edges: usize, mirrored: bool, random: &mut Random) -> Arrays {
     let levels = (edges / 8).max(2).ilog2();
-    let mut rows = vec![Vec::new(); 1 << levels];
+    let ends = |random: &mut Random| r_mat(levels, random);
+    graph((1 << levels, edges), mirrored, ends, random)
+}
+
+fn hubs(edges: usize, random: &mut Random) -> Arrays {
+    /// That vertex i, counted from 1, is met is as likely as i to the power of -1 / (EXPONENT - 1).
+    const EXPONENT: f64 = 2.1;
+    let n = (edges / 10).max(2);
+    let mut numbers: Vec<usize> = (0..n).collect();
+    (1..n).for_each(|i| numbers.swap(i, random.below(i + 1)));
+    // The sum of these weights up to i grows as i to this power.
+    let power = (EXPONENT - 2.0) / (EXPONENT - 1.0);
+    let vertex = |random: &mut Random| {
+        let sum = 1.0 + random.value().abs() * ((n as f64).powf(power) - 1.0);
+        numbers[(sum.powf(power.recip()) as usize - 1).min(n - 1)]
+    };
+    graph((n, edges), true, |random| (vertex(random), vertex(random)), random)
+}
+
+/// A graph of so many vertices and edges, those from a vertex to itself left out and several between two once.
+fn graph(
+    (vertices, edges): (usize, usize),
+    mirrored: bool,
+    ends: impl Fn(&mut Random) -> (usize, usize),
+    random: &mut Random,
+) -> Arrays {
+    let mut rows = vec![Vec::new(); vertices];
     for _ in 0..edges {
-        let (i, j) = r_mat(levels, random);
+        let (i, j) = ends(random);
         if i != j {
             rows[i.max(j)].push(i.min(j));
             if mirrored {
@@ -143,7 +177,7 @@ fn graph(edges: usize, mirrored: bool, random: &mut Random) -> Arrays {
             }
         }
     }
-    let mut graph = of_rows(1 << levels, random, |i, _| std::mem::take(&mut rows[i]));
+    let mut graph = of_rows(vertices, random, |i, _| std::mem::take(&mut rows[i]));
     Arc::make_mut(&mut graph.values).fill(1.0);
     graph
 }

@@ -264,6 +264,29 @@ pub fn laws(c: &mut impl Choose) {
     assert_eq!(runs_are_walked(&fiber, target & 1 == 1), Ok(()));
 }
 
+/// The longest list that is searched.
+const FAR: usize = 48;
+
+/// *A search finds what a scan finds*, however far it is. A search of a list that repeats nothing only compares, so that what it does depends
+/// on how long the list is and where in it the target stands: the coordinates 1, 3, 5 and so on stand for all others.
+pub fn search_is_a_scan(len: usize, target: i64, ops: Operations) -> Result<(), Broken> {
+    let mut crd = [0; FAR];
+    (0..FAR).for_each(|p| crd[p] = 2 * p as i64 + 1);
+    let arrays: [&[i64]; 1] = [&crd[..len]];
+    let mut d = Concrete::new(&arrays, FUEL);
+    let list = List::open(&mut d, "p", ListFiber::unique(BufferId(0), 0, len as i64));
+    (ops.seek)(&list, &mut d, target);
+    let wanted = (target / 2).min(len as i64);
+    let landed = list.entry(&mut d).position == wanted;
+    d.fault().map_or(if landed { Ok(()) } else { Err("a search does not land where a scan does") }, Err)
+}
+
+/// Every way to search, on one choice of a length and a target.
+pub fn search_laws(c: &mut impl Choose) {
+    let (len, target) = (c.upto(FAR), c.upto(2 * FAR + 1) as i64);
+    LISTS.into_iter().for_each(|ops| assert_eq!(search_is_a_scan(len, target, ops), Ok(())));
+}
+
 /// A hashed level of two parents, with its table.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashed {
@@ -366,6 +389,14 @@ fn list_laws() {
     laws(&mut crate::choose::Any);
 }
 
+/// Bounds: lists of at most 48 entries, every target; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn list_search_laws() {
+    search_laws(&mut crate::choose::Any);
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -384,6 +415,13 @@ pub(crate) mod tests {
     #[test]
     fn list_laws() {
         let runs = every(laws);
+        assert!(runs > 1000, "only {runs} choices");
+    }
+
+    /// Bounds: as stated on the harness; every choice is run.
+    #[test]
+    fn list_search_laws() {
+        let runs = every(search_laws);
         assert!(runs > 1000, "only {runs} choices");
     }
 
@@ -421,6 +459,16 @@ pub(crate) mod tests {
         let waiting = |l: &List<i64>, d: &mut Concrete, i| {
             d.repeat(&|d| l.valid(d) && l.index(d) < i, &mut |_| {});
         };
+        let near = |l: &List<i64>, d: &mut Concrete, i| {
+            (0..8).for_each(|_| {
+                if l.valid(d) && l.index(d) < i {
+                    l.next(d)
+                }
+            });
+        };
+        let searches = |what: &str, ops| {
+            Wrong::on_all("a list", what, |c| said(search_is_a_scan(c.upto(FAR), c.upto(2 * FAR + 1) as i64, ops)))
+        };
         let always = Operations { next_if: |l, d, _| l.next(d), ..LIST };
         let behind = Operations { index_or: |l, d, _| l.index(d), ..LIST };
         vec![
@@ -433,6 +481,7 @@ pub(crate) mod tests {
             seeks("seek falls short", Operations { seek: |l, d, i| l.seek(d, &(i - 1)), ..LIST }),
             seeks("seek takes one step", Operations { seek: once, ..LIST }),
             seeks("seek does not ask for the end", Operations { seek: unchecked, ..LIST }),
+            searches("seek comes to the next few", Operations { seek: near, ..LIST }),
             seeks("seek waits", Operations { seek: waiting, ..LIST }),
             seeks("found does not ask for the end", Operations { found: |l, d, i| l.index(d) == i, ..LIST }),
             Wrong::on_all("a list", "index_or does not ask for the end", |c| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where a sparse vector meets rows.
 const MATRICES: &[Kind] = &[Kind::Uniform, Kind::PowerLaw, Kind::Banded, Kind::Blocked];
-const GRAPHS: &[Kind] = &[Kind::Graph, Kind::Lower];
+const GRAPHS: &[Kind] = &[Kind::Graph, Kind::Lower, Kind::Hubs];
 const NOISE: &[Kind] = &[Kind::Noise(1), Kind::Noise(2), Kind::Noise(5), Kind::Noise(10)];
 const PICTURES: &[Kind] = &[Kind::Sketch, Kind::Digits, Kind::Clothes];
 const COLLECTIONS: &[Kind] = &[Kind::Digits, Kind::Clothes];

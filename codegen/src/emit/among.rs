@@ -59,7 +59,7 @@ impl<'c> Emitter<'c, '_> {
                 let equal = builder.build_and(self.equal(elements, target)?, before, "")?;
                 builder.build_or(equal, word.const_int(1 << LANES, false), "")?
             }
-            Sought::NotBelow => builder.build_or(builder.build_not(self.below(elements, target)?, "")?, behind, "")?,
+            Sought::NotBelow => builder.build_or(self.not_below(elements, target)?, behind, "")?,
             Sought::Other => builder.build_or(builder.build_not(self.equal(elements, target)?, "")?, behind, "")?,
         };
         let defined = self.context.bool_type().const_all_ones();
@@ -95,13 +95,11 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_shuffle_vector(one, of.get_undef(), places, "")?)
     }
 
-    /// Whether the array has an element for each lane.
+    /// Whether the array has an element for each lane: the last place of which that is so is known before loops.
     fn has_all(&self, buffer: BufferId, begin: IntValue<'c>) -> Result<IntValue<'c>, Error> {
-        let length = self.capacity(buffer)?.into_int_value();
-        let there = self.builder.build_int_compare(IntPredicate::ULT, begin, length, "")?;
-        let left = self.builder.build_int_sub(length, begin, "")?;
-        let enough = self.builder.build_int_compare(IntPredicate::UGE, left, self.i64(LANES), "")?;
-        Ok(self.builder.build_and(there, enough, "")?)
+        let (length, i64) = (self.capacity(buffer)?, self.context.i64_type());
+        let places = self.call_intrinsic("llvm.usub.sat", i64.into(), &[length.into(), self.i64(LANES - 1).into()])?;
+        Ok(self.builder.build_int_compare(IntPredicate::ULT, begin, places.into_int_value(), "")?)
     }
 
     /// The elements of so many lanes.
@@ -141,20 +139,22 @@ impl<'c> Emitter<'c, '_> {
         self.if_so(self.builder.build_int_compare(IntPredicate::EQ, wide, target, "")?, equal)
     }
 
-    /// Which lanes are below the target.
-    fn below(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
+    /// Which lanes are not below the target.
+    fn not_below(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (builder, element) = (&self.builder, elements.get_type().get_element_type().into_int_type());
+        let reach = |target| -> Result<IntValue<'c>, Error> {
+            self.bits(builder.build_int_compare(IntPredicate::SGE, elements, self.splat(target)?, "")?)
+        };
         if element.get_bit_width() == 64 {
-            return self.bits(builder.build_int_compare(IntPredicate::SLT, elements, self.splat(target)?, "")?);
+            return reach(target);
         }
-        // Those that are no more than the number before it; no lane is below the least that fits it, or less.
+        // The nearest number that fits a lane is as good, unless all that fit are below: of a number that was one, LLVM knows.
         let [least, most] = [i32::MIN, i32::MAX].map(|end| self.i64(end.into()));
-        let before = builder.build_int_sub(target, self.i64(1), "")?;
-        let most = [before.into(), most.into()];
-        let before = self.call_intrinsic("llvm.smin", self.context.i64_type().into(), &most)?.into_int_value();
-        let before = self.splat(self.low_bits(before, element)?)?;
-        let below = self.bits(builder.build_int_compare(IntPredicate::SLE, elements, before, "")?)?;
-        self.if_so(builder.build_int_compare(IntPredicate::SGT, target, least, "")?, below)
+        let i64 = self.context.i64_type().into();
+        let near = self.call_intrinsic("llvm.smax", i64, &[target.into(), least.into()])?;
+        let near = self.call_intrinsic("llvm.smin", i64, &[near.into(), most.into()])?.into_int_value();
+        let some = builder.build_int_compare(IntPredicate::SLE, target, most, "")?;
+        self.if_so(some, reach(self.low_bits(near, element)?)?)
     }
 
     /// A bit a lane.

@@ -325,6 +325,30 @@ impl Sought {
         }
     }
 
+    /// Where it is from `begin` on and before `end`, of which some `[begin, end, target]` are given and each element is loaded, be it
+    /// asked for or not, as a machine does that compares all lanes at once.
+    ///
+    /// # Errors
+    /// Those of a load.
+    pub fn of<E>(self, places: [i64; 3], mut load: impl FnMut(i64) -> Result<i64, E>) -> Result<i64, E> {
+        let [begin, end, target] = places;
+        let lanes = end.saturating_sub(begin).clamp(0, LANES);
+        let mut found = if self == Sought::Target { LANES } else { lanes };
+        // Of several from the last on the first is left.
+        for k in (0..lanes).rev() {
+            let element = load(begin + k)?;
+            let is_it = match self {
+                Sought::Target => element == target,
+                Sought::NotBelow => element >= target,
+                Sought::Other => element != target,
+            };
+            if is_it {
+                found = k;
+            }
+        }
+        Ok(found)
+    }
+
     /// The one that is called so.
     pub fn named(name: &str) -> Option<Sought> {
         Sought::ALL.into_iter().find(|sought| sought.name() == name)

@@ -1,7 +1,8 @@
 //! The domain that runs: coordinates are integers, arrays are slices, nothing allocates.
 
 use super::domain::{Arith, Compare, Domain, State};
-use crate::loops::{BufferId, LANES};
+use crate::loops::{BufferId, Sought};
+use std::convert::Infallible;
 
 /// The table that an iterator may write.
 pub const TABLE: BufferId = BufferId(u32::MAX);
@@ -92,10 +93,9 @@ impl Domain for Concrete<'_> {
             0
         })
     }
-    fn among(&mut self, array: BufferId, &begin: &i64, &end: &i64, &target: &i64) -> i64 {
-        // Of several from the last on the first is left.
-        let lanes = end.saturating_sub(begin).clamp(0, LANES);
-        (0..lanes).rev().fold(LANES, |found, k| if self.load(array, &(begin + k)) == target { k } else { found })
+    fn among(&mut self, sought: Sought, array: BufferId, places: [&i64; 3]) -> i64 {
+        let Ok(lane) = sought.of(places.map(|x| *x), |at| Ok::<_, Infallible>(self.load(array, &at)));
+        lane
     }
     fn store(&mut self, table: BufferId, &i: &i64, &x: &i64) {
         match self.element(table, i) {

@@ -1,6 +1,6 @@
 //! What an iterator may do: the operations that running and emitting have in common.
 
-use crate::loops::BufferId;
+use crate::loops::{BufferId, Sought};
 
 /// A variable that belongs to an iterator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,9 +57,9 @@ pub trait Domain: Sized {
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
-    /// Where among the next [`LANES`](crate::loops::LANES) elements from `begin` on, and before `end`, the first stands that is
-    /// `target`; how many those would be, if none is.
-    fn among(&mut self, array: BufferId, begin: &Self::I, end: &Self::I, target: &Self::I) -> Self::I;
+    /// Where among the next [`LANES`](crate::loops::LANES) elements of an array from `begin` on, and before `end`, the first stands
+    /// that is sought of `target`, in `[begin, end, target]`; if none is, as [`Expr::Among`](crate::loops::Expr::Among) says.
+    fn among(&mut self, sought: Sought, array: BufferId, places: [&Self::I; 3]) -> Self::I;
     /// Sets an element of a table of positions.
     fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);
     /// Arithmetic.

@@ -18,7 +18,7 @@
 
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
-use crate::loops::{BufferId, LANES};
+use crate::loops::{BufferId, LANES, Sought};
 
 /// Entries that are near by: as many as are looked at without a branch.
 const NEAR: i64 = 3;
@@ -367,7 +367,7 @@ impl<I: Clone> List<I> {
     /// Whether one of its next entries, as many as are compared at once, is at `target`, and that entry; or any of them.
     pub fn among<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> (D::B, Entry<I>) {
         let (p, stored) = (d.get(self.p), self.fiber.view.stored(d, target));
-        let lane = d.among(self.fiber.crd, &p, &self.fiber.end, &stored);
+        let lane = d.among(Sought::Target, self.fiber.crd, [&p, &self.fiber.end, &stored]);
         let lane = d.snapshot("lane", lane);
         let (lanes, most) = (d.int(LANES), d.int(LANES - 1));
         let found = d.compare(Compare::Lt, &lane, &lanes);
@@ -583,27 +583,29 @@ impl<I: Clone> List<I> {
         d.to_int(&before)
     }
 
-    /// The same as [`List::move_on`], where `p` is before.
+    /// The same as [`List::move_on`], where `p` is before: each leap is asked for its last, and the shortest is of as many as are
+    /// compared at once. How far it is is what no machine foresees of lists that meet now and then.
     fn leap_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
-        let one = d.int(1);
-        let step = d.state("step", one.clone());
-        let next = |d: &mut D| {
+        let (one, lanes) = (d.int(1), d.int(LANES));
+        d.advance(self.p, one.clone());
+        let step = d.state("step", lanes);
+        let behind = |d: &mut D| {
             let (p, step) = (d.get(self.p), d.get(step));
             d.arith(Arith::Add, &p, &step)
         };
-        let far = |d: &mut D| {
-            let next = next(d);
-            self.is_before(d, &next, target)
+        let whole = |d: &mut D| {
+            let behind = behind(d);
+            let last = d.arith(Arith::Sub, &behind, &one);
+            self.is_before(d, &last, target)
         };
-        d.repeat(&far, &mut |d| {
+        d.repeat(&whole, &mut |d| {
             let width = d.get(step);
             d.advance(self.p, width.clone());
             d.advance(step, width);
         });
-        let next = next(d);
-        let hi = d.arith(Arith::Min, &next, &self.fiber.end);
+        let behind = behind(d);
+        let hi = d.arith(Arith::Min, &behind, &self.fiber.end);
         let hi = d.snapshot("hi", hi);
-        d.advance(self.p, one);
         self.halve(d, (self.p, &hi), target);
     }
 
@@ -614,20 +616,20 @@ impl<I: Clone> List<I> {
 
     /// Brings `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
     ///
-    /// The width is halved whatever is found: nobody can predict that, but how often is the logarithm of the width.
+    /// The width is halved whatever is found: nobody can predict that, but how often is the logarithm of the width. The last few
+    /// are compared at once.
     fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, &I), target: &I) {
         let begin = d.get(s);
         let width = d.arith(Arith::Sub, hi, &begin);
         let width = d.state("width", width);
-        let some = |d: &mut D| {
-            let (zero, width) = (d.int(0), d.get(width));
-            d.compare(Compare::Lt, &zero, &width)
+        let many = |d: &mut D| {
+            let (few, width) = (d.int(LANES), d.get(width));
+            d.compare(Compare::Lt, &few, &width)
         };
-        d.repeat(&some, &mut |d| {
+        d.repeat(&many, &mut |d| {
             let (p, w) = (d.get(s), d.get(width));
             let (one, two) = (d.int(1), d.int(2));
-            let more = d.arith(Arith::Add, &w, &one);
-            let half = d.arith(Arith::Div, &more, &two);
+            let half = d.arith(Arith::Div, &w, &two);
             let half = d.snapshot("half", half);
             let middle = d.arith(Arith::Add, &p, &half);
             let middle = d.arith(Arith::Sub, &middle, &one);
@@ -639,6 +641,9 @@ impl<I: Clone> List<I> {
             let rest = d.arith(Arith::Sub, &w, &half);
             d.set(width, rest);
         });
+        let begin = d.get(s);
+        let few = d.among(Sought::NotBelow, self.fiber.crd, [&begin, hi, target]);
+        d.advance(s, few);
     }
 
     /// To the first entry at or after `target`, one by one: for targets that ascend.

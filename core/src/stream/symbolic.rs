@@ -234,10 +234,9 @@ impl Domain for Symbolic {
     fn load(&mut self, array: BufferId, i: &Term) -> Term {
         Term { expr: self.index(array, i.expr.clone()), reads: i.reads.clone() }
     }
-    fn among(&mut self, array: BufferId, begin: &Term, end: &Term, target: &Term) -> Term {
-        let parts = [begin, end, target];
-        let reads = parts.iter().flat_map(|t| t.reads.iter().copied()).collect();
-        Term { expr: Expr::Among(Sought::Target, array, Box::new(parts.map(|t| t.expr.clone()))), reads }
+    fn among(&mut self, sought: Sought, array: BufferId, places: [&Term; 3]) -> Term {
+        let reads = places.iter().flat_map(|t| t.reads.iter().copied()).collect();
+        Term { expr: Expr::Among(sought, array, Box::new(places.map(|t| t.expr.clone()))), reads }
     }
     fn store(&mut self, table: BufferId, i: &Term, x: &Term) {
         let (i, x) = (self.place(i), self.place(x));

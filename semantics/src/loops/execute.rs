@@ -6,7 +6,7 @@ use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Failure, How, Kernel, LANES, Sought, headline};
+use fiberloom_core::loops::{Failure, How, Kernel, Sought, headline};
 
 /// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
 pub(super) fn execute(
@@ -311,28 +311,12 @@ impl Machine<'_> {
         }
     }
 
-    /// All lanes are loaded, as a machine does that compares them at once.
     fn among(&mut self, sought: Sought, (b, narrow): (usize, bool), parts: &[Code; 3]) -> Result<u64, Halt> {
         let (begin, end) = (self.value(&parts[0])? as i64, self.value(&parts[1])? as i64);
         let target = self.value(&parts[2])? as i64;
         self.ops.comparisons += 1;
-        let mut found = LANES;
-        for k in 0..LANES {
-            if begin.checked_add(k).is_none_or(|at| at >= end) {
-                return Ok(if sought == Sought::Target { found } else { found.min(k) } as u64);
-            }
-            let bits = self.load(b, begin + k)?;
-            let element = if narrow { bits as i32 as i64 } else { bits as i64 };
-            let is_it = match sought {
-                Sought::Target => element == target,
-                Sought::NotBelow => element >= target,
-                Sought::Other => element != target,
-            };
-            if found == LANES && is_it {
-                found = k;
-            }
-        }
-        Ok(found as u64)
+        let load = |at| self.load(b, at).map(|bits| if narrow { bits as i32 as i64 } else { bits as i64 });
+        sought.of([begin, end, target], load).map(|lane| lane as u64)
     }
 
     fn apply(&mut self, op: Op, args: &[(Type, Code)]) -> Result<u64, Halt> {
