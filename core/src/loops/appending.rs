@@ -210,7 +210,7 @@ pub(super) struct Appending<'s> {
     pub lo: &'s Expr,
     pub hi: &'s Expr,
     how: How,
-    body: &'s [Stmt],
+    pub body: &'s [Stmt],
     pub count: Var,
     /// Its body, but for the counting.
     pub entry: &'s [Stmt],

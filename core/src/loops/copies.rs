@@ -12,23 +12,38 @@
 //!                                                    c = ahead + max(last, begin)
 //! ```
 //!
+//! Fibers that lie one behind the other are one loop for all that does not ask in which of them it is, as values and coordinates of a
+//! matrix in compressed rows that becomes a list:
+//!
+//! ```text
+//!   for i in 0..n_I                                  if 0 < n_I
+//!     for p in A1_pos[i]..A1_pos[i + 1]                let begin = A1_pos[0] …
+//!       C0_crd[c] = i                        ──▶       for p in begin..last
+//!       C_vals[c] = A_vals[p]                            C_vals[ahead + p] = A_vals[p]
+//!       c = c + 1                                    for i in 0..n_I
+//!                                                      for p in A1_pos[i]..A1_pos[i + 1]
+//!                                                        C0_crd[c] = i
+//!                                                        c = c + 1
+//! ```
+//!
 //! A loop that does nothing but copy is a copy of memory ([`whole_copy`]), and the C library knows how this machine does that best: two to
 //! three times as fast as a loop of vectors in the caches, by a third beyond them. Only of loops that stand in no other: short rows are
 //! [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
-use super::blocks::steps_with;
+use super::blocks::{steps_with, with};
+use super::flatten::{Known, one_fiber, replaced};
 use super::lower::{int, minus, plus};
 use super::names::Vars;
-use super::{Buffer, BufferId, Expr, Kernel, Stmt, Var};
+use super::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes copies out of loops that append and stand in no other.
 pub fn copies(kernel: &mut Kernel) {
-    let appends = Appends::of(kernel);
+    let (appends, known) = (Appends::of(kernel), Known::of(kernel));
     let body = std::mem::take(&mut kernel.body);
-    let mut copies = Copies { appends, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
+    let mut copies = Copies { appends, known, buffers: &kernel.buffers, vars: Vars::of(&mut kernel.vars) };
     kernel.body = in_no_loop(body, &mut |stmt| copies.stmt(stmt));
 }
 
@@ -48,6 +63,7 @@ pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option
 
 struct Copies<'k> {
     appends: Appends,
+    known: Known,
     buffers: &'k [Buffer],
     vars: Vars<'k>,
 }
@@ -58,12 +74,44 @@ type Copied<'s> = (BufferId, BufferId, &'s Expr);
 impl Copies<'_> {
     /// A statement that stands in no loop.
     fn stmt(&mut self, stmt: Stmt) -> Vec<Stmt> {
-        let of = self.appends.turn_of(&stmt);
-        let copied: Vec<Copied> = of.iter().flat_map(|of| self.copied(of)).collect();
-        match of.filter(|_| !copied.is_empty()) {
-            Some(of) => self.array_by_array(&of, &copied),
-            None => vec![stmt],
+        self.one_loop(&stmt).or_else(|| self.fibers(&stmt)).unwrap_or_else(|| vec![stmt])
+    }
+
+    fn one_loop(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let of = self.appends.turn_of(stmt)?;
+        let copied = self.copied(&of);
+        (!copied.is_empty()).then(|| {
+            let (mut out, behind) = self.array_by_array(&of, [of.lo, of.hi], &copied, &|_| true);
+            out.push(Stmt::Set(of.count, behind));
+            out
+        })
+    }
+
+    /// A loop over fibers, one behind the other.
+    fn fibers(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let Stmt::For { var: outer, lo, hi, how: How::Serial, body } = stmt else { return None };
+        let [fiber] = &body[..] else { return None };
+        let of = self.appends.turn_of(fiber)?;
+        let (pos, at) = one_fiber(of.lo, of.hi)?;
+        let asks = asking(*outer, &of);
+        let mut copied = self.copied(&of);
+        copied.retain(|(to, ..)| !asks.contains(to));
+        if copied.is_empty() || !self.known.ascends(pos) || !steps_with(at, *outer, &BTreeSet::from([*outer])) {
+            return None;
         }
+        let [begin, end] = [lo, hi].map(|i| replaced(of.lo, pos, &with(at, *outer, i)));
+        let (mut out, behind) = self.array_by_array(&of, [&begin, &end], &copied, &|b| !asks.contains(&b));
+        let rest = without(of.body.to_vec(), &|b| !asks.contains(&b));
+        let nest = |rest| Stmt::For { var: *outer, lo: lo.clone(), hi: hi.clone(), how: How::Serial, body: vec![rest] };
+        let rest = match &rest[..] {
+            [Stmt::Set(..)] => {
+                out.push(Stmt::Set(of.count, behind));
+                None
+            }
+            _ => Some(nest(of.each(of.lo.clone(), of.hi.clone(), rest))),
+        };
+        let some = Expr::Op(Op::Lt, vec![lo.clone(), hi.clone()]);
+        Some(std::iter::once(Stmt::If(some, out, vec![])).chain(rest).collect())
     }
 
     /// The arrays that get elements of operands as they are, which lie one behind the other.
@@ -104,54 +152,86 @@ impl Copies<'_> {
         self.buffers[b.0 as usize].ty
     }
 
-    fn array_by_array(&mut self, of: &Appending, copied: &[Copied]) -> Vec<Stmt> {
+    /// The loop from the one position to the other, an array that is copied after the other, and the other `chosen` arrays together;
+    /// and how many entries there are behind it.
+    fn array_by_array(
+        &mut self,
+        of: &Appending,
+        [lo, hi]: [&Expr; 2],
+        copied: &[Copied],
+        chosen: &dyn Fn(BufferId) -> bool,
+    ) -> (Vec<Stmt>, Expr) {
         let [begin, last, ahead, counted] =
             ["begin", "last", "ahead", "counted"].map(|name| self.vars.fresh(name, Type::I64));
         let turns = |body| of.each(Expr::Var(begin), Expr::Var(last), body);
         let place = |p: Expr| plus(Expr::Var(ahead), p);
         let mut out = vec![
-            Stmt::Let(begin, of.lo.clone()),
-            Stmt::Let(last, of.hi.clone()),
+            Stmt::Let(begin, lo.clone()),
+            Stmt::Let(last, hi.clone()),
             Stmt::Let(ahead, minus(Expr::Var(of.count), Expr::Var(begin))),
         ];
         for (to, from, at) in copied {
             let element = Expr::Load(*from, Box::new((*at).clone()));
             out.push(turns(vec![Stmt::Store(*to, place(Expr::Var(of.turn)), element)]));
         }
-        let rest = others(of, copied, &place(Expr::Var(of.turn)), counted);
+        let is_copied = |b: BufferId| copied.iter().any(|(to, ..)| *to == b);
+        let rest = placed(of, &place(Expr::Var(of.turn)), counted);
+        let rest = without(rest, &|b| is_copied(b) || !chosen(b));
         out.extend((!rest.is_empty()).then(|| turns(rest)));
-        let end = Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)]);
-        out.push(Stmt::Set(of.count, place(end)));
-        out
+        (out, place(Expr::Op(Op::Max, vec![Expr::Var(last), Expr::Var(begin)])))
     }
 }
 
-/// What a turn stores besides, where it has its entry's number and how many there are then, and what that needs.
-fn others(of: &Appending, copied: &[Copied], place: &Expr, counted: Var) -> Vec<Stmt> {
+/// The arrays for which a turn asks what `outer` is, or how many entries there are.
+fn asking(outer: Var, of: &Appending) -> BTreeSet<BufferId> {
+    let (mut known, mut arrays) = (BTreeSet::from([outer, of.count]), BTreeSet::new());
+    for stmt in of.body {
+        let asks = stmt.exprs().any(|e| known.iter().any(|v| e.reads(*v)));
+        match stmt {
+            Stmt::Let(v, _) if asks => drop(known.insert(*v)),
+            Stmt::Store(b, _, e) if of.notes.contains(stmt) || known.iter().any(|v| e.reads(*v)) => {
+                arrays.insert(*b);
+            }
+            _ => {}
+        }
+    }
+    arrays
+}
+
+/// What a turn does whose entry has this place: where it notes how many there are, that is `counted`.
+fn placed(of: &Appending, place: &Expr, counted: Var) -> Vec<Stmt> {
     let now = BTreeMap::from([(of.count, counted)]);
+    let entry = of.entry.iter().map(|stmt| match stmt {
+        Stmt::Store(b, _, e) => Stmt::Store(*b, place.clone(), e.clone()),
+        stmt => stmt.clone(),
+    });
     let noted = of.notes.iter().filter_map(|note| match note {
         Stmt::Store(b, at, e) => Some(Stmt::Store(*b, at.renamed(&now), e.renamed(&now))),
         _ => None,
     });
-    let count = Stmt::Let(counted, plus(place.clone(), int(1)));
-    let turn = of.entry.iter().cloned().chain([count]).chain(noted);
+    entry.chain([Stmt::Let(counted, plus(place.clone(), int(1)))]).chain(noted).collect()
+}
+
+/// A turn without the stores to some arrays, and what is named for them alone.
+fn without(turn: Vec<Stmt>, some: &dyn Fn(BufferId) -> bool) -> Vec<Stmt> {
     let mut needed: BTreeSet<Var> = BTreeSet::new();
     let mut out = vec![];
-    for stmt in turn.collect::<Vec<_>>().into_iter().rev() {
-        let kept = match stmt {
-            Stmt::Store(b, ..) if copied.iter().any(|(to, ..)| *to == b) => continue,
-            Stmt::Store(b, Expr::Var(c), e) if c == of.count => Stmt::Store(b, place.clone(), e),
-            Stmt::Let(v, _) if !needed.contains(&v) => continue,
-            stmt => stmt,
+    for stmt in turn.into_iter().rev() {
+        let kept = match &stmt {
+            Stmt::Store(b, ..) => !some(*b),
+            Stmt::Let(v, _) => needed.contains(v),
+            _ => true,
         };
-        kept.exprs().for_each(|e| {
-            e.each(&mut |e| {
-                if let Expr::Var(v) = e {
-                    needed.insert(*v);
-                }
-            })
-        });
-        out.push(kept);
+        if kept {
+            stmt.exprs().for_each(|e| {
+                e.each(&mut |e| {
+                    if let Expr::Var(v) = e {
+                        needed.insert(*v);
+                    }
+                })
+            });
+            out.push(stmt);
+        }
     }
     out.reverse();
     out
@@ -195,6 +275,66 @@ mod tests {
         assert!(got.contains(copies), "{got}");
         let perhaps = rewritten(&format!("  if 0 < n_I {{\n{BLOCK}\n  }}"));
         assert!(perhaps.contains("L_vals[ahead + p] ="), "{perhaps}");
+    }
+
+    const FIBERS: &str = "  for i in 0..n_J {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      L0_crd[c] = i32(i)
+      L1_crd[c] = i32(j)
+      L_vals[c] = A_vals[p]
+      c = c + 1
+    }
+  }";
+
+    /// What does not ask for the fiber is copied from the first of all fibers to the last, if there is one.
+    #[test]
+    fn fibers_are_copied_as_one() {
+        let copies = "  if 0 < n_J {
+    let begin = A1_pos[0]
+    let last = A1_pos[n_J]
+    let ahead = c - begin
+    for p in begin..last {
+      L1_crd[ahead + p] = A1_crd[p]
+    }
+    for p in begin..last {
+      L_vals[ahead + p] = A_vals[p]
+    }
+  }
+  for i in 0..n_J {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      L0_crd[c] = i32(i)
+      c = c + 1
+    }
+  }
+";
+        let got = rewritten(FIBERS);
+        assert!(got.contains(copies), "{got}");
+        let widened = rewritten(&FIBERS.replace("i32(j)", "i32(j + n_J)"));
+        let others = "      let j = A1_crd[p]\n      L1_crd[ahead + p] = i32(j + n_J)\n";
+        assert!(widened.contains(others), "{widened}");
+        let all = rewritten(&FIBERS.replace("      L0_crd[c] = i32(i)\n", ""));
+        assert!(all.contains("    c = ahead + max(last, begin)\n  }\n") && !all.contains("for i"), "{all}");
+    }
+
+    /// Fibers that are not all of them, one behind the other, are walked; so is what asks for the fiber, or for its own number.
+    #[test]
+    fn other_fibers_stay() {
+        for (from, to) in [
+            ("A1_pos[i]..A1_pos[i + 1]", "A1_pos[i * 2]..A1_pos[i * 2 + 1]"),
+            ("A1_pos[i]..A1_pos[i + 1]", "A1_pos[n_J - i]..A1_pos[n_J - i + 1]"),
+            ("A1_pos[i]..A1_pos[i + 1]", "A1_pos[i]..A1_pos[i + 2]"),
+            ("A1_pos[i]..A1_pos[i + 1]", "A1_pos[i]..min(A1_pos[i + 1], n_J)"),
+            (
+                "      c = c + 1\n",
+                "      c = c + 1\n    }\n    for q in A1_pos[i]..A1_pos[i + 1] {\n      M_vals[q] = 1\n",
+            ),
+        ] {
+            let got = rewritten(&FIBERS.replace(from, to));
+            assert!(!got.contains("ahead"), "{got}");
+        }
+        let asks = FIBERS.replace("A_vals[p]", "A_vals[p + i]").replace("i32(j)", "i32(j + i)");
+        assert!(!rewritten(&asks).contains("ahead"));
     }
 
     /// Whether the first loop of a kernel is a copy, and nothing else.

@@ -114,9 +114,14 @@ impl Known {
         Some(Stmt::For { var: *var, lo: at(first, lo), hi: at(last, hi), how: *how, body: body.clone() })
     }
 
+    /// Whether a buffer holds positions of which none is below the one before.
+    pub fn ascends(&self, pos: BufferId) -> bool {
+        self.ascending.contains(&pos)
+    }
+
     /// The buffer whose fiber at `parent` these are the bounds of.
     pub fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
-        one_fiber(lo, hi).filter(|(pos, at)| *at == parent && self.ascending.contains(pos)).map(|(pos, _)| pos)
+        one_fiber(lo, hi).filter(|(pos, at)| *at == parent && self.ascends(*pos)).map(|(pos, _)| pos)
     }
 }
 
