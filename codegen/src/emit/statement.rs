@@ -138,6 +138,7 @@ impl<'c> Emitter<'c, '_> {
             self.copy(copied, self.builder.build_int_nsw_sub(hi, lo, "")?)?;
             self.builder.build_unconditional_branch(after)?;
         } else {
+            self.ask_for_rows(var, range, how, body)?;
             match self.gathers_lanes(var, (said, range), how, body)? {
                 Lanes::Yes => self.turns_as_lanes(var, (said, range), how, body, after)?,
                 Lanes::No => self.turns(var, range, id, body, after)?,
