@@ -211,7 +211,10 @@ impl<I: Clone> List<I> {
             d.set(self.p, begin.clone());
             self.search(d, self.p, start);
         };
-        d.branch(too_far, search, &mut |d| self.pass_near(d, start));
+        d.branch(too_far, search, &mut |d| match self.fiber.view.finger {
+            Some(_) => self.move_on(d, start),
+            None => self.pass_near(d, start),
+        });
         let here = d.get(self.p);
         d.store(mark.table, &mark.at, &here);
     }

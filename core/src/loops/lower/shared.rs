@@ -115,14 +115,17 @@ impl Context<'_> {
     }
 
     /// Whether loops in this order come to all coordinates of an access's levels in ascending order, from the outermost in: each is one
-    /// loop's, or what several count together.
+    /// loop's, or what several count together, and neither ends before the level's last.
     fn is_in_order(&self, access: &concrete::Access, order: &[Index]) -> bool {
+        let tensor = &self.program.tensors[access.tensor.0];
         let mut rest = order;
         let in_order = |l: usize| {
             let v = self.program.level_var(access, l);
             let Some((own, others)) = rest.split_at_checked(self.program.roots(v).len()) else { return false };
             rest = others;
-            self.counted_by(own) == Some(self.program.root_map(v))
+            let turns = own.iter().fold(Size::number(1), |n, v| n.times(&self.length(self.program.vars[v.0].extent)));
+            let all = self.length(tensor.extents[tensor.format.order[l]]);
+            self.counted_by(own) == Some(self.program.root_map(v)) && self.known(&turns) == self.known(&all)
         };
         (0..access.vars.len()).all(in_order) && rest.is_empty()
     }

@@ -7,6 +7,9 @@
 //!                                           ╰ around variables of the result, or of a reduction
 //! ```
 //!
+//! One case in six is a copy through the chain's first operators and nothing else, of lists mostly: a result may have arrays of what it
+//! copies, which nothing else shows.
+//!
 //! Each operator may stand in a product, a sum or a reduction, with whatever is in scope there. Variables that are bound and not
 //! yet bound further are *pending*: something inside is indexed with them, which says their extents.
 
@@ -15,6 +18,7 @@ use super::shape::Bound;
 use super::{Case, Expr, Shape};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
+use fiberloom_core::format::{Format, LevelKind};
 
 /// A link of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +84,13 @@ pub fn nested(u: &mut Unstructured, chain: &[Operator]) -> Case {
         m.scope.push(v);
     }
     let scope = m.scope.clone();
+    if m.below(6) == 5 {
+        let links = 1 + m.below(chain.len().min(2));
+        let rhs = m.copied(&chain[..links], &scope);
+        let format = Some(m.list(scope.len()));
+        m.define(0, true, scope, rhs, Defined { format, freely: false });
+        return m.case;
+    }
     let rhs = m.link(chain, &scope);
     let mut vars: Vec<usize> = scope.into_iter().filter(|_| m.below(5) < 4).collect();
     for at in (1..vars.len()).rev() {
@@ -182,6 +193,44 @@ impl Maker<'_, '_> {
             }),
             _ => self.element(pending),
         }
+    }
+
+    /// A new operand's element through operators, which keep the order of what it is indexed with.
+    fn copied(&mut self, chain: &[Operator], vars: &[usize]) -> Expr {
+        let Some((operator, rest)) = chain.split_first() else {
+            let sizes = vars.iter().map(|v| self.case.vars[*v]).collect();
+            let format = self.list(vars.len());
+            let t = self.case.tensors.len();
+            self.stored(t, self.ty, sizes, format);
+            return Expr::access(t, vars.to_vec());
+        };
+        let at = self.below(vars.len());
+        let to = vars[at];
+        let bound = match operator {
+            Operator::Slice => Some(self.slice(to, false)),
+            Operator::Stride => Some(self.slice(to, true)),
+            Operator::Concat => Some(self.concat(to)),
+            Operator::Collapse => Some(self.collapse(to)),
+            Operator::Split => vars.get(at + 1).copied().and_then(|inner| self.split(to, inner)),
+        };
+        let Some(bound) = bound else { return self.copied(rest, vars) };
+        let behind = at + bound.2.len();
+        self.around(bound, &mut |m, from, _| m.copied(rest, &[&vars[..at], from, &vars[behind..]].concat()))
+    }
+
+    /// A format that lists its entries in the order of the modes, mostly.
+    fn list(&mut self, rank: usize) -> Format {
+        use LevelKind::{Compressed, Dense, Nonunique, Singleton};
+        let mut levels = vec![self.one(&[Dense, Compressed, Nonunique]); rank];
+        let (first, then) = match levels.first() {
+            None => return Format::dense(0),
+            Some(Nonunique) => (Nonunique, Singleton),
+            Some(kind) => (*kind, Compressed),
+        };
+        levels[1..].fill(then);
+        levels[0] = if rank == 1 { Compressed } else { first };
+        let list = Format { levels: levels.into(), order: (0..rank).collect::<Vec<_>>().into() };
+        if self.below(4) == 3 { self.format(rank) } else { list }
     }
 
     /// An element of a new operand that is indexed with these variables, perhaps with others, and in windows.
