@@ -10,7 +10,7 @@ use fiberloom::{Format, Options, Program, Tensor, Type};
 pub fn declared<'a>(program: &Program, name: &str, arrays: &'a Arrays) -> Result<Tensor<'a>, String> {
     let (id, tensor) = program.tensor(name).ok_or_else(|| format!("the program has no tensor {name}"))?;
     let (given, format) = (arrays.tensor(), program.format(id));
-    if given.format != format || tensor.ty != Type::F64 {
+    if given.format != *format || tensor.ty != Type::F64 {
         return converted(&given, tensor.ty, &format);
     }
     Ok(Tensor { fill: tensor.fill.unwrap_or(given.fill), ..given })

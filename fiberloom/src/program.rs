@@ -13,7 +13,7 @@ use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
-use fiberloom_core::notation::typed::{self, Expr, Index, Kind, Map, Role, SizeId, TensorId};
+use fiberloom_core::notation::typed::{self, Role, SizeId, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower};
@@ -37,6 +37,8 @@ struct Inner {
     canonical: String,
     /// What a caller must bring.
     inputs: Vec<TensorId>,
+    /// The format of each tensor, as declared or as it is defined.
+    formats: Vec<Format>,
     /// How the data of each tensor are stored.
     stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: the sizes whose magnitudes matter.
@@ -93,10 +95,11 @@ impl Program {
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
         let inputs = typed.inputs();
-        let stored = typed.ids().map(|id| format(&typed, id).stored()).collect();
+        let formats = typed.stored();
+        let stored = formats.iter().map(Format::stored).collect();
         let (file, text) = (file.to_string(), text.to_string());
         let lowers = Default::default();
-        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, stored, lowers }) })
+        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, formats, stored, lowers }) })
     }
 
     /// The same program with another format for a declared tensor, as the language writes it: `csr`,
@@ -265,8 +268,7 @@ impl Program {
                     continue;
                 }
                 let (id, _) = self.named_tensor(name)?;
-                let format = self.format(id);
-                match data::read(path, &self.declared(id, &format, &given)?, options) {
+                match data::read(path, &self.declared(id, self.format(id), &given)?, options) {
                     Ok(tensor) => {
                         given.push((id, tensor.extents.clone()));
                         tensors[place] = Some(tensor);
@@ -285,10 +287,9 @@ impl Program {
         Ok(files.iter().map(|(name, _)| *name).zip(tensors.into_iter().flatten()).collect())
     }
 
-    /// The format of a tensor, as declared; of an undeclared result `dense` if its first statement reads nothing
-    /// sparse, else compressed.
-    pub fn format(&self, id: TensorId) -> Format {
-        format(&self.inner.typed, id)
+    /// The format of a tensor, as declared; of an undeclared result as [`typed::Program::stored`] says.
+    pub fn format(&self, id: TensorId) -> &Format {
+        &self.inner.formats[id.index()]
     }
 
     /// How a tensor's data are stored: [`Format::stored`] of [`Program::format`].
@@ -299,22 +300,6 @@ impl Program {
     /// [`typed::Program::inputs`], which every call asks for.
     pub(crate) fn inputs(&self) -> &[TensorId] {
         &self.inner.inputs
-    }
-}
-
-fn format(typed: &typed::Program, id: TensorId) -> Format {
-    let tensor = &typed.tensors[id.index()];
-    let sparse = |t: TensorId| {
-        let tensor = &typed.tensors[t.index()];
-        let stored = !matches!(tensor.role, Role::Computed(_));
-        stored && tensor.format.as_ref().is_some_and(|f| !f.is_dense())
-    };
-    match &tensor.format {
-        Some(format) => format.clone(),
-        None if typed.statements.iter().find(|s| s.tensor == id).is_some_and(|s| reads(&s.rhs, &sparse)) => {
-            Format::csf(tensor.sizes.len())
-        }
-        None => Format::dense(tensor.sizes.len()),
     }
 }
 
@@ -345,25 +330,4 @@ fn reformat(syntax: &mut syntax::Program, name: &str, format: &str) -> Result<()
 
 fn refused(file: &str, text: &str, diagnostics: Vec<Diagnostic>) -> Error {
     Error::Program { file: file.to_string(), text: text.to_string(), diagnostics }
-}
-
-/// Whether the expression reads a tensor of which `which` holds.
-fn reads(e: &Expr, which: &impl Fn(TensorId) -> bool) -> bool {
-    let gathers = |indices: &[Index]| indices.iter().any(|i| gathers(&i.map, which));
-    match &e.kind {
-        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => false,
-        Kind::Access(t, indices) => which(*t) || gathers(indices),
-        Kind::Call(_, args) | Kind::Concat { parts: args, .. } => args.iter().any(|a| reads(a, which)),
-        Kind::Reduce { body, start, .. } => reads(body, which) || start.as_ref().is_some_and(|s| reads(s, which)),
-        Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => reads(body, which),
-    }
-}
-
-fn gathers(map: &Map, which: &impl Fn(TensorId) -> bool) -> bool {
-    match map {
-        Map::Var(_) | Map::Const(_) => false,
-        Map::Add(a, b) => gathers(a, which) || gathers(b, which),
-        Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => gathers(a, which),
-        Map::Gather(t, indices) => which(*t) || indices.iter().any(|i| gathers(&i.map, which)),
-    }
 }

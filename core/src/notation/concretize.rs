@@ -75,9 +75,11 @@ pub fn concretize(
         apart: false,
         missing: vec![],
         asked: vec![],
+        format: Format::dense(0),
     };
-    for (n, statement) in program.statements.iter().enumerate() {
+    for ((n, statement), format) in program.statements.iter().enumerate().zip(program.formats()) {
         let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
+        c.format = format;
         c.statement(statement, last);
     }
     Ok(c.named().numbered())
@@ -106,6 +108,8 @@ struct Concretize<'a> {
     missing: Vec<Expr>,
     /// How the statement's schedule wants accesses iterated.
     asked: Vec<protocol::Asked>,
+    /// The format of what the statement defines.
+    format: Format,
 }
 
 impl Concretize<'_> {
@@ -203,20 +207,13 @@ impl Concretize<'_> {
             typed::Role::Result if last => Role::Result(s.tensor),
             _ => Role::Temporary,
         };
-        let format = tensor.format.as_ref().map(Format::assembled);
-        let format = format.unwrap_or_else(|| self.undeclared(target.len(), rhs));
+        let format = self.format.assembled();
         // Where the value of what is not stored is not one value, or only known with extents, every value that differs
         // from zero is stored.
         let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };
         self.place(Tensor { name, ty: tensor.ty, extents, format, fill, role })
-    }
-
-    /// The format of an undeclared result: dense if it has no sparse operand, else compressed.
-    fn undeclared(&self, rank: usize, rhs: &Expr) -> Format {
-        let sparse = |a: AccessId| !self.out.tensor(a).format.is_dense();
-        if rhs.accesses().into_iter().any(sparse) { Format::csf(rank) } else { Format::dense(rank) }
     }
 
     /// The value where nothing is stored, if it is one value.

@@ -102,6 +102,39 @@ impl Program {
         self.ids().filter(|id| self.tensors[id.index()].role != Role::Local).filter(defined).collect()
     }
 
+    /// The format of what each statement defines: the declared one, and of a tensor that is not declared `dense` if the statement has no
+    /// sparse operand, else compressed. What is accumulated into is an operand; so is what an index is looked up in.
+    pub fn formats(&self) -> Vec<Format> {
+        let mut current: Vec<Option<Format>> = self.tensors.iter().map(|t| t.format.clone()).collect();
+        let made = |s: &Statement| {
+            let tensor = &self.tensors[s.tensor.index()];
+            let format = tensor.format.clone().unwrap_or_else(|| {
+                let sparse = |t: TensorId| {
+                    let computed = matches!(self.tensors[t.index()].role, Role::Computed(_));
+                    !computed && current[t.index()].as_ref().is_some_and(|f| !f.is_dense())
+                };
+                let mut any = s.fold.is_some() && sparse(s.tensor);
+                s.accesses(&mut |t, _, written| any |= !written && sparse(t));
+                let rank = tensor.sizes.len();
+                if any { Format::csf(rank) } else { Format::dense(rank) }
+            });
+            current[s.tensor.index()] = Some(format.clone());
+            format
+        };
+        self.statements.iter().map(made).collect()
+    }
+
+    /// The format of each tensor at the end: where it is not declared, as its last statement defines it.
+    pub fn stored(&self) -> Vec<Format> {
+        let made = self.formats();
+        let last = |id: TensorId| self.statements.iter().rposition(|s| s.tensor == id);
+        let format = |id: TensorId| last(id).map(|n| made[n].clone());
+        let dense = |id: TensorId| Format::dense(self.tensors[id.index()].sizes.len());
+        self.ids()
+            .map(|id| self.tensors[id.index()].format.clone().or(format(id)).unwrap_or_else(|| dense(id)))
+            .collect()
+    }
+
     /// All tensors.
     pub fn ids(&self) -> impl Iterator<Item = TensorId> {
         (0..self.tensors.len() as u32).map(TensorId)

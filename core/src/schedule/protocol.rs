@@ -45,7 +45,13 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
             let l = format.order.iter().position(|mode| mode == m)?;
             Some(format.levels[l]).filter(|kind| protocol == Protocol::Gallop && !kind.is_list())
         };
-        if modes.is_empty() {
+        if modes.is_empty() && is_gathered(program, s, name) {
+            let message = format!(
+                "`{access}` cannot {protocol}: what gathers or is gathered is asked for one coordinate after the other"
+            );
+            let help = "name a tensor whose index is made of index variables alone";
+            wrong.push(Diagnostic::new(access.span, message).help(help));
+        } else if modes.is_empty() {
             let message = format!("`{access}` names nothing that this statement reads, so that nothing can {protocol}");
             let help = "name a tensor of the right side, with index variables under which it is read";
             wrong.push(Diagnostic::new(access.span, message).help(help));
@@ -56,6 +62,18 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
         }
     }
     wrong
+}
+
+/// Whether a tensor of this name is read in an index, or under one that reads another.
+fn is_gathered(program: &typed::Program, s: &typed::Statement, name: &str) -> bool {
+    let mut found = false;
+    s.accesses(&mut |t, indices, written| {
+        let gathers = indices.iter().any(|i| i.map.gathers());
+        let of_name = |t: &TensorId| program.tensors[t.index()].name == name;
+        let read_in = |i: &Index| matches!(&i.map, Map::Gather(p, _) if of_name(p));
+        found |= (!written && of_name(&t) && gathers) || indices.iter().any(read_in);
+    });
+    found
 }
 
 /// The modes that a command is about, wherever its tensor is read.

@@ -85,7 +85,8 @@ fn linear(map: &Map, factor: i128, classes: &Classes, sum: &mut Linear) -> Resul
         Map::Mod(a, d) => {
             let d = *d as i128;
             let inner = interval(a, classes)?;
-            let within = inner.unknown.is_empty() && inner.least.div_euclid(d) == inner.greatest.div_euclid(d);
+            // Of what has no known extent the first coordinate is sure.
+            let within = inner.least.div_euclid(d) == inner.greatest.div_euclid(d);
             let (least, greatest) =
                 if within { (inner.least.rem_euclid(d), inner.greatest.rem_euclid(d)) } else { (0, d - 1) };
             sum.add_rest(times(least)?, times(greatest)?)?;

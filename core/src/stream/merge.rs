@@ -388,10 +388,11 @@ mod tests {
         }
     }
 
-    /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is.
+    /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is; so does a finger, wherever
+    /// it was.
     #[test]
     fn marks_are_guesses() {
-        for n in [1, 3, 40] {
+        for (n, fingered) in [(1, false), (3, false), (40, false), (1, true), (3, true), (40, true)] {
             // Others are stored before and behind.
             let crd: Vec<i64> = (0..n + 10).map(|k| (7 * k) % (n + 10) * 3).collect();
             let mut list = crd[..n as usize].to_vec();
@@ -403,8 +404,11 @@ mod tests {
                 let mut d = Concrete::new(&arrays, 400).with_table(2);
                 d.store(TABLE, &0, &mark);
                 d.store(TABLE, &1, &mark);
-                let view = View { start: Some(start), mark: Some(Mark { table: TABLE, at: 1 }), ..View::default() };
+                let finger = fingered.then(|| d.state("p", end));
+                let mark_at = Some(Mark { table: TABLE, at: 1 });
+                let view = View { start: Some(start), mark: mark_at, finger, ..View::default() };
                 let list = List::open(&mut d, "p", ListFiber { view, ..ListFiber::unique(BufferId(0), begin, end) });
+                assert!(finger.is_none_or(|p| d.get(p) == list.entry(&mut d).position));
                 let first = (begin..end).find(|p| crd[*p as usize] >= start).unwrap_or(end);
                 assert_eq!((d.fault(), list.entry(&mut d).position), (None, first), "{mark} {start}");
                 assert_eq!([0, 1].map(|at| d.load(TABLE, &at)), [mark, first], "{mark} {start}");

@@ -508,7 +508,9 @@ impl Check {
                 Some(Index { permit: false, map: Map::Gather(tensor, indices), span: a.span })
             }
             syntax::Index::Slice { span, .. } => {
-                self.say(*span, "a slice in place cannot stand here");
+                let message = "a slice in place cannot stand on a left side";
+                let help = "say the coordinate: `y[2*i + 1] += …` for every other one from 1 on";
+                self.error(Diagnostic::new(*span, message).help(help));
                 None
             }
         }
