@@ -19,7 +19,8 @@
 //! column.
 
 use super::import::{Contents, import, inexact};
-use super::text::{Listed, Number, Plain, Text, extent, integer};
+use super::number::{Number, Plain, integer};
+use super::text::{Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor};

@@ -22,6 +22,7 @@ mod import;
 mod market;
 mod npy;
 mod npz;
+mod number;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -88,6 +88,55 @@ fn values_are_exact_in_the_declared_type_or_refused() {
     refused(mtx(&integer.replace("9007199254740993", "1.5")), "in:3:5:", "expected an integer, not `1.5`");
 }
 
+/// A decimal fraction is the integer that it is equal to, however many digits and whatever exponent it has, or none.
+#[test]
+fn integers_written_as_decimals_are_exact_or_refused() {
+    let read = |value: &str, ty| read_as(Kind::Mtx, format!("{HEAD}1 1 1\n1 1 {value}\n").as_bytes(), ty, "csr", 2);
+    let zeros = "0".repeat(2000);
+    for (text, x) in [
+        ("9007199254740993.0", 9007199254740993),
+        ("9.007199254740993e15", 9007199254740993),
+        ("-9223372036854775808.", i64::MIN),
+        ("+.25E+2", 25),
+        ("2500e-0000000000000000000002", 25),
+        ("-0.0e-99999999999999999999", 0),
+        (&format!("{zeros}7.{zeros}"), 7),
+        (&format!("0.{zeros}7e2001"), 7),
+        (&format!("7{zeros}e-2000"), 7),
+    ] {
+        assert_eq!(read(text, Type::I64).unwrap().values, vec![x].into(), "{text}");
+    }
+    assert_eq!(read("18446744073709551615.0", Type::U64).unwrap().values, vec![u64::MAX].into());
+    for (text, ty) in [
+        ("1.0000000000000000000001", Type::I64),
+        ("0.99999999999999999999999", Type::I8),
+        ("1e-400", Type::I64),
+        ("1e400", Type::I64),
+        ("1e99999999999999999999", Type::I64),
+        ("9223372036854775808.0", Type::I64),
+        ("1e38", Type::U64),
+        ("-1.0", Type::U8),
+        ("inf", Type::I64),
+    ] {
+        refused(read(text, ty), "in:3:5:", &format!("{text} is not exactly a value of type {ty}"));
+    }
+    for text in [".", "e5", "1e", "1e+", "1.2.3", "--1", "1_0", "0x10"] {
+        refused(read(text, Type::I64), "in:3:5:", "expected a number");
+    }
+}
+
+/// Real numbers are rounded to the nearest float; integers are not, where a file calls them so.
+#[test]
+fn only_real_numbers_are_rounded() {
+    let text = format!("{HEAD}1 1 1\n1 1 16777217\n");
+    let read = |text: &str| read_as(Kind::Mtx, text.as_bytes(), Type::F32, "csr", 2);
+    assert_eq!(read(&text).unwrap().values, vec![16777216f32].into());
+    let text = text.replace("real", "integer");
+    refused(read(&text), "in:3:5:", "16777217 is not exactly a value of type f32");
+    let text = text.replace("16777217", &"9".repeat(50));
+    refused(read(&text), "in:3:5:", "9 is not exactly a value of type f32");
+}
+
 #[test]
 fn hostile_text_is_refused_at_its_place() {
     for (body, begins, says) in [

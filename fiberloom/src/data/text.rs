@@ -11,7 +11,7 @@
 //! Invariants: no line is ever held as a whole, a word is at most [`WORD`] bytes long, and what is held of the data is
 //! what has been read of them, never what a header promises.
 
-use super::import::{exact, inexact};
+use super::number::{Number, expected, natural};
 use super::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Entries};
@@ -216,22 +216,6 @@ impl<R: Read> Text<R> {
     }
 }
 
-/// What a message says of a word in whose place something else is expected.
-pub(super) fn expected(word: &[u8], what: &str) -> String {
-    let word: String = String::from_utf8_lossy(word).chars().take(40).collect();
-    match &*word {
-        "" => format!("expected {what} before the end of the line"),
-        _ => format!("expected {what}, not `{word}`"),
-    }
-}
-
-/// A number without sign; `None` of anything else and of what does not fit.
-#[inline]
-pub(super) fn natural(word: &[u8]) -> Option<u64> {
-    let digit = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(b.is_ascii_digit().then(|| (b - b'0') as u64)?);
-    if word.is_empty() { None } else { word.iter().try_fold(0, digit) }
-}
-
 /// An extent: a natural number below 2⁶³.
 pub(super) fn extent(word: &[u8]) -> Option<u64> {
     natural(word).filter(|n| *n <= i64::MAX as u64)
@@ -244,58 +228,6 @@ pub(super) fn coordinate(word: &[u8], extent: u64) -> Result<i64, String> {
         Some(c) if 1 <= c && c <= extent => Ok(c as i64 - 1),
         _ if extent == 0 => Err(expected(word, "no entry: an extent is 0")),
         _ => Err(expected(word, &format!("a coordinate from 1 to {extent}"))),
-    }
-}
-
-/// How a file writes its values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Number {
-    /// Decimal fractions and integers.
-    Real,
-    /// Integers only.
-    Integer,
-}
-
-impl Number {
-    /// The word as a value of type `ty`. A decimal fraction is rounded to a float once; an integer is exact or refused.
-    #[inline]
-    pub(super) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
-        let text = std::str::from_utf8(word).unwrap_or("");
-        let value = match (self, ty) {
-            (Number::Real, Type::F64) => text.parse().ok(),
-            (Number::Real, Type::F32) => text.parse().ok().map(|x: f32| x as f64),
-            _ => return self.exactly(text, ty).ok_or_else(|| self.refused(text, word, ty)),
-        };
-        // Digits beyond all finite numbers of a type are not its infinity.
-        let value = value.filter(|x: &f64| x.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()));
-        let value = value.map(|x| Value::from_f64(ty, x));
-        value.ok_or_else(|| self.refused(text, word, ty))
-    }
-
-    fn exactly(self, text: &str, ty: Type) -> Option<Value> {
-        match text.parse::<i128>() {
-            Ok(x) => integer(x, ty),
-            Err(_) if self == Number::Real => exact(Value::from_f64(Type::F64, text.parse().ok()?), ty),
-            Err(_) => None,
-        }
-    }
-
-    #[cold]
-    fn refused(self, text: &str, word: &[u8], ty: Type) -> String {
-        match self {
-            Number::Real if text.parse::<f64>().is_ok() => inexact(text, ty),
-            Number::Integer if text.parse::<i128>().is_ok() => inexact(text, ty),
-            Number::Real => expected(word, "a number"),
-            Number::Integer => expected(word, "an integer"),
-        }
-    }
-}
-
-/// The integer in type `ty`, if it has it.
-pub(super) fn integer(x: i128, ty: Type) -> Option<Value> {
-    match ty.range() {
-        Some((least, most)) => (least..=most).contains(&x).then(|| Value::from_i128(ty, x)),
-        None => Some(Value::from_i128(ty, x)).filter(|v| v.as_f64() as i128 == x),
     }
 }
 
@@ -386,17 +318,5 @@ fn place_of(marks: &[(usize, usize, usize)], e: usize) -> Place {
     match marks[..marks.partition_point(|m| m.0 <= e)].last() {
         Some((first, line, column)) => Place::Line(line + (e - first), *column),
         None => Place::Whole,
-    }
-}
-
-/// A value as other programs read it: `bool` as 0 or 1.
-pub(super) struct Plain(pub(super) Value);
-
-impl std::fmt::Display for Plain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.ty() {
-            Type::Bool => write!(f, "{}", self.0.bits()),
-            _ => write!(f, "{}", self.0),
-        }
     }
 }

@@ -10,7 +10,8 @@
 //! modes, which may be followed by the number of entries, and a line of extents: they are understood.
 
 use super::import::{Contents, import};
-use super::text::{self, Listed, Number, Plain, Text, natural};
+use super::number::{Number, Plain, expected, natural};
+use super::text::{self, Listed, Text};
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Entries, Tensor};
@@ -241,7 +242,7 @@ impl Kept {
     }
 
     fn expected(&self, what: &str) -> Fault {
-        self.fault(text::expected(&self.bytes, what))
+        self.fault(expected(&self.bytes, what))
     }
 }
 
