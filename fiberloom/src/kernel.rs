@@ -503,9 +503,9 @@ fn stored(function: &Function, format: &Format, how: &Assembly) -> Result<Tensor
 /// Why a result is not in its format: it holds what the format has no place for, or is too large.
 fn unheld(name: &str, error: format::Error) -> Error {
     match error {
-        format::Error::Malformed(m) => {
+        format::Error::Malformed(Malformed { what, .. }) | format::Error::Unheld { what, .. } => {
             let help = "declare it in a format that holds them, or let the program compute no others";
-            Error::operand(name, format!("the values computed for it do not fit its format: {}; {help}", m.what))
+            Error::operand(name, format!("the values computed for it do not fit its format: {what}; {help}"))
         }
         error => Error::Stopped(error.to_string()),
     }

@@ -270,7 +270,7 @@ fn every_kind_of_level_holds_operands_and_results() {
         }
     }
     let single = format!("run p.loom {INPUTS} --engine meaning --format");
-    dir.exits(3, &format!("{single} A={{dense,singleton}}"), "A.mtx: level 1, position 2: a singleton holds one");
+    dir.exits(3, &format!("{single} A={{dense,singleton}}"), "A.mtx:3:1: a singleton holds one");
     dir.exits(2, &format!("{single} y={{singleton}}"), "stands below another level");
 }
 

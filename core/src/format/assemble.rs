@@ -77,6 +77,20 @@ impl Default for Assembly<'_> {
 pub enum Error {
     /// The entries or arrays are wrong; level `None` means: the entry of that number.
     Malformed(Malformed),
+    /// An entry has the coordinates of an earlier one.
+    Twice {
+        /// The numbers of both, the earlier one's first.
+        entries: [usize; 2],
+        /// The coordinates.
+        what: String,
+    },
+    /// The format has no place for a value.
+    Unheld {
+        /// Its coordinates.
+        at: Vec<i64>,
+        /// Which format it is, and what it has a place for.
+        what: String,
+    },
     /// It would take more than the limit, or than memory has.
     Memory {
         /// Bytes asked for.
@@ -99,6 +113,10 @@ impl std::fmt::Display for Error {
         match self {
             Error::Malformed(m) if m.level.is_none() => write!(f, "entry {}: {}", m.position, m.what),
             Error::Malformed(m) => write!(f, "{m}"),
+            Error::Twice { entries: [first, second], what } => {
+                write!(f, "entry {second}: {what}: in entry {first} too, counted from 0")
+            }
+            Error::Unheld { what, .. } => write!(f, "{what}"),
             Error::Memory { bytes } => write!(f, "the tensor would take {bytes} bytes, more than the limit"),
             Error::Narrow(ty) => write!(f, "positions or coordinates do not fit {ty}"),
             Error::Kind(kind) => write!(f, "levels of kind `{}` cannot be stored yet", kind.name()),
@@ -118,7 +136,7 @@ impl Entries<'_> {
     ///
     /// Refused: coordinates out of bounds, values of another type than the fill value's, duplicates if asked, a tensor
     /// over the limit; each names the first offending entry. So are values that a triangle has no place for, or that a symmetric
-    /// level would mirror elsewhere. A singleton in no chain takes one coordinate a parent
+    /// level would mirror elsewhere, with their coordinates. A singleton in no chain takes one coordinate a parent
     /// position: more are refused, naming the first such parent, and for none it stores the fill value at coordinate 0.
     pub fn assemble(
         &self,
@@ -131,7 +149,7 @@ impl Entries<'_> {
         let sorted = Sorted::of(self, extents, format)?;
         let unique = match (how.duplicates, sorted.first_duplicate()) {
             (_, None) => sorted,
-            (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e).into()),
+            (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e)),
             (Duplicates::Combine(f), Some(_)) => sorted.combined(f),
         };
         // Some levels store fill values of their own accord: those among the entries say nothing.
@@ -160,11 +178,10 @@ impl Entries<'_> {
     }
 
     /// Entry `e` has the coordinates of an earlier one.
-    fn duplicate(&self, e: usize) -> Malformed {
+    fn duplicate(&self, e: usize) -> Error {
         let at = self.coordinate(e);
         let first = (0..e).find(|&d| self.coordinate(d) == at).unwrap_or(0);
         let at: Vec<String> = at.iter().map(i64::to_string).collect();
-        let what = format!("coordinates ({}) stand twice: in entry {first} too, counted from 0", at.join(", "));
-        Malformed { level: None, position: e, what }
+        Error::Twice { entries: [first, e], what: format!("coordinates ({}) stand twice", at.join(", ")) }
     }
 }

@@ -35,7 +35,7 @@ impl Sorted {
         let mut store = Store::new((format, extents), columns, (values.borrow(), at), how);
         let mut levels = Vec::new();
         for (l, &mode) in format.order.iter().enumerate() {
-            levels.push(store.level(l, extents[mode])?);
+            levels.push(store.level(l, extents[mode]).map_err(|error| store.located(error))?);
         }
         let Store { at, positions, mut left, .. } = store;
         let values = placed(values, &at, (positions, fill), &mut left)?;
@@ -239,21 +239,30 @@ impl<'s> Store<'s> {
         })
     }
 
+    /// The error at the coordinates of an entry, if a singleton has a parent position with several: of the last of them.
+    fn located(&self, error: Error) -> Error {
+        match error {
+            Error::Malformed(m) if m.level.is_some_and(|l| self.format.is_single(l)) => match self.at.iter().rposition(|p| *p == m.position) {
+                Some(e) => Error::Unheld { at: declared(self.format, &self.columns, e), what: m.what },
+                None => Error::Malformed(m),
+            },
+            error => error,
+        }
+    }
+
     /// The coordinates of a singleton in no chain, one a parent position.
     fn single(&mut self, l: usize, extent: u64) -> Result<Array<'static>, Error> {
-        let malformed = |position, what| Err(Error::Malformed(Malformed { level: Some(l), position, what }));
         if extent == 0 && self.positions > 0 {
-            return malformed(
-                0,
-                "a singleton holds one coordinate a parent position; in an extent of 0 is none".into(),
-            );
+            let what = "a singleton holds one coordinate a parent position; in an extent of 0 is none".to_string();
+            return Err(Error::Malformed(Malformed { level: Some(l), position: 0, what }));
         }
         let mut crd: Vec<i64> = self.zeros(self.positions, self.crd_ty.bytes())?;
         let mut before = None;
         for (&p, &c) in self.at.iter().zip(&self.columns[l]) {
             if before == Some(p) && crd[p] != c {
                 let (a, what) = (crd[p], "a singleton holds one coordinate a parent position");
-                return malformed(p, format!("{what}, and parent position {p} has {a} and {c}"));
+                let what = format!("{what}, and parent position {p} has {a} and {c}");
+                return Err(Error::Malformed(Malformed { level: Some(l), position: p, what }));
             }
             (crd[p], before) = (c, Some(p));
         }

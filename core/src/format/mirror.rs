@@ -44,7 +44,7 @@ impl Sorted {
         };
         for e in 0..n {
             if !alike(self.values.get(e), find(e).map(|f| self.values.get(f))) {
-                return Err(Error::unheld(LevelKind::Symmetric, l, &declared(format, &self.columns, e)));
+                return Err(Error::unheld(LevelKind::Symmetric, declared(format, &self.columns, e)));
             }
         }
         let kept: Vec<usize> = (0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]).collect();

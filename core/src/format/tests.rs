@@ -203,12 +203,13 @@ fn entries_are_refused_at_the_first_offence() {
         let entries = Entries::of(2, Type::F64, at.iter().map(|c| (c.to_vec(), f(1.0))));
         entries.assemble(&[3, 3], &Format::csf(2), f(0.0), how)
     };
-    let place = |e: Error| match e {
+    let place = |error: Error| match error.clone() {
         Error::Malformed(m) => (m.position, m.what),
+        Error::Twice { entries: [_, e], .. } => (e, error.to_string()),
         e => panic!("{e}"),
     };
     let (e, what) = place(assemble(&[[0, 0], [2, 1], [1, 1], [2, 1], [0, 0]], &Assembly::default()).unwrap_err());
-    assert_eq!((e, &*what), (3, "coordinates (2, 1) stand twice: in entry 1 too, counted from 0"));
+    assert_eq!((e, &*what), (3, "entry 3: coordinates (2, 1) stand twice: in entry 1 too, counted from 0"));
     assert_eq!(place(assemble(&[[0, 0], [0, 3]], &Assembly::default()).unwrap_err()).0, 1);
     assert_eq!(place(assemble(&[[0, 0], [-1, 0]], &Assembly::default()).unwrap_err()).0, 1);
     let how = Assembly { duplicates: Duplicates::Combine(&added), ..Assembly::default() };

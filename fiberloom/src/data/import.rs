@@ -37,12 +37,19 @@ pub(super) fn import(
     let how = Assembly { duplicates: options.duplicates, limit: options.limit, ..Assembly::default() };
     let format = declared.format.stored();
     let tensor = match contents {
-        Contents::Sparse { extents, entries } => entries.assemble(&extents, &format, declared.fill, &how),
+        Contents::Sparse { extents, entries } => {
+            let stands = |e: &usize, at: &[i64]| entries.coordinates.iter().zip(at).all(|(column, c)| column[*e] == *c);
+            let element = |at: &[i64]| (0..entries.len()).find(|e| stands(e, at));
+            let tensor = entries.assemble(&extents, &format, declared.fill, &how);
+            tensor.map_err(|error| fault(error, &element, place))?
+        }
         Contents::Dense { extents, first_fastest, values } => {
-            dense(extents, first_fastest, values, declared.fill).and_then(|t| t.convert(&format, &how))
+            let of = extents.clone();
+            let element = |at: &[i64]| Some(number(&of, first_fastest, at));
+            let tensor = dense(extents, first_fastest, values, declared.fill).and_then(|t| t.convert(&format, &how));
+            tensor.map_err(|error| fault(error, &element, place))?
         }
     };
-    let tensor = tensor.map_err(|error| fault(error, place))?;
     debug_assert_eq!(tensor.check(), Ok(()));
     Ok(tensor)
 }
@@ -61,9 +68,26 @@ fn dense(
     Ok(tensor)
 }
 
-fn fault(error: Error, place: &dyn Fn(usize) -> Place) -> Fault {
+/// The number of the element at these coordinates of a dense tensor.
+fn number(extents: &[u64], first_fastest: bool, at: &[i64]) -> usize {
+    let next = |n: usize, (e, c): (&u64, &i64)| n * *e as usize + *c as usize;
+    let modes = extents.iter().zip(at);
+    if first_fastest { modes.rev().fold(0, next) } else { modes.fold(0, next) }
+}
+
+/// The error at its place; `element` is the number of what stands at coordinates.
+fn fault(error: Error, element: &dyn Fn(&[i64]) -> Option<usize>, place: &dyn Fn(usize) -> Place) -> Fault {
     match error {
         Error::Malformed(m) if m.level.is_none() => Fault::new(place(m.position), m.what),
+        Error::Twice { entries: [first, second], what } => {
+            let too = match place(first) {
+                Place::Line(line, _) => format!(": in line {line} too"),
+                Place::Element(e) => format!(": in element {e} too"),
+                Place::Whole | Place::Byte(_) => String::new(),
+            };
+            Fault::new(place(second), what + &too)
+        }
+        Error::Unheld { at, what } => Fault::new(element(&at).map_or(Place::Whole, place), what),
         Error::Memory { .. } => Fault::limit(error),
         error => Fault::new(Place::Whole, error.to_string()),
     }

@@ -1,7 +1,7 @@
 //! Readers on small literal files, hostile ones among them; writers read back.
 
 use super::*;
-use fiberloom_core::format::{Array, Level, added};
+use fiberloom_core::format::{Array, Level, LevelKind, added};
 
 fn declared<'a>(ty: Type, format: &'a Format) -> Declared<'a> {
     Declared { ty, extents: vec![None; format.rank()], fill: Value::zero(ty), format }
@@ -59,6 +59,8 @@ fn every_field_and_symmetry() {
     refused(mtx("%%MatrixMarket matrix coordinate complex general\n1 1 0\n"), "in:1:34:", "complex");
     refused(mtx("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"), "in:2:1:", "square");
     refused(mtx("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n"), "in:3:1:", "diagonal");
+    let both = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 1 1\n3 1 4\n1 2 9\n";
+    refused(mtx(both), "in:6:1:", "coordinates (0, 1) stand twice: in line 4 too");
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn hostile_text_is_refused_at_its_place() {
         ("2 2 1\n1 1\n", "in:3:4:", "expected a number before the end of the line"),
         ("2 2 1\n1 1 1 1\n", "in:3:7:", "the end of the line"),
         ("2 2 1\n1 1 1\n2 2 2\n", "in:4:1:", "end after its 1 entries"),
-        ("2 2 3\n2 1 1\n% c\n\n1 2 1\n2 1 5\n", "in:7:1:", "(1, 0) stand twice"),
+        ("2 2 3\n2 1 1\n% c\n\n1 2 1\n2 1 5\n", "in:7:1:", "(1, 0) stand twice: in line 3 too"),
         ("2 2 1\n1 1 1e400\n", "in:3:5:", "1e400 is not exactly a value of type f64"),
         ("2 2 1\n1 1 \u{fe}\n", "in:3:5:", "expected a number"),
     ] {
@@ -472,7 +474,7 @@ impl Drop for Scratch {
 
 #[test]
 fn what_is_written_is_read_back() {
-    use fiberloom_core::format::LevelKind::{Bitmap, Bytemap, Dense, Hashed, Nonunique, Singleton};
+    use LevelKind::{Bitmap, Bytemap, Dense, Hashed, Nonunique, Singleton};
     let dir = Scratch::new("back");
     for ty in Type::ALL {
         let named = ["csr", "csc", "dcsr", "dense", "coo"].map(|name| Format::named(name, 2).unwrap());
@@ -558,16 +560,28 @@ fn what_was_replaced_is_put_back() {
     assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 2);
 }
 
+/// What a format has no place for is refused at its place in the file.
 #[test]
 fn structured_formats_hold_the_function_that_they_can() {
     let read = |text: &str, kind| {
-        let format = Format::of(vec![fiberloom_core::format::LevelKind::Dense, kind]);
+        let format = Format::of(vec![LevelKind::Dense, kind]);
         read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared(Type::F64, &format), &Options::default())
     };
-    use fiberloom_core::format::LevelKind::{Lower, Symmetric, Upper};
+    use LevelKind::{Lower, Singleton, Symmetric, Upper};
     let text = format!("{HEAD}2 2 2\n1 1 1\n2 1 5\n");
     assert_eq!(dense(&read(&text, Lower).unwrap()), [1.0, 0.0, 5.0, 0.0]);
-    refused(read(&text, Upper), "in:", "a value stands at (1, 0), below the diagonal");
-    refused(read(&text, Symmetric), "in:", "what stands at (1, 0) does not stand where");
+    refused(read(&text, Upper), "in:4:1: a value stands at (1, 0), below the diagonal", "`upper`");
+    refused(read(&text, Symmetric), "in:4:1: what stands at (1, 0) does not stand where", "`symmetric`");
+    let row = format!("{HEAD}2 2 2\n 1 2 5\n1 1 1\n");
+    refused(read(&row, Singleton), "in:3:2: a singleton holds one coordinate", "has 0 and 1");
+    let format = Format::of(vec![LevelKind::Dense, Upper]);
+    for (order, element) in [("False", 2), ("True", 1)] {
+        let header = format!("{{'descr': '|u1', 'fortran_order': {order}, 'shape': (2, 2)}}");
+        let mut data = [0; 4];
+        data[element] = 1;
+        let file = npy_file(1, &header, &data);
+        let read = read_bytes(Path::new("in"), Kind::Npy, &file, &declared(Type::U8, &format), &Options::default());
+        refused(read, &format!("in: element {element}: a value stands at (1, 0)"), "`upper`");
+    }
     assert_eq!(dense(&read(&text.replace("general", "symmetric"), Symmetric).unwrap()), [1.0, 5.0, 5.0, 0.0]);
 }

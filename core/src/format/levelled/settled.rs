@@ -13,7 +13,7 @@
 //! before its level is made its parent, stands in the tensor that is made.
 
 use super::{Store, counts, placed, spend};
-use crate::format::{Assembly, Error, Format, Level, LevelKind, Malformed, Tensor};
+use crate::format::{Assembly, Error, Format, Level, LevelKind, Tensor};
 use std::ops::Range;
 
 impl Tensor<'_> {
@@ -116,7 +116,7 @@ impl Tensor<'_> {
         if kind == LevelKind::Symmetric {
             self.mirrored(store, &nodes, (l, n), how)?;
         } else if let Some(value) = self.told_below(l, outside.iter().map(|&e| nodes[e]), how) {
-            return Err(Error::unheld(kind, l, &self.coordinates_of(value)));
+            return Err(Error::unheld(kind, self.coordinates_of(value)));
         }
         store.at = kept.iter().map(|&e| store.at[e]).collect();
         store.columns[l] = kept.iter().map(|&e| store.columns[l][e]).collect();
@@ -147,7 +147,7 @@ impl Tensor<'_> {
         let value = |e: usize| self.values.get(nodes[e]);
         let same = |e: usize, other| match how.alike(value(e), other) {
             true => Ok(()),
-            false => Err(Error::unheld(LevelKind::Symmetric, l, &self.coordinates_of(nodes[e]))),
+            false => Err(Error::unheld(LevelKind::Symmetric, self.coordinates_of(nodes[e]))),
         };
         // Behind the diagonal of row i stand, by columns, what stands before those of later rows, each in ascending order.
         let before = |e: usize, row: usize, i: i64| e < rows[row + 1] && column[e] < i;
@@ -204,19 +204,18 @@ impl Tensor<'_> {
 
 impl Error {
     /// A value stands where a triangle has no place, or not where it is mirrored.
-    pub(in crate::format) fn unheld(kind: LevelKind, l: usize, at: &[i64]) -> Error {
-        let at: Vec<String> = at.iter().map(i64::to_string).collect();
-        let at = at.join(", ");
+    pub(in crate::format) fn unheld(kind: LevelKind, at: Vec<i64>) -> Error {
+        let place = at.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let what = match kind {
             LevelKind::Symmetric => {
-                format!("what stands at ({at}) does not stand where a level `symmetric` mirrors it")
+                format!("what stands at ({place}) does not stand where a level `symmetric` mirrors it")
             }
             _ => {
                 let side = if kind == LevelKind::Upper { "below" } else { "above" };
                 let kind = kind.name();
-                format!("a value stands at ({at}), {side} the diagonal, where a level `{kind}` holds the fill value")
+                format!("a value stands at ({place}), {side} the diagonal, where a level `{kind}` holds the fill value")
             }
         };
-        Error::Malformed(Malformed { level: Some(l), position: 0, what })
+        Error::Unheld { at, what }
     }
 }

@@ -56,7 +56,7 @@ impl Store<'_> {
         for e in 0..self.at.len() {
             let (square, i) = (self.at[e] as u64 / n, self.at[e] as u64 % n);
             let within = triangle::position(kind, n, i, self.columns[l][e] as u64);
-            let within = within.ok_or_else(|| Error::unheld(kind, l, &declared(self.format, &self.columns, e)))?;
+            let within = within.ok_or_else(|| Error::unheld(kind, declared(self.format, &self.columns, e)))?;
             self.at[e] = (square * each + within) as usize;
         }
         self.positions = all;

@@ -65,8 +65,8 @@ fn a_singleton_takes_one_entry_a_parent() {
     let entries = [(vec![0, 1], f(5.0)), (vec![2, 3], f(1.0)), (vec![2, 0], f(2.0))];
     let entries = Entries::of(2, Type::F64, entries);
     let error = entries.assemble(&[3, 4], &format, f(0.0), &Assembly::default()).unwrap_err();
-    let Error::Malformed(m) = &error else { panic!("{error}") };
-    assert_eq!((m.level, m.position), (Some(1), 2));
+    let Error::Unheld { at, .. } = &error else { panic!("{error}") };
+    assert_eq!(at, &[2, 3]);
     assert!(error.to_string().contains("parent position 2 has 0 and 3"), "{error}");
     let none = Entries::of(2, Type::F64, []);
     let error = none.assemble(&[3, 0], &format, f(0.0), &Assembly::default()).unwrap_err();
