@@ -242,10 +242,12 @@ impl<'s> Store<'s> {
     /// The error at the coordinates of an entry, if a singleton has a parent position with several: of the last of them.
     fn located(&self, error: Error) -> Error {
         match error {
-            Error::Malformed(m) if m.level.is_some_and(|l| self.format.is_single(l)) => match self.at.iter().rposition(|p| *p == m.position) {
-                Some(e) => Error::Unheld { at: declared(self.format, &self.columns, e), what: m.what },
-                None => Error::Malformed(m),
-            },
+            Error::Malformed(m) if m.level.is_some_and(|l| self.format.is_single(l)) => {
+                match self.at.iter().rposition(|p| *p == m.position) {
+                    Some(e) => Error::Unheld { at: declared(self.format, &self.columns, e), what: m.what },
+                    None => Error::Malformed(m),
+                }
+            }
             error => error,
         }
     }

@@ -24,6 +24,7 @@ use super::text::{Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -188,51 +189,59 @@ impl<R: Read> Market<'_, R> {
             return Err(Fault::new(text.here(), what));
         }
         let of = mirror(header.symmetry, &mut listed, ty)?;
+        if header.symmetry == Symmetry::Skew && (self.declared.fill.is_true() || self.declared.fill.is_nan()) {
+            diagonal(size.extents[0], &mut listed, ty)?;
+        }
         // A vector or a scalar is a matrix whose further coordinates are all the same.
         listed.coordinates.truncate(self.declared.rank());
         let extents = size.extents[..self.declared.rank()].to_vec();
         let (entries, place) = listed.entries(ty);
-        let place = |e: usize| place(of.get(e).copied().unwrap_or(e));
+        let place = |e: usize| match header.symmetry {
+            Symmetry::General => place(e),
+            _ => of.get(e).map_or(Place::Whole, |e| place(*e)),
+        };
         import(Contents::Sparse { extents, entries }, self.declared, self.options, &place)
     }
 
     fn array(mut self, header: &Header, size: Size) -> Result<Tensor<'static>, Fault> {
         let ty = self.declared.ty;
+        let n = size.extents.first().copied().unwrap_or(0) as usize;
+        // Whatever does not fit 128 bits is more than any file has.
+        let count = match header.symmetry {
+            Symmetry::General => size.extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128)),
+            Symmetry::Symmetric => n as u128 * (n as u128 + 1) / 2,
+            Symmetry::Skew => n as u128 * (n as u128).saturating_sub(1) / 2,
+        };
+        let mut listed = self.elements(header, count)?;
         let values = match header.symmetry {
-            Symmetry::General => {
-                // Whatever does not fit 128 bits is more than any file has.
-                let count = size.extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128));
-                self.elements(header, count)?
-            }
-            symmetry => {
-                let n = size.extents[0] as u128;
-                let count = if symmetry == Symmetry::Skew { n * n.saturating_sub(1) / 2 } else { n * (n + 1) / 2 };
-                let listed = self.elements(header, count)?;
-                // Now as many were there, so that n and its square are small.
-                square(n as usize, symmetry, &listed, ty, self.options.limit)?
-            }
+            Symmetry::General => std::mem::take(&mut listed.bits),
+            // Now as many were there, so that n and its square are small.
+            symmetry => square(n, symmetry, &listed, ty, self.options.limit)?,
         };
         let values = Array::from_values(ty, values.into_iter().map(|bits| Value::from_bits(ty, bits)));
         let extents = size.extents[..self.declared.rank()].to_vec();
         let contents = Contents::Dense { extents, first_fastest: true, values };
-        import(contents, self.declared, self.options, &|_| Place::Whole)
+        let place = |e: usize| match header.symmetry {
+            Symmetry::General => listed.place(e),
+            symmetry => in_triangle(n, symmetry, e % n, e / n).map_or(Place::Whole, |e| listed.place(e)),
+        };
+        import(contents, self.declared, self.options, &place)
     }
 
-    /// The bits of so many values, then the end of the file.
-    fn elements(&mut self, header: &Header, count: u128) -> Result<Vec<u64>, Fault> {
-        let (text, number) = (&mut self.text, header.number.expect("an array is no pattern"));
+    /// So many values, one a line, then the end of the file.
+    fn elements(&mut self, header: &Header, count: u128) -> Result<Listed, Fault> {
+        let text = &mut self.text;
         let mut listed = Listed::new(0, self.options.limit);
         while (listed.len() as u128) < count {
             if !text.next_line()? {
                 return Err(Fault::new(text.here(), format!("the file ends after {} of {count} values", listed.len())));
             }
-            listed.room(1)?;
-            listed.bits.push(text.value(number, self.declared.ty)?.bits());
+            listed.entry(text, &[], header.number, self.declared.ty)?;
         }
         if text.next_line()? {
             return Err(Fault::new(text.here(), format!("expected the file to end after {count} values")));
         }
-        Ok(listed.bits)
+        Ok(listed)
     }
 }
 
@@ -290,26 +299,45 @@ fn mirror(symmetry: Symmetry, listed: &mut Listed, ty: Type) -> Result<Vec<usize
     Ok(of)
 }
 
+/// Puts zeros where the diagonal of a skew-symmetric matrix is not listed.
+fn diagonal(n: u64, listed: &mut Listed, ty: Type) -> Result<(), Fault> {
+    let [rows, columns] = [0, 1].map(|m| listed.coordinates[m].iter());
+    let said: BTreeSet<i64> = rows.zip(columns).filter(|(r, c)| r == c).map(|(r, _)| *r).collect();
+    for i in (0..n as i64).filter(|i| !said.contains(i)) {
+        listed.room(1)?;
+        listed.coordinates.iter_mut().for_each(|column| column.push(i));
+        listed.bits.push(Value::zero(ty).bits());
+    }
+    Ok(())
+}
+
 /// The whole square matrix, a column after the other, of the triangle that the file lists.
-fn square(n: usize, symmetry: Symmetry, listed: &[u64], ty: Type, limit: u64) -> Result<Vec<u64>, Fault> {
-    let skew = symmetry == Symmetry::Skew;
+fn square(n: usize, symmetry: Symmetry, listed: &Listed, ty: Type, limit: u64) -> Result<Vec<u64>, Fault> {
     let mut values = Vec::new();
     if 8 * (n as u128 * n as u128) > limit as u128 || values.try_reserve_exact(n * n).is_err() {
         return Err(Fault::over(limit));
     }
-    values.resize(n * n, Value::zero(ty).bits());
-    let mut next = listed.iter();
-    for c in 0..n {
-        for r in if skew { c + 1 } else { c }..n {
-            let bits = *next.next().expect("as many as were read");
-            values[c * n + r] = bits;
-            if r != c {
-                let other = |bits| negative(Value::from_bits(ty, bits)).map_err(|what| Fault::new(Place::Whole, what));
-                values[r * n + c] = if skew { other(bits)?.bits() } else { bits };
+    for (c, r) in (0..n).flat_map(|c| (0..n).map(move |r| (c, r))) {
+        let value = match in_triangle(n, symmetry, r, c) {
+            None => Value::zero(ty),
+            Some(e) => {
+                let value = Value::from_bits(ty, listed.bits[e]);
+                let minus = symmetry == Symmetry::Skew && r < c;
+                if minus { negative(value).map_err(|what| Fault::new(listed.place(e), what))? } else { value }
             }
-        }
+        };
+        values.push(value.bits());
     }
     Ok(values)
+}
+
+/// Which value of the file is that of a row and column, or of its mirror image: columns from the diagonal down, or from
+/// below it, where it is none.
+fn in_triangle(n: usize, symmetry: Symmetry, r: usize, c: usize) -> Option<usize> {
+    let (column, row) = (r.min(c), r.max(c));
+    let diagonal = (symmetry == Symmetry::Skew) as usize;
+    let before = column * (n - diagonal) - column * column.saturating_sub(1) / 2;
+    (row - column).checked_sub(diagonal).map(|below| before + below)
 }
 
 /// Writes a tensor of up to two modes as a matrix: as entries if some level is not dense and the fill value is 0, else

@@ -234,6 +234,10 @@ impl Dictionary<'_> {
                 break;
             }
         }
+        let rest = &self.text[self.at..];
+        if let Some(p) = rest.iter().position(|b| !b.is_ascii_whitespace()) {
+            return Err((self.at + p, "nothing but blanks behind the dictionary"));
+        }
         let missing = |key| (0, key);
         Ok((
             descr.ok_or(missing("'descr'"))?,

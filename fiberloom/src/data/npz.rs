@@ -25,17 +25,19 @@ pub(super) fn read(input: impl Read + Seek, declared: &Declared, options: &Optio
     if declared.rank() != 2 {
         return Err(whole(format!("a matrix for a tensor that the program declares with {} modes", declared.rank())));
     }
-    let values = member(&mut archive, "data", |npy| npy.array(declared.ty, limit))?;
+    if !["coo", "csr", "csc"].contains(&&*format) {
+        return Err(whole(format!("a matrix in SciPy's format `{format}`: save `matrix.tocsr()` instead")));
+    }
+    let values = member(&mut archive, "data", |npy| list(npy, declared.ty, limit))?;
     let mut column = |name: &str| member(&mut archive, name, |npy| indices(npy, limit));
     let coordinates = match &*format {
         "coo" => vec![column("row")?, column("col")?],
-        "csr" | "csc" => {
+        _ => {
             let major = (format == "csc") as usize;
             let inner = column("indices")?;
             let outer = named("indptr", expand(&column("indptr")?, extents[major], inner.len()))?;
             if major == 0 { vec![outer, inner] } else { vec![inner, outer] }
         }
-        _ => return Err(whole(format!("a matrix in SciPy's format `{format}`: save `matrix.tocsr()` instead"))),
     };
     if let Some(column) = coordinates.iter().find(|c| c.len() != values.len()) {
         return Err(whole(format!("{} coordinates for {} values", column.len(), values.len())));
@@ -91,8 +93,16 @@ fn shape(extents: &[i64]) -> Result<[u64; 2], Fault> {
     }
 }
 
+/// The elements of a member of one mode.
+fn list(npy: &mut Npy<&mut dyn Read>, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
+    match npy.shape.len() {
+        1 => npy.array(ty, limit),
+        modes => Err(whole(format!("an array of {modes} modes, expected one mode"))),
+    }
+}
+
 fn indices(npy: &mut Npy<&mut dyn Read>, limit: u64) -> Result<Vec<i64>, Fault> {
-    match npy.array(Type::I64, limit)? {
+    match list(npy, Type::I64, limit)? {
         Array::I64(v) => Ok(v.into_vec()),
         _ => unreachable!("asked for as i64"),
     }

@@ -63,6 +63,39 @@ fn every_field_and_symmetry() {
     refused(mtx(both), "in:6:1:", "coordinates (0, 1) stand twice: in line 4 too");
 }
 
+/// An array has one value a line, and faults are where the value stands, also that of a mirror image.
+#[test]
+fn values_of_an_array_stand_on_lines_of_their_own() {
+    let array = |symmetry: &str, values: &str| format!("%%MatrixMarket matrix array real {symmetry}\n2 2\n{values}");
+    refused(mtx(&array("general", "1 2\n3\n4\n")), "in:3:3:", "the end of the line, not `2`");
+    refused(mtx(&array("general", "1 %x\n2\n3\n4\n")), "in:3:3:", "the end of the line, not `%x`");
+    refused(mtx(&array("symmetric", "1\n2 3\n")), "in:4:3:", "the end of the line, not `3`");
+    let format = Format::of(vec![LevelKind::Dense, LevelKind::Upper]);
+    let upper = |text: &str, ty| {
+        read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared(ty, &format), &Options::default())
+    };
+    refused(upper(&array("general", "1\n\n2\n3\n4\n"), Type::F64), "in:5:1: a value stands at (1, 0)", "`upper`");
+    refused(upper(&array("symmetric", "1\n2\n3\n"), Type::F64), "in:4:1: a value stands at (1, 0)", "`upper`");
+    let skew = array("skew-symmetric", " -128\n");
+    refused(upper(&skew, Type::I8), "in:3:2: 128 is not exactly", "i8");
+    let three = skew.replace("2 2", "3 3").replace("-128", "1\n2\n3");
+    assert_eq!(dense(&mtx(&three).unwrap()), [0.0, -1.0, -2.0, 1.0, 0.0, -3.0, 2.0, 3.0, 0.0]);
+}
+
+/// The diagonal of a skew-symmetric matrix is 0 whatever the fill value.
+#[test]
+fn the_diagonal_of_a_skew_symmetric_matrix_is_zero() {
+    let (format, fill) = (Format::named("csr", 2).unwrap(), Value::from_f64(Type::F64, 7.0));
+    let read = |text: &str| {
+        let declared = Declared { fill, ..declared(Type::F64, &format) };
+        read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared, &Options::default()).unwrap()
+    };
+    let text = "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 5\n2 2 0\n";
+    assert_eq!(dense(&read(text)), [0.0, -5.0, 7.0, 5.0, 0.0, 7.0, 7.0, 7.0, 0.0]);
+    let array = "%%MatrixMarket matrix array real skew-symmetric\n2 2\n5\n";
+    assert_eq!(dense(&read(array)), [0.0, -5.0, 5.0, 0.0]);
+}
+
 #[test]
 fn a_vector_is_one_column_and_a_scalar_one_element() {
     let text = format!("{HEAD}3 1 1\n2 1 5\n");
@@ -429,11 +462,36 @@ fn hostile_npy_is_refused_at_its_place() {
         (npy_file(1, &head("<f8", "(99999999999999999999,)"), &[]), "in: byte", "an extent below 2^63"),
         (npy_file(1, &head("|b1", "(2,)"), &[1, 2]), "in: byte", "not 2"),
         (npy_file(1, &head("<f8", "(1, 1)"), &[0; 8]), "in: byte 10:", "2 modes"),
+        (npy_file(1, &(head("<f8", "(1,)") + "  x\n"), &[0; 8]), "in: byte 67:", "nothing but blanks behind"),
     ] {
         refused(read_as(Kind::Npy, &file, Type::F64, "dense", 1), begins, says);
     }
     let inexact = npy_file(1, &head("<f8", "(1,)"), &0.5f64.to_le_bytes());
     refused(read_as(Kind::Npy, &inexact, Type::I32, "dense", 1), "in: element 0:", "0.5 is not exactly");
+}
+
+/// The arrays of a sparse matrix have one mode each.
+#[test]
+fn members_of_npz_have_one_mode() {
+    let read = |shapes: [&[u64]; 3]| {
+        let mut file = std::io::Cursor::new(Vec::new());
+        let mut zip = zip::ZipWriter::new(&mut file);
+        let mut add = |name: &str, write: &dyn Fn(&mut dyn std::io::Write) -> std::io::Result<()>| {
+            zip.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+            write(&mut zip).unwrap();
+        };
+        add("format", &|out| npy::write_header("|S3", &[], out).and_then(|()| out.write_all(b"csr")));
+        add("shape", &|out| npy::write_array(&vec![2i64, 2].into(), &[2], out));
+        add("data", &|out| npy::write_array(&vec![1.0, 2.0].into(), shapes[0], out));
+        add("indices", &|out| npy::write_array(&vec![0, 1].into(), shapes[1], out));
+        add("indptr", &|out| npy::write_array(&vec![0, 1, 2].into(), shapes[2], out));
+        zip.finish().unwrap();
+        read_as(Kind::Npz, file.get_ref(), Type::F64, "csr", 2)
+    };
+    assert_eq!(dense(&read([&[2], &[2], &[3]]).unwrap()), [1.0, 0.0, 0.0, 2.0]);
+    refused(read([&[2, 1], &[2], &[3]]), "in: in `data`", "2 modes");
+    refused(read([&[2], &[1, 2], &[3]]), "in: in `indices`", "2 modes");
+    refused(read([&[2], &[2], &[3, 1]]), "in: in `indptr`", "2 modes");
 }
 
 #[test]
