@@ -88,14 +88,47 @@ fn the_default_runtime_sorts_fills_and_calls_the_library() {
 
 #[test]
 fn names_that_c_has_taken_are_changed() {
-    for (name, want) in
-        [("spmv", "spmv"), ("double", "kernel_double"), ("sinf", "kernel_sinf"), ("fl_x", "kernel_fl_x")]
-    {
-        let mut k = kernel(SPMV);
-        k.name = name.to_string();
+    for (name, want) in [
+        ("spmv", "spmv"),
+        ("SPMV", "SPMV"),
+        ("double", "kernel_double"),
+        ("sinf", "kernel_sinf"),
+        ("fl_x", "kernel_fl_x"),
+        ("FL_MEMORY", "kernel_FL_MEMORY"),
+        ("NULL", "kernel_NULL"),
+        ("int32_t", "kernel_int32_t"),
+    ] {
+        let k = kernel(&SPMV.replace("spmv", name));
         assert_eq!(symbol(&k), want);
         assert!(header(&k).contains(&format!("int32_t {want}(fl_runtime *rt")));
     }
+}
+
+/// No kernel's function is called as a macro that its header defines or includes; the compiler here says which those are.
+#[test]
+fn no_kernel_is_called_as_a_macro() {
+    let dir = directory("macros");
+    std::fs::write(dir.join("spmv.h"), header(&kernel(SPMV))).unwrap();
+    for language in ["c", "c++"] {
+        let listed = Command::new("cc").current_dir(&dir).args(["-dM", "-E", "-x", language, "spmv.h"]).output();
+        let Ok(listed) = listed.map(|l| String::from_utf8(l.stdout).unwrap()) else { return };
+        let macros = listed.lines().filter_map(|line| line.split([' ', '(']).nth(1));
+        for name in macros.filter(|name| *name != "FL_KERNEL_spmv") {
+            let symbol = symbol(&kernel(&SPMV.replace("spmv", name)));
+            assert!(symbol.starts_with("kernel_"), "{name} is {symbol}");
+        }
+    }
+}
+
+/// A header compiles whose kernel is called as a code or a macro is.
+#[test]
+fn headers_of_kernels_with_taken_names_compile() {
+    let named = |name: &str| SPMV.replace("spmv", name);
+    let main = r#"
+        #include "FL_MEMORY.h"
+        #include "NULL.h"
+        int main(void) { return kernel_FL_MEMORY == kernel_NULL || NULL != 0; }"#;
+    run_in_c("taken", &[&named("FL_MEMORY"), &named("NULL")], main);
 }
 
 #[test]

@@ -20,7 +20,13 @@ const TAKEN: &str = "auto break case char const continue default do double else 
     cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp \
     lgamma log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter pow remainder remquo rint round \
     roundeven scalb scalbn signgam significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn drem finite isinf \
-    isnan select";
+    isnan select NULL NAN INFINITY MAXFLOAT RAND_MAX BIG_ENDIAN LITTLE_ENDIAN PDP_ENDIAN BYTE_ORDER NFDBITS alloca be16toh \
+    be32toh be64toh fpclassify htobe16 htobe32 htobe64 htole16 htole32 htole64 isfinite isgreater isgreaterequal isless \
+    islessequal islessgreater isnormal issubnormal isunordered le16toh le32toh le64toh linux unix math_errhandling \
+    offsetof signbit";
+
+/// What the macros of those headers begin with, besides `FL_`, which ours begin with.
+const MACROS: &str = "FL_ FP_ M_ MB_ SNAN HUGE_ EXIT_ MATH_ INT UINT SIZE_ PTRDIFF_ SIG_ATOMIC_ WCHAR_ WINT_ WIF WEX WNO WST WCONTINUED WTERMSIG WUNTRACED FD_";
 
 /// The name of a kernel's function in its object: the kernel's, behind `kernel_` where C has that name for something
 /// else.
@@ -29,7 +35,13 @@ pub fn symbol(kernel: &Kernel) -> String {
     // Functions of `float` and `long double` have a letter more.
     let short = name.strip_suffix(['f', 'l']).unwrap_or(name);
     let taken = TAKEN.split_whitespace().any(|word| word == name || word == short);
-    if taken || name.starts_with("fl_") || name.starts_with('_') { format!("kernel_{name}") } else { name.clone() }
+    let is_macro = MACROS.split_whitespace().any(|start| name.starts_with(start));
+    let is_type = name.ends_with("_t");
+    if taken || is_macro || is_type || name.starts_with("fl_") || name.starts_with('_') {
+        format!("kernel_{name}")
+    } else {
+        name.clone()
+    }
 }
 
 /// A header that declares the kernel of an object, with all that a C or C++ program needs to call it: the types of the
