@@ -29,7 +29,7 @@ mod runtime;
 mod target;
 
 pub use compiled::{Compiled, Limits, Prepared, Take};
-pub use header::{header, symbol};
+pub use header::{Contract, header, symbol};
 
 use fiberloom_core::loops::{Kernel, check};
 use inkwell::builder::BuilderError;

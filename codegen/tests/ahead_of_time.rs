@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use fiberloom_codegen::{Cpu, Options, assembly, header, llvm_ir, object, symbol};
+use fiberloom_codegen::{Contract, Cpu, Options, assembly, header, llvm_ir, object, symbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,7 +26,7 @@ fn run_in_c(name: &str, kernels: &[&str], main: &str) -> Option<String> {
     command.current_dir(&dir).args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "program", "main.c"]);
     for text in kernels {
         let kernel = kernel(text);
-        std::fs::write(dir.join(format!("{}.h", kernel.name)), header(&kernel)).unwrap();
+        std::fs::write(dir.join(format!("{}.h", kernel.name)), header(&kernel, &Contract::default())).unwrap();
         std::fs::write(dir.join(format!("{}.o", kernel.name)), object(&kernel, &options).unwrap()).unwrap();
         command.arg(format!("{}.o", kernel.name));
     }
@@ -100,7 +100,7 @@ fn names_that_c_has_taken_are_changed() {
     ] {
         let k = kernel(&SPMV.replace("spmv", name));
         assert_eq!(symbol(&k), want);
-        assert!(header(&k).contains(&format!("int32_t {want}(fl_runtime *rt")));
+        assert!(header(&k, &Contract::default()).contains(&format!("int32_t {want}(fl_runtime *rt")));
     }
 }
 
@@ -108,7 +108,7 @@ fn names_that_c_has_taken_are_changed() {
 #[test]
 fn no_kernel_is_called_as_a_macro() {
     let dir = directory("macros");
-    std::fs::write(dir.join("spmv.h"), header(&kernel(SPMV))).unwrap();
+    std::fs::write(dir.join("spmv.h"), header(&kernel(SPMV), &Contract::default())).unwrap();
     for language in ["c", "c++"] {
         let listed = Command::new("cc").current_dir(&dir).args(["-dM", "-E", "-x", language, "spmv.h"]).output();
         let Ok(listed) = listed.map(|l| String::from_utf8(l.stdout).unwrap()) else { return };

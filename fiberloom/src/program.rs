@@ -182,7 +182,9 @@ impl Program {
             |_| Error::Call(format!("`{name}` is no name of a kernel: ASCII letters, digits and `_` expected"));
         let kernel = self.lowered(mode)?.kernel.named(name).map_err(no_name)?;
         let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
-        Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel)))
+        let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
+        let contract = codegen::Contract::of(&kernel, &self.inner.typed, &classes);
+        Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel, &contract)))
     }
 
     /// The syntax tree.

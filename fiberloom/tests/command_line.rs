@@ -296,6 +296,34 @@ fn objects_are_built_ahead_of_time() {
     assert!(!dir.names().contains(&"other.o".to_string()));
 }
 
+/// A header says what holds between the extents, and in which format a result comes that is declared in another.
+#[test]
+fn headers_say_what_the_caller_owes() {
+    let dir = Scratch::new("owed");
+    let header = |program: &str| {
+        dir.file("p.loom", program);
+        dir.exits(0, "build p.loom -o k.o --header k.h", "");
+        std::fs::read_to_string(dir.0.join("k.h")).unwrap()
+    };
+    let says = |header: &str, text: &str| assert!(header.contains(text), "{text}:\n{header}");
+    let stacked = header(
+        "tensor A: f64[I, J] csr  tensor B: f64[K, J] csr  tensor y: f64[L]
+         y[l] = sum(j: concat((A[i,j], B[k,j]), (i, k) -> l))",
+    );
+    says(&stacked, " *     n_L = n_I + n_K\n");
+    says(&stacked, "Operands are well-formed");
+    let sliced = header(
+        "dim N = 6  tensor a: f64[N] sparse  tensor b: f64[M] sparse  tensor s: f64[S] sparse  tensor y: f64[F]
+         y[f] = collapse(slice(b[m], m -> n, 2:5) * s[q(1::3)], (n, q) -> f) * a[0]",
+    );
+    says(&sliced, " *     n_N = 6\n");
+    says(&sliced, " *     n_M >= 5\n");
+    says(&sliced, " *     n_F = 3 * n_q\n");
+    says(&sliced, " *     n_S >= 1, n_q = (n_S - 1) / 3, rounded up\n");
+    let band = header("tensor a: f64[I] sparse  tensor y: f64[I] {band}  y[i] = a[i] * 2");
+    says(&band, " * result y: f64[n_I] {compressed}, fill 0.0\n *   declared {band}, ");
+}
+
 #[test]
 fn a_built_object_is_called_from_c() {
     if Command::new("cc").arg("--version").output().is_err() {

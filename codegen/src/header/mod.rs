@@ -5,10 +5,14 @@
 //!   for each kernel                             what its parameters and buffers are, names for them, its prototype
 //! ```
 
+mod contract;
+
 use crate::abi::{Slot, code};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::loops::{Argument, BufferId, Failure, Kernel, Role};
 use std::fmt::Write;
+
+pub use contract::Contract;
 
 /// C's reserved words, and what the headers that ours includes declare, where a kernel may be called so.
 const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
@@ -45,14 +49,15 @@ pub fn symbol(kernel: &Kernel) -> String {
 }
 
 /// A header that declares the kernel of an object, with all that a C or C++ program needs to call it: the types of the
-/// ABI, the meaning of each argument in order, and a default runtime. The object is linked with `-lm`.
-pub fn header(kernel: &Kernel) -> String {
+/// ABI, the meaning of each argument in order, what the caller owes, and a default runtime. The object is linked with
+/// `-lm`.
+pub fn header(kernel: &Kernel, contract: &Contract) -> String {
     let mut out = String::new();
-    write_header(kernel, &mut out).expect("writing to a string");
+    write_header(kernel, contract, &mut out).expect("writing to a string");
     out
 }
 
-fn write_header(kernel: &Kernel, out: &mut String) -> std::fmt::Result {
+fn write_header(kernel: &Kernel, contract: &Contract, out: &mut String) -> std::fmt::Result {
     let name = symbol(kernel);
     writeln!(out, "/* {}, compiled by Fiberloom. */", kernel.name)?;
     writeln!(out, "#ifndef FL_KERNEL_{name}\n#define FL_KERNEL_{name}\n")?;
@@ -64,8 +69,8 @@ fn write_header(kernel: &Kernel, out: &mut String) -> std::fmt::Result {
         let of = if solved { ", that of no tensor: the equations of the shape operators say it" } else { "" };
         writeln!(out, " * params[{place}]: {name}, an extent{of}")?;
     }
-    writeln!(out, " *")?;
-    kernel.arguments.iter().try_for_each(|a| argument(kernel, a, out))?;
+    owed(contract, out)?;
+    kernel.arguments.iter().try_for_each(|a| argument(kernel, a, contract, out))?;
     writeln!(out, " *")?;
     writeln!(out, " * Of an operand set data, len and capacity (both its number of elements); leave all others zero.")?;
     writeln!(out, " * Results and workspaces come from the runtime: `{name}_free` frees those of the default one.")?;
@@ -131,11 +136,42 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "    b->len = b->capacity = 0;\n}}\n\n#endif\n")
 }
 
+/// What the caller owes.
+fn owed(contract: &Contract, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        " *\n * The caller owes the following, of which the kernel checks nothing: where it does not hold, memory is read"
+    )?;
+    writeln!(out, " * and written outside of the buffers.")?;
+    writeln!(out, " * - Params are the tensors' extents, and no negative numbers.")?;
+    if !contract.equations.is_empty() {
+        writeln!(out, " * - Between extents holds (those that are no params follow from the others):")?;
+        contract.equations.iter().try_for_each(|equation| writeln!(out, " *     {equation}"))?;
+    }
+    writeln!(
+        out,
+        " * - Indices that the program computes of index variables, as in A[i + 1], are in their extents unless marked `~`."
+    )?;
+    writeln!(
+        out,
+        " * - Operands are well-formed: pos begins with 0, never falls, and ends with the number of coordinates or values;"
+    )?;
+    writeln!(
+        out,
+        " *   a fiber's coordinates ascend, each once, from 0 to below the extent of their mode; there is one value for"
+    )?;
+    writeln!(out, " *   each position of the last level. The other levels' rules are in docs/format.md.")?;
+    writeln!(out, " *")
+}
+
 /// What a tensor is, and in which buffers.
-fn argument(kernel: &Kernel, a: &Argument, out: &mut String) -> std::fmt::Result {
+fn argument(kernel: &Kernel, a: &Argument, contract: &Contract, out: &mut String) -> std::fmt::Result {
     let extents: Vec<&str> = a.extents.iter().map(|v| kernel.vars[v.0 as usize].0.as_str()).collect();
     let role = if a.operand { "operand" } else { "result" };
     writeln!(out, " * {role} {}: {}[{}] {}, fill {}", a.name, a.ty, extents.join(", "), a.format, a.fill)?;
+    if let Some(declared) = contract.declared.get(&a.name).filter(|_| !a.operand) {
+        writeln!(out, " *   declared {declared}, which the library makes of it: a kernel returns what is said here")?;
+    }
     let place = |b: BufferId| format!("buffers[{}] ({})", b.0, kernel.buffers[b.0 as usize].name);
     for (level, buffers) in a.levels.iter().enumerate() {
         let arrays: Vec<String> =

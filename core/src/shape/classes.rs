@@ -263,6 +263,24 @@ impl Classes {
         }
     }
 
+    /// What holds between extents whatever the data, as text: the values that the program says, then the equations.
+    /// `params` are the names of some; others follow from these.
+    pub fn equations(&self, params: &BTreeMap<ClassId, String>) -> Vec<String> {
+        let name = |node: usize| {
+            let class = self.class_of(node);
+            let other = || params.get(&class).cloned().unwrap_or_else(|| format!("n_{}", self.name(class)));
+            self.value(class).map_or_else(other, |value| value.to_string())
+        };
+        let said = params.iter().filter_map(|(c, name)| Some(format!("{name} = {}", self.value(*c)?)));
+        let mut all: Vec<String> = said.collect();
+        for text in self.equations.iter().filter_map(|e| e.text(self, &name)) {
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+        all
+    }
+
     /// The extents that are polynomials in others whatever those are, none of which is one itself.
     pub fn sizes(&self) -> BTreeMap<ClassId, Size> {
         let mut all: BTreeMap<ClassId, Size> = BTreeMap::new();

@@ -246,6 +246,28 @@ impl Equation {
         Some((classes.class_of(*whole), size))
     }
 
+    /// As text, of nodes that are called so; nothing of one whose extents are all known, or said by the program.
+    pub(super) fn text(&self, classes: &Classes, name: &dyn Fn(usize) -> String) -> Option<String> {
+        let fold = |parts: &[usize], symbol: &str| parts.iter().map(|p| name(*p)).collect::<Vec<_>>().join(symbol);
+        let (nodes, text) = match &self.form {
+            Form::Product { parts, whole } => {
+                ([&parts[..], &[*whole]].concat(), format!("{} = {}", name(*whole), fold(parts, " * ")))
+            }
+            Form::Sum { parts, whole } => {
+                ([&parts[..], &[*whole]].concat(), format!("{} = {}", name(*whole), fold(parts, " + ")))
+            }
+            Form::Slice { from, end: Some(end), .. } => (vec![*from], format!("{} >= {end}", name(*from))),
+            Form::Slice { from, to, start, step: 1, .. } => {
+                (vec![*from, *to], format!("{} = {} + {start}", name(*from), name(*to)))
+            }
+            Form::Slice { from, to, start, step, .. } => {
+                let (from_name, to) = (name(*from), name(*to));
+                (vec![*from], format!("{from_name} >= {start}, {to} = ({from_name} - {start}) / {step}, rounded up"))
+            }
+        };
+        nodes.into_iter().any(|n| classes.extent(n).is_none()).then_some(text)
+    }
+
     /// Marks what is known once what is marked is known. Returns whether something was new.
     pub(super) fn determines(&self, classes: &Classes, known: &mut [bool]) -> bool {
         let (sources, targets): (Vec<usize>, Vec<usize>) = match &self.form {

@@ -1,0 +1,33 @@
+//! What a program says of its kernel that the kernel's own types do not: for those who call it without us.
+
+use fiberloom_core::format::Format;
+use fiberloom_core::loops::{Kernel, Var};
+use fiberloom_core::notation::typed;
+use fiberloom_core::shape::{ClassId, Classes};
+use std::collections::BTreeMap;
+
+/// What the caller of a kernel has to know of the program that it was compiled from.
+#[derive(Clone, Debug, Default)]
+pub struct Contract {
+    /// What holds between the kernel's parameters, by their names.
+    pub(super) equations: Vec<String>,
+    /// The formats that are declared for results which the kernel assembles in others, by name.
+    pub(super) declared: BTreeMap<String, Format>,
+}
+
+impl Contract {
+    /// Of a kernel and the program that it was lowered from, with its classes of extents.
+    pub fn of(kernel: &Kernel, program: &typed::Program, classes: &Classes) -> Contract {
+        let mut params: BTreeMap<ClassId, String> = BTreeMap::new();
+        let mut declared = BTreeMap::new();
+        let called = |v: Var| kernel.vars[v.0 as usize].0.clone();
+        for a in &kernel.arguments {
+            let tensor = &program.tensors[a.tensor.index()];
+            params.extend(tensor.sizes.iter().zip(&a.extents).map(|(s, v)| (classes.class_of_size(*s), called(*v))));
+            let other = tensor.format.as_ref().filter(|format| **format != a.format && !a.operand);
+            declared.extend(other.map(|format| (a.name.clone(), format.clone())));
+        }
+        params.extend(kernel.solved.iter().map(|(v, of)| (classes.class_of_var(*of), called(*v))));
+        Contract { equations: classes.equations(&params), declared }
+    }
+}
