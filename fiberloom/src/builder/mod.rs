@@ -226,10 +226,7 @@ impl Builder {
         let (rhs, span) = (rhs.tree, Span::default());
         let statement = syntax::Statement { lhs: lhs.0, op, rhs, locals: Vec::new(), schedule: None, span };
         self.items.push(syntax::Item::Statement(statement));
-        match self.items.last_mut() {
-            Some(syntax::Item::Statement(statement)) => Defined { statement, too_deep: &mut self.too_deep },
-            _ => unreachable!("it was pushed above"),
-        }
+        Defined { program: self }
     }
 
     /// The program and its text.
@@ -259,14 +256,14 @@ pub fn tensor(name: &str) -> Tensor<'_> {
     Tensor(name)
 }
 
-/// A statement to which a `where` block and a schedule can be added.
+/// A statement, the program's last item, to which a `where` block and a schedule can be added.
 pub struct Defined<'a> {
-    statement: &'a mut syntax::Statement,
-    too_deep: &'a mut bool,
+    program: &'a mut Builder,
 }
 
 impl Defined<'_> {
-    /// `where { … }`: statements that run first and whose results are local.
+    /// `where { … }`: statements that run first and whose results are local. What is declared among them belongs to the
+    /// program: a tensor that they define is a local like the one declared.
     ///
     /// ```
     /// use fiberloom::builder::*;
@@ -281,22 +278,34 @@ impl Defined<'_> {
     ///     .schedule(Schedule::new().none());
     /// assert!(p.finish().unwrap().text.contains("where {\n  t[i] = sum(j: A[i, j])\n} schedule { none; }"));
     /// ```
-    pub fn locals(self, add: impl FnOnce(&mut Builder)) -> Self {
-        let mut inner = Builder::new();
-        add(&mut inner);
-        *self.too_deep |= inner.too_deep;
-        self.statement.locals.extend(inner.items.into_iter().filter_map(|item| match item {
-            syntax::Item::Statement(s) => Some(s),
-            // A `where` block has statements alone: there is no tree for anything else.
-            _ => None,
-        }));
+    pub fn locals(mut self, add: impl FnOnce(&mut Builder)) -> Self {
+        // The block is built in the program itself, which so knows its declarations, and is then moved into the statement.
+        let first = self.program.items.len();
+        add(self.program);
+        let mut block = Vec::new();
+        let mut declared = Vec::new();
+        for item in self.program.items.split_off(first) {
+            match item {
+                syntax::Item::Statement(statement) => block.push(statement),
+                declaration => declared.push(declaration),
+            }
+        }
+        self.statement().locals.extend(block);
+        self.program.items.splice(first - 1..first - 1, declared);
         self
     }
 
+    fn statement(&mut self) -> &mut syntax::Statement {
+        match self.program.items.last_mut() {
+            Some(syntax::Item::Statement(statement)) => statement,
+            _ => unreachable!("a statement is the last item as long as something can be added to it"),
+        }
+    }
+
     /// `schedule { … }`
-    pub fn schedule(self, schedule: Schedule) -> Self {
-        *self.too_deep |= schedule.too_deep;
-        self.statement.schedule = Some(schedule.tree);
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.program.too_deep |= schedule.too_deep;
+        self.statement().schedule = Some(schedule.tree);
         self
     }
 }

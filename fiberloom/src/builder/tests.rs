@@ -111,6 +111,37 @@ fn functions() {
     assert_eq!(text(p), expected);
 }
 
+/// A `where` block is of the program: it sees what is declared, what it declares is seen, and what it does wrong is kept.
+#[test]
+fn locals() {
+    let program = |block: &dyn Fn(&mut Builder, [Tensor; 2])| {
+        let mut p = Builder::new();
+        let parts = ["A", "B"].map(|name| p.tensor(name, Type::F64, [2, 3], "csr"));
+        p.set(tensor("y").at([var("i"), var("j")]), tensor("t").at([var("i"), var("j")])).locals(|w| block(w, parts));
+        p.finish().map(|built| built.text)
+    };
+    let (i, j) = (var("i"), var("j"));
+    let stacked = program(&|w, parts| {
+        let both = w.at(hstack(parts), [i, j]);
+        w.set(tensor("t").at([i, j]), both);
+    });
+    let block = "where {\n  t[i, j] = concat((A[i, axis_1], B[i, axis_2]), (axis_1, axis_2) -> j)\n}";
+    assert!(stacked.unwrap().contains(block));
+    let made = program(&|w, [a, _]| {
+        w.make("t", transpose(a), "csc");
+    });
+    let expected = "tensor t: f64[3, 2] csc\ny[i, j] = t[i, j] where {\n  t[axis_1, axis_2] = A[axis_2, axis_1]\n}\n";
+    let made = made.unwrap();
+    assert!(made.ends_with(expected), "{made}");
+    assert!(crate::Program::parse(&made).is_ok());
+    let wrong = program(&|w, [a, _]| {
+        w.set(tensor("t").at([i, j]), 1).locals(|w| {
+            w.make("u", permute_dims(a, [0, 0]), "csr");
+        });
+    });
+    assert_eq!(wrong.unwrap_err()[0].message, "[0, 0] is no order of 2 modes");
+}
+
 /// Names that are none and trees that are too deep are refused, and nothing overflows.
 #[test]
 fn refusals() {
