@@ -9,7 +9,8 @@
 //! with what is around it. Extents are the language's: what contradicts is an error of the program that is made. What only
 //! the builder can know, a rank, is an error of `Builder::finish`.
 
-use super::expr::{Expr, Tensor, Var, concat, ident, split};
+use super::expr::{Expr, Tensor, Var, concat, split};
+use super::name::{ident, own};
 use super::{Builder, Format, Size};
 use fiberloom_core::notation::{Span, syntax};
 use std::ops::{Range, RangeFull};
@@ -226,7 +227,7 @@ impl Builder {
             Err(wrong) => self.wrong.push(wrong),
             Ok(((ty, fill), shape)) => {
                 let named = |(m, size): (usize, Option<syntax::Size>)| {
-                    size.unwrap_or_else(|| syntax::Size::Name(ident(&format!("{name}_{m}"))))
+                    size.unwrap_or_else(|| syntax::Size::Name(ident(&own(&format!("{name}_{m}")))))
                 };
                 let sizes: Vec<syntax::Size> = shape.into_iter().enumerate().map(named).collect();
                 let modes: Vec<String> = sizes.iter().map(|_| self.axis()).collect();
@@ -251,7 +252,7 @@ impl Builder {
     /// A new index variable.
     fn axis(&mut self) -> String {
         self.axes += 1;
-        format!("axis_{}", self.axes)
+        own(&format!("axis_{}", self.axes))
     }
 
     fn declaration(&self, name: &str) -> Result<&syntax::Tensor, Wrong> {

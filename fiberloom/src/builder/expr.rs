@@ -6,6 +6,7 @@
 //!  Tensor ─────────────────── at ─▶ Access ─▶ Expr   A.at([i, j]) * 2.0 + sum([k], …)
 //! ```
 
+use super::name::ident;
 use super::names;
 use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::{Span, syntax};
@@ -14,11 +15,6 @@ use syntax::{Affine as Map, BinaryOp, ExprKind, Factor, Literal, UnaryOp};
 
 /// Operators of one expression that may nest: as many as programs as text may.
 pub(super) const DEEPEST: u32 = 500;
-
-/// A name at no place.
-pub(super) fn ident(name: &str) -> syntax::Ident {
-    syntax::Ident { name: name.to_string(), span: Span::default() }
-}
 
 /// A literal of the language: integers, floats and truth values become one.
 pub fn literal(value: impl Into<Value>) -> Expr {

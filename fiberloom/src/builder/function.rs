@@ -1,6 +1,7 @@
 //! Bodies and properties of functions.
 
-use super::expr::{DEEPEST, Expr, Value, ident};
+use super::expr::{DEEPEST, Expr, Value};
+use super::name::ident;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{self, ExprKind, Property, SetExpr, Stmt};
 use std::ops;

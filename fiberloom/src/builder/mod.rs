@@ -27,6 +27,7 @@
 mod array;
 mod expr;
 mod function;
+mod name;
 mod schedule;
 
 pub use array::{
@@ -38,8 +39,8 @@ pub use fiberloom_core::notation::syntax::{Protocol, Race, Unit};
 pub use function::{Body, Pattern, Properties, Set, all, anything, exactly, local, param};
 pub use schedule::Schedule;
 
-use expr::ident;
 use fiberloom_core::notation::{Diagnostic, Span, syntax};
+use name::ident;
 
 /// A program under construction.
 #[derive(Clone, Debug, Default)]
@@ -243,7 +244,7 @@ impl Builder {
         if !self.wrong.is_empty() {
             return Err(self.wrong.into_iter().map(|message| Diagnostic::new(Span::default(), message)).collect());
         }
-        let text = syntax::Program { items: self.items }.to_string();
+        let text = name::written(&syntax::Program { items: self.items }.to_string()).map_err(|none| vec![none])?;
         match fiberloom_front::parse(&text) {
             (Some(program), diagnostics) if diagnostics.is_empty() => Ok(Built { program, text }),
             (_, diagnostics) => Err(diagnostics),

@@ -1,6 +1,7 @@
 //! Schedules.
 
-use super::expr::{Access, DEEPEST, Expr, Tensor, Var, ident};
+use super::expr::{Access, DEEPEST, Expr, Tensor, Var};
+use super::name::ident;
 use super::names;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{self, CommandKind, Protocol, Race, Unit};

@@ -154,6 +154,38 @@ fn refusals() {
     assert!(p.finish().unwrap_err()[0].message.contains("nests more than"));
 }
 
+/// What is no name is none anywhere, whatever it would read as.
+#[test]
+fn names_that_are_none() {
+    for name in ["i+1", "i + 1", "i] * q[i", "", "1x", "q # ", "i\n", "é", "a`b"] {
+        let programs: [&dyn Fn(&mut Builder); 4] = [
+            &|p| _ = p.set(tensor("y").at([var("i")]), tensor("a").at([var(name)])),
+            &|p| _ = p.tensor(name, Type::F64, [5], "dense"),
+            &|p| _ = p.tensor("a", Type::F64, [name], "dense"),
+            &|p| _ = p.set(tensor("y").at(()), call(name, [literal(1)])),
+        ];
+        for build in programs {
+            let mut p = Builder::new();
+            build(&mut p);
+            let wrong = p.finish().expect_err(name);
+            assert!(wrong[0].message.ends_with("` is no name"), "{name}: {}", wrong[0].message);
+        }
+    }
+}
+
+/// The builder's names are none of the user's, wherever those stand.
+#[test]
+fn names_of_their_own() {
+    let mut p = Builder::new();
+    let a = p.tensor("axis_1", Type::F64, ["I", "J"], "csr");
+    p.tensor("b", Type::F64, ["v_0"], "dense");
+    p.make("v", flatten(a), "sparse");
+    let text = text(p);
+    let expected =
+        "tensor v: f64[v_0_] sparse\nv[axis_1_] = collapse(axis_1[axis_2, axis_3], (axis_2, axis_3) -> axis_1_)\n";
+    assert!(text.ends_with(expected), "{text}");
+}
+
 /// The extents and the elements of an array of A, rows 1 2 3 and 4 5 6, and B, rows 7 8 9 and 10 11 12.
 fn made(array: impl Fn(Tensor, Tensor) -> Array) -> (Vec<u64>, Vec<f64>) {
     let mut p = Builder::new();
