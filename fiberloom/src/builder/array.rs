@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Each becomes `collapse`, `split`, `concat` and `slice`, with index variables of its own, so it moves no data and fuses
-//! with what is around it. Extents are the language's: what contradicts is an error of the program that is made. What only
-//! the builder can know, a rank, is an error of `Builder::finish`.
+//! with what is around it. Extents are the language's: what contradicts is an error of the program that is made, and a size
+//! that an operator alone says is said in the program too (`extent.rs`). What only the builder can know, a rank, is an error
+//! of `Builder::finish`.
 
 use super::expr::{Expr, Tensor, Var, concat, split};
 use super::name::{ident, own};
@@ -181,8 +182,7 @@ fn joined<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: Axis) -> Arr
     Array(Kind::Joined(parts.into_iter().map(Into::into).collect(), axis))
 }
 
-/// Arrays of one shape along a new axis, which is `axis` of the result. By [`Builder::at`] something beside it must say
-/// that the axis is as long as there are parts.
+/// Arrays of one shape along a new axis, which is `axis` of the result.
 ///
 /// ```
 /// use fiberloom::builder::*;
@@ -192,7 +192,8 @@ fn joined<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: Axis) -> Arr
 /// p.make("C", stack([a, b], 0), "csr");
 /// let text = p.finish().unwrap().text;
 /// assert!(text.contains("tensor C: f64[2, 5] csr"));
-/// assert!(text.ends_with("split(concat((a[axis_4], b[axis_5]), (axis_4, axis_5) -> axis_3), axis_3 -> (axis_1, axis_2))\n"));
+/// assert!(text.contains("C[axis_1, axis_2] = concat((select(true, a[axis_2], extent_1[axis_3]), "));
+/// assert!(text.contains("select(true, b[axis_2], extent_1[axis_4])), (axis_3, axis_4) -> axis_1)"));
 /// ```
 pub fn stack<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: usize) -> Array {
     Array(Kind::Stacked(parts.into_iter().map(Into::into).collect(), axis))
@@ -216,6 +217,13 @@ pub fn windows<const N: usize>(a: impl Into<Array>, windows: [Window; N]) -> Arr
 /// Why an array cannot be.
 type Wrong = String;
 
+/// An index variable in the place of a mode, and the size that something beside the array says of it.
+#[derive(Clone, Debug)]
+pub(super) struct Mode {
+    pub(super) var: String,
+    pub(super) size: Option<syntax::Size>,
+}
+
 impl Builder {
     /// Declares a tensor and sets it to an array: its type and fill are those of the array's first tensor, its sizes those
     /// of the array, with names of their own where only the data say them.
@@ -230,10 +238,11 @@ impl Builder {
                     size.unwrap_or_else(|| syntax::Size::Name(ident(&own(&format!("{name}_{m}")))))
                 };
                 let sizes: Vec<syntax::Size> = shape.into_iter().enumerate().map(named).collect();
-                let modes: Vec<String> = sizes.iter().map(|_| self.axis()).collect();
+                let said = |size: &syntax::Size| Mode { size: Some(size.clone()), ..self.axis() };
+                let modes: Vec<Mode> = sizes.iter().map(said).collect();
                 let format = Some(format.into().0);
                 self.items.push(syntax::Item::Tensor(syntax::Tensor { name: ident(name), ty, sizes, fill, format }));
-                let value = self.at(array, vars(&modes));
+                let value = self.element_or_wrong(&array, &modes);
                 self.set(Tensor(name).at(vars(&modes)), value);
             }
         }
@@ -242,17 +251,21 @@ impl Builder {
 
     /// An array's element at index variables, one a mode.
     pub fn at<'a>(&mut self, array: impl Into<Array>, modes: impl IntoIterator<Item = Var<'a>>) -> Expr {
-        let modes: Vec<String> = modes.into_iter().map(|v| v.0.to_string()).collect();
-        self.element(&array.into(), &modes).unwrap_or_else(|wrong| {
+        let modes: Vec<Mode> = modes.into_iter().map(|v| Mode { var: v.0.to_string(), size: None }).collect();
+        self.element_or_wrong(&array.into(), &modes)
+    }
+
+    fn element_or_wrong(&mut self, array: &Array, modes: &[Mode]) -> Expr {
+        self.element(array, modes).unwrap_or_else(|wrong| {
             self.wrong.push(wrong);
             Expr::from(0)
         })
     }
 
-    /// A new index variable.
-    fn axis(&mut self) -> String {
+    /// A new index variable, of which nothing is said.
+    fn axis(&mut self) -> Mode {
         self.axes += 1;
-        own(&format!("axis_{}", self.axes))
+        Mode { var: own(&format!("axis_{}", self.axes)), size: None }
     }
 
     fn declaration(&self, name: &str) -> Result<&syntax::Tensor, Wrong> {
@@ -278,6 +291,7 @@ impl Builder {
         Ok(match &array.0 {
             Kind::Tensor(name) => self.declaration(name)?.sizes.iter().cloned().map(Some).collect(),
             Kind::Reshaped(_, shape) => shape.iter().cloned().map(Some).collect(),
+            Kind::Flat(a) if self.shape(a)?.is_empty() => vec![Some(ONE)],
             Kind::Flat(_) => vec![None],
             Kind::Permuted(a, axes) => {
                 let inner = self.shape(a)?;
@@ -311,23 +325,16 @@ impl Builder {
         })
     }
 
-    /// An array's element at index variables of these names.
-    fn element(&mut self, array: &Array, modes: &[String]) -> Result<Expr, Wrong> {
+    /// An array's element at these modes.
+    fn element(&mut self, array: &Array, modes: &[Mode]) -> Result<Expr, Wrong> {
         let rank = self.shape(array)?.len();
         of_rank(modes.len(), rank, "index variables")?;
         match &array.0 {
             Kind::Tensor(name) => Ok(Tensor(name).at(vars(modes)).into()),
             Kind::Flat(a) => self.collapsed(a, &modes[0]),
-            Kind::Reshaped(a, _) => {
-                let Some((last, outer)) = modes.split_last() else {
-                    return Err("an array has no shape without modes".into());
-                };
-                let whole = if outer.is_empty() { last.clone() } else { self.axis() };
-                let collapsed = self.collapsed(a, &whole)?;
-                Ok(self.split_into(collapsed, whole, modes))
-            }
+            Kind::Reshaped(a, shape) => self.reshaped(a, shape, modes),
             Kind::Permuted(a, axes) => {
-                let mut inner = vec![String::new(); rank];
+                let mut inner = modes.to_vec();
                 order(axes.as_deref(), rank)?.into_iter().zip(modes).for_each(|(m, mode)| inner[m].clone_from(mode));
                 self.element(a, &inner)
             }
@@ -335,15 +342,7 @@ impl Builder {
                 self.element(&Array(Kind::Stacked(parts.clone(), 0)), modes)
             }
             Kind::Joined(parts, axis) => self.joined(parts, axis.of(rank), modes),
-            Kind::Stacked(parts, axis) => {
-                let mut inner = modes.to_vec();
-                let part = inner.remove(*axis);
-                let Some(first) = inner.first_mut() else { return Err("scalars are not stacked".into()) };
-                let whole = self.axis();
-                let rows = [part, std::mem::replace(first, whole.clone())];
-                let joined = self.joined(parts, 0, &inner)?;
-                Ok(self.split_into(joined, whole, &rows))
-            }
+            Kind::Stacked(parts, axis) => self.stacked(parts, *axis, modes),
             Kind::Windows(a, windows) => {
                 let mut inner = modes.to_vec();
                 for (mode, _) in inner.iter_mut().zip(windows).filter(|(_, window)| window.0.is_some()) {
@@ -353,48 +352,86 @@ impl Builder {
                 let slices = inner.iter().zip(modes).zip(windows).filter_map(|(pair, w)| Some((pair, w.0.clone()?)));
                 Ok(slices.fold(whole, |e, ((from, to), (range, step))| {
                     let step = (step != 1).then_some(step);
-                    super::expr::cut(e, Var(from), Var(to), range, step)
+                    super::expr::cut(e, Var(&from.var), Var(&to.var), range, step)
                 }))
             }
         }
     }
 
     /// All of an array along one index variable.
-    fn collapsed(&mut self, a: &Array, whole: &str) -> Result<Expr, Wrong> {
-        let rank = self.shape(a)?.len();
-        if rank == 1 {
-            return self.element(a, &[whole.to_string()]);
-        }
-        let modes: Vec<String> = (0..rank).map(|_| self.axis()).collect();
+    fn collapsed(&mut self, a: &Array, whole: &Mode) -> Result<Expr, Wrong> {
+        let modes: Vec<Mode> = match self.shape(a)?.len() {
+            1 => vec![whole.clone()],
+            rank => (0..rank).map(|_| self.axis()).collect(),
+        };
         let inner = self.element(a, &modes)?;
-        Ok(super::expr::collapsed(inner, &vars(&modes), Var(whole)))
+        match &modes[..] {
+            [] => Ok(self.sized(inner, self.leaf(a)?.ty, whole, &ONE)),
+            [_] => Ok(inner),
+            modes => Ok(super::expr::collapsed(inner, &vars(modes), Var(&whole.var))),
+        }
+    }
+
+    fn reshaped(&mut self, a: &Array, shape: &[syntax::Size], modes: &[Mode]) -> Result<Expr, Wrong> {
+        let whole = match modes {
+            [] => return Err("an array has no shape without modes".into()),
+            [whole] => whole.clone(),
+            _ => self.axis(),
+        };
+        let collapsed = self.collapsed(a, &whole)?;
+        let split = self.split_into(collapsed, whole, modes);
+        let ty = self.leaf(a)?.ty;
+        Ok(modes.iter().zip(shape).fold(split, |e, (mode, size)| self.sized(e, ty, mode, size)))
     }
 
     /// What is along one index variable along several.
-    fn split_into(&mut self, e: Expr, whole: String, modes: &[String]) -> Expr {
+    fn split_into(&mut self, e: Expr, whole: Mode, modes: &[Mode]) -> Expr {
         match modes {
             [] | [_] => e,
-            [outer, inner] => split(e, Var(&whole), [Var(outer), Var(inner)]),
+            [outer, inner] => split(e, Var(&whole.var), [Var(&outer.var), Var(&inner.var)]),
             [outer, rest @ ..] => {
                 let inner = self.axis();
-                let e = split(e, Var(&whole), [Var(outer), Var(&inner)]);
+                let e = split(e, Var(&whole.var), [Var(&outer.var), Var(&inner.var)]);
                 self.split_into(e, inner, rest)
             }
         }
     }
 
-    fn joined(&mut self, parts: &[Array], axis: usize, modes: &[String]) -> Result<Expr, Wrong> {
+    fn joined(&mut self, parts: &[Array], axis: usize, modes: &[Mode]) -> Result<Expr, Wrong> {
         let mut of_part = |part: &Array| {
             let mut inner = modes.to_vec();
-            inner[axis] = self.axis();
+            inner[axis] = self.part(parts, &modes[axis]);
             Ok((self.element(part, &inner)?, inner.swap_remove(axis)))
         };
-        let parts: Vec<(Expr, String)> = parts.iter().map(&mut of_part).collect::<Result<_, Wrong>>()?;
-        if let [(_, _)] = &parts[..] {
-            return Err("one array is not joined with anything".into());
-        }
-        Ok(concat(parts.iter().map(|(e, v)| (e.clone(), Var(v))), Var(&modes[axis])))
+        let made: Vec<(Expr, Mode)> = parts.iter().map(&mut of_part).collect::<Result<_, Wrong>>()?;
+        Ok(concatenated(made, &modes[axis]))
     }
+
+    /// Parts whose modes are the same index variables, so that they have one shape, each with a new one of extent 1.
+    fn stacked(&mut self, parts: &[Array], axis: usize, modes: &[Mode]) -> Result<Expr, Wrong> {
+        let mut inner = modes.to_vec();
+        let whole = inner.remove(axis);
+        let mut of_part = |part: &Array| {
+            let new = self.part(parts, &whole);
+            let (e, ty) = (self.element(part, &inner)?, self.leaf(part)?.ty);
+            Ok((self.sized(e, ty, &new, &ONE), new))
+        };
+        let made: Vec<(Expr, Mode)> = parts.iter().map(&mut of_part).collect::<Result<_, Wrong>>()?;
+        Ok(concatenated(made, &whole))
+    }
+
+    /// The mode of one of the parts that are joined to this one: the only part has all of it.
+    fn part(&mut self, parts: &[Array], whole: &Mode) -> Mode {
+        if parts.len() == 1 { whole.clone() } else { self.axis() }
+    }
+}
+
+/// Parts one behind the other, each along its mode.
+fn concatenated(mut parts: Vec<(Expr, Mode)>, whole: &Mode) -> Expr {
+    if parts.len() == 1 {
+        return parts.remove(0).0;
+    }
+    concat(parts.iter().map(|(e, mode)| (e.clone(), Var(&mode.var))), Var(&whole.var))
 }
 
 impl Axis {
@@ -407,9 +444,12 @@ impl Axis {
     }
 }
 
-fn vars(names: &[String]) -> Vec<Var<'_>> {
-    names.iter().map(|name| Var(name)).collect()
+fn vars(modes: &[Mode]) -> Vec<Var<'_>> {
+    modes.iter().map(|mode| Var(&mode.var)).collect()
 }
+
+/// The size of an axis that an array gets.
+const ONE: syntax::Size = syntax::Size::Int(1, Span { start: 0, end: 0 });
 
 fn number(n: u64) -> Option<syntax::Size> {
     Some(syntax::Size::Int(n, Span::default()))

@@ -26,6 +26,7 @@
 //! ```
 mod array;
 mod expr;
+mod extent;
 mod function;
 mod name;
 mod schedule;
@@ -51,6 +52,8 @@ pub struct Builder {
     wrong: Vec<String>,
     /// How many index variables arrays have so far.
     axes: usize,
+    /// The sizes that they say.
+    extents: Vec<extent::Extent>,
 }
 
 /// A finished program and its text, to which the places in its spans and in later diagnostics refer;
@@ -235,7 +238,7 @@ impl Builder {
     /// # Errors
     /// A name that is none or that the language reserves; expressions that nest too deep; arrays whose ranks do not fit.
     /// Places refer to the printed program.
-    pub fn finish(self) -> Result<Built, Vec<Diagnostic>> {
+    pub fn finish(mut self) -> Result<Built, Vec<Diagnostic>> {
         if self.too_deep {
             let message = format!("an expression nests more than {} operators", expr::DEEPEST);
             let help = "name a part of it: a tensor, or a local of a function";
@@ -244,6 +247,7 @@ impl Builder {
         if !self.wrong.is_empty() {
             return Err(self.wrong.into_iter().map(|message| Diagnostic::new(Span::default(), message)).collect());
         }
+        self.define_extents();
         let text = name::written(&syntax::Program { items: self.items }.to_string()).map_err(|none| vec![none])?;
         match fiberloom_front::parse(&text) {
             (Some(program), diagnostics) if diagnostics.is_empty() => Ok(Built { program, text }),

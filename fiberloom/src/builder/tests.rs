@@ -228,6 +228,73 @@ fn arrays_are_numpys() {
     assert_eq!(made(|a, b| windows(vstack([a, b]), [(0..4, 3).into(), (..).into()])), ends);
 }
 
+/// An operator's sizes hold whatever stands around it, and where there is nothing.
+#[test]
+fn sizes_of_arrays_hold_inside() {
+    let columns = vec![1.0, 3.0, 5.0, 2.0, 4.0, 6.0];
+    assert_eq!(made(|a, _| flatten(transpose(reshape(a, [3, 2])))), (vec![6], columns.clone()));
+    assert_eq!(made(|a, _| reshape(transpose(reshape(a, [3, 2])), [2, 3])), (vec![2, 3], columns));
+    let seen = (vec![2, 1], vec![2.0, 4.0]);
+    assert_eq!(made(|a, _| windows(reshape(a, [3, 2]), [(0..2).into(), (1..2).into()])), seen);
+    let mixed = vec![1.0, 7.0, 2.0, 8.0, 3.0, 9.0, 4.0, 10.0, 5.0, 11.0, 6.0, 12.0];
+    assert_eq!(made(|a, b| flatten(stack([flatten(a), flatten(b)], 1))), (vec![12], mixed));
+    assert_eq!(made(|a, _| stack([a], 1)).0, vec![2, 1, 3]);
+    assert_eq!(made(|a, _| concatenate([a], 1)).0, vec![2, 3]);
+    let none = |a: Tensor| flatten(windows(a, [(0..0).into(), (..).into()]));
+    assert_eq!(made(|a, b| stack([none(a), none(b)], 0)).0, vec![2, 0]);
+    let square = |a: Tensor| windows(a, [(0..0).into(), (0..0).into()]);
+    let beside = made(|a, b| concatenate([square(a), transpose(stack([none(a), none(b)], 0))], 1));
+    assert_eq!(beside.0, vec![0, 2]);
+}
+
+/// A `reshape` beside something of another shape, and parts of a `stack` of different shapes, whatever their sum, contradict.
+#[test]
+fn sizes_of_arrays_are_checked() {
+    let (i, j) = (var("i"), var("j"));
+    let program = |build: &dyn Fn(&mut Builder)| {
+        let mut p = Builder::new();
+        build(&mut p);
+        crate::Program::parse(&p.finish().unwrap().text).map(|_| ())
+    };
+    let beside = |shape: [u64; 2]| {
+        program(&|p| {
+            let (a, b) = (p.tensor("a", Type::Bool, [12], "sparse"), p.tensor("B", Type::Bool, [4, 3], "csr"));
+            let reshaped = p.at(reshape(a, shape), [i, j]);
+            p.set(tensor("C").at([i, j]), reshaped * b.at([i, j]));
+        })
+    };
+    assert!(beside([4, 3]).is_ok());
+    assert_eq!(beside([3, 4]).unwrap_err().exit(), 2);
+    let lengths = |lengths: [u64; 3], rows: bool| {
+        program(&|p| {
+            let names = ["a", "b", "c"];
+            let parts: Vec<Tensor> =
+                names.iter().zip(lengths).map(|(n, l)| p.tensor(n, Type::I32, [l], "sparse")).collect();
+            p.make("C", if rows { vstack(parts) } else { stack(parts, 1) }, "csr");
+        })
+    };
+    for rows in [true, false] {
+        assert!(lengths([2, 2, 2], rows).is_ok());
+        assert_eq!(lengths([2, 1, 3], rows).unwrap_err().exit(), 2);
+    }
+}
+
+/// A scalar's elements are one.
+#[test]
+fn scalars_are_arrays() {
+    let mut p = Builder::new();
+    let s = p.tensor("s", Type::I64, SCALAR, "dense");
+    p.make("v", concatenate([flatten(s), stack([s, s], 0)], 0), "dense");
+    p.make("M", reshape(s, [1, 1]), "dense");
+    let kernel = crate::Program::parse(&text(p)).and_then(|p| p.compile(&crate::Options::default())).unwrap();
+    let three = crate::Tensor::scalar(crate::Value::i64(3));
+    let outcome = kernel.run(&[("s", &three)]).unwrap();
+    assert_eq!(outcome["v"].values, crate::Array::from(vec![3i64; 3]));
+    assert_eq!(outcome["M"].extents, vec![1, 1]);
+    let names: Vec<&str> = outcome.results.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["M", "v"]);
+}
+
 /// Ranks that do not fit are the builder's errors; extents that do not are the language's.
 #[test]
 fn arrays_that_cannot_be() {
@@ -251,7 +318,9 @@ fn arrays_that_cannot_be() {
     says(&|a, b| stack([a, b], 3), "there is no axis 3 to join along");
     says(&|a, b| vstack([Array::from(a), flatten(b)]), "2 index variables for an array of 1 modes");
     says(&|a, _| windows(a, [(..).into()]), "1 windows for an array of 2 modes");
-    says(&|a, _| vstack([a]), "one array is not joined with anything");
+    says(&|_, _| vstack([] as [Tensor; 0]), "nothing is joined");
+    says(&|a, b| vstack([reshape(a, [2, 3]), reshape(b, [4, 2])]), "3");
+    says(&|a, b| stack([windows(b, [(..).into(), (0..2).into()]), a.into(), b.into()], 0), "2");
     says(&|a, b| vstack([a, b]), "4");
     says(&|a, _| reshape(a, [4, 2]), "6");
 }
