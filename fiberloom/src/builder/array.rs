@@ -72,6 +72,7 @@ impl From<(Range<u64>, u64)> for Window {
 }
 
 /// The elements in row-major order in another shape. A size that has a name of its own is what is left, as NumPy's -1 is.
+/// The shape holds whatever stands around it: what is beside it in another shape is an error of the program.
 ///
 /// ```
 /// use fiberloom::builder::*;
