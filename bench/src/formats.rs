@@ -11,7 +11,7 @@ pub fn declared<'a>(program: &Program, name: &str, arrays: &'a Arrays) -> Result
     let (id, tensor) = program.tensor(name).ok_or_else(|| format!("the program has no tensor {name}"))?;
     let (given, format) = (arrays.tensor(), program.format(id));
     if given.format != *format || tensor.ty != Type::F64 {
-        return converted(&given, tensor.ty, &format);
+        return converted(&given, tensor.ty, format);
     }
     Ok(Tensor { fill: tensor.fill.unwrap_or(given.fill), ..given })
 }

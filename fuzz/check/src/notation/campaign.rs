@@ -307,7 +307,7 @@ mod tests {
     /// kind of level; indices that are sums and windows too.
     #[test]
     fn shape_operators_answer_as_the_meaning_in_every_place() {
-        let report = run(5 * chains(), Engine::Loops, Walk::Shapes);
+        let report = run(6 * chains(), Engine::Loops, Walk::Shapes);
         let names = ["slice", "stride", "split", "collapse", "concat"];
         let around = ["element", "*", "+", "function", "reduction"];
         let of = names.iter().flat_map(|a| around.iter().chain(&names).map(move |b| format!("{a} of {b}")));

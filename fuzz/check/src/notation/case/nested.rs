@@ -7,7 +7,7 @@
 //!                                           ╰ around variables of the result, or of a reduction
 //! ```
 //!
-//! One case in six is a copy through the chain's first operators and nothing else, of lists mostly: a result may have arrays of what it
+//! One case in eight is a copy through the chain's first operators and nothing else, of lists mostly: a result may have arrays of what it
 //! copies, which nothing else shows.
 //!
 //! Each operator may stand in a product, a sum or a reduction, with whatever is in scope there. Variables that are bound and not
@@ -84,7 +84,7 @@ pub fn nested(u: &mut Unstructured, chain: &[Operator]) -> Case {
         m.scope.push(v);
     }
     let scope = m.scope.clone();
-    if m.below(6) == 5 {
+    if m.below(8) == 7 {
         let links = 1 + m.below(chain.len().min(2));
         let rhs = m.copied(&chain[..links], &scope);
         let format = Some(m.list(scope.len()));
