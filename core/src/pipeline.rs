@@ -8,11 +8,9 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::typed::SizeId;
 use crate::notation::{Diagnostic, Span, concretize, typed};
-use crate::schedule::storage::Sizes;
+use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A program at every stage below the typed one.
@@ -24,8 +22,8 @@ pub struct Lowered {
     pub foralls: Vec<Forall>,
     /// What engines run.
     pub kernel: Sound,
-    /// The sizes by whose magnitudes storage was chosen, where the program does not say them: given or not.
-    pub asked: BTreeSet<SizeId>,
+    /// What of extents decided, where the program does not say them.
+    pub asked: Asked,
 }
 
 /// What is done to loops once they are emitted, in order. None changes what they compute.
@@ -63,7 +61,7 @@ pub fn lower_by(
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
-    let sizes = Sizes::new(&classes, &options.sizes);
+    let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let concrete = concretize(program, (&classes, &sizes), options.mode, &options.initial)?;
     concrete.check().map_err(defect)?;
     let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);

@@ -13,11 +13,11 @@ use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
-use fiberloom_core::notation::typed::{self, Role, SizeId, TensorId};
+use fiberloom_core::notation::typed::{self, Role, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
+use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes};
 use fiberloom_core::{Lowered, lower};
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -41,8 +41,8 @@ struct Inner {
     formats: Vec<Format>,
     /// How the data of each tensor are stored.
     stored: Vec<Format>,
-    /// Of each mode in which it was found to be lowered: the sizes whose magnitudes matter.
-    lowers: [OnceLock<BTreeSet<SizeId>>; 2],
+    /// Of each mode in which it was found to be lowered: what of extents matters.
+    lowers: [OnceLock<Asked>; 2],
 }
 
 impl Program {
@@ -140,11 +140,11 @@ impl Program {
         Ok(show_spaces(&self.inner.typed, &classes, mode))
     }
 
-    /// The sizes whose magnitudes say how it is lowered, if it can be: found out once.
-    pub(crate) fn lowers(&self, mode: Mode) -> Result<&BTreeSet<SizeId>, Error> {
+    /// What of extents says how it is lowered, if it can be: found out once.
+    pub(crate) fn lowers(&self, mode: Mode) -> Result<&Asked, Error> {
         let known = &self.inner.lowers[mode as usize];
         match known.get() {
-            Some(sizes) => Ok(sizes),
+            Some(asked) => Ok(asked),
             None => {
                 let asked = self.lowered(mode)?.asked;
                 Ok(known.get_or_init(|| asked))

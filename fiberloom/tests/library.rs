@@ -322,7 +322,7 @@ fn entries_are_more_than_a_narrow_index_holds() {
         let levels = program.format(program.tensor("A").unwrap().0);
         let extents = [n as u64; 2];
         let all = Entries::of(2, Type::I64, entries());
-        let with = |crd| all.assemble(&extents, &levels, Value::i64(0), &Assembly { crd, ..Assembly::default() });
+        let with = |crd| all.assemble(&extents, levels, Value::i64(0), &Assembly { crd, ..Assembly::default() });
         assert!(with(Some(Type::I16)).is_err(), "{format}");
         let a = with(None).unwrap();
         for engine in [Engine::Llvm, Engine::Loops] {
@@ -331,6 +331,25 @@ fn entries_are_more_than_a_narrow_index_holds() {
             assert!(outcome["y"].entries().eq(sums), "{engine:?} {format}");
             let turned = (0..n * n).map(|e| (vec![e / n, e % n], Value::i64(e % n * n + e / n + 1)));
             assert!(outcome["R"].entries().eq(turned), "{engine:?} {format}");
+        }
+    }
+}
+
+/// The fill value of an undeclared result is computed when extents are known: a kernel that was compiled is not taken for others.
+#[test]
+fn undeclared_fills_depend_on_extents() {
+    let text = "tensor b: i64[I, J] fill 2 csr  y[i] = b[i,j]  z[] = y[i]";
+    let program = Program::parse(text).unwrap();
+    for engine in [Engine::Meaning, Engine::Loops, Engine::Llvm] {
+        let kernel = program.compile(&Options { engine, ..Options::default() }).unwrap();
+        for (extents, fills) in [([2, 3], [6, 12]), ([2, 5], [10, 20]), ([4, 0], [0, 0])] {
+            let one = Entries { coordinates: vec![vec![], vec![]], values: Array::I64(vec![].into()) };
+            let how = Assembly::default();
+            let b =
+                one.assemble(&extents, program.format(program.tensor("b").unwrap().0), Value::i64(2), &how).unwrap();
+            let outcome = kernel.run(&[("b", &b)]).unwrap();
+            let got = ["y", "z"].map(|name| outcome[name].fill);
+            assert_eq!(got, fills.map(Value::i64), "{engine:?} {extents:?}");
         }
     }
 }

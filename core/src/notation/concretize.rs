@@ -19,6 +19,7 @@
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.
 
 mod follow;
+mod ground;
 mod hoist;
 mod mirror;
 mod refuse;
@@ -208,8 +209,7 @@ impl Concretize<'_> {
             _ => Role::Temporary,
         };
         let format = self.format.assembled();
-        // Where the value of what is not stored is not one value, or only known with extents, every value that differs
-        // from zero is stored.
+        // Where the value of what is not stored is not one value, every value that differs from zero is stored.
         let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };
@@ -218,10 +218,7 @@ impl Concretize<'_> {
 
     /// The value where nothing is stored, if it is one value.
     fn background(&self, rhs: &Expr) -> Option<Value> {
-        match self.simplify.replace(rhs, &|a| Some(self.out.tensor(a).fill)) {
-            Expr::Literal(v) => Some(v),
-            _ => None,
-        }
+        self.ground(&self.simplify.replace(rhs, &|a| Some(self.out.tensor(a).fill)))
     }
 
     /// The program with a name for each extent: the one that people gave it, if it is a name and no other has it.

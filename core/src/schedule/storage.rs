@@ -12,12 +12,13 @@
 //!
 //! Extents are known when a kernel is planned, as a [`Magnitude`] each, so that not every extent has a kernel of its own. An
 //! extent that is not known is taken for a narrow one. The choice changes what a kernel costs and whether its memory suffices,
-//! never an answer.
+//! never an answer. Extents themselves are asked only for the fill values of undeclared results that depend on them: a sum over what is
+//! not stored of a tensor that is filled with 2.
 
 use crate::notation::concrete::WorkspaceKind;
 use crate::notation::typed::{Program, SizeId};
-use crate::shape::{ClassId, Classes};
-use std::cell::RefCell;
+use crate::shape::{ClassId, Classes, Extents};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits of the largest coordinate, rounded up to one of a few widths.
@@ -40,25 +41,45 @@ impl Magnitude {
     }
 }
 
+/// What was asked of extents that the program does not say, given or not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Asked {
+    /// The sizes by whose magnitudes storage is chosen.
+    pub magnitudes: BTreeSet<SizeId>,
+    /// Whether the fill value of an undeclared result depends on extents.
+    pub extents: bool,
+}
+
 /// What is known of extents when a program is lowered, and what was asked.
 pub struct Sizes<'a> {
     classes: &'a Classes,
     given: BTreeMap<ClassId, Magnitude>,
+    extents: Option<&'a Extents>,
     asked: RefCell<BTreeSet<ClassId>>,
+    asked_exactly: Cell<bool>,
 }
 
 impl<'a> Sizes<'a> {
     /// What the program says, and what is given besides.
-    pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>) -> Sizes<'a> {
+    pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>, extents: Option<&'a Extents>) -> Sizes<'a> {
         let given = given.iter().map(|(size, m)| (classes.class_of_size(*size), *m)).collect();
-        Sizes { classes, given, asked: RefCell::default() }
+        Sizes { classes, given, extents, asked: RefCell::default(), asked_exactly: Cell::default() }
     }
 
-    /// The sizes whose magnitude was wanted, whether or not it was given.
-    pub fn asked(&self, program: &Program) -> BTreeSet<SizeId> {
+    /// What was asked so far.
+    pub fn asked(&self, program: &Program) -> Asked {
         let asked = self.asked.borrow();
         let sizes = (0..program.sizes.len() as u32).map(SizeId);
-        sizes.filter(|s| asked.contains(&self.classes.class_of_size(*s))).collect()
+        let magnitudes = sizes.filter(|s| asked.contains(&self.classes.class_of_size(*s))).collect();
+        Asked { magnitudes, extents: self.asked_exactly.get() }
+    }
+
+    /// An extent, if the program says it or it is given.
+    pub fn extent(&self, extent: ClassId) -> Option<u64> {
+        self.classes.value(extent).or_else(|| {
+            self.asked_exactly.set(true);
+            self.extents.map(|all| all.of_class(extent))
+        })
     }
 
     fn magnitude(&self, extent: ClassId) -> Option<Magnitude> {

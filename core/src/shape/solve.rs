@@ -6,12 +6,20 @@ use crate::notation::typed::{Program, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// All extents of a program on given data.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Extents {
     /// By [`SizeId`]. A size that only unused tensors have, and nothing says, is 0.
     pub sizes: Vec<u64>,
     /// By [`VarId`].
     pub vars: Vec<u64>,
+}
+
+impl Extents {
+    /// That of a class of the same program.
+    pub fn of_class(&self, class: super::ClassId) -> u64 {
+        let at = class.0 as usize;
+        self.sizes.get(at).copied().unwrap_or_else(|| self.vars[at - self.sizes.len()])
+    }
 }
 
 /// Why extents are not known.

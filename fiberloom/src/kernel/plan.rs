@@ -94,9 +94,10 @@ impl Plan {
         let operands = self.shapes.iter().map(|shape| (shape.tensor, shape.widths.clone())).collect();
         let given = |id: &TensorId| self.shapes.iter().any(|shape| shape.tensor == *id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
-        let asked = program.lowers(mode)?.iter();
-        let sizes = asked.map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
-        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made, sizes })?;
+        let asked = program.lowers(mode)?;
+        let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
+        let extents = asked.extents.then(|| self.extents.clone());
+        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made, sizes, extents })?;
         if remembered {
             // Another thread may have been faster, with the same code.
             let _ = self.code.set(code.clone());

@@ -46,6 +46,9 @@ impl World<'_> {
                     return self.apply(*fun, &all).map(Some);
                 }
                 let Fun::Op(op) = fun else { return Ok(None) };
+                if let (Op::Select, [_, Some(yes), Some(no)]) = (op, &grounds[..]) {
+                    return Ok(one_value([Some(*yes), Some(*no)].into_iter()));
+                }
                 let settled = |(k, g): (usize, &Option<Number>)| annihilated(*op, k, g.as_ref()?, e.ty, self.mode);
                 Ok(grounds.iter().enumerate().find_map(settled).map(Number::given))
             }

@@ -43,7 +43,7 @@ use crate::looplet::Looplet;
 use crate::notation::concrete::{AccessId, Both, Index, Place, Program, Role, Tensor};
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
-use crate::shape::{ClassId, Classes, Size};
+use crate::shape::{ClassId, Classes, Extents, Size};
 use crate::stream::Symbolic;
 use shared::Kept;
 use std::cell::RefCell;
@@ -82,6 +82,8 @@ pub struct Options {
     /// How large sizes are, as far as it is known: what temporaries are stored in is chosen by it. Kernels are right for
     /// all sizes.
     pub sizes: BTreeMap<SizeId, Magnitude>,
+    /// All extents: of programs whose undeclared results have fill values that depend on them. Their kernels are right for these alone.
+    pub extents: Option<Extents>,
 }
 
 impl Default for Options {
@@ -92,6 +94,7 @@ impl Default for Options {
             initial: BTreeSet::new(),
             made: Widths::NARROW,
             sizes: BTreeMap::new(),
+            extents: None,
         }
     }
 }

@@ -1,0 +1,81 @@
+//! The value of an expression where nothing is stored, if it is one value: accesses are their fills already.
+//!
+//! ```text
+//!   f(e…)       f of the values, or what some of them decide
+//!   ⊕(j: e)     the value of e, folded as often as j has coordinates: that is known when a kernel is planned
+//! ```
+
+use super::Concretize;
+use crate::algebra::{Op, Type, Value};
+use crate::notation::concrete::{Expr, Index};
+use crate::notation::typed::Fun;
+
+/// The most values that are folded one after the other.
+const STEPS: u128 = 1 << 16;
+
+impl Concretize<'_> {
+    /// The one value of an expression in which no access is left.
+    pub(super) fn ground(&self, e: &Expr) -> Option<Value> {
+        match e {
+            Expr::Literal(value) => Some(*value),
+            Expr::Index(_) | Expr::Access(..) => None,
+            Expr::Call(fun, args, ty) => {
+                let known = |a: &Expr| self.ground(a).map_or_else(|| a.clone(), Expr::Literal);
+                self.applied(*fun, args.iter().map(known).collect(), *ty)
+            }
+            Expr::Reduce(fun, vars, body, ty) => self.fold_again(*fun, None, self.ground(body)?, vars, *ty),
+            Expr::Fold(fold, ty) => {
+                let start = fold.start.as_ref().map(|start| self.ground(start));
+                let start = start.map_or(Some(None), |known| known.map(Some))?;
+                self.fold_again(fold.fun, start, self.ground(&fold.body)?, &fold.vars, *ty)
+            }
+            Expr::Concat(concat, _) => {
+                let mut values = concat.exprs().map(|part| self.ground(part));
+                let first = values.next()??;
+                values.all(|v| v.is_some_and(|v| v == first)).then_some(first)
+            }
+        }
+    }
+
+    fn applied(&self, fun: Fun, args: Vec<Expr>, ty: Type) -> Option<Value> {
+        match self.simplify.call(fun, args, ty) {
+            Expr::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// `term` folded once for each coordinate of the variables.
+    fn fold_again(&self, fun: Fun, start: Option<Value>, term: Value, vars: &[Index], ty: Type) -> Option<Value> {
+        let extents = vars.iter().map(|v| self.sizes.extent(self.out.vars[v.0].extent));
+        let n = extents.into_iter().try_fold(1u128, |n, extent| n.checked_mul(extent?.into()))?;
+        match start {
+            Some(start) => self.again(fun, start, term, n, ty),
+            None if n == 0 => self.simplify.begins(fun, ty),
+            None => self.again(fun, term, term, n - 1, ty),
+        }
+    }
+
+    /// `term` folded into `sum`, `n` times: by doubling where no order is wrong and nothing rounds.
+    fn again(&self, fun: Fun, mut sum: Value, mut term: Value, mut n: u128, ty: Type) -> Option<Value> {
+        use Op::{Add, And, AndAlso, Gcd, Max, Min, Mul, Or, OrElse, Xor};
+        let apply = |a: Value, b: Value| self.applied(fun, vec![Expr::Literal(a), Expr::Literal(b)], ty);
+        let any_order = matches!(fun, Fun::Op(Add | Mul | Min | Max | And | Or | Xor | Gcd | AndAlso | OrElse));
+        if any_order && !ty.is_float() {
+            while n > 0 {
+                if n & 1 == 1 {
+                    sum = apply(sum, term)?;
+                }
+                (term, n) = (apply(term, term)?, n >> 1);
+            }
+            return Some(sum);
+        }
+        for _ in 0..n.min(STEPS) {
+            let next = apply(sum, term)?;
+            if next == sum {
+                return Some(sum);
+            }
+            (sum, n) = (next, n - 1);
+        }
+        (n == 0).then_some(sum)
+    }
+}
