@@ -76,8 +76,11 @@ impl<'c> Emitter<'c, '_> {
 
     /// Asks for what is filled in after a loop that has turns, if it fills in a row of a result among other rows.
     pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
+        if how != How::Vector || self.loops == 0 || !gathers(body) {
+            return Ok(());
+        }
         let rows = self.filled_in(var, body);
-        if how != How::Vector || self.loops == 0 || !gathers(body) || rows.is_empty() {
+        if rows.is_empty() {
             return Ok(());
         }
         let (before, each, after) = (self.here(), self.new_block("ask"), self.new_block("asked"));
