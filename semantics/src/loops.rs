@@ -26,7 +26,7 @@ mod turns;
 mod tests;
 
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{self, Failure, Kernel, Role, Sound};
+use fiberloom_core::loops::{self, Entry, Failure, Kernel, Role, Sound};
 use std::fmt;
 
 /// What a run may use.
@@ -124,6 +124,8 @@ pub enum Rule {
     NoRace(i64, i64),
     /// A result is finished, with a length for which it has room.
     Finished,
+    /// What sorts few elements is given few.
+    Few,
     /// The divisor of `floordiv` and `floorrem` is positive.
     Divisor,
 }
@@ -148,6 +150,7 @@ impl fmt::Display for Breach {
             Rule::ReadOnly => write!(f, "`{name}` is an operand and is changed")?,
             Rule::Allocated => write!(f, "`{name}` is used and not allocated")?,
             Rule::NoRace(a, b) => write!(f, "turns {a} and {b} conflict at `{name}[{index}]`")?,
+            Rule::Few => write!(f, "`{name}` has {index} elements to be sorted at once, {} are the most", Entry::FEW)?,
             Rule::Divisor => write!(f, "`{name}` divides by {index}")?,
             Rule::Finished if *index < 0 => write!(f, "`{name}` is finished with no length")?,
             Rule::Finished => write!(f, "`{name}` is finished with length {index}, there is room for {len}")?,

@@ -29,6 +29,7 @@ impl<'c> Emitter<'c, '_> {
                 let len = self.index(len)?;
                 self.call_on(Slot::Sort, &[*keys, *order], &[len])
             }
+            Entry::SortInto { keys, into, at, len } => self.sort_into(*keys, *into, at, len),
             Entry::Fail(failure) => self.fail(*failure),
         }
     }

@@ -178,6 +178,7 @@ impl<'k> Seen<'k> {
             Stmt::Call(Entry::Alloc { buffer, fill: Some(_), .. }) => {
                 self.asked.insert(*buffer);
             }
+            Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. })) => self.asked.extend(entry.buffers()),
             _ => {}
         }
         stmt.blocks().flatten().for_each(|inner| self.note(inner));

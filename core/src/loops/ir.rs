@@ -495,6 +495,7 @@ impl Stmt {
             Stmt::Call(entry) => match entry {
                 Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => (Some(len), None),
                 Entry::Sort { len, .. } => (Some(len), None),
+                Entry::SortInto { at, len, .. } => (Some(at), Some(len)),
                 Entry::Fail(_) => (None, None),
             },
             Stmt::Comment(_) => (None, None),
@@ -532,7 +533,7 @@ pub enum How {
     Parallel,
 }
 
-/// The closed set of runtime entry points. Each can fail (no memory, a limit), which ends the kernel with an error.
+/// The closed set of runtime entry points. Each but `SortInto` can fail (no memory, a limit), which ends the kernel with an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// Makes the buffer anew with room for exactly `len` elements, each `fill`; `None` leaves them unset.
@@ -569,11 +570,25 @@ pub enum Entry {
         /// Elements.
         len: Expr,
     },
+    /// Writes elements `0..len` of `keys` to `into`, ascending, from `at` on. What follows there stays.
+    SortInto {
+        /// A workspace of `i32` or `i64`.
+        keys: BufferId,
+        /// Another buffer, of the same type: a result or workspace with room for them.
+        into: BufferId,
+        /// Where the first goes.
+        at: Expr,
+        /// Elements, at most [`Entry::FEW`].
+        len: Expr,
+    },
     /// Ends the kernel with an error.
     Fail(Failure),
 }
 
 impl Entry {
+    /// How many elements [`Entry::SortInto`] sorts at most: as many as the registers of a core hold while it does.
+    pub const FEW: i64 = 128;
+
     /// The buffers that it works on.
     pub fn buffers(&self) -> impl Iterator<Item = BufferId> {
         let (first, second) = match self {
@@ -581,6 +596,7 @@ impl Entry {
                 (Some(*buffer), None)
             }
             Entry::Sort { keys, order, .. } => (Some(*keys), Some(*order)),
+            Entry::SortInto { keys, into, .. } => (Some(*keys), Some(*into)),
             Entry::Fail(_) => (None, None),
         };
         first.into_iter().chain(second)

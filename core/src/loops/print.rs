@@ -260,6 +260,12 @@ impl<W: Write> Printer<'_, W> {
                 self.index(len)?;
                 write!(self.out, "] with {}", buffer_name(self.kernel, *order))
             }
+            Entry::SortInto { keys, into, at, len } => {
+                write!(self.out, "sort {}[0..", buffer_name(self.kernel, *keys))?;
+                self.index(len)?;
+                write!(self.out, "] into ")?;
+                self.place(*into, at)
+            }
             Entry::Fail(failure) => write!(self.out, "fail {}", failure.name()),
         }
     }

@@ -319,12 +319,15 @@ impl<'t> Reader<'t> {
         self.sign("[")?;
         let (lo, hi) = self.extent()?;
         self.sign("]")?;
-        self.expect(Token::Word("with"))?;
-        let order = self.buffer()?;
-        match lo == Expr::Const(Value::i64(0)) {
-            true => Ok(Entry::Sort { keys, order, len: hi }),
-            false => Err("sorting begins at 0".into()),
+        if lo != Expr::Const(Value::i64(0)) {
+            return Err("sorting begins at 0".into());
         }
+        if self.eat(Token::Word("into")) {
+            let (into, at) = self.place()?;
+            return Ok(Entry::SortInto { keys, into, at, len: hi });
+        }
+        self.expect(Token::Word("with"))?;
+        Ok(Entry::Sort { keys, order: self.buffer()?, len: hi })
     }
 
     /// The expression where `ty` is needed: a load from an `i32` buffer is widened.

@@ -79,6 +79,7 @@ kernel all(n)
     f[p_2] = e[p_2]
   }
   sort w[0..a[1]] with k
+  sort w[0..m] into k[a[0] + 1]
   fail positions
 ";
 
@@ -173,10 +174,16 @@ fn checker_says_what_is_wrong() {
             "in `let y = x`: `x` may not be set here",
         ),
         ("alloc w[n]\n sort w[0..n] with w", "in `sort w[0..n] with w`: the keys and their order are one buffer"),
+        ("alloc w[n]\n sort w[0..n] into w[n]", "in `sort w[0..n] into w[n]`: keys are not sorted into themselves"),
+        ("alloc w[n]\n sort w[0..n] into a[0]", "in `sort w[0..n] into a[0]`: operand `a` is read only"),
+        (
+            "alloc f[n]\n alloc w[n]\n sort w[0..n] into f[0]",
+            "in `sort w[0..n] into f[0]`: i64 are not sorted into f64: only i32 into i32 and i64 into i64",
+        ),
     ];
     for (body, message) in cases {
         let kernel = read(&format!(
-            "kernel k(n)\n operand a: i32\n workspace w: i64\n in a@0: i32[n] {{dense}} at dense, a\n {body}"
+            "kernel k(n)\n operand a: i32\n workspace w: i64, f: f64\n in a@0: i32[n] {{dense}} at dense, a\n {body}"
         ));
         assert_eq!(check(&kernel.unwrap()), Err(message.into()), "{body}");
     }
@@ -494,10 +501,11 @@ impl Random {
             4 | 5 => Stmt::Store(b, self.index(), self.expr(ty, 3)),
             6 => Stmt::Comment(["", "x", " two  blanks ", "# more"][self.below(4)].into()),
             7 => Stmt::Call(Entry::Alloc { buffer: b, len: self.index(), fill: Some(self.value(ty)) }),
-            8 => Stmt::Call(match self.below(4) {
+            8 => Stmt::Call(match self.below(5) {
                 0 => Entry::Alloc { buffer: b, len: self.index(), fill: None },
                 1 => Entry::Reserve { buffer: b, len: self.index() },
                 2 => Entry::Finish { buffer: b, len: self.index() },
+                3 => Entry::SortInto { keys: b, into: BufferId(0), at: self.index(), len: self.index() },
                 _ => Entry::Sort { keys: b, order: BufferId(0), len: self.index() },
             }),
             9 => Stmt::If(self.expr(Type::Bool, 3), self.stmts(depth - 1), self.stmts(depth - 1)),

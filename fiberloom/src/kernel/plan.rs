@@ -97,7 +97,8 @@ impl Plan {
         let asked = program.lowers(mode)?;
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
         let extents = asked.extents.then(|| self.extents.clone());
-        let code = cache::code(program, engine, &Lowering { mode, operands, initial, made, sizes, extents })?;
+        let lowering = Lowering { mode, operands, initial, made, sizes, extents, ..Lowering::default() };
+        let code = cache::code(program, engine, &lowering)?;
         if remembered {
             // Another thread may have been faster, with the same code.
             let _ = self.code.set(code.clone());

@@ -127,6 +127,7 @@ pub(super) enum Kind<'k> {
     Reserve(usize, Code),
     Finish(usize, Code),
     Sort(usize, usize, Code),
+    SortInto { keys: usize, into: usize, at: Code, len: Code },
     Fail(fiberloom_core::loops::Failure),
 }
 
@@ -183,6 +184,9 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
         Stmt::Call(Entry::Reserve { buffer, len }) => Kind::Reserve(buffer.0 as usize, code(len)?),
         Stmt::Call(Entry::Finish { buffer, len }) => Kind::Finish(buffer.0 as usize, code(len)?),
         Stmt::Call(Entry::Sort { keys, order, len }) => Kind::Sort(keys.0 as usize, order.0 as usize, code(len)?),
+        Stmt::Call(Entry::SortInto { keys, into, at, len }) => {
+            Kind::SortInto { keys: keys.0 as usize, into: into.0 as usize, at: code(at)?, len: code(len)? }
+        }
         Stmt::Call(Entry::Fail(failure)) => Kind::Fail(*failure),
         Stmt::Comment(_) => return Ok(None),
     }))

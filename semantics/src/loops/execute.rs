@@ -6,7 +6,7 @@ use super::turns::Turns;
 use super::{Breach, Fault, Limits, Ops, Outcome, Rule};
 use fiberloom_core::algebra::{Op, Type, Value, apply};
 use fiberloom_core::format::Array;
-use fiberloom_core::loops::{Failure, How, Kernel, Sought, headline};
+use fiberloom_core::loops::{Entry, Failure, How, Kernel, Sought, headline};
 
 /// Runs a kernel of which nothing is known but that its expressions have types and its operands are there.
 pub(super) fn execute(
@@ -229,8 +229,17 @@ impl Machine<'_> {
                 let mut places: Vec<i64> = (0..integers.len() as i64).collect();
                 places.sort_by_key(|i| integers[*i as usize]);
                 let integers: Vec<i64> = places.iter().map(|i| integers[*i as usize]).collect();
-                self.write_all(*keys, &integers)?;
-                self.write_all(*order, &places)
+                self.write_all(*keys, 0, &integers)?;
+                self.write_all(*order, 0, &places)
+            }
+            Kind::SortInto { keys, into, at, len } => {
+                let (at, len) = (self.value(at)? as i64, self.value(len)? as i64);
+                if len > Entry::FEW {
+                    return Err(self.breach(*keys, (Rule::Few, len)));
+                }
+                let mut integers = self.sorted(*keys, len)?;
+                integers.sort_unstable();
+                self.write_all(*into, at, &integers)
             }
             Kind::Fail(failure) => Err(Halt::Stopped(*failure)),
             _ => Ok(()),
@@ -250,11 +259,11 @@ impl Machine<'_> {
         Ok(integers)
     }
 
-    fn write_all(&mut self, b: usize, integers: &[i64]) -> Result<(), Halt> {
-        for at in (0..).take(integers.len()) {
+    fn write_all(&mut self, b: usize, first: i64, integers: &[i64]) -> Result<(), Halt> {
+        for at in (first..).take(integers.len()) {
             self.writes(b, at)?;
         }
-        self.buffers[b].set_integers(integers).map_err(|refused| self.breach(b, refused))
+        self.buffers[b].set_integers(first, integers).map_err(|refused| self.breach(b, refused))
     }
 
     fn writes(&mut self, b: usize, at: i64) -> Result<(), Halt> {

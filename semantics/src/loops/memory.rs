@@ -113,10 +113,10 @@ impl<'a> Buffer<'a> {
         (0..len).map(|at| self.load(at).map(|bits| Value::from_bits(ty, bits).as_i64().unwrap_or(0))).collect()
     }
 
-    /// Sets the first elements.
-    pub fn set_integers(&mut self, integers: &[i64]) -> Result<(), Refused> {
+    /// Sets elements from `first` on.
+    pub fn set_integers(&mut self, first: i64, integers: &[i64]) -> Result<(), Refused> {
         let ty = self.made()?.ty;
-        integers.iter().zip(0..).try_for_each(|(x, at)| self.store(at, Value::from_i128(ty, *x as i128).bits()))
+        integers.iter().zip(first..).try_for_each(|(x, at)| self.store(at, Value::from_i128(ty, *x as i128).bits()))
     }
 }
 

@@ -170,6 +170,11 @@ fn entry_points() {
     assert_eq!(made(&format!("{fill}alloc w[0]\n sort r[0..0 - 1] with w\n finish r[4]"), 0), [-2, 5, 6, 1]);
     let stable = "alloc w[5]\n for i in 0..5 {\n w[i] = i % 2\n }\n alloc r[5]\n sort w[0..5] with r\n finish r[5]";
     assert_eq!(made(stable, 0), [0, 2, 4, 1, 3]);
+    let into =
+        |sort: &str| format!("alloc w[3]\n w[0] = 9\n w[1] = 7\n w[2] = 7\n alloc r[4] = 1\n {sort}\n finish r[4]");
+    assert_eq!(made(&into("sort w[0..3] into r[n]"), 1), [1, 7, 7, 9]);
+    assert_eq!(made(&into("sort w[0..2] into r[n]"), 0), [7, 9, 1, 1]);
+    assert_eq!(made(&into("sort w[0..0 - n] into r[7]"), 1), [1, 1, 1, 1]);
     assert!(matches!(small("alloc r[1]\n fail overflow", 0), Err(Fault::Stopped(Failure::Overflow))));
 }
 
@@ -200,6 +205,14 @@ fn bounds() {
         fault("alloc w[2] = 0\n alloc r[n]\n sort w[0..n] with r", 3),
         "`w[2]` is out of bounds, there is room for 2, in `sort w[0..n] with r`"
     );
+    assert_eq!(
+        fault("alloc w[2] = 0\n alloc r[n]\n sort w[0..2] into r[n - 1]", 3),
+        "`r[3]` is out of bounds, there is room for 3, in `sort w[0..2] into r[n - 1]`"
+    );
+    assert_eq!(
+        fault("alloc w[n] = 0\n alloc r[n]\n sort w[0..n] into r[0]", 129),
+        "`w` has 129 elements to be sorted at once, 128 are the most, in `sort w[0..n] into r[0]`"
+    );
     assert_eq!(fault("x = floordiv(4, n)", 0), "`floordiv` divides by 0, in `x = floordiv(4, n)`");
     assert_eq!(
         fault("alloc r[n]\n finish r[n + 1]", 1),
@@ -212,6 +225,10 @@ fn what_was_never_set() {
     let never = |statement: &str| format!("`w[1]` is read and was never set, in `{statement}`");
     assert_eq!(fault("alloc w[n]\n w[0] = 1\n x = w[0] + w[1]", 2), never("x = w[0] + w[1]"));
     assert_eq!(fault("alloc w[n]\n w[0] = 1\n alloc r[n]\n sort w[0..n] with r", 2), never("sort w[0..n] with r"));
+    assert_eq!(
+        fault("alloc w[n]\n w[0] = 1\n alloc r[n]\n sort w[0..n] into r[0]", 2),
+        never("sort w[0..n] into r[0]")
+    );
     assert_eq!(fault("alloc w[n] = 5\n alloc w[n]\n w[0] = 3\n x = w[0]\n x = w[1]", 2), never("x = w[1]"));
     assert_eq!(fault("alloc w[1] = 5\n reserve w[2]\n x = w[0]\n x = w[1]", 2), never("x = w[1]"));
     let finish = "alloc r[2]\n r[1] = 1\n finish r[n]";
@@ -353,6 +370,10 @@ fn unchecked_kernels_break_rules() {
     };
     assert_eq!(broken("a[0] = 2i32"), "`a` is an operand and is changed, in `a[0] = 2i32`");
     assert_eq!(broken("alloc a[2]"), "`a` is an operand and is changed, in `alloc a[2]`");
+    assert_eq!(
+        broken("alloc w[1] = 0\n sort w[0..1] into a[0]"),
+        "`a` is an operand and is changed, in `sort w[0..1] into a[0]`"
+    );
     assert_eq!(broken("sort a[0..1] with w"), "`a` is an operand and is changed, in `sort a[0..1] with w`");
     assert_eq!(broken("w[0] = 2"), "`w` is used and not allocated, in `w[0] = 2`");
     assert_eq!(broken("reserve w[0]"), "`w` is used and not allocated, in `reserve w[0]`");

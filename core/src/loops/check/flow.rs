@@ -172,7 +172,7 @@ impl Flow<'_> {
 
     fn entry(&self, entry: &Entry, state: &mut Reached) -> Result<(), String> {
         match (self.how, entry) {
-            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. }) => {}
+            (How::Serial, _) | (How::Parallel, Entry::Fail(_) | Entry::Sort { .. } | Entry::SortInto { .. }) => {}
             (how, _) => return Err(format!("not in a {} loop", format!("{how:?}").to_lowercase())),
         }
         match entry {
@@ -206,6 +206,19 @@ impl Flow<'_> {
                 self.sorts(*keys, state)?;
                 self.sorts(*order, state)?;
                 if keys == order { Err("the keys and their order are one buffer".into()) } else { Ok(()) }
+            }
+            Entry::SortInto { keys, into, at, len } => {
+                self.needs(at, Type::I64, state)?;
+                self.needs(len, Type::I64, state)?;
+                for b in [*keys, *into] {
+                    self.changes(b)?;
+                    self.allocated(b, state)?;
+                }
+                match (self.element(*keys), self.element(*into)) {
+                    _ if keys == into => Err("keys are not sorted into themselves".into()),
+                    (Type::I32, Type::I32) | (Type::I64, Type::I64) => Ok(()),
+                    (from, to) => Err(format!("{from} are not sorted into {to}: only i32 into i32 and i64 into i64")),
+                }
             }
             Entry::Fail(_) => Ok(()),
         }

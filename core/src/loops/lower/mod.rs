@@ -19,6 +19,7 @@ mod call;
 mod compare;
 mod counting;
 mod extent;
+mod few;
 mod fiber;
 mod keyed;
 mod nest;
@@ -82,6 +83,9 @@ pub struct Options {
     /// How large sizes are, as far as it is known: what temporaries are stored in is chosen by it. Kernels are right for
     /// all sizes.
     pub sizes: BTreeMap<SizeId, Magnitude>,
+    /// To how many coordinates at most a row may come to be sorted, instead of read from a set in order: [`Entry::FEW`] at most, and if 0
+    /// no row is. Kernels are right for all.
+    pub few: i64,
     /// All extents: of programs whose undeclared results have fill values that depend on them. Their kernels are right for these alone.
     pub extents: Option<Extents>,
 }
@@ -94,6 +98,7 @@ impl Default for Options {
             initial: BTreeSet::new(),
             made: Widths::NARROW,
             sizes: BTreeMap::new(),
+            few: Entry::FEW,
             extents: None,
         }
     }
@@ -111,6 +116,8 @@ struct Context<'a> {
     program: &'a Program,
     simplify: Simplify<'a>,
     made: Widths,
+    /// As [`Options::few`] says.
+    few: i64,
     params: BTreeMap<ClassId, Var>,
     /// Those of the parameters that are extents of no tensor of the caller's.
     solved: Vec<(Var, VarId)>,
@@ -159,13 +166,14 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let arrays = program.tensors.iter().map(operand).collect();
     let simplify = Simplify { mode: options.mode, functions: &program.functions };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
-    let made = options.made;
+    let (made, few) = (options.made, options.few.min(Entry::FEW));
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
     let (solved, both, marks, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new());
     let mut cx = Context {
         program,
         simplify,
         made,
+        few,
         params,
         solved,
         derived,

@@ -6,6 +6,7 @@ mod stepped;
 mod tentative;
 
 use super::counting::Tally;
+use super::few::Few;
 use super::fiber::{Place, Scope, placed};
 use super::output::{Output, Slot};
 use super::range::Piece;
@@ -182,7 +183,7 @@ impl<'a> Context<'a> {
             }
             return;
         };
-        let scratch = Scratch::begin(self, d, nest, w);
+        let scratch = Scratch::begin(self, d, nest, w, output);
         let sink = Sink::Around { nest, output, slot, scratch: &scratch };
         self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
     }
@@ -777,12 +778,23 @@ impl<'a> Context<'a> {
                     }
                     self.foralls.borrow_mut().truncate(seen);
                 }
-                if let Some((nest, body)) = was {
+                let through = |d: &mut Symbolic, scratch: &Scratch| {
+                    if let Some((nest, body)) = was {
+                        self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
+                        scratch.lay(d);
+                    }
                     self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
-                    scratch.lay(d);
-                }
-                self.nest(d, nest.filling(), body, scope.clone(), &Sink::Scatter { nest, scratch });
-                scratch.drain(self, d, scope, output, slot);
+                    scratch.drain(self, d, scope, output, slot);
+                };
+                let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(d, scratch) };
+                // A person sees the loops once: those that are there for any row.
+                let with_few = |d: &mut Symbolic| {
+                    let seen = self.foralls.borrow().len();
+                    few.clear(self, d);
+                    through(d, &few);
+                    self.foralls.borrow_mut().truncate(seen);
+                };
+                d.when(Few::suffices(self, most), with_few, |d| through(d, scratch));
             }
         }
     }

@@ -27,7 +27,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 /// By how much room grows at most for what is only foreseen.
-const GROWTH: i64 = 16;
+const GROWTH: i64 = 32;
 
 /// A result that is being assembled.
 pub(super) struct Output {
@@ -143,7 +143,9 @@ impl Output {
             alloc(d, output.values, output.entries(), None);
             return output;
         }
-        let guess = cx.stored_guess(&nest.rhs).unwrap_or_else(|| int(16));
+        // Half of what operands hold: what is there when it does not suffice is copied.
+        let half = cx.stored_guess(&nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
+        let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
     }
@@ -316,6 +318,14 @@ impl Output {
     /// Whether a slot is right above a last list, without flags that appending would set.
     pub fn appends_last(&self, slot: &Slot) -> bool {
         slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty() && self.ends.is_none()
+    }
+
+    /// Whether all slots right above the last level are above a last list, without flags that appending would set; and what its
+    /// coordinates are.
+    pub fn appends_always(&self, d: &Symbolic) -> Option<Type> {
+        let last = self.levels.len().checked_sub(1)?;
+        let plain = self.ends.is_none() && self.flags.iter().all(Option::is_none);
+        self.crd(last).filter(|_| plain && self.is_list(last)).map(|crd| d.element(crd))
     }
 
     /// Whether some level says what is stored.
@@ -561,6 +571,21 @@ impl Output {
         self.tentative.set(self.tentative.get() || kept.is_some());
         let more = kept.map_or(int(1), |kept| Expr::Op(Op::Convert(Type::I64), vec![kept]));
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
+    }
+
+    /// Appends the first `len` of `keys`, of which there are few, to a last list, in ascending order; their values come later.
+    pub fn note_sorted(&self, d: &mut Symbolic, slot: &Slot, keys: BufferId, len: Expr) {
+        let last = self.levels.len() - 1;
+        let end = plus(self.count(last), len.clone());
+        for (k, crd) in self.chain(last) {
+            match slot.chain.iter().find(|(level, _)| *level == k) {
+                None => d.call(Entry::SortInto { keys, into: crd, at: self.count(last), len: len.clone() }),
+                Some((_, at)) => {
+                    d.each("q", self.count(last), end.clone(), |d, q| store_index(d, crd, q, at.clone()));
+                }
+            }
+        }
+        d.assign(self.counts[last].expect("lists count"), end);
     }
 
     /// The values of the entries that were noted since there were `begin`, each of its coordinate: no two are of the same.

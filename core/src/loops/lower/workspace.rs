@@ -3,7 +3,8 @@
 //! ```text
 //!   Row, one short variable   row[j]  values, all of them drained
 //!   Dense, one variable       w[j]    values; a set of the j's that were come to (set.rs), or, where nothing is put but at the
-//!                                     entries of a list that stays, a flag for each j, and that list
+//!                                     entries of a list that stays, a flag for each j, and that list; and beside the set
+//!                                     a flag for each j and a list, for rows to which few j's come (few.rs)
 //!   Keyed, any variables      what was put, under its coordinates: a list, or hashed (keyed.rs)
 //! ```
 //!
@@ -12,6 +13,7 @@
 //!
 //! Invariant of a dense one into whose 0s is folded: between its rows every value is 0, so that a value is folded in with no question.
 
+use super::few::Few;
 use super::fiber::Scope;
 use super::keyed::Keyed;
 use super::nest::{Driven, yes};
@@ -36,10 +38,10 @@ pub(super) enum Scratch {
 
 impl Scratch {
     /// Makes the nest's workspace.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Scratch {
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, output: &Output) -> Scratch {
         match w.kind {
             WorkspaceKind::Row => Scratch::Row(Row::begin(cx, d, nest)),
-            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w)),
+            WorkspaceKind::Dense => Scratch::Dense(Dense::begin(cx, d, nest, w, output.appends_always(d))),
             WorkspaceKind::List | WorkspaceKind::Hashed => Scratch::Keyed(Keyed::begin(cx, d, nest, w)),
             WorkspaceKind::Counts => unreachable!("counted copies have a nest of their own"),
         }
@@ -62,10 +64,22 @@ impl Scratch {
         }
     }
 
+    /// The same workspace for a row to which few coordinates come, if that makes a difference.
+    pub fn of_few(&self) -> Option<Scratch> {
+        match self {
+            Scratch::Dense(Dense { reached: Reached::Anywhere { few: Some(few), .. }, front, values, clear }) => {
+                let reached = Reached::Few(*few);
+                Some(Scratch::Dense(Dense { front: front.clone(), values: *values, reached, clear: *clear }))
+            }
+            _ => None,
+        }
+    }
+
     /// Forgets everything.
     pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
         match self {
             Scratch::Row(row) => row.clear(cx, d),
+            Scratch::Dense(Dense { reached: Reached::Few(few), .. }) => few.clear(d),
             Scratch::Dense(_) => {}
             Scratch::Keyed(keyed) => keyed.clear(d),
         }
@@ -218,16 +232,38 @@ pub(super) struct Dense {
 
 /// Where something was put.
 enum Reached {
-    /// Wherever it is: `most` is at least as many as are put.
-    Anywhere { set: Set, most: Var },
+    /// Wherever it is: `most` is at least as many as are put. Where that is little, what knows few may serve instead of the set.
+    Anywhere { set: Set, most: Var, few: Option<Few> },
+    /// Wherever it is, in a row to which few come.
+    Few(Few),
     /// Wherever it is, and who puts it has said so.
     Said,
     /// At entries of this list, which stays meanwhile; each says whether it is one of those.
     Within { list: AccessId, there: BufferId },
 }
 
+impl Reached {
+    /// Notes that something is put at a coordinate; `again` is what else happens if something was put there already, `first` if not.
+    fn insert(
+        &self,
+        d: &mut Symbolic,
+        at: &Expr,
+        first: impl FnOnce(&mut Symbolic),
+        again: impl FnOnce(&mut Symbolic),
+    ) {
+        match self {
+            Reached::Anywhere { set, .. } => set.insert(d, at, first, again),
+            Reached::Few(few) => few.insert(d, at, first, again),
+            // Values that stand there or are clear.
+            Reached::Said => {}
+            Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at.clone(), yes())),
+        }
+    }
+}
+
 impl Dense {
-    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace) -> Dense {
+    /// `appended` is what coordinates of a list are to whose end all goes.
+    fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, appended: Option<Type>) -> Dense {
         let front = Front::of(cx, nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
@@ -245,7 +281,8 @@ impl Dense {
             }
             None => {
                 let most = d.fresh(&format!("{name}most"), Type::I64);
-                Reached::Anywhere { set: Set::begin(d, &name, &front.extents[0]), most }
+                let few = appended.filter(|_| cx.few > 0).map(|ty| Few::begin(d, &name, &front.extents[0], ty, cx.few));
+                Reached::Anywhere { set: Set::begin(d, &name, &front.extents[0]), most, few }
             }
         };
         Dense { front, values, reached, clear }
@@ -257,7 +294,6 @@ impl Dense {
         let store = |value: Expr| Stmt::Store(self.values, at.clone(), value);
         match fold {
             Some(fun) if self.clear.is_none() => {
-                let Reached::Anywhere { set, .. } = &self.reached else { unreachable!("values of a list's are clear") };
                 let value = d.define("value", self.front.initial.ty(), value);
                 let alone = |d: &mut Symbolic| {
                     let first = begun(cx, d, (fun, self.front.initial), value.clone());
@@ -267,7 +303,7 @@ impl Dense {
                     let joined = cx.applied(d, fun, vec![before, value.clone()]);
                     d.emit(store(joined));
                 };
-                set.insert(d, &at, alone, join);
+                self.reached.insert(d, &at, alone, join);
             }
             fold => {
                 let value = match fold {
@@ -275,11 +311,7 @@ impl Dense {
                     None => value,
                 };
                 d.emit(store(value));
-                match &self.reached {
-                    Reached::Anywhere { set, .. } => set.insert(d, &at, |_| {}, |_| {}),
-                    Reached::Said => {}
-                    Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at, yes())),
-                }
+                self.reached.insert(d, &at, |_| {}, |_| {});
             }
         }
     }
@@ -296,11 +328,21 @@ impl Dense {
     /// Leaves the workspace clean.
     fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match &self.reached {
-            Reached::Anywhere { set, most } => self.drain_set(cx, d, (set, *most), output, slot),
+            Reached::Anywhere { set, most, .. } => self.drain_set(cx, d, (set, *most), output, slot),
+            Reached::Few(few) => self.drain_few(cx, d, *few, output, slot),
             Reached::Said => unreachable!("who has the set drains"),
             Reached::Within { list, there } => self.drain_along(cx, d, (scope, *list, *there), output, slot),
         }
         output.close(d, slot);
+    }
+
+    /// All coordinates of few, then their values; where a value was is clear before its coordinate is sorted, since the next row may
+    /// begin there.
+    fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
+        let name = &cx.program.vars[self.front.vars[0].0].name;
+        let begin = few.note(d, output, slot);
+        output.fill_in(d, (name, begin), &mut |d, at| d.define("value", self.front.initial.ty(), self.value(&at)));
+        few.drain(d, name, &mut |d, at| self.wipe(d, at));
     }
 
     /// All coordinates of a set; into the end of a list coordinates first, and then their values: what nobody can predict is how many

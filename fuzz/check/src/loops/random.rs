@@ -298,9 +298,16 @@ impl Maker<'_, '_> {
     fn entry(&mut self) -> Entry {
         let ty = self.ty();
         let buffer = self.buffer(&[Role::Result, Role::Workspace], ty);
-        match self.below(3) {
+        match self.below(4) {
             0 => Entry::Alloc { buffer, len: int(ROOM + self.below(3) as i64), fill: Some(self.value(ty)) },
             1 => Entry::Reserve { buffer, len: int(self.below(40) as i64) },
+            2 => {
+                let ty = [Type::I32, Type::I64][self.below(2)];
+                let keys = self.buffer(&[Role::Workspace], ty);
+                let first = self.below(ROOM as usize) as i64;
+                let len = modulo(self.expr(Type::I64, 1), ROOM - first + 1);
+                Entry::SortInto { keys, into: self.buffer(&[Role::Result], ty), at: int(first), len }
+            }
             _ => {
                 let keys = self.buffer(&[Role::Workspace], Type::I64);
                 Entry::Sort { keys, order: self.buffer(&[Role::Result], Type::I64), len: self.index(1) }

@@ -213,7 +213,7 @@ mod tests {
     /// Whatever the subset that is lowered has can be generated: each of these stands in some program of a short run.
     #[test]
     fn loops_answer_as_the_meaning_and_everything_is_reached() {
-        let report = run(4000, Engine::Loops, Walk::Random);
+        let report = run(5000, Engine::Loops, Walk::Random);
         let types = Type::ALL.iter().map(|t| format!("type {t}"));
         let pairs = KINDS.iter().flat_map(|outer| KINDS.iter().map(move |inner| [outer.name(), inner.name()]));
         let pairs = pairs.chain([["nonunique", "singleton"]]);
@@ -233,6 +233,9 @@ mod tests {
             "index compared <",
             "index compared >=",
             "index compared ==",
+            "few 128",
+            "few 3",
+            "few 0",
             "scatter",
             "given result",
             "operand fill",

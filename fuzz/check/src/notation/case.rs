@@ -72,6 +72,8 @@ pub struct Case {
     pub sizes: Vec<(u64, bool)>,
     /// How large each size is taken for when the program is lowered: rightly or not, it changes no answer.
     pub taken_for: Vec<Option<Magnitude>>,
+    /// How many coordinates of a row are few when the program is lowered: it changes no answer.
+    pub few: i64,
     /// The size of each index variable.
     pub vars: Vec<usize>,
     /// Operands, then a result a statement or fewer.

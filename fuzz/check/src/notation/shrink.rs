@@ -9,6 +9,7 @@ use super::engines::{Engine, Finding, run};
 use super::subject::Subject;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::loops::Entry;
 
 /// Runs that shrinking may take.
 const RUNS: usize = 3000;
@@ -68,6 +69,9 @@ pub(super) fn steps(case: &Case) -> Vec<Case> {
         for rhs in smaller(case, &case.statements[n].rhs) {
             change(&|c| c.statements[n].rhs = rhs.clone());
         }
+    }
+    if case.few != Entry::FEW {
+        change(&|c| c.few = Entry::FEW);
     }
     for n in 0..case.sizes.len() {
         if case.taken_for[n].is_some() {

@@ -6,6 +6,7 @@ use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::loops::Entry;
 use fiberloom_core::schedule::storage::Magnitude;
 
 /// The case of these bytes. Where they end, choices are the first ones.
@@ -62,13 +63,16 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
         let mode = Mode::Algebraic;
-        let case = Case { sizes: vec![], taken_for: vec![], vars, tensors: vec![], statements: vec![], mode };
+        let case =
+            Case { sizes: vec![], taken_for: vec![], few: Entry::FEW, vars, tensors: vec![], statements: vec![], mode };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, emptied: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
             m.new_size(extent);
         }
         m.case.mode = m.one(&[Mode::Algebraic, Mode::Algebraic, Mode::Strict]);
+        // Rows are so short that all of them are few.
+        m.case.few = m.one(&[Entry::FEW, 0, 3]);
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
         m.shapes = m.below(4) == 3;

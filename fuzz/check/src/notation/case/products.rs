@@ -15,6 +15,7 @@ use super::{Case, Expr, Statement, Tensor};
 use arbitrary::Unstructured;
 use fiberloom_core::algebra::{Op, Type};
 use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::loops::Entry;
 
 /// The product of these bytes.
 pub fn products(u: &mut Unstructured) -> Case {
@@ -22,6 +23,7 @@ pub fn products(u: &mut Unstructured) -> Case {
     m.ty = Type::F64;
     m.case.sizes = (0..m.case.sizes.len()).map(|_| (3 + m.below(4) as u64, false)).collect();
     m.case.taken_for.fill(None);
+    m.case.few = Entry::FEW;
     let vars = 2 + m.below(3);
     let operands = 2 + m.below(4);
     let factors: Vec<Vec<usize>> = (0..operands).map(|n| operand(&mut m, n, vars)).collect();

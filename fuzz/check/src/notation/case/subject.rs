@@ -25,7 +25,8 @@ impl Subject for Case {
 
     fn options(&self, typed: &typed::Program) -> Options {
         let initial = typed.starts().into_iter().filter(|id| self.given(typed, *id).is_some()).collect();
-        Options { operands: self.widths(typed), initial, sizes: self.magnitudes(typed), ..Options::default() }
+        let (operands, sizes) = (self.widths(typed), self.magnitudes(typed));
+        Options { operands, initial, sizes, few: self.few, made: self.made(), ..Options::default() }
     }
 
     /// The tensors that the program reads or starts from.
@@ -92,6 +93,12 @@ impl Case {
         let (pos, crd) = (width(a.wide.0), width(a.wide.1));
         let tensor = format::Tensor::from_entries(extents, format, value(a.fill), pos, crd, entries);
         tensor.expect("small and within the extents")
+    }
+
+    /// What the first tensor's indices are, those of all that is made are.
+    fn made(&self) -> Widths {
+        let wide = self.tensors.first().map_or((false, false), |a| a.wide);
+        Widths { pos: width(wide.0), crd: width(wide.1) }
     }
 
     fn widths(&self, typed: &typed::Program) -> BTreeMap<typed::TensorId, Vec<Widths>> {

@@ -1,0 +1,83 @@
+//! A set of few coordinates of one variable: a flag for each coordinate, and a list of those that are in, sorted at the end.
+//!
+//! ```text
+//!   there[j]           whether j is in
+//!   few[0..listed]     those that are, in the order in which they came
+//! ```
+//!
+//! Where not more than [`crate::loops::Entry::FEW`] arrive, a network sorts their list in registers; a set that is read in order ([`super::set`]) has to
+//! find out how many each of its words has, which nobody can predict.
+//!
+//! Invariant: reading leaves all flags clear.
+
+use super::nest::yes;
+use super::output::{Output, Slot, alloc};
+use super::{Context, Expr, binary, int, plus};
+use crate::algebra::{Op, Type, Value};
+use crate::loops::{BufferId, Role, Stmt, Var};
+use crate::stream::Symbolic;
+
+/// A set of few coordinates.
+#[derive(Clone, Copy)]
+pub(super) struct Few {
+    there: BufferId,
+    list: BufferId,
+    listed: Var,
+}
+
+impl Few {
+    /// An empty set of up to `most` coordinates below `extent`, to be written to an array of elements of type `ty`.
+    pub fn begin(d: &mut Symbolic, name: &str, extent: &Expr, ty: Type, most: i64) -> Few {
+        let there = d.buffer(&format!("{name}there"), Type::Bool, Role::Workspace);
+        alloc(d, there, extent.clone(), Some(Value::bool(false)));
+        let list = d.buffer(&format!("{name}few"), ty, Role::Workspace);
+        alloc(d, list, int(most), None);
+        Few { there, list, listed: d.fresh(&format!("{name}listed"), Type::I64) }
+    }
+
+    /// Whether so many are few.
+    pub fn suffices(cx: &Context, most: Var) -> Expr {
+        binary(Op::Le, Expr::Var(most), int(cx.few))
+    }
+
+    /// Begins a row.
+    pub fn clear(&self, d: &mut Symbolic) {
+        d.assign(self.listed, int(0));
+    }
+
+    /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
+    pub fn insert(
+        &self,
+        d: &mut Symbolic,
+        at: &Expr,
+        first: impl FnOnce(&mut Symbolic),
+        again: impl FnOnce(&mut Symbolic),
+    ) {
+        let insert = |d: &mut Symbolic| {
+            d.emit(Stmt::Store(self.there, at.clone(), yes()));
+            super::store_index(d, self.list, Expr::Var(self.listed), at.clone());
+            d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
+            first(d);
+        };
+        // As a rule it is in: what comes to few places comes to most of them often.
+        d.when(Expr::Load(self.there, Box::new(at.clone())), again, insert);
+    }
+
+    /// Appends all to a last list, in ascending order and without their values; what that list has then begins at what is returned.
+    pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
+        output.open(d, slot, &|_| Expr::Var(self.listed));
+        let begin = output.noted(d);
+        output.note_sorted(d, slot, self.list, Expr::Var(self.listed));
+        begin
+    }
+
+    /// Takes out all of them, in the order in which they came: none waits until they are sorted.
+    pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
+        d.each("q", int(0), Expr::Var(self.listed), |d, q| {
+            let at = d.index(self.list, q);
+            let at = d.define(name, Type::I64, at);
+            d.emit(Stmt::Store(self.there, at.clone(), Expr::Const(Value::bool(false))));
+            inner(d, at);
+        });
+    }
+}
