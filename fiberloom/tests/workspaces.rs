@@ -56,6 +56,24 @@ fn a_row_of_a_product_costs_what_is_there_not_its_extent() {
     }
 }
 
+/// Rows to which few products come are sorted, and longer ones are read from a set: each length up to more than that, with columns that
+/// come in no order, and some of them again.
+#[test]
+fn rows_of_every_length_are_in_order() {
+    const ROWS: i64 = 140;
+    let a = tensor(&[ROWS, ROWS], "csr", (0..ROWS).flat_map(|i| (0..i).map(move |k| (vec![i, k], 1 + (i + k) % 3))));
+    for columns in [ROWS - 20, 1000] {
+        let b = (0..ROWS).map(|k| (vec![k, k * 617 % columns], 1 + k % 5));
+        let b = tensor(&[ROWS, columns], "csr", b);
+        for format in ["csr", "coo"] {
+            let program = format!(
+                "tensor A: i64[I, K] csr tensor B: i64[K, J] csr tensor C: i64[I, J] {format} C[i,j] = sum(k: A[i,k] * B[k,j])"
+            );
+            agrees(&program, &[("A", &a), ("B", &b)]);
+        }
+    }
+}
+
 /// A scatter, whose meaning at every coordinate would be too much to ask: held to what is added up here.
 fn scatters(a: &Tensor) {
     let mut meant = BTreeMap::new();
