@@ -83,16 +83,8 @@ impl<'c> Emitter<'c, '_> {
     }
 
     /// As many low bits as an element has.
-    fn low_bits(&self, x: IntValue<'c>, to: IntType<'c>) -> Result<IntValue<'c>, Error> {
+    pub(super) fn low_bits(&self, x: IntValue<'c>, to: IntType<'c>) -> Result<IntValue<'c>, Error> {
         Ok(if to.get_bit_width() < 64 { self.builder.build_int_truncate(x, to, "")? } else { x })
-    }
-
-    /// The same number in each lane.
-    fn splat(&self, x: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
-        let of = x.get_type().vec_type(LANES as u32);
-        let one = self.builder.build_insert_element(of.get_undef(), x, self.context.i32_type().const_zero(), "")?;
-        let places = self.context.i32_type().vec_type(LANES as u32).const_zero();
-        Ok(self.builder.build_shuffle_vector(one, of.get_undef(), places, "")?)
     }
 
     /// Whether the array has an element for each lane: the last place of which that is so is known before loops.
@@ -112,15 +104,8 @@ impl<'c> Emitter<'c, '_> {
         let ty = self.kernel.buffers[buffer.0 as usize].ty;
         let of = self.lanes(buffer);
         let element = of.get_element_type().into_int_type();
-        let numbers: Vec<IntValue> = (0..LANES as u64).map(|k| element.const_int(k, false)).collect();
-        let count = self.splat(self.low_bits(count, element)?)?;
-        let numbers = VectorType::const_vector(&numbers);
-        let mask = self.builder.build_int_compare(IntPredicate::ULT, numbers, count, "")?;
-        let at = self.address_of(buffer, begin)?;
-        let align = self.context.i32_type().const_int(ty.bytes() as u64, false);
-        let types = [of.into(), at.get_type().into()];
-        let args = [at.into(), align.into(), mask.into(), of.const_zero().into()];
-        let loaded = self.call_overloaded("llvm.masked.load", &types, &args)?;
+        let mask = self.lanes_before(LANES as u32, self.low_bits(count, element)?)?;
+        let loaded = self.load_masked(self.address_of(buffer, begin)?, mask, of.const_zero())?;
         self.describe_access(buffer, loaded, ty);
         Ok(loaded.into_vector_value())
     }
@@ -129,8 +114,12 @@ impl<'c> Emitter<'c, '_> {
     fn equal(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let element = elements.get_type().get_element_type().into_int_type();
         let narrow = self.low_bits(target, element)?;
-        let equal =
-            self.bits(self.builder.build_int_compare(IntPredicate::EQ, elements, self.splat(narrow)?, "")?)?;
+        let equal = self.bits(self.builder.build_int_compare(
+            IntPredicate::EQ,
+            elements,
+            self.splat(narrow, LANES as u32)?,
+            "",
+        )?)?;
         if narrow == target {
             return Ok(equal);
         }
@@ -143,7 +132,7 @@ impl<'c> Emitter<'c, '_> {
     fn not_below(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (builder, element) = (&self.builder, elements.get_type().get_element_type().into_int_type());
         let reach = |target| -> Result<IntValue<'c>, Error> {
-            self.bits(builder.build_int_compare(IntPredicate::SGE, elements, self.splat(target)?, "")?)
+            self.bits(builder.build_int_compare(IntPredicate::SGE, elements, self.splat(target, LANES as u32)?, "")?)
         };
         if element.get_bit_width() == 64 {
             return reach(target);

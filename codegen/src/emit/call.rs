@@ -1,12 +1,12 @@
 //! Calls: through the runtime's table, and of LLVM's intrinsics.
 
-use super::Emitter;
+use super::{Emitter, attribute};
 use crate::Error;
 use crate::abi::{Kind, Slot, code};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{BufferId, Entry, Expr, Failure};
 use inkwell::IntPredicate;
-use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::attributes::AttributeLoc;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue};
@@ -57,8 +57,7 @@ impl<'c> Emitter<'c, '_> {
         let args: Vec<BasicMetadataValueEnum> =
             std::iter::once(session.into()).chain(descriptions).chain(rest.iter().map(|x| (*x).into())).collect();
         let call = self.call_table(slot, &args)?;
-        let cold = Attribute::get_named_enum_kind_id("cold");
-        call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(cold, 0));
+        call.add_attribute(AttributeLoc::Function, attribute(self.context, "cold", 0));
         let returned = call.try_as_basic_value().unwrap_basic();
         if let [only] = buffers {
             // No other buffer's elements change.
@@ -97,8 +96,7 @@ impl<'c> Emitter<'c, '_> {
     ) -> Result<BasicValueEnum<'c>, Error> {
         let call = self.call_table(slot, args)?;
         for name in ["memory", "nounwind", "willreturn"] {
-            let kind = Attribute::get_named_enum_kind_id(name);
-            call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, 0));
+            call.add_attribute(AttributeLoc::Function, attribute(self.context, name, 0));
         }
         Ok(call.try_as_basic_value().unwrap_basic())
     }

@@ -5,11 +5,11 @@
 //!   sort w[0..n] into C1_crd[c]      call sort_few_i32(&w[0], &C1_crd[c], n)
 //! ```
 
-use super::{Emitter, WIDTH, say};
+use super::{Emitter, WIDTH, attribute, say};
 use crate::Error;
 use fiberloom_core::loops::{BufferId, Expr};
 use inkwell::IntPredicate;
-use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
@@ -66,59 +66,44 @@ impl<'c> Emitter<'c, '_> {
         say(self.context, function, WIDTH, "512");
         // That memory is read and written.
         for (name, value) in [("nounwind", 0), ("willreturn", 0), ("noinline", 0), ("memory", 3)] {
-            let kind = Attribute::get_named_enum_kind_id(name);
-            function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, value));
+            function.add_attribute(AttributeLoc::Function, attribute(self.context, name, value));
         }
-        for (place, name) in [(0, "noalias"), (1, "noalias")] {
-            let kind = Attribute::get_named_enum_kind_id(name);
-            function.add_attribute(AttributeLoc::Param(place), self.context.create_enum_attribute(kind, 0));
+        for array in [0, 1] {
+            function.add_attribute(AttributeLoc::Param(array), attribute(self.context, "noalias", 0));
         }
         function
     }
 
     /// Inserts each element among those before it.
     fn insertions(&mut self, element: IntType<'c>, (from, to, len): Ends<'c>) -> Result<(), Error> {
-        let (builder, word) = (&self.builder, self.context.i64_type());
-        let [each, take, sink, move_up, put, done] = ["each", "take", "sink", "move", "put", "done"]
-            .map(|name| self.context.append_basic_block(self.function, name));
-        let entry = self.here();
-        builder.build_unconditional_branch(each)?;
+        self.up_to(len, &|n| {
+            let builder = &self.builder;
+            let [sink, compare, move_up, put] =
+                ["sink", "compare", "move", "put"].map(|name| self.context.append_basic_block(self.function, name));
+            let before = self.here();
+            let key = builder.build_load(element, self.element(element.into(), from, n)?, "key")?.into_int_value();
+            builder.build_unconditional_branch(sink)?;
 
-        builder.position_at_end(each);
-        let n = builder.build_phi(word, "n")?;
-        let next = n.as_basic_value().into_int_value();
-        let more = builder.build_int_compare(IntPredicate::SLT, next, len, "")?;
-        builder.build_conditional_branch(more, take, done)?;
+            builder.position_at_end(sink);
+            let hole = builder.build_phi(self.context.i64_type(), "hole")?;
+            let at = hole.as_basic_value().into_int_value();
+            let below = builder.build_int_nsw_sub(at, self.i64(1), "")?;
+            let first = builder.build_int_compare(IntPredicate::EQ, at, self.i64(0), "")?;
+            builder.build_conditional_branch(first, put, compare)?;
 
-        builder.position_at_end(take);
-        let key = builder.build_load(element, self.element(element.into(), from, next)?, "key")?.into_int_value();
-        builder.build_unconditional_branch(sink)?;
+            builder.position_at_end(compare);
+            let other = builder.build_load(element, self.element(element.into(), to, below)?, "")?.into_int_value();
+            let greater = builder.build_int_compare(IntPredicate::SGT, other, key, "")?;
+            builder.build_conditional_branch(greater, move_up, put)?;
 
-        builder.position_at_end(sink);
-        let hole = builder.build_phi(word, "hole")?;
-        let at = hole.as_basic_value().into_int_value();
-        let below = builder.build_int_nsw_sub(at, self.i64(1), "")?;
-        let first = builder.build_int_compare(IntPredicate::EQ, at, self.i64(0), "")?;
-        let compare = self.context.append_basic_block(self.function, "compare");
-        builder.build_conditional_branch(first, put, compare)?;
+            builder.position_at_end(move_up);
+            builder.build_store(self.element(element.into(), to, at)?, other)?;
+            builder.build_unconditional_branch(sink)?;
+            hole.add_incoming(&[(&n, before), (&below, move_up)]);
 
-        builder.position_at_end(compare);
-        let other = builder.build_load(element, self.element(element.into(), to, below)?, "")?.into_int_value();
-        let greater = builder.build_int_compare(IntPredicate::SGT, other, key, "")?;
-        builder.build_conditional_branch(greater, move_up, put)?;
-
-        builder.position_at_end(move_up);
-        builder.build_store(self.element(element.into(), to, at)?, other)?;
-        builder.build_unconditional_branch(sink)?;
-        hole.add_incoming(&[(&next, take), (&below, move_up)]);
-
-        builder.position_at_end(put);
-        builder.build_store(self.element(element.into(), to, at)?, key)?;
-        let following = builder.build_int_nsw_add(next, self.i64(1), "")?;
-        builder.build_unconditional_branch(each)?;
-        n.add_incoming(&[(&self.i64(0), entry), (&following, put)]);
-
-        builder.position_at_end(done);
-        Ok(())
+            builder.position_at_end(put);
+            builder.build_store(self.element(element.into(), to, at)?, key)?;
+            Ok(())
+        })
     }
 }

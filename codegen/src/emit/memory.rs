@@ -8,11 +8,11 @@
 //!
 //! A workspace that is allocated once, of a constant length, and then only loaded and stored, is an array in the frame.
 
-use super::{Emitter, Typed};
+use super::{Emitter, Typed, attribute};
 use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{Argument, BufferId, Entry, Expr, Holds, Kernel, Role, Stmt};
-use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{
@@ -104,8 +104,8 @@ impl<'c> Emitter<'c, '_> {
 
     /// Where what stands in the frame becomes registers, those that do not fit are spilled: whole vectors as well.
     fn align_frame(&self) {
-        let kind = Attribute::get_named_enum_kind_id("alignstack");
-        self.function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, LINE.into()));
+        let aligned = attribute(self.context, "alignstack", LINE.into());
+        self.function.add_attribute(AttributeLoc::Function, aligned);
     }
 
     /// The scopes of each buffer: its own, and those of all that it does not overlap.

@@ -20,6 +20,7 @@ mod few;
 mod float;
 mod gather;
 mod integer;
+mod lanes;
 mod memory;
 mod network;
 mod prefetch;
@@ -235,6 +236,11 @@ impl<'c, 'k> Emitter<'c, 'k> {
     }
 }
 
+/// An attribute that LLVM knows by this name.
+fn attribute(context: &Context, name: &str, value: u64) -> Attribute {
+    context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value)
+}
+
 /// Gives a function an attribute.
 fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
     function.add_attribute(AttributeLoc::Function, context.create_string_attribute(name, value));
@@ -242,7 +248,7 @@ fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
 
 /// The function's attributes: its CPU, and what is known of its arguments.
 fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel, machine: &Machine) {
-    let flag = |name: &str, value: u64| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value);
+    let flag = |name: &str, value: u64| attribute(context, name, value);
     say(context, function, "target-cpu", &machine.cpu);
     if !machine.features.is_empty() {
         say(context, function, "target-features", &machine.features);

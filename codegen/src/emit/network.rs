@@ -88,19 +88,13 @@ impl<'c> Emitter<'c, '_> {
         let greatest = element.const_int((1 << (bits - 1)) - 1, false);
         let behind = VectorType::const_vector(&vec![greatest; of.get_size() as usize]);
         let (at, mask) = (self.element(of.into(), from, r)?, self.before(of, r, len)?);
-        let align = self.context.i32_type().const_int((bits / 8).into(), false);
-        let args = [at.into(), align.into(), mask.into(), behind.into()];
-        Ok(self.call_overloaded("llvm.masked.load", &[of.into(), at.get_type().into()], &args)?.into_vector_value())
+        Ok(self.load_masked(at, mask, behind)?.into_vector_value())
     }
 
     fn write(&self, (_, to, len): Ends<'c>, r: IntValue<'c>, register: VectorValue<'c>) -> Result<(), Error> {
         let of = register.get_type();
         let (at, mask) = (self.element(of.into(), to, r)?, self.before(of, r, len)?);
-        let bytes = of.get_element_type().into_int_type().get_bit_width() / 8;
-        let align = self.context.i32_type().const_int(bytes.into(), false);
-        let args = [register.into(), at.into(), align.into(), mask.into()];
-        self.call_site("llvm.masked.store", &[of.into(), at.get_type().into()], &args)?;
-        Ok(())
+        self.store_masked(at, mask, register)
     }
 
     /// Of any two elements of these registers that are so far apart, the first becomes the less.
@@ -193,8 +187,12 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// From 0 up to a number, which is not 0.
-    fn up_to(&self, end: IntValue<'c>, body: &dyn Fn(IntValue<'c>) -> Result<(), Error>) -> Result<(), Error> {
+    /// From 0 up to a number.
+    pub(super) fn up_to(
+        &self,
+        end: IntValue<'c>,
+        body: &dyn Fn(IntValue<'c>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let next = |n| Ok(self.builder.build_int_nsw_add(n, self.i64(1), "")?);
         self.each(self.i64(0), (IntPredicate::SLT, end), &next, body)
     }
@@ -227,16 +225,10 @@ impl<'c> Emitter<'c, '_> {
 
     /// Which lanes of a register are before the end.
     fn before(&self, of: VectorType<'c>, r: IntValue<'c>, len: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
-        let word = self.context.i32_type();
-        let lanes: Vec<_> = (0..of.get_size()).map(|k| word.const_int(k.into(), false)).collect();
-        let numbers = VectorType::const_vector(&lanes);
-        let first = self.builder.build_int_nsw_mul(r, self.i64(of.get_size().into()), "")?;
+        let lanes = of.get_size();
+        let first = self.builder.build_int_nsw_mul(r, self.i64(lanes.into()), "")?;
         let left = self.builder.build_int_nsw_sub(len, first, "")?;
-        let len = self.builder.build_int_truncate(left, word, "")?;
-        let none = numbers.get_type().get_undef();
-        let len = self.builder.build_insert_element(none, len, word.const_zero(), "")?;
-        let len = self.builder.build_shuffle_vector(len, none, numbers.get_type().const_zero(), "")?;
-        Ok(self.builder.build_int_compare(IntPredicate::SLT, numbers, len, "")?)
+        self.lanes_before(lanes, self.low_bits(left, of.get_element_type().into_int_type())?)
     }
 
     /// Each lane goes to the one whose number differs in these bits.

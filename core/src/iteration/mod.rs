@@ -26,4 +26,5 @@ pub use along::show as show_spaces;
 pub use lattice::{Lattice, Point, Shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;
+pub(crate) use simplify::literal;
 pub use space::{Cut, Edge, Space, SpaceLattice, SpacePoint};

@@ -178,7 +178,8 @@ impl Simplify<'_> {
     }
 }
 
-pub(super) fn literal(e: &Expr) -> Option<Value> {
+/// Its value, if it is a literal.
+pub(crate) fn literal(e: &Expr) -> Option<Value> {
     match e {
         Expr::Literal(v) => Some(*v),
         _ => None,

@@ -45,22 +45,16 @@ impl Few {
         d.assign(self.listed, int(0));
     }
 
-    /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
-    pub fn insert(
-        &self,
-        d: &mut Symbolic,
-        at: &Expr,
-        first: impl FnOnce(&mut Symbolic),
-        again: impl FnOnce(&mut Symbolic),
-    ) {
-        let insert = |d: &mut Symbolic| {
-            d.emit(Stmt::Store(self.there, at.clone(), yes()));
-            super::store_index(d, self.list, Expr::Var(self.listed), at.clone());
-            d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
-            first(d);
-        };
-        // As a rule it is in: what comes to few places comes to most of them often.
-        d.when(Expr::Load(self.there, Box::new(at.clone())), again, insert);
+    /// Whether a coordinate is not in.
+    pub fn absent(&self, at: &Expr) -> Expr {
+        Expr::Op(Op::Not, vec![Expr::Load(self.there, Box::new(at.clone()))])
+    }
+
+    /// Puts in a coordinate that is not in.
+    pub fn insert(&self, d: &mut Symbolic, at: &Expr) {
+        d.emit(Stmt::Store(self.there, at.clone(), yes()));
+        super::store_index(d, self.list, Expr::Var(self.listed), at.clone());
+        d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
     }
 
     /// Appends all to a last list, in ascending order and without their values; what that list has then begins at what is returned.

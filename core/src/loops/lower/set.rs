@@ -48,30 +48,23 @@ impl Set {
         }
     }
 
-    /// Puts in a coordinate; `again` is what else happens if it is in already, `first` if it is not.
-    pub fn insert(
-        &self,
-        d: &mut Symbolic,
-        at: &Expr,
-        first: impl FnOnce(&mut Symbolic),
-        again: impl FnOnce(&mut Symbolic),
-    ) {
+    /// Whether a coordinate is not in.
+    pub fn absent(&self, at: &Expr) -> Expr {
+        let bits = load(self.bits, shifted(at.clone(), WORD));
+        binary(Op::Eq, binary(Op::And, bits, binary(Op::Shl, int(1), at.clone())), int(0))
+    }
+
+    /// Puts in a coordinate that is not in: a write each time would make the next one to the same word wait for it.
+    pub fn insert(&self, d: &mut Symbolic, at: &Expr) {
         let up = |levels: i64| shifted(at.clone(), WORD * levels);
-        // A shift goes by the distance modulo 64.
-        let bit = |levels: i64| binary(Op::Shl, int(1), up(levels));
-        let absent = binary(Op::Eq, binary(Op::And, load(self.bits, up(1)), bit(0)), int(0));
         let set = |d: &mut Symbolic, buffer: BufferId, level: i64| {
-            let joined = binary(Op::Or, load(buffer, up(level)), bit(level - 1));
+            // A shift goes by the distance modulo 64.
+            let joined = binary(Op::Or, load(buffer, up(level)), binary(Op::Shl, int(1), up(level - 1)));
             d.emit(Stmt::Store(buffer, up(level), joined));
         };
-        let insert = |d: &mut Symbolic| {
-            // A write each time would make the next one to the same word wait for it.
-            set(d, self.bits, 1);
-            set(d, self.words, 2);
-            d.emit(Stmt::Store(self.blocks, shifted(at.clone(), 2 * WORD + BLOCK), yes()));
-            first(d);
-        };
-        d.when(absent, insert, again);
+        set(d, self.bits, 1);
+        set(d, self.words, 2);
+        d.emit(Stmt::Store(self.blocks, shifted(at.clone(), 2 * WORD + BLOCK), yes()));
     }
 
     /// Puts in a coordinate and all behind it up to a distance, which is below 63: with no question whether they are in already.

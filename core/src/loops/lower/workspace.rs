@@ -251,9 +251,16 @@ impl Reached {
         first: impl FnOnce(&mut Symbolic),
         again: impl FnOnce(&mut Symbolic),
     ) {
+        let enter = |absent: Expr, insert: &dyn Fn(&mut Symbolic)| {
+            let put = |d: &mut Symbolic| {
+                insert(d);
+                first(d);
+            };
+            d.when(absent, put, again);
+        };
         match self {
-            Reached::Anywhere { set, .. } => set.insert(d, at, first, again),
-            Reached::Few(few) => few.insert(d, at, first, again),
+            Reached::Anywhere { set, .. } => enter(set.absent(at), &|d| set.insert(d, at)),
+            Reached::Few(few) => enter(few.absent(at), &|d| few.insert(d, at)),
             // Values that stand there or are clear.
             Reached::Said => {}
             Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at.clone(), yes())),

@@ -7,6 +7,7 @@
 
 use super::Concretize;
 use crate::algebra::{Op, Type, Value};
+use crate::iteration::literal;
 use crate::notation::concrete::{Expr, Index};
 use crate::notation::typed::Fun;
 
@@ -38,10 +39,7 @@ impl Concretize<'_> {
     }
 
     fn applied(&self, fun: Fun, args: Vec<Expr>, ty: Type) -> Option<Value> {
-        match self.simplify.call(fun, args, ty) {
-            Expr::Literal(value) => Some(value),
-            _ => None,
-        }
+        literal(&self.simplify.call(fun, args, ty))
     }
 
     /// `term` folded once for each coordinate of the variables.
