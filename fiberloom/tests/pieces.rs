@@ -5,6 +5,7 @@
 //!  runs · runs       a turn a run                                         and not a coordinate
 //!  symmetric · x     each stored value at its two places                  and nothing above the diagonal
 //!  m galloping in n  O(m log(n / m))                                      and not m + n
+//!  blocks · list     a constant number of steps a block, anywhere         and not the logarithm of the list
 //!  triangles         a row is spread once                                 and not walked beside each of its neighbours
 //!  sum of 16 bands   loops linear in the operands                         and not 3¹⁶ of them
 //!  mask · (a ^ b)    the entries of the mask, to which a and b leap       and not all of theirs
@@ -159,6 +160,27 @@ fn galloping_costs_the_logarithm_of_how_much_longer_a_list_is() {
             // So many operations a comparison, those of the loops among them.
             assert!(operations as i64 <= 14 * bound + 60, "{m} beside {}: {operations} operations", m * ratio);
         }
+    }
+}
+
+/// What blocks, or entries of rows, seek in a list that stays is found in its directory: in as many steps however long the list is, if it
+/// is no longer than they are many; and of few beside a long one nothing is written down, but they leap.
+#[test]
+fn what_many_seek_is_found_in_a_directory() {
+    let [blocks, gallop] =
+        [("{dense, vbl}", ""), ("csr", "schedule { protocol(x[j], gallop); }")].map(|(format, how)| {
+            compiled(&format!("tensor A: i64[I, J] {format} tensor x: i64[J] sparse\ny[i] = A[i,j] * x[j] {how}"))
+        });
+    for (kernel, kind) in [(&blocks, LevelKind::Vbl), (&gallop, LevelKind::Compressed)] {
+        let cost = |rows: i64, entries: i64, n: i64| {
+            let a = matrix([rows, n], [LevelKind::Dense, kind], (0..rows).map(|i| (i, 389 * i % n)));
+            let x = vector(n, LevelKind::Compressed, (0..entries).map(|k| (k * (n / entries), 2)));
+            run(kernel, &[("A", &a), ("x", &x)]).0
+        };
+        let (short, long) = (cost(2000, 128, 2048), cost(2000, 1024, 2048));
+        assert!(4 * long < 5 * short, "{kind:?}: {short} operations beside 128 entries, {long} beside 1024");
+        let (one, other) = (cost(8, 64, 1 << 20), cost(8, 1 << 14, 1 << 20));
+        assert!(other < one + 8 * 200, "{kind:?}: {one} operations of 8 rows beside 64 entries, {other} beside 2^14");
     }
 }
 

@@ -12,6 +12,7 @@
 //! The ledger is `proofs/README.md`: what is shown, by whom, within which bounds, and what is not.
 
 pub mod choose;
+pub mod directory;
 #[cfg(test)]
 mod emitted;
 #[cfg(test)]

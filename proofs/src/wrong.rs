@@ -9,7 +9,7 @@
 //! end, and that a load is out of bounds.
 
 use crate::choose::every;
-use crate::{emitted, merge, mistakes, pieces, product, spread, stream, view};
+use crate::{directory, emitted, merge, mistakes, pieces, product, spread, stream, view};
 use std::collections::BTreeMap;
 
 /// A wrong iterator.
@@ -50,6 +50,7 @@ fn all() -> Vec<Wrong> {
         product::tests::wrong(),
         pieces::tests::wrong(),
         spread::tests::wrong(),
+        directory::tests::wrong(),
         merge::tests::wrong(),
         emitted::wrong(),
         mistakes::wrong(),
@@ -58,7 +59,7 @@ fn all() -> Vec<Wrong> {
 }
 
 /// Each law with what it says.
-const LAWS: [(&str, &[&str]); 28] = [
+const LAWS: [(&str, &[&str]); 31] = [
     ("termination", &["a loop does not end", "Terminates"]),
     ("positions in bounds", &["a load out of bounds", "a store out of bounds"]),
     (
@@ -93,6 +94,18 @@ const LAWS: [(&str, &[&str]); 28] = [
     ),
     ("what is laid is asked", &["what is laid is not asked where it is", "what is not laid is there"]),
     ("a table is as it was", &["something is left on a table"]),
+    ("stretches begin where they say", &["a stretch does not begin where it says"]),
+    ("stretches are short", &["there are too many stretches", "stretches are too long"]),
+    (
+        "a directory changes nothing",
+        &[
+            "a list with a directory comes to elsewhere",
+            "one that is opened within does not begin there",
+            "a finger is not moved there",
+            "a part of a list is left",
+            "a leap does not land there",
+        ],
+    ),
     (
         "blocks hold everything",
         &[

@@ -114,6 +114,7 @@ impl Domain for Concrete<'_> {
             Arith::Max => a.max(b),
             Arith::And => a & b,
             Arith::Xor => a ^ b,
+            Arith::Shl => a << (b & 63),
             Arith::Shr => a >> (b & 63),
         }
     }

@@ -21,6 +21,8 @@ pub enum Arith {
     And,
     /// Bit by bit.
     Xor,
+    /// To the left.
+    Shl,
     /// To the right, the sign staying.
     Shr,
 }

@@ -16,6 +16,7 @@
 //! Invariant between calls: of a list whose entries are runs `q` is in the one that begins at `p`, or at its end, where a block's is
 //! always, or both are at the end; under a stride `p` rests on an entry that is seen.
 
+use super::directory::Directory;
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
 use crate::loops::{BufferId, LANES, Sought};
@@ -38,6 +39,8 @@ pub struct ListFiber<I> {
     pub view: View<I>,
     /// Where all of it is the run of an entry of the level above, which ends before `end`, perhaps.
     pub run: Option<Run<I>>,
+    /// Where its stretches begin, if someone has written that down; every coordinate of it stands once.
+    pub directory: Option<Directory<I>>,
 }
 
 /// The positions of an entry that may be several: those from where it begins on that have its coordinate, before the fiber's end.
@@ -92,7 +95,7 @@ impl<I: Clone> Run<I> {
 impl<I: Clone> ListFiber<I> {
     /// One in which every coordinate stands once.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
-        ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None }
+        ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None, directory: None }
     }
 
     /// One whose positions are an entry's of the level above.
@@ -179,7 +182,7 @@ impl<I: Clone> List<I> {
             match &list.fiber.view.mark {
                 Some(mark) => list.resume(d, mark, &start),
                 None if finger.is_some() => list.move_on(d, &start),
-                None => list.search(d, p, &start),
+                None => list.search_on(d, &start),
             }
         }
         if list.fiber.view.start.is_some() || finger.is_some() {
@@ -209,7 +212,7 @@ impl<I: Clone> List<I> {
         });
         let search = &mut |d: &mut D| {
             d.set(self.p, begin.clone());
-            self.search(d, self.p, start);
+            self.search_on(d, start);
         };
         d.branch(too_far, search, &mut |d| match self.fiber.view.finger {
             Some(_) => self.move_on(d, start),
@@ -342,7 +345,8 @@ impl<I: Clone> List<I> {
         let far = d.arith(Arith::Add, &p, &n);
         let stop = d.arith(Arith::Min, &far, &self.fiber.end);
         let end = d.snapshot("stop", stop);
-        List { fiber: ListFiber { end, ..self.fiber.clone() }, ..self.clone() }
+        // What a directory says may be behind that.
+        List { fiber: ListFiber { end, directory: None, ..self.fiber.clone() }, ..self.clone() }
     }
 
     /// The same list, ended behind the entries at coordinates up to `last`.
@@ -471,7 +475,7 @@ impl<I: Clone> List<I> {
     /// To the first entry at or after `target`, by binary search over what is left.
     pub fn seek<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
-        self.search(d, self.p, &stored);
+        self.search_on(d, &stored);
         if let Some(q) = self.q {
             let here = d.get(self.p);
             d.set(q, here);
@@ -506,7 +510,10 @@ impl<I: Clone> List<I> {
     /// The same, where it rests on an entry before `target`.
     pub fn leap<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
-        self.leap_on(d, &stored);
+        match self.fiber.directory {
+            Some(_) => self.move_on(d, &stored),
+            None => self.leap_on(d, &stored),
+        }
         self.arrive(d);
     }
 
@@ -565,9 +572,18 @@ impl<I: Clone> List<I> {
     /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by
     /// it takes one comparison, and far away as many as the logarithm of how far.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        self.look_up(d, target);
         let here = d.get(self.p);
         let behind = self.is_before(d, &here, target);
         d.branch(behind, &mut |d| self.leap_on(d, target), &mut |_| {});
+    }
+
+    /// Brings `p` as near to a stored coordinate as a directory says, but not back.
+    fn look_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        let Some(directory) = &self.fiber.directory else { return };
+        let (here, near) = (d.get(self.p), directory.near(d, target));
+        let further = d.arith(Arith::Max, &here, &near);
+        d.set(self.p, further);
     }
 
     /// Whether a position is the fiber's, and its stored coordinate before `target`.
@@ -610,6 +626,15 @@ impl<I: Clone> List<I> {
         let hi = d.arith(Arith::Min, &behind, &self.fiber.end);
         let hi = d.snapshot("hi", hi);
         self.halve(d, (self.p, &hi), target);
+    }
+
+    /// The same as [`List::move_on`], by as many comparisons as the logarithm of how many entries are left, unless a directory says where
+    /// it is.
+    fn search_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
+        match self.fiber.directory {
+            Some(_) => self.move_on(d, target),
+            None => self.search(d, self.p, target),
+        }
     }
 
     /// Brings `s` to the first position at or after it whose stored coordinate is `target` or greater, or to the end.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
-//!  List, Table, Spread, Pieces, merges over a Domain
+//!  List, Directory, Table, Spread, Pieces, merges over a Domain
 //!                     └ Symbolic: emits loops (what the compiler generates)
 //! ```
 //!
@@ -13,6 +13,7 @@
 //! repeated `next` would; every loop ends; no load leaves its array.
 //! Source: the streams paper, section 5; settling is this project's.
 mod concrete;
+mod directory;
 mod domain;
 mod list;
 mod merge;
@@ -23,6 +24,7 @@ mod table;
 mod view;
 
 pub use concrete::{Concrete, PLACES, TABLE};
+pub use directory::Directory;
 pub use domain::{Arith, Compare, Domain, State};
 pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide};

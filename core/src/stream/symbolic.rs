@@ -258,6 +258,7 @@ impl Domain for Symbolic {
             Arith::Max => Op::Max,
             Arith::And => Op::And,
             Arith::Xor => Op::Xor,
+            Arith::Shl => Op::Shl,
             Arith::Shr => Op::Shr,
         };
         let joined = Term::join(op, &[a, b]);

@@ -333,7 +333,8 @@ impl Context<'_> {
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let all = |begin: Term, end: Term| ListFiber { repeats, ..ListFiber::unique(crd, begin, end) };
+        let directory = self.directories.get(&a).filter(|_| fiber.depth == 0 && scope.block(a).is_none()).cloned();
+        let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
         let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
         let zero = d.int(0);

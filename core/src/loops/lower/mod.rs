@@ -18,6 +18,7 @@
 mod call;
 mod compare;
 mod counting;
+mod directory;
 mod extent;
 mod few;
 mod fiber;
@@ -45,7 +46,7 @@ use crate::notation::concrete::{AccessId, Both, Index, Place, Program, Role, Ten
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Extents, Size};
-use crate::stream::Symbolic;
+use crate::stream::{Directory, Symbolic, Term};
 use shared::Kept;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,8 +87,17 @@ pub struct Options {
     /// To how many coordinates at most a row may come to be sorted, instead of read from a set in order: [`Entry::FEW`] at most, and if 0
     /// no row is. Kernels are right for all.
     pub few: i64,
+    /// For how many that are sought in a list its directory may have a place: [`SOUGHT`] is what pays. Kernels are right for all.
+    ///
+    /// [`SOUGHT`]: Options::SOUGHT
+    pub sought: u32,
     /// All extents: of programs whose undeclared results have fill values that depend on them. Their kernels are right for these alone.
     pub extents: Option<Extents>,
+}
+
+impl Options {
+    /// Making a place of a directory is a leap.
+    pub const SOUGHT: u32 = 8;
 }
 
 impl Default for Options {
@@ -99,6 +109,7 @@ impl Default for Options {
             made: Widths::NARROW,
             sizes: BTreeMap::new(),
             few: Entry::FEW,
+            sought: Options::SOUGHT,
             extents: None,
         }
     }
@@ -118,6 +129,8 @@ struct Context<'a> {
     made: Widths,
     /// As [`Options::few`] says.
     few: i64,
+    /// The same.
+    sought: u32,
     params: BTreeMap<ClassId, Var>,
     /// Those of the parameters that are extents of no tensor of the caller's.
     solved: Vec<(Var, VarId)>,
@@ -135,6 +148,8 @@ struct Context<'a> {
     both: Option<(&'a Both, BufferId)>,
     /// Tables for the windows of the statement at hand, by access and level.
     marks: BTreeMap<(AccessId, usize), window::Marks>,
+    /// Directories of the lists of the statement at hand that stay, by access.
+    directories: BTreeMap<AccessId, Directory<Term>>,
     /// Of the lists that the statement at hand spreads, by access and level, where they are laid.
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
     /// The loops so far that a person would want to see.
@@ -166,14 +181,15 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let arrays = program.tensors.iter().map(operand).collect();
     let simplify = Simplify { mode: options.mode, functions: &program.functions };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
-    let (made, few) = (options.made, options.few.min(Entry::FEW));
+    let (made, few, sought) = (options.made, options.few.min(Entry::FEW), options.sought.max(1));
     let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
-    let (solved, both, marks, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new());
+    let (solved, both, marks, directories, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut cx = Context {
         program,
         simplify,
         made,
         few,
+        sought,
         params,
         solved,
         derived,
@@ -183,6 +199,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         guarded,
         both,
         marks,
+        directories,
         tables,
         foralls,
     };

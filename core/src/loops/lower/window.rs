@@ -7,12 +7,6 @@
 //!
 //! A guess: what stands in the table is looked at before it is believed, so no order of loops has to be proved, and only those that
 //! are likely to gain get a table: a loop that moves the window, and inside of it at most one loop, short, between rows.
-//!
-//! So does a list that a loop of its own leads through for each row of another's blocks, which begin not far behind those of the row before:
-//!
-//! ```text
-//!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}: where row i's first block meets x
-//! ```
 
 use super::fiber::Scope;
 use super::output::alloc;
@@ -60,8 +54,7 @@ impl Context<'_> {
                 }
                 let above: Vec<Index> = (0..l).map(|l| self.program.level_var(access, l)).collect();
                 let w = self.program.level_var(access, l);
-                let led = || (l == 0 && self.is_led_by_blocks(nest, a, w, &order)).then_some(None);
-                let Some(by) = self.marked_by(w, &above, &order).or_else(led) else { continue };
+                let Some(by) = self.marked_by(w, &above, &order) else { continue };
                 let table = d.buffer(&format!("{}{l}_from", tensor.name), Type::I64, Role::Workspace);
                 let len = by.map_or(1, |k| self.constants[&self.program.vars[k.0].extent]);
                 alloc(d, table, int(len), Some(Value::i64(0)));
@@ -92,22 +85,5 @@ impl Context<'_> {
             [k] if leads(k) && short(k) => Some(Some(*k)),
             _ => None,
         }
-    }
-
-    /// Whether a list under `w` that no loop moves is walked, for each turn of one around, beside another operand's blocks.
-    fn is_led_by_blocks(&self, nest: &Nest, a: AccessId, w: Index, order: &[Index]) -> bool {
-        let map = self.program.root_map(w);
-        let Some((v, factor)) = map.factors.iter().next().filter(|_| map.factors.len() == 1) else { return false };
-        let blocks = |b: AccessId| {
-            let (tensor, access) = (self.program.tensor(b), &self.program.accesses[b.0]);
-            let kinds = tensor.format.levels.iter().enumerate();
-            let along = |l: usize| self.program.follows(self.program.level_var(access, l), *v);
-            b != a && kinds.into_iter().any(|(l, kind)| *kind == LevelKind::Vbl && along(l))
-        };
-        let inside = order.iter().position(|u| u == v).is_some_and(|at| at > 0);
-        inside
-            && *factor == Size::number(1)
-            && self.program.computed(w).is_none()
-            && nest.rhs.accesses().into_iter().any(blocks)
     }
 }

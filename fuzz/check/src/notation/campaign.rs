@@ -236,6 +236,8 @@ mod tests {
             "few 128",
             "few 3",
             "few 0",
+            "sought 8",
+            "sought 1",
             "scatter",
             "given result",
             "operand fill",

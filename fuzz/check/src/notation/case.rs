@@ -74,6 +74,8 @@ pub struct Case {
     pub taken_for: Vec<Option<Magnitude>>,
     /// How many coordinates of a row are few when the program is lowered: it changes no answer.
     pub few: i64,
+    /// For how many that are sought a directory has a place: it changes no answer, either.
+    pub sought: u32,
     /// The size of each index variable.
     pub vars: Vec<usize>,
     /// Operands, then a result a statement or fewer.

@@ -7,6 +7,7 @@
 use super::case::{At, Case, Expr};
 use super::engines::{Engine, Finding, run};
 use super::subject::Subject;
+use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::loops::Entry;
@@ -72,6 +73,9 @@ pub(super) fn steps(case: &Case) -> Vec<Case> {
     }
     if case.few != Entry::FEW {
         change(&|c| c.few = Entry::FEW);
+    }
+    if case.sought != Options::SOUGHT {
+        change(&|c| c.sought = Options::SOUGHT);
     }
     for n in 0..case.sizes.len() {
         if case.taken_for[n].is_some() {

@@ -25,7 +25,7 @@ use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, LevelBuffers, binary, held};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Arith, Compare, Domain, Interval, Kind, List, ListFiber, Pieces, Symbolic, Term, View};
+use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
 /// Packed levels of one loop for which there is code of its own for either kind of piece; of more, positions are computed.
 const SWITCHES: usize = 2;
@@ -69,9 +69,6 @@ impl Context<'_> {
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
         if all.iter().all(|stepped| self.leads_in_blocks(stepped, v, &piece, sink)) {
             sink.skip(v);
-            if let [first] = &all[..] {
-                self.resume_lists(d, &piece, first, v);
-            }
             self.block_by_block(d, &piece, &all, (v, rest), sink);
             return self.foralls.borrow_mut().truncate(seen);
         }
@@ -132,7 +129,8 @@ impl Context<'_> {
     }
 
     /// The blocks of levels outside of which nothing is done, and what they have in common; until one of them has no more, or a
-    /// list without whose entries nothing is done either.
+    /// list without whose entries nothing is done either. Where a list's directory is looked up for each block its end is not asked for:
+    /// it would say nothing that is not seen there, and nobody can predict beside which block it comes.
     fn block_by_block(
         &self,
         d: &mut Symbolic,
@@ -142,7 +140,8 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let mut lists = vec![];
-        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(|a| self.leads(*a, &piece.body, sink)) {
+        let ends = |a: &AccessId| self.leads(*a, &piece.body, sink) && !self.directories.contains_key(a);
+        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(ends) {
             let end = self.unopened(d, &piece.scope, a).end;
             lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
         }
@@ -285,28 +284,6 @@ impl Context<'_> {
                 piece.scope.fingers.insert((a, level), Finger { at, through: vec![v] });
             }
         }
-    }
-
-    /// Brings lists whose place beside the first block is marked there, from where they were beside another's.
-    fn resume_lists(&self, d: &mut Symbolic, piece: &Piece, first: &Stepped, v: Index) {
-        let marks = |a: AccessId| self.marks.get(&(a, piece.scope.fiber(a).depth))?.here(&piece.scope);
-        let lists = self.walked(&piece.scope, &piece.body, v);
-        let marked: Vec<_> = lists.into_iter().filter_map(|a| Some((a, marks(a)?))).collect();
-        if marked.is_empty() {
-            return;
-        }
-        let some = first.pieces.valid(d);
-        let resume = &mut |d: &mut Symbolic| {
-            let start = first.pieces.certain_block(d, &self.program.tensor(first.access).name).start;
-            let range = piece.within(Bound::at(d.place(&start)), piece.range.hi.clone()).range;
-            for (a, mark) in &marked {
-                let view = self.view(d, &piece.scope, (*a, piece.scope.fiber(*a).depth), v, &range);
-                let fiber = self.unopened(d, &piece.scope, *a);
-                let view = View { mark: Some(mark.clone()), ..view };
-                List::open(d, &self.program.tensor(*a).name, ListFiber { view, ..fiber });
-            }
-        };
-        d.branch(some, resume, &mut |_| {});
     }
 
     /// One value for all coordinates of a range is one run of the result. Whether it was put there.

@@ -43,6 +43,7 @@ pub fn constructs(case: &Case) -> Vec<String> {
     }
     all.extend(shaped(case));
     all.insert(format!("few {}", case.few));
+    all.insert(format!("sought {}", case.sought));
     for a in case.tensors.iter() {
         let of = if a.is_operand() { "operand" } else { "result" };
         all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));

@@ -4,6 +4,7 @@ use super::directed::settle;
 use super::{Case, Expr, KINDS, Place, SIZES, STRUCTURED, Statement, Tensor, VARS};
 use crate::notation::legal::{Call, LEGAL};
 use arbitrary::Unstructured;
+use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::{Format, LevelKind};
 use fiberloom_core::loops::Entry;
@@ -63,8 +64,9 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub fn new(u: &'u mut Unstructured<'b>) -> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
         let mode = Mode::Algebraic;
+        let (few, sought) = (Entry::FEW, Options::SOUGHT);
         let case =
-            Case { sizes: vec![], taken_for: vec![], few: Entry::FEW, vars, tensors: vec![], statements: vec![], mode };
+            Case { sizes: vec![], taken_for: vec![], few, sought, vars, tensors: vec![], statements: vec![], mode };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, emptied: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
@@ -73,6 +75,8 @@ impl<'u, 'b> Maker<'u, 'b> {
         m.case.mode = m.one(&[Mode::Algebraic, Mode::Algebraic, Mode::Strict]);
         // Rows are so short that all of them are few.
         m.case.few = m.one(&[Entry::FEW, 0, 3]);
+        // And so few are sought that no directory would have a place.
+        m.case.sought = m.one(&[Options::SOUGHT, 1]);
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
         m.shapes = m.below(4) == 3;

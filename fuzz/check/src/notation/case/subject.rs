@@ -26,7 +26,15 @@ impl Subject for Case {
     fn options(&self, typed: &typed::Program) -> Options {
         let initial = typed.starts().into_iter().filter(|id| self.given(typed, *id).is_some()).collect();
         let (operands, sizes) = (self.widths(typed), self.magnitudes(typed));
-        Options { operands, initial, sizes, few: self.few, made: self.made(), ..Options::default() }
+        Options {
+            operands,
+            initial,
+            sizes,
+            few: self.few,
+            sought: self.sought,
+            made: self.made(),
+            ..Options::default()
+        }
     }
 
     /// The tensors that the program reads or starts from.
