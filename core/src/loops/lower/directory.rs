@@ -8,7 +8,7 @@
 //! ```
 //!
 //! How long its stretches are is decided when it is known how much is stored: a directory has at most so many places that whoever seeks
-//! pays for them ([`Options::sought`]), and no more than help ([`STORED`]). Where few are sought it has one place, and they leap as they would
+//! pays for them ([`super::Options::sought`]), and no more than help ([`STORED`]). Where few are sought it has one place, and they leap as they would
 //! without. So what is sought is found in a constant number of steps, but for entries that crowd in a stretch, and never in more than
 //! leaps take.
 //!

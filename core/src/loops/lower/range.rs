@@ -264,15 +264,17 @@ impl Context<'_> {
             if steps {
                 at = steps_to(at, self.size(&line.r));
             }
-            let size = if all {
-                size
-            } else {
+            // Inside of the range it is what it is if it is one of its ends.
+            let end = [&range.hi, &range.lo].into_iter().find(|end| size.is_some() && end.size == size);
+            if let Some(end) = end.filter(|_| !all) {
+                cuts.push(end.clone());
+                continue;
+            }
+            if !all {
                 let last = cuts.last().expect("it begins somewhere").at.clone();
                 at = binary(Op::Min, binary(Op::Max, at, last), range.hi.at.clone());
-                // Inside of the range it is what it is if it is one of its ends.
-                size.filter(|s| Some(s) == range.hi.size.as_ref() || Some(s) == range.lo.size.as_ref())
-            };
-            cuts.push(Bound { at: held(d, "cut", at), size });
+            }
+            cuts.push(Bound { at: held(d, "cut", at), size: size.filter(|_| all) });
         }
         cuts.push(range.hi.clone());
         cuts
