@@ -656,7 +656,7 @@ impl<'a> Context<'a> {
             None => self.sieved(d, v, rest, body, scope, sink, driven),
             Some(c) => {
                 if let (Sink::Scalar { var, fun, begun: None }, []) = (sink, rest)
-                    && let Some(value) = self.folded_anyway(d, (&scope, &searched), body, &c)
+                    && let Some(value) = self.folded_anyway(d, (&scope, &searched), body)
                 {
                     return self.accumulate(d, (*var, *fun), None, value);
                 }

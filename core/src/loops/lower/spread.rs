@@ -181,25 +181,17 @@ impl Context<'_> {
         scope.keep(a, value);
     }
 
-    /// What is folded in where `c` holds, if all that was searched for is known by value: a choice of two values instead of a branch,
-    /// which nobody could predict.
+    /// What is folded in, whether or not that which was searched for is there, if all of it is known by value: where it is absent the table
+    /// has its fill, and the body is what it means there. To ask first would be a branch that nobody could predict.
     pub(super) fn folded_anyway(
         &self,
         d: &mut Symbolic,
         (scope, searched): (&Scope, &[AccessId]),
         body: &concrete::Expr,
-        c: &Expr,
     ) -> Option<Expr> {
         let known = |a: &AccessId| scope.fiber(*a).value.is_some();
-        if body.has_loops() || !cheap(body) || !searched.iter().all(known) {
-            return None;
-        }
-        let (_, none) = background(body, searched, &|a| self.fill(a), self.simplify);
-        let concrete::Expr::Literal(none) = none else { return None };
-        let value = self.value(d, scope, body);
-        // Beside the choice: what is chosen is computed only if it is.
-        let value = d.define("term", body.ty(), value);
-        Some(Expr::Op(Op::Select, vec![c.clone(), value, Expr::Const(none)]))
+        let anyway = !body.has_loops() && cheap(body) && searched.iter().all(known);
+        anyway.then(|| self.value(d, scope, body))
     }
 
     /// Of two lists that an innermost loop intersects, when the one is so much longer that it is better leaped through, and the
