@@ -163,19 +163,19 @@ fn galloping_costs_the_logarithm_of_how_much_longer_a_list_is() {
     }
 }
 
-/// What blocks, or entries of rows, seek in a list that stays is found in its directory: in as many steps however long the list is, if it
+/// What blocks, bands or entries of rows seek in a list that stays is found in its directory: in as many steps however long the list is, if it
 /// is no longer than they are many; and of few beside a long one nothing is written down, but they leap.
 #[test]
 fn what_many_seek_is_found_in_a_directory() {
-    let [blocks, gallop] =
-        [("{dense, vbl}", ""), ("csr", "schedule { protocol(x[j], gallop); }")].map(|(format, how)| {
-            compiled(&format!("tensor A: i64[I, J] {format} tensor x: i64[J] sparse\ny[i] = A[i,j] * x[j] {how}"))
-        });
-    for (kernel, kind) in [(&blocks, LevelKind::Vbl), (&gallop, LevelKind::Compressed)] {
+    let gallop = "schedule { protocol(x[j], gallop); }";
+    for (kind, how) in [(LevelKind::Vbl, ""), (LevelKind::Band, ""), (LevelKind::Compressed, gallop)] {
+        let format = kind.name();
+        let program = format!("tensor A: i64[I, J] {{dense, {format}}} tensor x: i64[J] sparse\ny[i] = A[i,j] * x[j]");
+        let kernel = compiled(&format!("{program} {how}"));
         let cost = |rows: i64, entries: i64, n: i64| {
             let a = matrix([rows, n], [LevelKind::Dense, kind], (0..rows).map(|i| (i, 389 * i % n)));
             let x = vector(n, LevelKind::Compressed, (0..entries).map(|k| (k * (n / entries), 2)));
-            run(kernel, &[("A", &a), ("x", &x)]).0
+            run(&kernel, &[("A", &a), ("x", &x)]).0
         };
         let (short, long) = (cost(2000, 128, 2048), cost(2000, 1024, 2048));
         assert!(4 * long < 5 * short, "{kind:?}: {short} operations beside 128 entries, {long} beside 1024");

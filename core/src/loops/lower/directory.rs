@@ -1,5 +1,5 @@
-//! Directories of lists in which many are sought: those that no loop moves, where another operand's blocks lead, or that gallop beside
-//! another list, for each turn of a loop around (`stream::Directory`).
+//! Directories of lists in which many are sought: those that no loop moves, where another operand's blocks or bands lead, or that gallop
+//! beside another list, for each turn of a loop around (`stream::Directory`).
 //!
 //! ```text
 //!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
@@ -58,8 +58,8 @@ impl Context<'_> {
         all
     }
 
-    /// About how many are sought in an access's first list, where there may be many: as many as there are blocks, or entries beside
-    /// which it gallops, without which nothing is done.
+    /// About how many are sought in an access's first list, where there may be many: as many as there are blocks or bands, or entries
+    /// beside which it gallops, without which nothing is done.
     fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
         let (tensor, w) = (self.program.tensor(a), self.program.level_var(&self.program.accesses[a.0], 0));
         let order = [&nest.order[..], &super::range::around(&nest.rhs, a)?].concat();
@@ -80,13 +80,13 @@ impl Context<'_> {
         leaders.filter_map(|b| self.listed_along(b, order[at], lists)).reduce(|m, n| binary(Op::Max, m, n))
     }
 
-    /// How many blocks an access has along a loop, or entries, if lists count.
+    /// How many blocks or bands an access has along a loop, or entries, if lists count.
     fn listed_along(&self, b: AccessId, v: Index, lists: bool) -> Option<Expr> {
         let (format, access) = (&self.program.tensor(b).format, &self.program.accesses[b.0]);
         let along = |l: &usize| self.program.follows(self.program.level_var(access, *l), v);
         let l = (0..format.rank()).find(along)?;
         let crd = self.levels(b)[l].array(Holds::Coordinates)?;
-        let counts = format.levels[l] == LevelKind::Vbl || lists && format.levels[l].is_list();
-        counts.then_some(Expr::Capacity(crd))
+        let begins = matches!(format.levels[l], LevelKind::Vbl | LevelKind::Band);
+        (begins || lists && format.levels[l].is_list()).then_some(Expr::Capacity(crd))
     }
 }
