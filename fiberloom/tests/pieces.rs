@@ -177,10 +177,10 @@ fn what_many_seek_is_found_in_a_directory() {
             let x = vector(n, LevelKind::Compressed, (0..entries).map(|k| (k * (n / entries), 2)));
             run(&kernel, &[("A", &a), ("x", &x)]).0
         };
-        let (short, long) = (cost(2000, 128, 2048), cost(2000, 1024, 2048));
-        assert!(4 * long < 5 * short, "{kind:?}: {short} operations beside 128 entries, {long} beside 1024");
-        let (one, other) = (cost(8, 64, 1 << 20), cost(8, 1 << 14, 1 << 20));
-        assert!(other < one + 8 * 200, "{kind:?}: {one} operations of 8 rows beside 64 entries, {other} beside 2^14");
+        let (short, long) = (cost(1000, 64, 1024), cost(1000, 512, 1024));
+        assert!(4 * long < 5 * short, "{kind:?}: {short} operations beside 64 entries, {long} beside 512");
+        let (one, other) = (cost(8, 64, 1 << 17), cost(8, 1 << 13, 1 << 17));
+        assert!(other < one + 8 * 200, "{kind:?}: {one} operations of 8 rows beside 64 entries, {other} beside 2^13");
     }
 }
 
