@@ -167,8 +167,9 @@ fn galloping_costs_the_logarithm_of_how_much_longer_a_list_is() {
 /// has fewer entries than they are; of a few that seek in a long one nothing is written down, and they leap.
 #[test]
 fn what_many_seek_is_found_in_a_directory() {
-    let gallop = "schedule { protocol(x[j], gallop); }";
-    for (kind, how) in [(LevelKind::Vbl, ""), (LevelKind::Band, ""), (LevelKind::Compressed, gallop)] {
+    let [gallop, locate] = ["gallop", "locate"].map(|how| format!("schedule {{ protocol(x[j], {how}); }}"));
+    let (list, none) = (LevelKind::Compressed, String::new());
+    for (kind, how) in [(LevelKind::Vbl, &none), (LevelKind::Band, &none), (list, &gallop), (list, &locate)] {
         let format = kind.name();
         let program = format!("tensor A: i64[I, J] {{dense, {format}}} tensor x: i64[J] sparse\ny[i] = A[i,j] * x[j]");
         let kernel = compiled(&format!("{program} {how}"));
