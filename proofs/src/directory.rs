@@ -54,19 +54,13 @@ fn made<'a>(arrays: &'a [&'a [i64]], fiber: &Fiber, shift: usize, ops: Operation
     (d, (ops.with)(fiber.from(1), directory))
 }
 
-/// The first position of a fiber whose coordinate is `target` or greater, or its end.
-fn first_from(fiber: &Fiber, target: i64) -> i64 {
-    let end = fiber.from(1).end;
-    fiber.entries().find(|(at, _)| *at >= target).map_or(end, |(_, positions)| positions.start as i64)
-}
-
 /// *Each stretch begins where it says*: every place has the first position whose coordinate is not before it, the last one that of the
 /// extent's stretch; and all is in bounds.
 pub fn stretches_begin_there(fiber: &Fiber, shift: usize, ops: Operations) -> Result<(), Broken> {
-    let arrays = [fiber.array(), fiber.array()];
+    let arrays = [fiber.array()];
     let (d, _) = made(&arrays, fiber, shift, ops);
     d.fault().map_or(Ok(()), Err)?;
-    let wanted: Vec<i64> = (0..=EXTENT >> shift).map(|s| first_from(fiber, (s << shift) as i64)).collect();
+    let wanted: Vec<i64> = (0..=EXTENT >> shift).map(|s| fiber.first_from((s << shift) as i64).begin as i64).collect();
     if d.table() == wanted { Ok(()) } else { Err("a stretch does not begin where it says") }
 }
 
@@ -79,10 +73,10 @@ pub fn a_directory_changes_nothing(
     ops: Operations,
     moves: Moves,
 ) -> Result<(), Broken> {
-    let (arrays, target) = ([fiber.array(), fiber.array()], target as i64);
+    let (arrays, target) = ([fiber.array()], target as i64);
     let (mut d, list) = made(&arrays, fiber, shift, ops);
     let d = &mut d;
-    let wanted = first_from(fiber, target);
+    let wanted = fiber.first_from(target).begin as i64;
     let rests = |d: &mut Concrete, list: &List<i64>, at: i64, broken| {
         let there = list.entry(d).position == at;
         d.fault().map_or(if there { Ok(()) } else { Err(broken) }, Err)
@@ -109,12 +103,12 @@ pub fn a_directory_changes_nothing(
 
 /// *Leaps too*: from an entry before a coordinate.
 pub fn leaps_land_there(fiber: &Fiber, [shift, target]: [usize; 2], ops: Operations) -> Result<(), Broken> {
-    let (arrays, target) = ([fiber.array(), fiber.array()], target as i64);
+    let (arrays, target) = ([fiber.array()], target as i64);
     let (mut d, list) = made(&arrays, fiber, shift, ops);
     let list = List::open(&mut d, "p", list);
     if list.index_or(&mut d, target) < target {
         list.leap(&mut d, &target);
-        if list.entry(&mut d).position != first_from(fiber, target) {
+        if list.entry(&mut d).position != fiber.first_from(target).begin as i64 {
             return Err("a leap does not land there");
         }
     }

@@ -28,8 +28,9 @@ pub struct Fiber {
 
 /// An entry: the positions `begin..end` hold its coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    begin: usize,
+pub(crate) struct Run {
+    /// Its first position.
+    pub begin: usize,
     end: usize,
 }
 
@@ -81,7 +82,7 @@ impl Fiber {
 
     /// The entry that begins at the first position at or after `target`, if there is one: the definition that `seek`
     /// is held to.
-    fn first_from(&self, target: i64) -> Run {
+    pub(crate) fn first_from(&self, target: i64) -> Run {
         let mut p = 1;
         while p <= self.len && self.crd[p] < target {
             p += 1;

@@ -114,12 +114,8 @@ impl<'c> Emitter<'c, '_> {
     fn equal(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let element = elements.get_type().get_element_type().into_int_type();
         let narrow = self.low_bits(target, element)?;
-        let equal = self.bits(self.builder.build_int_compare(
-            IntPredicate::EQ,
-            elements,
-            self.splat(narrow, LANES as u32)?,
-            "",
-        )?)?;
+        let targets = self.splat(narrow, LANES as u32)?;
+        let equal = self.bits(self.builder.build_int_compare(IntPredicate::EQ, elements, targets, "")?)?;
         if narrow == target {
             return Ok(equal);
         }

@@ -1,5 +1,5 @@
 //! Directories of lists in which many are sought: those that no loop moves, where another operand's blocks or bands lead, or that gallop
-//! beside another list, for each turn of a loop around (`stream::Directory`).
+//! or are located beside another list, for each turn of a loop around (`stream::Directory`).
 //!
 //! ```text
 //!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! How long its stretches are is decided when it is known how much is stored: a directory has at most so many places that whoever seeks
-//! pays for them ([`super::Options::sought`]), and no more than help ([`STORED`]). Where few are sought it has one place, and they leap as they would
-//! without. So what is sought is found in a constant number of steps, but for entries that crowd in a stretch, and never in more than
-//! leaps take.
+//! pays for them ([`super::Options::sought`]), and no more than help ([`STORED`]). Where few are sought it has one place, and they leap
+//! as they would without. So what is sought is found in a constant number of steps, but for entries that crowd in a stretch, and never
+//! in more than leaps take.
 //!
 //! Invariant: what is sought is a coordinate of the loop's, whose extent is the list's.
 
@@ -72,12 +72,13 @@ impl Context<'_> {
             Some(Iterated::As(Protocol::Walk)) | None => false,
             Some(Iterated::Spread) => return None,
         };
-        let leads = |b: &AccessId| {
-            let (set, _) = background(&nest.rhs, &[*b], &|x| self.fill(x), self.simplify);
-            *b != a && set.needed().is_some()
+        let leads = |b: AccessId| {
+            let (set, _) = background(&nest.rhs, &[b], &|x| self.fill(x), self.simplify);
+            set.needed().is_some()
         };
-        let leaders = nest.rhs.accesses().into_iter().filter(leads);
-        leaders.filter_map(|b| self.listed_along(b, order[at], lists)).reduce(|m, n| binary(Op::Max, m, n))
+        let others = nest.rhs.accesses().into_iter().filter(|b| *b != a);
+        let counted = others.filter_map(|b| self.listed_along(b, order[at], lists).filter(|_| leads(b)));
+        counted.reduce(|m, n| binary(Op::Max, m, n))
     }
 
     /// How many blocks or bands an access has along a loop, or entries, if lists count.

@@ -114,7 +114,6 @@ impl<'a> Context<'a> {
         }
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
-        self.directories = BTreeMap::new();
         self.directories = self.directories(d, nest);
         if let Some(entries) = self.entries(nest)
             && self.stored_of_operand(d, nest, &entries)

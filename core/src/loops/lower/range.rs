@@ -266,15 +266,15 @@ impl Context<'_> {
             }
             // Inside of the range it is what it is if it is one of its ends.
             let end = [&range.hi, &range.lo].into_iter().find(|end| size.is_some() && end.size == size);
-            if let Some(end) = end.filter(|_| !all) {
-                cuts.push(end.clone());
-                continue;
-            }
-            if !all {
-                let last = cuts.last().expect("it begins somewhere").at.clone();
-                at = binary(Op::Min, binary(Op::Max, at, last), range.hi.at.clone());
-            }
-            cuts.push(Bound { at: held(d, "cut", at), size: size.filter(|_| all) });
+            cuts.push(match end {
+                _ if all => Bound { at: held(d, "cut", at), size },
+                Some(end) => end.clone(),
+                None => {
+                    let last = cuts.last().expect("it begins somewhere").at.clone();
+                    let within = binary(Op::Min, binary(Op::Max, at, last), range.hi.at.clone());
+                    Bound::at(held(d, "cut", within))
+                }
+            });
         }
         cuts.push(range.hi.clone());
         cuts

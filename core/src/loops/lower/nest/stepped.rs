@@ -140,10 +140,11 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let mut lists = vec![];
-        let ends = |a: &AccessId| self.leads(*a, &piece.body, sink) && !self.directories.contains_key(a);
-        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(ends) {
-            let end = self.unopened(d, &piece.scope, a).end;
-            lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
+        for a in self.walked(&piece.scope, &piece.body, v).into_iter().filter(|a| self.leads(*a, &piece.body, sink)) {
+            let ListFiber { end, directory, .. } = self.unopened(d, &piece.scope, a);
+            if directory.is_none() {
+                lists.push((piece.scope.fingers[&(a, piece.scope.fiber(a).depth)].at, d.snapshot("end", end)));
+            }
         }
         let more = |d: &mut Symbolic| {
             let mut valid: Vec<Term> = all.iter().map(|stepped| stepped.pieces.valid(d)).collect();
