@@ -3,6 +3,8 @@
 //! ```text
 //!  typed ──concretize──▶ concrete ──check──▶ lower ──▶ loops ──REWRITES──▶ loops ──check──▶ Lowered
 //! ```
+//!
+//! Where debug assertions are on, the loops are checked as they are emitted and after each rewrite, too.
 
 use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
@@ -64,14 +66,30 @@ pub fn lower_by(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let concrete = concretize(program, (&classes, &sizes), options.mode, &options.initial)?;
     concrete.check().map_err(defect)?;
-    let (mut kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
-    seen("emitted", &kernel);
-    for (name, rewrite) in REWRITES {
-        rewrite(&mut kernel);
-        seen(name, &kernel);
-    }
-    let kernel = Sound::new(kernel).map_err(defect)?;
+    let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
+    let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
     Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
+}
+
+/// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.
+///
+/// # Errors
+/// What the checker says and, where debug assertions are on, after which rewrite.
+fn rewritten(
+    mut kernel: Kernel,
+    rewrites: &[Rewrite],
+    seen: &mut dyn FnMut(&'static str, &Kernel),
+) -> Result<Sound, String> {
+    let mut step = |name, kernel: &Kernel| {
+        seen(name, kernel);
+        if cfg!(debug_assertions) { loops::check(kernel).map_err(|e| format!("{name}: {e}")) } else { Ok(()) }
+    };
+    step("emitted", &kernel)?;
+    for (name, rewrite) in rewrites {
+        rewrite(&mut kernel);
+        step(name, &kernel)?;
+    }
+    Sound::new(kernel)
 }
 
 fn defect(what: String) -> Vec<Diagnostic> {
@@ -131,5 +149,27 @@ impl Lowered {
         }
         let columns = self.foralls.iter().map(|f| draw::columns(&f.lattice)).max().unwrap_or(0);
         draw::picture(&groups, columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rewrite, rewritten};
+
+    /// Two rewrites, of which the second mends what the first breaks: the first is named.
+    #[test]
+    #[cfg(debug_assertions)]
+    fn a_rewrite_that_breaks_a_kernel_is_named() {
+        let text = "kernel k(n)\n  result y: f64\n\n  alloc y[n] = 0.0\n  finish y[n]\n";
+        let kernel = crate::loops::read(text).expect("the text is a kernel's");
+        let swapped: Rewrite = ("swapped", |kernel| kernel.body.swap(0, 1));
+        let again: Rewrite = ("again", |kernel| kernel.body.swap(0, 1));
+        let mut names = vec![];
+        let refused = rewritten(kernel.clone(), &[swapped, again], &mut |name, _| names.push(name));
+        let message = refused.expect_err("`finish` stands before `alloc`");
+        assert!(message.starts_with("swapped: "), "{message}");
+        assert_eq!(names, ["emitted", "swapped"]);
+        let unchanged = rewritten(kernel.clone(), &[], &mut |_, _| {}).expect("it is sound");
+        assert_eq!(*unchanged, kernel);
     }
 }

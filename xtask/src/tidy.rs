@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`, also a test: the code held to what `docs/architecture.md` says about it.
 //!
 //! ```text
-//!  mirror      core/src and tests hold the nine nouns, and nothing that is none
+//!  mirror      core/src and tests hold the nine nouns, and nothing that is none; which rooms are empty, its table says
 //!  arrows      each crate depends on those below it only
 //!  paths       a path that a document names exists
 //!  headers     each module begins with `//!`
@@ -29,6 +29,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// The page that the code is held to.
+const ARCHITECTURE: &str = "docs/architecture.md";
+
+/// Folders with a room for each noun.
+const MIRRORED: [&str; 5] = ["core/src", "semantics/src", "fuzz/check/src", "proofs/src", "tests"];
+
 /// Folders of `tests/` that are no noun.
 const OTHER_TESTS: [&str; 5] = ["src", "errors", "issues", "conformance", "data"];
 
@@ -36,14 +42,14 @@ const OTHER_TESTS: [&str; 5] = ["src", "errors", "issues", "conformance", "data"
 const LONGEST_FILE: usize = 1000;
 const LONGEST_FUNCTION: usize = 150;
 
-/// What was looked at and what is wrong.
+/// What the checks found.
 #[derive(Default)]
 pub struct Tidied {
-    /// Number of things looked at.
+    /// Number of facts that were checked.
     pub checked: u64,
     /// What is wrong: a place and what to change.
     pub wrong: Vec<String>,
-    /// What is merely worth knowing.
+    /// Worth knowing, and not wrong.
     notes: Vec<String>,
 }
 
@@ -103,15 +109,23 @@ fn mirror(tidied: &mut Tidied) {
         let known = NOUNS.contains(&&*folder) || OTHER_TESTS.contains(&&*folder);
         tidied.expect(known, || format!("tests/{folder}: is none of the nine nouns, nor of {OTHER_TESTS:?}"));
     }
-    let rooms = |path: fn(&str) -> String| {
-        let there = |n: &&str| Path::new(&path(n)).exists() || Path::new(&path(n)).with_extension("").is_dir();
-        NOUNS.iter().filter(|n| there(n)).copied().collect::<Vec<_>>().join(" ")
+    let page = std::fs::read_to_string(ARCHITECTURE).unwrap_or_default();
+    for folder in MIRRORED {
+        let row = rooms(folder);
+        tidied.expect(page.contains(&row), || format!("{ARCHITECTURE}: the nine nouns: a line should be `{row}`"));
+        tidied.notes.push(row);
+    }
+}
+
+/// A folder's row in the table of the mirror: the nouns that it has a module or a folder for, and those that it has not.
+fn rooms(folder: &str) -> String {
+    let there = |n: &&str| {
+        let path = Path::new(folder).join(n);
+        path.with_extension("rs").exists() || path.is_dir()
     };
-    let mut note = |what: &str, path: fn(&str) -> String| tidied.notes.push(format!("{what:<18} {}", rooms(path)));
-    note("semantics/src:", |n| format!("semantics/src/{n}.rs"));
-    note("fuzz/check/src:", |n| format!("fuzz/check/src/{n}.rs"));
-    note("proofs/src:", |n| format!("proofs/src/{n}.rs"));
-    note("tests:", |n| format!("tests/{n}"));
+    let (has, empty): (Vec<&str>, Vec<&str>) = NOUNS.iter().partition(|n| there(n));
+    let cell = |nouns: Vec<&str>| nouns.into_iter().map(|n| format!(" {n}")).collect::<String>();
+    format!("| `{folder}/` |{} |{} |", cell(has), cell(empty))
 }
 
 /// Names of the folders in a folder.
@@ -142,7 +156,7 @@ fn arrows(folder: &str, below: &[&str], tidied: &mut Tidied) {
         if section.ends_with("dependencies") && !section.contains("dev-") && name.starts_with("fiberloom") {
             let place = format!("{}:{}", manifest.display(), number + 1);
             tidied.expect(below.contains(&name), || {
-                format!("{place}: depends on {name}; allowed are {below:?} (docs/architecture.md, the arrows)")
+                format!("{place}: depends on {name}; allowed are {below:?} ({ARCHITECTURE}, the arrows)")
             });
         }
     }

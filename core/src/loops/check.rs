@@ -1,4 +1,4 @@
-//! The checker of kernels. It runs after every pass that makes or changes one.
+//! The checker of kernels. A kernel that passes is [`Sound`]; nothing runs or compiles any other.
 //!
 //! ```text
 //!  tables     names, parameters, which buffer is which array of which tensor        (here)
@@ -25,7 +25,7 @@ pub use flow::{accumulates, private};
 /// How many blocks may stand in each other.
 pub const NESTING: usize = 256;
 
-/// A kernel that was checked: who is given one need not look again.
+/// A kernel that passed the checker: it need not be checked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sound(Kernel);
 
@@ -38,10 +38,10 @@ impl Sound {
         check(&kernel).map(|()| Sound(kernel))
     }
 
-    /// The same under another name.
+    /// The same kernel under another name.
     ///
     /// # Errors
-    /// It is none.
+    /// If `name` is not a name.
     pub fn named(self, name: &str) -> Result<Sound, String> {
         Sound::new(Kernel { name: name.to_string(), ..self.0 })
     }
@@ -75,7 +75,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     shared::check(kernel)
 }
 
-/// Neither blocks nor expressions stand deeper in each other than all that follows can bear.
+/// Holds blocks to `depth` levels of nesting, and expressions to [`DEPTH`].
 fn nesting(stmts: &[Stmt], depth: usize) -> Result<(), String> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(format!("blocks are nested more than {NESTING} deep"));

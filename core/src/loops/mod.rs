@@ -8,10 +8,12 @@
 //!          └ arguments which buffer is which array of which tensor
 //! ```
 //!
-//! Invariants, held by the checker after every pass: expressions are typed; a variable is set before it is read on
-//! every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
-//! workspaces are allocated before they are used. What is checked only when it runs (by `semantics::machine`):
-//! every access is in bounds of what is allocated, what is read was written, results end with their length set.
+//! Invariants, held by the checker of what runs ([`Sound`]): expressions are typed; a variable is set before it is read
+//! on every path and a `Let` is set once in its block; operands are never stored to, grown or resized; results and
+//! workspaces are allocated before they are used. The checker looks at a kernel after its last rewrite and, where debug
+//! assertions are on, after lowering and each rewrite. Checked only by the interpreter, as it runs
+//! (`semantics::machine`): every access is in bounds of what is allocated, what is read was written, results end with
+//! their length set.
 mod appending;
 mod bind;
 mod blocks;

@@ -2,7 +2,8 @@
 //!
 //! Invariant (*no stale reads*): an expression is evaluated where it is placed, so one that reads a variable must not
 //! be placed after that variable was set again, nor in a loop that sets it if it was read before the loop. Every term
-//! carries the variables it reads with their versions; placing a stale one is a defect of the compiler, found at once.
+//! carries the variables it reads with their versions. Placing a stale one is a defect of the compiler: it panics where
+//! debug assertions are on (`cargo test`), and is not looked for elsewhere.
 
 use super::domain::{Arith, Compare, Domain, State};
 use crate::algebra::{Op, Type, Value, apply};
@@ -75,7 +76,7 @@ impl Symbolic {
         BufferId(self.buffers.len() as u32 - 1)
     }
 
-    /// The expression, for placing it here.
+    /// The expression, to be placed here.
     pub fn place(&mut self, term: &Term) -> Expr {
         for read in &term.reads {
             let now = self.version.get(&read.var).copied().unwrap_or(0);
@@ -123,7 +124,7 @@ impl Symbolic {
         Expr::Var(v)
     }
 
-    /// How many statements stand in this block so far.
+    /// Number of statements in this block so far.
     pub fn here(&self) -> usize {
         self.body.len()
     }
@@ -135,14 +136,15 @@ impl Symbolic {
         self.body.append(&mut made);
     }
 
-    /// What `f` emits, as a block.
+    /// The statements that `f` emits, which go nowhere else.
     pub fn block(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         let outer = std::mem::take(&mut self.body);
         f(self);
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// A loop's block: stale reads across turns are caught, where debug assertions are on.
+    /// A loop's block. Where debug assertions are on, it panics if a term that was read before the loop is placed in it
+    /// and the block sets the term's variable.
     fn turn(&mut self, f: impl FnOnce(&mut Symbolic)) -> Vec<Stmt> {
         self.loops += 1;
         if cfg!(debug_assertions) {
@@ -171,7 +173,7 @@ impl Symbolic {
         self.turns(How::Serial, name, [lo, hi], body);
     }
 
-    /// The same, of turns that do not depend on each other: none reads or writes what another writes.
+    /// A counted loop whose turns are independent: none reads or writes what another writes.
     pub fn each_apart(&mut self, name: &str, lo: Expr, hi: Expr, body: impl FnOnce(&mut Symbolic, Expr)) {
         self.turns(How::Vector, name, [lo, hi], body);
     }
@@ -190,7 +192,7 @@ impl Symbolic {
         self.emit(Stmt::While(c, body));
     }
 
-    /// All that was emitted.
+    /// Variables, buffers and statements that were emitted.
     pub fn finish(self) -> (Vec<(String, Type)>, Vec<Buffer>, Vec<Stmt>) {
         (self.vars, self.buffers, self.body)
     }
