@@ -1,6 +1,7 @@
 //! What Fiberloom's programs, formats, schedules and loops *are*, and the passes between them.
 //!
-//! The nine modules stand in the order in which data flows:
+//! The nine modules stand in the order in which a program passes through them. Imports go both ways between `shape`,
+//! `notation`, `schedule` and `iteration`, and between `stream` and `loops`.
 //!
 //! ```text
 //!  algebra ─▶ shape ─▶ format ─▶ notation ─▶ schedule ─▶ iteration ─▶ stream ─▶ looplet ─▶ loops

@@ -1,4 +1,4 @@
-//! Sequence expressions and their lattices against sets.
+//! Spaces and their lattices, which `show lattice` prints, against sets.
 #![no_main]
 
 use fiberloom_check::iteration::attack;

@@ -22,14 +22,13 @@
 //!  packbits    pos crd ofs        those of pieces pos[parent] ..   as vbl; a piece of one position: as a run
 //! ```
 //!
-//! `docs/format.md` draws each. `function` is a name so far.
+//! `docs/format.md` draws each. `function` has no arrays: such an operand is a call, or stored as hashed.
 //!
 //! Entries (a column of coordinates a mode, a column of values) stand between any two formats: [`Tensor::listed`]
 //! reads them off a tensor, [`Entries::assemble`] builds a tensor of them.
 //!
 //! A level maps a parent position to the positions of a fiber; the root's only position is 0; the positions of the
-//! last level number the values. [`Tensor::check`] is the invariant of every import and of every produced result; a
-//! [`Checked`] tensor has passed it.
+//! last level number the values. [`Tensor::check`] is the invariant of every tensor; a [`Checked`] one has passed it.
 mod array;
 mod assemble;
 mod blocks;

@@ -8,12 +8,13 @@
 //!             └─ B exhausted ─▶ A          there is one wide loop, and no edges
 //! ```
 //!
-//! Before that, shape operators and all: the *space* of a variable (space.rs, along.rs), which `show lattice` prints first.
+//! Beside that, for `show lattice` alone: the *space* of a variable of a typed statement, shape operators included
+//! (space.rs, along.rs). Lowering does not read spaces.
 //!
 //! An annihilator makes an intersection, everything else a union; a body whose value where nothing is present must be
 //! written too runs over the whole extent (functions paper, section 5.2). ∅ stands for sparse and exhausted, 𝓕 for the
 //! whole extent; the rules are those of the shape paper's figure 27. Lists that a sequence does not name but its body
-//! reads are *followers*: they are sought at the coordinates that the others lead to.
+//! reads are *followers*: they are searched at the coordinates of those that lead.
 mod along;
 mod declared;
 pub mod draw;

@@ -10,9 +10,9 @@
 //!                                └─ b.k runs out ─▶ A.i × A.j
 //! ```
 //!
-//! The sequence expressions of the shape paper (sections 5 and 6), which it also gives the rules for: what can run out
-//! (figure 13) and what is left then (figure 27). Lowering splits coordinate ranges first and has a lattice in each
-//! range; these are the spaces that all of a variable's loops together come to, as `fiberloom show lattice` prints them.
+//! The sequence expressions of the shape paper (sections 5 and 6), with its rules: what can run out (figure 13) and what
+//! is left then (figure 27). `fiberloom show lattice` prints them; nothing else reads them. Lowering splits coordinate
+//! ranges first and builds a lattice in each (`super::Lattice`).
 //!
 //! Invariant: spaces are made by the functions that are named as their rules, so that ∅ and 𝓕 never stand inside of one.
 
@@ -22,9 +22,9 @@ use std::fmt::Write;
 /// A set of coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Space {
-    /// ∅: nothing is left, though not every coordinate was come to.
+    /// ∅: nothing is left, though not every coordinate was visited.
     Empty,
-    /// 𝓕: nothing is left, because every coordinate was come to.
+    /// 𝓕: nothing is left, because every coordinate was visited.
     Full,
     /// The coordinates of a level along the variable.
     Level {

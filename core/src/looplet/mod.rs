@@ -1,4 +1,4 @@
-//! Looplets: what one level of a tensor looks like along one index variable.
+//! Looplets: what one level of a tensor looks like along one index variable, for `fiberloom show looplets`.
 //!
 //! ```text
 //!   dense, bytemap, bitmap    Lookup            a value at every coordinate, in O(1)
@@ -11,11 +11,11 @@
 //!   ragged                    Sequence(Lookup, Run)
 //!   symmetric                 Sequence(Lookup, Lookup)       up to the diagonal, and mirrored behind it
 //!   …of a coordinate that is bound already
-//!                             Switch(found)     sought by bisection, in the hash table or by comparison: there or not
+//!                             Switch(found)     searched by bisection, in the hash table or by comparison: there or not
 //! ```
 //!
-//! A level is *unfurled* at the loop that binds its variable. "Then fill" behind a stepper is implied by
-//! exhaustion. Source: the looplets paper, section 3.
+//! These are names for a print. Lowering emits the loops that they describe by asking a level for its kind.
+//! "Then fill" behind a stepper is implied by exhaustion. Source: the looplets paper, section 3.
 
 use crate::format::LevelKind;
 use std::fmt;

@@ -527,9 +527,9 @@ impl Stmt {
 pub enum How {
     /// One after the other.
     Serial,
-    /// As lanes of vectors: iterations are independent but for reassociable sums.
+    /// Iterations are independent but for reassociable sums: machine code may run them as lanes.
     Vector,
-    /// As tasks of threads: iterations are independent.
+    /// Iterations are independent. No pass emits it, and machine code runs it serially.
     Parallel,
 }
 

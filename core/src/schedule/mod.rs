@@ -1,7 +1,8 @@
 //! Schedules: in which order, and how, loops run.
 //!
-//! Without commands from the user, [`order`] chooses the order of a statement's loops from the formats alone: kernels
-//! are compiled before their data is seen; [`storage`] chooses what temporaries are stored in, by extents too. Commands parse and are checked; those of [`protocol`] are lowered.
+//! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`]
+//! chooses what temporaries are stored in, by magnitudes of extents too. Commands of programs are parsed and checked;
+//! only [`protocol`] is lowered.
 pub mod order;
 pub mod protocol;
 pub mod storage;

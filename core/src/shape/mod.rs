@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Classes::of`] finds everything that the program alone decides, [`solve`] the rest, once the data's extents are
-//! known. Both say the same things in the same words.
+//! known. Both give the same messages.
 mod bounds;
 mod classes;
 mod equation;

@@ -7,7 +7,8 @@
 //!             └ what is left at an edge                     ⊆ the whole set; the whole without what ran out, in ∅'s rules
 //! ```
 //!
-//! The sets are those of `semantics`, which knows no rule.
+//! The sets are those of `semantics`, which knows no rule. Spaces are what `show lattice` prints first; the lattices that
+//! lowering emits are other ones (`core::iteration::Lattice`), and nothing here reaches them.
 
 use arbitrary::{Result, Unstructured};
 use fiberloom_core::iteration::{Cut, Space, SpaceLattice};

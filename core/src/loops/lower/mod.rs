@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
-//!  nest      loop by loop: unfurl, sequence expression, lattice, one loop shape a point       (nest.rs)
+//!  nest      loop by loop: sequence expression, lattice, one loop shape a point               (nest.rs)
 //!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
 //!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
 //!  call      declared functions, written out where they are called                              (call.rs)

@@ -1,4 +1,4 @@
-//! A loop nest: at each index variable, unfurl what it walks, build the lattice, emit one loop shape a point.
+//! A loop nest: at each index variable, split its range, build a lattice in each part, emit one loop shape a point.
 
 mod dense;
 mod entries;
