@@ -3,12 +3,12 @@
 //! Integers and truth values agree when they are equal. Floats: in `strict` mode when their bits are equal, all NaNs
 //! being one; in `algebraic` mode when they differ by no more than reassociating sums and products can make them differ:
 //! a bound for each value by itself, computed with it (`number.rs`). Where the language promises nothing anything
-//! agrees, and is counted.
+//! agrees; such values are counted by reason ([`Unpromised`]).
 
 mod number;
 mod scalar;
 
-pub use number::{Number, apply};
+pub use number::{Number, Reason, apply};
 pub use scalar::identity;
 
 use crate::meaning::Function;
@@ -50,7 +50,54 @@ pub struct Agreement {
     /// Values that were compared: of all that is stored, and the fill values.
     pub values: u64,
     /// Those of them that nothing is promised about, so that any answer is right.
-    pub unpromised: u64,
+    pub unpromised: Unpromised,
+}
+
+/// How many values nothing is promised about, by reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Unpromised {
+    /// An operation of the meaning gave NaN.
+    pub nan: u64,
+    /// A partial result overflows in some order of evaluation.
+    pub overflow: u64,
+    /// A function that jumps (a comparison, a conversion to integers, a division by what may be 0) was decided by
+    /// rounding, or by the sign of a computed zero.
+    pub rounding: u64,
+}
+
+impl Unpromised {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.nan + self.overflow + self.rounding
+    }
+
+    fn count(&mut self, value: &Number) {
+        match value.reason() {
+            None => {}
+            Some(Reason::Nan) => self.nan += 1,
+            Some(Reason::Overflow) => self.overflow += 1,
+            Some(Reason::Rounding) => self.rounding += 1,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Unpromised {
+    fn add_assign(&mut self, other: Unpromised) {
+        self.nan += other.nan;
+        self.overflow += other.overflow;
+        self.rounding += other.rounding;
+    }
+}
+
+/// As in `5 not compared: NaN in 3, overflow in 2`, without the words in front of the colon.
+impl fmt::Display for Unpromised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [("NaN", self.nan), ("overflow", self.overflow), ("decided by rounding", self.rounding)];
+        let said: Vec<String> =
+            counts.iter().filter(|(_, n)| *n > 0).map(|(reason, n)| format!("{reason} in {n}")).collect();
+        f.write_str(if said.is_empty() { "none" } else { "" })?;
+        f.write_str(&said.join(", "))
+    }
 }
 
 /// Whether a tensor is the function that the meaning says.
@@ -92,7 +139,7 @@ fn compare(
     let mut compared = Agreement::default();
     let mut differ = |at: &[i64], expected: Number, found: Number| {
         compared.values += 1;
-        compared.unpromised += expected.is_unpromised() as u64;
+        compared.unpromised.count(&expected);
         match permits(&expected, &found) {
             true => Ok(()),
             false => Err(Difference::Value { at: at.to_vec(), expected: expected.value, found: found.value }),

@@ -17,7 +17,7 @@ mod support;
 
 pub use support::evaluate as evaluate_stored;
 
-use crate::algebra::{self, Number};
+use crate::algebra::{self, Number, Reason};
 use crate::shape::Extents;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::format::Tensor;
@@ -477,12 +477,12 @@ impl<'p> World<'p> {
     /// A function of the user's applied; its loops, and those of what it calls, may still take so many turns.
     fn call(&self, f: FnId, args: &[Number], turns: &Cell<u64>) -> Result<Number, Refusal> {
         let function = &self.program.functions[f.index()];
-        let mut call = Call { locals: args.to_vec(), sure: true, turns };
+        let mut call = Call { locals: args.to_vec(), unsure: None, turns };
         call.locals.extend(function.locals[args.len()..].iter().map(|(_, ty)| Number::given(Value::zero(*ty))));
         self.block(&function.stmts, &mut call)?;
         let value = self.local(&function.value, &call)?;
         // Another way through the function may be right too.
-        Ok(if call.sure { value } else { Number::unpromised(value.value) })
+        Ok(call.unsure.map_or(value, |reason| Number::unpromised(value.value, reason)))
     }
 
     fn block(&self, stmts: &[Stmt], call: &mut Call) -> Result<(), Refusal> {
@@ -507,7 +507,7 @@ impl<'p> World<'p> {
 
     fn holds(&self, e: &Expr, call: &mut Call) -> Result<bool, Refusal> {
         let condition = self.local(e, call)?;
-        call.sure &= !condition.is_unpromised();
+        call.unsure = call.unsure.or(condition.reason());
         Ok(condition.value.is_true())
     }
 
@@ -533,8 +533,8 @@ impl<'p> World<'p> {
 struct Call<'a> {
     /// Parameters and locals.
     locals: Vec<Number>,
-    /// Whether every condition so far is the same in every permitted evaluation.
-    sure: bool,
+    /// Why some condition so far is not the same in every permitted evaluation, if so.
+    unsure: Option<Reason>,
     /// How many turns its loops may still take.
     turns: &'a Cell<u64>,
 }

@@ -182,7 +182,7 @@ fn answered(program: &str, operands: &[Operand], mode: Mode, answer: &[f64]) -> 
     let value = |x: &f64| if r.ty.is_float() { Value::from_f64(r.ty, *x) } else { Value::from_i128(r.ty, *x as i128) };
     let values = Array::from_values(r.ty, answer.iter().map(value));
     let answer = Tensor::dense(r.extents.clone(), Value::zero(r.ty), values).unwrap();
-    agree(r, &answer, mode).ok().map(|compared| compared.unpromised)
+    agree(r, &answer, mode).ok().map(|compared| compared.unpromised.total())
 }
 
 #[test]

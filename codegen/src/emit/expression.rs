@@ -66,14 +66,14 @@ impl<'c> Emitter<'c, '_> {
 
     fn op(&self, op: Op, args: &[Expr]) -> Result<Typed<'c>, Error> {
         match (op, args) {
-            (Op::AndAlso, [a, b]) if !is_cheap(b) => return self.lazily(a, b, &Expr::Const(Value::bool(false))),
-            (Op::OrElse, [a, b]) if !is_cheap(b) => return self.lazily(a, &Expr::Const(Value::bool(true)), b),
+            (Op::AndAlso, [a, b]) if !self.is_cheap(b) => return self.lazily(a, b, &Expr::Const(Value::bool(false))),
+            (Op::OrElse, [a, b]) if !self.is_cheap(b) => return self.lazily(a, &Expr::Const(Value::bool(true)), b),
             (Op::Select, [c, Expr::Load(buffer, at), Expr::Const(other)])
-                if self.is_merge && !is_bound(c) && is_cheap(at) =>
+                if self.is_merge && !is_bound(c) && self.is_cheap(at) =>
             {
                 return self.load_or(self.condition(c)?, *buffer, self.index(at)?, *other);
             }
-            (Op::Select, [c, a, b]) if !is_cheap(a) || !is_cheap(b) => return self.lazily(c, a, b),
+            (Op::Select, [c, a, b]) if !self.is_cheap(a) || !self.is_cheap(b) => return self.lazily(c, a, b),
             _ => {}
         }
         let args = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>, _>>()?;
@@ -82,6 +82,19 @@ impl<'c> Emitter<'c, '_> {
             .filter(|_| op != Op::Coalesce)
             .ok_or_else(|| Error::Kernel(format!("{} does not take arguments of types {types:?}", op.name())))?;
         Ok(Typed { value: self.apply(op, ty, &args)?, ty })
+    }
+
+    /// Whether an expression may be evaluated where its value is not needed: no load, which may be out of bounds there, and
+    /// nothing that costs more than a branch. A quotient of floats costs less: vectors have it.
+    fn is_cheap(&self, e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
+            Expr::Load(..) | Expr::Among(..) => false,
+            Expr::Op(_, args) if !args.iter().all(|a| self.is_cheap(a)) => false,
+            Expr::Op(Op::Div, _) if self.kernel.type_of(e).is_ok_and(Type::is_float) => true,
+            Expr::Op(Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem, args) => matches!(args[1..], [Expr::Const(_)]),
+            Expr::Op(op, _) => !is_called(*op),
+        }
     }
 
     /// `yes` where the condition holds, else `no`; only that one is evaluated.
@@ -195,18 +208,7 @@ fn is_bound(e: &Expr) -> bool {
     matches!(e, Expr::Op(Op::Lt, args) if matches!(args[..], [Expr::Var(_), Expr::Var(_)]))
 }
 
-/// Whether an expression may be evaluated where its value is not needed: no load, which may be out of bounds there, and
-/// nothing that costs more than a branch.
-fn is_cheap(e: &Expr) -> bool {
-    match e {
-        Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
-        Expr::Load(..) | Expr::Among(..) => false,
-        Expr::Op(Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem, args) => {
-            args.iter().all(is_cheap) && matches!(args[1..], [Expr::Const(_)])
-        }
-        Expr::Op(op, args) => {
-            let called = matches!(op, Op::Pow | Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Ldexp | Op::Gcd);
-            !called && args.iter().all(is_cheap)
-        }
-    }
+/// Whether a function of some type is a call of the library.
+fn is_called(op: Op) -> bool {
+    matches!(op, Op::Pow | Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Ldexp | Op::Gcd)
 }

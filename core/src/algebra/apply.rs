@@ -5,9 +5,17 @@
 //! one of [`f64::NAN`]'s bits, so that equal answers are equal bits.
 
 use super::op::typed;
-use super::{Op, Type, Value};
+use super::{Mode, Op, Type, Value};
 
-/// `op` applied. `None` if the arguments have not the types that the operation takes.
+/// What a call of `op` in a program comes to: [`apply`], but in `algebraic` mode 0/x is 0 for every float x. `None` if
+/// the arguments have not the types that the operation takes.
+pub fn evaluate(op: Op, args: &[Value], mode: Mode) -> Option<Value> {
+    let value = apply(op, args)?;
+    let annihilated = op == Op::Div && mode == Mode::Algebraic && !args[0].is_true();
+    Some(if annihilated { Value::zero(value.ty()) } else { value })
+}
+
+/// `op` applied, as loops and `strict` mode do: floats have IEEE 754's quotients. `None` if the arguments have not the types that the operation takes.
 ///
 /// `coalesce` is its first argument: what is `missing` has no value and never comes here.
 pub fn apply(op: Op, args: &[Value]) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! Scalars: the eleven element types, their values, and the built-in functions with their properties.
 //!
 //! ```text
-//!  Type ── Value (type + bit pattern) ── Op (built-in function) ── apply: Op × Values → Value
+//!  Type ── Value (type + bit pattern) ── Op (built-in function) ── apply: Op × Values → Value; evaluate: in a Mode
 //!                                           └── properties: identity, annihilator, … for (Op, Type, Mode)
 //! ```
 //!
@@ -13,7 +13,7 @@ mod power;
 mod properties;
 mod value;
 
-pub use apply::apply;
+pub use apply::{apply, evaluate};
 pub use op::{Mode, Op, result_type};
 pub use power::pow;
 pub use properties::{Properties, identity, properties, subject};

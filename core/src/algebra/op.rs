@@ -28,7 +28,7 @@ pub enum Op {
     Sub,
     /// On `bool`: and.
     Mul,
-    /// Integers: toward zero, x/0 = 0.
+    /// Integers: toward zero, x/0 = 0. Floats: IEEE 754's; in `algebraic` mode 0/x = 0 for every x.
     Div,
     /// Integers: the sign of the dividend, x%0 = 0. Floats: C's `fmod`.
     Rem,

@@ -2,7 +2,7 @@
 //! *background*, the value that it has where nothing is stored (shape paper, figure 11; functions paper, section 5.2).
 
 use super::{Cut, Space, SpaceLattice};
-use crate::algebra::{Mode, Value, apply, identity, properties, subject};
+use crate::algebra::{Mode, Value, evaluate, identity, properties, subject};
 use crate::format::LevelKind;
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::{Classes, Size};
@@ -171,7 +171,7 @@ impl Reader<'_> {
             known.iter().find(|(at, x, _)| *at == k && *x == background).map(|(_, _, result)| *result)
         };
         let killed = (0..args.len()).find_map(result);
-        let background = values.and_then(|v| apply(op, &v)).or(killed);
+        let background = values.and_then(|v| evaluate(op, &v, self.mode)).or(killed);
         let kills: Vec<bool> = (0..args.len()).map(|k| result(k).is_some() && result(k) == background).collect();
         let any = kills.contains(&true);
         let parts = args.into_iter().zip(kills).filter(|(_, kills)| *kills || !any).filter_map(|(a, _)| a.space);

@@ -16,7 +16,7 @@
 use super::{Sequence, Simplify};
 use crate::algebra::{Mode, Value};
 use crate::notation::concrete::Expr;
-use crate::notation::function::{self, Fuel};
+use crate::notation::function::{Bodies, Fuel};
 use crate::notation::typed::{self, FnId, Function, Kind, Property, Set};
 
 /// Steps of one evaluation while a program is compiled: what takes more is left to when it runs.
@@ -48,9 +48,13 @@ impl<'a> Simplify<'a> {
         })
     }
 
+    fn bodies(self) -> Bodies<'a> {
+        Bodies { functions: self.functions, mode: self.mode }
+    }
+
     /// The value of a function of constants, if it takes few steps.
     pub(super) fn evaluated(self, f: FnId, args: &[Value]) -> Option<Value> {
-        function::call(self.functions, f, args, &mut Fuel(STEPS))
+        self.bodies().call(f, args, &mut Fuel(STEPS))
     }
 
     /// The value that a call has as soon as the arguments at some positions have these values, whatever the others are:
@@ -70,7 +74,7 @@ impl<'a> Simplify<'a> {
                     let literals = patterns.iter().enumerate().filter_map(|(k, v)| Some((k, (*v)?)));
                     let places: Vec<(usize, Value)> = literals.collect();
                     if !places.is_empty() && places.iter().all(|(k, v)| is(*k, *v)) && closed(e) {
-                        let value = function::value(self.functions, e, &[], &mut Fuel(STEPS));
+                        let value = self.bodies().value(e, &[], &mut Fuel(STEPS));
                         all.extend(value.map(|v| (places.into_iter().map(|(k, _)| k).collect(), v)));
                     }
                 }

@@ -2,7 +2,7 @@
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
-use crate::algebra::{Mode, Op, Properties, Type, Value, apply, identity, properties, subject};
+use crate::algebra::{Mode, Op, Properties, Type, Value, evaluate, identity, properties, subject};
 use crate::notation::concrete::{AccessId, Concat, Expr, Fold};
 use crate::notation::typed::{Fun, Function};
 
@@ -101,7 +101,7 @@ impl Simplify<'_> {
     pub fn call(self, fun: Fun, args: Vec<Expr>, ty: Type) -> Expr {
         let constants: Option<Vec<Value>> = args.iter().map(literal).collect();
         let value = constants.and_then(|c| match fun {
-            Fun::Op(op) => apply(op, &c),
+            Fun::Op(op) => evaluate(op, &c, self.mode),
             Fun::User(f) => self.evaluated(f, &c),
         });
         if let Some(v) = value {

@@ -1,7 +1,7 @@
 //! Evaluation of declared functions on values: for trying their properties and for folding constants.
 
 use super::typed::{Expr, FnId, Fun, Function, Kind, LocalId, Stmt};
-use crate::algebra::{Value, apply};
+use crate::algebra::{Mode, Value, evaluate};
 
 /// Steps that an evaluation may still take.
 #[derive(Clone, Copy, Debug)]
@@ -14,24 +14,34 @@ impl Fuel {
     }
 }
 
-/// A declared function applied to arguments of its parameters' types. `None` if it takes more steps than there is
-/// fuel.
-pub fn call(functions: &[Function], f: FnId, args: &[Value], fuel: &mut Fuel) -> Option<Value> {
-    let function = &functions[f.index()];
-    let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();
-    locals[..args.len()].copy_from_slice(args);
-    let mut frame = Frame { functions, locals, fuel };
-    frame.block(&function.stmts)?;
-    frame.value(&function.value)
+/// The bodies of declared functions, and how their floats are understood.
+#[derive(Clone, Copy, Debug)]
+pub struct Bodies<'a> {
+    /// All that are declared.
+    pub functions: &'a [Function],
+    /// What may be assumed of floats.
+    pub mode: Mode,
 }
 
-/// An expression over the parameters of a function: the right side of a `case`.
-pub fn value(functions: &[Function], e: &Expr, params: &[Value], fuel: &mut Fuel) -> Option<Value> {
-    Frame { functions, locals: params.to_vec(), fuel }.value(e)
+impl<'a> Bodies<'a> {
+    /// A function applied to arguments of its parameters' types. `None` if it takes more steps than there is fuel.
+    pub fn call(self, f: FnId, args: &[Value], fuel: &mut Fuel) -> Option<Value> {
+        let function = &self.functions[f.index()];
+        let mut locals: Vec<Value> = function.locals.iter().map(|(_, ty)| Value::zero(*ty)).collect();
+        locals[..args.len()].copy_from_slice(args);
+        let mut frame = Frame { bodies: self, locals, fuel };
+        frame.block(&function.stmts)?;
+        frame.value(&function.value)
+    }
+
+    /// An expression over the parameters of a function: the right side of a `case`.
+    pub fn value(self, e: &Expr, params: &[Value], fuel: &mut Fuel) -> Option<Value> {
+        Frame { bodies: self, locals: params.to_vec(), fuel }.value(e)
+    }
 }
 
 struct Frame<'a> {
-    functions: &'a [Function],
+    bodies: Bodies<'a>,
     locals: Vec<Value>,
     fuel: &'a mut Fuel,
 }
@@ -68,8 +78,8 @@ impl Frame<'_> {
             Kind::Call(fun, args) => {
                 let args: Option<Vec<Value>> = args.iter().map(|a| self.value(a)).collect();
                 match fun {
-                    Fun::Op(op) => apply(*op, &args?),
-                    Fun::User(f) => call(self.functions, *f, &args?, self.fuel),
+                    Fun::Op(op) => evaluate(*op, &args?, self.bodies.mode),
+                    Fun::User(f) => self.bodies.call(*f, &args?, self.fuel),
                 }
             }
             // Functions know no tensors and no index variables: the checker has refused them.

@@ -5,9 +5,9 @@
 //! takes too many steps is not tried further: a property that no trial refutes stands.
 
 use super::diagnostic::Diagnostic;
-use super::function::{self, Fuel};
+use super::function::{Bodies, Fuel};
 use super::typed::{Expr, FnId, Function, Kind, Program, Property, Set, Stmt};
-use crate::algebra::{Type, Value};
+use crate::algebra::{Mode, Type, Value};
 
 /// Numbers of a function with which it is tried.
 const NUMBERS: usize = 12;
@@ -62,9 +62,14 @@ impl Trial<'_> {
     fn call(&mut self, args: &[Value]) -> Option<Value> {
         let mut fuel = Fuel(STEPS.min(self.steps));
         let before = fuel.0;
-        let value = function::call(&self.program.functions, self.f, args, &mut fuel);
+        let value = self.bodies().call(self.f, args, &mut fuel);
         self.steps -= before - fuel.0;
         value.filter(|v| !v.is_nan())
+    }
+
+    /// What is declared is used in `algebraic` mode, and of functions without floats in both.
+    fn bodies(&self) -> Bodies<'_> {
+        Bodies { functions: &self.program.functions, mode: Mode::Algebraic }
     }
 
     fn show(&self, args: &[Value], got: Value, wanted: Value) -> String {
@@ -129,7 +134,7 @@ impl Trial<'_> {
                 for (x, pattern) in t.iter_mut().zip(patterns) {
                     *x = pattern.unwrap_or(*x);
                 }
-                let wanted = function::value(&self.program.functions, e, &t, &mut Fuel(STEPS))?;
+                let wanted = self.bodies().value(e, &t, &mut Fuel(STEPS))?;
                 let got = self.call(&t)?;
                 (!same(got, wanted)).then(|| self.show(&t, got, wanted))
             }),

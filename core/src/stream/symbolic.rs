@@ -6,7 +6,7 @@
 //! debug assertions are on (`cargo test`), and is not looked for elsewhere.
 
 use super::domain::{Arith, Compare, Domain, State};
-use crate::algebra::{Op, Type, Value, apply};
+use crate::algebra::{Op, Type, Value, apply, result_type};
 use crate::loops::names::Names;
 use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,6 +112,23 @@ impl Symbolic {
     pub fn read(&mut self, v: Var) -> Term {
         let version = self.version.get(&v).copied().unwrap_or(0);
         Term { expr: Expr::Var(v), reads: vec![Read { var: v, version, loops: self.loops }] }
+    }
+
+    /// The type of an expression of this kernel.
+    ///
+    /// # Panics
+    /// If a function is applied to arguments that it does not take.
+    pub fn type_of(&self, e: &Expr) -> Type {
+        match e {
+            Expr::Const(x) => x.ty(),
+            Expr::Var(v) => self.vars[v.0 as usize].1,
+            Expr::Load(b, _) => self.buffers[b.0 as usize].ty,
+            Expr::Capacity(_) | Expr::Among(..) => Type::I64,
+            Expr::Op(op, args) => {
+                let types: Vec<Type> = args.iter().map(|a| self.type_of(a)).collect();
+                result_type(*op, &types).expect("checked programs apply functions to their types")
+            }
+        }
     }
 
     /// An immutable variable of the expression's value.

@@ -17,9 +17,34 @@
 //! The error is infinite where nothing is promised, or nothing can be said: an operation gave NaN, a partial result
 //! overflowed, or a function that jumps (a comparison, a conversion to whole numbers, a division by what may be 0) was
 //! given what is not known to be on one side. In `strict` mode all is exact.
+//!
+//! In `algebraic` mode a quotient of 0 is 0, whatever the divisor is: also NaN, infinite, or unpromised.
 
 use super::scalar;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
+
+/// Why nothing is promised about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// An operation gave NaN.
+    Nan,
+    /// A partial result overflows in some order of evaluation.
+    Overflow,
+    /// A function that jumps was decided by rounding, or by the sign of a computed zero.
+    Rounding,
+}
+
+impl Reason {
+    /// Of a function whose value this is, on arguments about which all is known up to rounding.
+    fn of(value: Value) -> Reason {
+        match value.as_f64() {
+            _ if !value.ty().is_float() => Reason::Rounding,
+            x if x.is_nan() => Reason::Nan,
+            x if x.is_infinite() => Reason::Overflow,
+            _ => Reason::Rounding,
+        }
+    }
+}
 
 /// A value, and how far from it an answer may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +65,8 @@ pub struct Number {
     least: f64,
     /// No operation made it: if it is a zero, its sign is known.
     given: bool,
+    /// Why the error is infinite, if it is.
+    reason: Reason,
 }
 
 /// The largest number of a type, and the least whose mantissa is whole.
@@ -86,7 +113,8 @@ impl Number {
         let unit = if error == 0.0 { unit(size) } else { 0.0 };
         let terms = (size != 0.0 || error != 0.0) as u8 as f64;
         let least = if size == 0.0 { 1.0 } else { size.min(1.0) };
-        Number { value, inner: error, size, unit, terms, most: size.max(1.0), least, given: false }
+        let reason = Reason::of(value);
+        Number { value, inner: error, size, unit, terms, most: size.max(1.0), least, given: false, reason }
     }
 
     /// The same, as a product of such factors.
@@ -124,13 +152,17 @@ impl Number {
     }
 
     /// What nothing is promised about.
-    pub fn unpromised(value: Value) -> Number {
-        Number::term(value, f64::INFINITY)
+    pub fn unpromised(value: Value, reason: Reason) -> Number {
+        Number { reason, ..Number::term(value, f64::INFINITY) }
     }
 
     /// The same, of a fold whose order may be another: `n` steps, each perhaps as wrong as all were in this order.
     pub fn reordered(self, n: u64) -> Number {
-        if self.error() == 0.0 { self } else { Number::term(self.value, self.error() * n as f64) }
+        if self.error() == 0.0 {
+            self
+        } else {
+            Number { reason: self.reason, ..Number::term(self.value, self.error() * n as f64) }
+        }
     }
 
     /// How far from the real number every permitted evaluation is at most; infinite: nothing is promised.
@@ -143,6 +175,16 @@ impl Number {
     /// Whether nothing is promised about it.
     pub fn is_unpromised(&self) -> bool {
         self.error() == f64::INFINITY
+    }
+
+    /// Whether it is 0 in every permitted evaluation.
+    fn is_zero(&self) -> bool {
+        self.value.as_f64() == 0.0 && self.error() == 0.0
+    }
+
+    /// Why nothing is promised about it, if so.
+    pub fn reason(&self) -> Option<Reason> {
+        self.is_unpromised().then_some(self.reason)
     }
 
     /// Whether an answer may be this value. Zeros are one up to their sign where anything was computed.
@@ -169,17 +211,24 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     if mode == Mode::Strict {
         return Some(Number::given(value));
     }
+    let value = if op == Op::Div && values[0].as_f64() == 0.0 { Value::zero(value.ty()) } else { value };
     Some(match (op, args) {
         (Op::Coalesce, [a, ..]) => *a,
         (Op::Select, [c, a, b]) => selected(c, *a, *b),
         (Op::Mask, [c, a]) => selected(c, *a, Number::given(Value::zero(a.value.ty()))),
-        _ if args.iter().any(Number::is_unpromised) || value.is_nan() => Number::unpromised(value),
+        // Zero is the numerator in every evaluation, and then the quotient.
+        (Op::Div, [a, _]) if value.ty().is_float() && a.is_zero() => Number::term(value, 0.0),
+        _ if args.iter().any(Number::is_unpromised) => {
+            let reason = args.iter().find_map(Number::reason).unwrap_or(Reason::Rounding);
+            Number::unpromised(value, reason)
+        }
+        _ if value.is_nan() => Number::unpromised(value, Reason::Nan),
         (Op::Add, [a, b]) if value.ty().is_float() => sum(value, a, b),
         (Op::Sub, [a, b]) if value.ty().is_float() => sum(value, a, b),
         (Op::Mul, [a, b]) if value.ty().is_float() => product(value, a, b),
         (Op::Neg, [a]) => Number { value, given: false, ..*a },
         (Op::Div | Op::Pow, [a, b]) if value.as_f64().is_infinite() && zero_of_unknown_sign(op, a, b) => {
-            Number::unpromised(value)
+            Number::unpromised(value, Reason::Rounding)
         }
         _ if args.iter().all(|a| a.error() == 0.0) => Number::term(value, 0.0),
         _ => Number::term(value, inexact(op, args, value)),
@@ -193,7 +242,8 @@ fn selected(c: &Number, a: Number, b: Number) -> Number {
         return yes;
     }
     let apart = if yes.value.ty().is_float() { (yes.value.as_f64() - no.value.as_f64()).abs() } else { f64::INFINITY };
-    Number::term(yes.value, apart + yes.error().max(no.error()))
+    let either = Number::term(yes.value, apart + yes.error().max(no.error()));
+    Number { reason: [&yes, &no, c].into_iter().find_map(Number::reason).unwrap_or(either.reason), ..either }
 }
 
 fn zero_of_unknown_sign(op: Op, a: &Number, b: &Number) -> bool {
@@ -205,7 +255,7 @@ fn sum(value: Value, a: &Number, b: &Number) -> Number {
     let (most, _) = range(value.ty());
     let (inner, size) = (a.inner + b.inner, a.size + b.size);
     if size + inner > most {
-        return Number::unpromised(value);
+        return Number::unpromised(value, Reason::Overflow);
     }
     if !is_finite(value) {
         // One of the two is infinite, for the sum does not overflow.
@@ -231,10 +281,13 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
     if !x.is_finite() || !y.is_finite() {
         // Infinite, unless the other may be 0, or change its sign.
         let sure = x > 2.0 * ea && y > 2.0 * eb && !vanishes;
-        return if sure { Number::term(value, 0.0).reaching(most, least) } else { Number::unpromised(value) };
+        if !sure {
+            return Number::unpromised(value, if vanishes { Reason::Overflow } else { Reason::Rounding });
+        }
+        return Number::term(value, 0.0).reaching(most, least);
     }
     if most > largest {
-        return Number::unpromised(value);
+        return Number::unpromised(value, Reason::Overflow);
     }
     if x == 0.0 && ea == 0.0 || y == 0.0 && eb == 0.0 {
         return Number::term(value, 0.0).reaching(most, least);

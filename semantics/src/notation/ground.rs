@@ -12,12 +12,14 @@ use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::notation::typed::{Expr, Fun, Kind, Role, TensorId, VarId};
 
 /// What `op`, of result type `ty`, gives if argument `k` is `by`, whatever the others are; `None` if that is not one
-/// value. In `algebraic` mode up to the sign of zero, and for finite others.
+/// value. In `algebraic` mode up to the sign of zero, and of a product for finite others.
 pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -> Option<Value> {
     let zero = by.value.as_f64() == 0.0;
     let whole = !by.value.ty().is_float();
     let zeroes = match op {
         Op::Mul if !whole => zero && mode == Mode::Algebraic,
+        Op::Div if !whole => k == 0 && zero && mode == Mode::Algebraic,
+        Op::Div | Op::Rem => zero && whole,
         Op::Mul | Op::And | Op::AndAlso => zero,
         Op::Mask => zero && (k == 0 || by.value == Value::zero(ty)),
         _ => false,

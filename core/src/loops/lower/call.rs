@@ -9,8 +9,9 @@
 //! Parameters and what is set once are `let`s, other locals are variables. What a function calls is written out too: none
 //! calls itself. The loops of one call, with those of the functions that it calls, count their turns together.
 
+use super::builtin::{builtin, tests_numerator};
 use super::{Context, Expr, binary, int, plus};
-use crate::algebra::{Op, Type, Value};
+use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{Entry, Failure, Stmt, Var};
 use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 use crate::stream::Symbolic;
@@ -18,13 +19,14 @@ use crate::stream::Symbolic;
 impl Context<'_> {
     /// A declared function of these arguments.
     pub(super) fn call(&self, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
-        Call { functions: &self.program.functions, turns: None }.call(d, f, args)
+        Call { functions: &self.program.functions, mode: self.simplify.mode, turns: None }.call(d, f, args)
     }
 }
 
 /// A call with all that it calls.
 struct Call<'a> {
     functions: &'a [Function],
+    mode: Mode,
     /// Counts the turns of its loops, if it has come to one.
     turns: Option<Var>,
 }
@@ -98,9 +100,15 @@ impl Call<'_> {
 
     /// A loop; where its condition takes statements of its own, they stand in it.
     fn repeat(&mut self, d: &mut Symbolic, frame: &mut Frame, c: &typed::Expr, body: &[typed::Stmt]) {
-        let mut calls = false;
-        c.walk(&mut |e| calls |= matches!(e.kind, Kind::Call(Fun::User(_), _)));
-        if !calls {
+        let mut takes_statements = false;
+        c.walk(&mut |e| {
+            takes_statements |= match e.kind {
+                Kind::Call(Fun::User(_), _) => true,
+                Kind::Call(Fun::Op(op), _) => tests_numerator(op, self.mode) && e.ty.is_float(),
+                _ => false,
+            }
+        });
+        if !takes_statements {
             let c = self.value(d, frame, c);
             return d.during(c, |d| {
                 self.turn(d);
@@ -133,7 +141,7 @@ impl Call<'_> {
             Kind::Call(fun, args) => {
                 let args = args.iter().map(|a| self.value(d, frame, a)).collect();
                 match fun {
-                    Fun::Op(op) => Expr::Op(*op, args),
+                    Fun::Op(op) => builtin(d, *op, args, self.mode),
                     Fun::User(f) => self.call(d, *f, args),
                 }
             }

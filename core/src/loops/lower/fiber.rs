@@ -1,5 +1,6 @@
 //! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
 
+use super::builtin::builtin;
 use super::nest::Sink;
 use super::spread::Laid;
 use super::structure::Phase;
@@ -592,7 +593,7 @@ impl Context<'_> {
     /// A function of these arguments.
     pub(super) fn applied(&self, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
         match fun {
-            Fun::Op(op) => Expr::Op(op, args),
+            Fun::Op(op) => builtin(d, op, args, self.simplify.mode),
             Fun::User(f) => self.call(d, f, args),
         }
     }

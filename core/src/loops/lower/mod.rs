@@ -15,6 +15,7 @@
 //! ```
 //!
 //! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+mod builtin;
 mod call;
 mod compare;
 mod counting;

@@ -20,7 +20,7 @@
 use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
 use super::super::typed::Fun;
 use super::Concretize;
-use crate::algebra::{Op, Type, Value, apply};
+use crate::algebra::{Op, Type, Value, evaluate};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
 use crate::shape::Map;
@@ -162,7 +162,9 @@ impl Concretize<'_> {
             _ => {
                 let values: Option<Vec<Value>> = (0..args.len()).map(value).collect();
                 let any = self.simplify.replace(&Expr::Call(fun, args.to_vec(), ty), &fill);
-                values.and_then(|values| apply(f, &values)).is_some_and(|v| any == Expr::Literal(v))
+                values
+                    .and_then(|values| evaluate(f, &values, self.simplify.mode))
+                    .is_some_and(|v| any == Expr::Literal(v))
             }
         }
     }

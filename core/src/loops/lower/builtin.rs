@@ -1,0 +1,43 @@
+//! Built-in functions, as loops compute them.
+//!
+//! ```text
+//!  R[i,j] = A[i,j] / s[i]      ─▶      R_vals[p] = select(a == 0.0, 0.0, a / s)          in algebraic mode
+//!                                      R_vals[p] = a / s                                 in strict mode
+//! ```
+//!
+//! Loops divide as IEEE 754 says. That a quotient of 0 is 0 in `algebraic` mode, whatever the divisor is, is written out here
+//! and nowhere else; where a constant says that it is so anyway, up to the sign of zero, it is not.
+
+use super::{Expr, binary};
+use crate::algebra::{Mode, Op, Value};
+use crate::stream::Symbolic;
+
+/// A built-in applied to arguments, each of which is evaluated once. May emit statements that define them.
+pub(super) fn builtin(d: &mut Symbolic, op: Op, mut args: Vec<Expr>, mode: Mode) -> Expr {
+    if !tests_numerator(op, mode) {
+        return Expr::Op(op, args);
+    }
+    let ty = d.type_of(&args[0]);
+    if !ty.is_float() || is_nonzero(&args[0]) || is_nonzero(&args[1]) {
+        return Expr::Op(op, args);
+    }
+    let mut held = |name: &str, e: Expr| match e {
+        Expr::Const(_) | Expr::Var(_) => e,
+        e => d.define(name, ty, e),
+    };
+    let divisor = args.pop().map(|e| held("divisor", e)).expect("two arguments: checked");
+    let numerator = args.pop().map(|e| held("numerator", e)).expect("two arguments: checked");
+    let zero = Expr::Const(Value::zero(ty));
+    let is_zero = binary(Op::Eq, numerator.clone(), zero.clone());
+    Expr::Op(Op::Select, vec![is_zero, zero, binary(op, numerator, divisor)])
+}
+
+/// Whether a mode gives 0 for a float numerator of 0 where IEEE 754 may not.
+pub(super) fn tests_numerator(op: Op, mode: Mode) -> bool {
+    matches!(op, Op::Div | Op::FloorDiv) && mode == Mode::Algebraic
+}
+
+/// Whether it is a constant that is neither 0 nor NaN.
+fn is_nonzero(e: &Expr) -> bool {
+    matches!(e, Expr::Const(v) if v.is_true() && !v.is_nan())
+}
