@@ -43,6 +43,7 @@ pub fn code(failure: Failure) -> i32 {
         Failure::Steps => 4,
         Failure::Outside => 5,
         Failure::Entries => 6,
+        Failure::Turns => 7,
     }
 }
 

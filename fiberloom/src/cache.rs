@@ -68,6 +68,9 @@ impl From<Stop> for Error {
                 let what = "the limit on steps is reached: the loops of one call of a function take at most";
                 Error::Stopped(format!("{what} {TURNS} turns"))
             }
+            Stop::Failure(Failure::Turns) => {
+                Error::Stopped(format!("the blocks of a program take at most {TURNS} turns together"))
+            }
         }
     }
 }

@@ -350,6 +350,7 @@ impl<'a> Call<'a> {
                 Err(Stop::Failure(Failure::Outside)) => {
                     return Err(outside(&self.kernel.program, &self.operands, &|id| self.extents_of(id)));
                 }
+                Err(Stop::Failure(Failure::Turns)) => return Err(self.kernel.program.too_many_turns()),
                 Err(stop) => return Err(stop.into()),
                 Ok(outcome) if self.kernel.options.verify => return well_formed(&outcome).map(|()| outcome),
                 Ok(outcome) => return Ok(outcome),
@@ -398,6 +399,7 @@ impl<'a> Call<'a> {
         };
         meant.map_err(|refusal| match refusal {
             Refusal::Steps => Error::Stopped("the limit on steps of the reference semantics is reached".to_string()),
+            Refusal::Turns => program.too_many_turns(),
             Refusal::Shape(span, what) | Refusal::Outside(span, what) | Refusal::Empty(span, what) => {
                 program.mismatch(Diagnostic::new(span, what))
             }

@@ -13,7 +13,7 @@ use fiberloom_codegen as codegen;
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
-use fiberloom_core::notation::typed::{self, Role, TensorId};
+use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes};
@@ -211,6 +211,19 @@ impl Program {
     pub(crate) fn mismatch(&self, diagnostic: Diagnostic) -> Error {
         let (file, text) = (self.inner.file.clone(), self.inner.text.clone());
         Error::Mismatch { file, text, diagnostics: vec![diagnostic] }
+    }
+
+    /// That the limit on turns of this program's blocks is reached, with the first of them.
+    pub(crate) fn too_many_turns(&self) -> Error {
+        let mut first = None;
+        self.inner.typed.each_step(&mut |step| {
+            if let typed::Step::Repeat(block) = step {
+                first.get_or_insert(block.span);
+            }
+        });
+        let header = first.and_then(|span| self.inner.text.get(span.start as usize..span.end as usize));
+        let which = header.map_or(String::new(), |header| format!(" (the first is `{header}`)"));
+        Error::Stopped(format!("the limit on turns is reached: blocks{which} take at most {TURNS} turns together"))
     }
 
     /// A tensor that is no local of a `where` block, by its name.

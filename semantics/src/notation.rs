@@ -6,6 +6,7 @@
 //!  ⟦⊕(j: e)⟧      the fold over all of j's extent, ascending; several variables lexicographically, as one fold
 //!  ⟦collapse⟧ …   the body at from-coordinates computed from the to-coordinates
 //!  T[i…] = e      T is ⟦e⟧ at every coordinate          T[κ…] f= e      T is folded with ⟦e⟧, one coordinate after the other
+//!  repeat, while  the block's statements in order, turn after turn      (`notation/steps.rs`)
 //! ```
 //!
 //! This is the oracle: it computes every coordinate, stored or not, and knows nothing of formats. It is slow. Beside it
@@ -13,6 +14,7 @@
 //! an answer may be from them (`crate::algebra::Number`).
 
 mod ground;
+mod steps;
 mod support;
 
 pub use support::evaluate as evaluate_stored;
@@ -68,6 +70,8 @@ pub enum Refusal {
     Operand(String, String),
     /// The limit on steps is reached, or that on turns of a function's loops.
     Steps,
+    /// The limit on turns of the program's blocks is reached.
+    Turns,
 }
 
 /// The function of each result, by name: every coordinate evaluated by itself.
@@ -83,10 +87,7 @@ pub fn evaluate(
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
     let mut world = World::new(program, operands, mode, limits)?;
-    for s in &program.statements {
-        let function = world.statement(s)?;
-        world.functions[s.tensor.index()] = Some(function);
-    }
+    world.steps(&program.order, &mut |world, s| world.statement(s))?;
     Ok(world.results())
 }
 
@@ -127,6 +128,12 @@ impl Function {
         }
     }
 
+    /// Of none of its values anything is promised.
+    fn promise_nothing(&mut self) {
+        self.fill = Number::unpromised(self.fill.value);
+        self.entries = self.entries.iter().map(|(at, v)| (at.clone(), Number::unpromised(v.value))).collect();
+    }
+
     /// What was held, when nothing more is folded in: no entry is the fill value.
     fn finished(mut self) -> Function {
         let all = self.entries.iter().filter(|(_, value)| value.is_exactly(&self.fill));
@@ -145,6 +152,10 @@ struct World<'p> {
     functions: Vec<Option<Function>>,
     mode: Mode,
     left: Cell<u64>,
+    /// How many turns blocks may still take.
+    turns: u64,
+    /// Whether every condition of a block so far is the same in every permitted evaluation.
+    sure: bool,
     /// Set while what is not stored is to be skipped.
     support: Option<support::Support>,
 }
@@ -187,7 +198,8 @@ impl<'p> World<'p> {
             functions.push(given.map(Function::of));
         }
         let extents = Extents::solve(program, &extents)?;
-        Ok(World { program, extents, functions, mode, left: Cell::new(limits.steps), support: None })
+        let left = Cell::new(limits.steps);
+        Ok(World { program, extents, functions, mode, left, turns: TURNS, sure: true, support: None })
     }
 
     fn results(self) -> BTreeMap<String, Function> {
@@ -216,9 +228,15 @@ impl<'p> World<'p> {
             (Some(before), Some(_), _) => return Ok(before.clone()),
             (_, _, Some(fill)) => Number::given(fill),
             (_, Some(fun), None) => self.identity(fun, tensor.ty, s.span)?,
-            (_, None, None) => self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(tensor.ty))),
+            (_, None, None) => self.background(s)?,
         };
         Ok(Function::constant(extents, fill.computed()))
+    }
+
+    /// The value of an undeclared tensor where nothing is stored.
+    fn background(&self, s: &Statement) -> Result<Number, Refusal> {
+        let ty = self.program.tensors[s.tensor.index()].ty;
+        Ok(self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(ty))))
     }
 
     /// Defines the element that the left side names, or folds into it.

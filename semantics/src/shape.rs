@@ -74,6 +74,11 @@ impl Extents {
         self.vars[v.index()]
     }
 
+    /// A size, if it is known.
+    pub fn size(&self, s: SizeId) -> Option<u64> {
+        self.sizes[s.index()]
+    }
+
     /// The extents of a tensor, if they are known.
     pub fn tensor(&self, program: &Program, t: TensorId) -> Option<Vec<u64>> {
         program.tensors[t.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()

@@ -119,6 +119,7 @@ fn shared(out: &mut String) -> std::fmt::Result {
         (Failure::Steps, "STEPS", "a limit of steps"),
         (Failure::Outside, "OUTSIDE", "a coordinate that was read leaves its tensor"),
         (Failure::Entries, "ENTRIES", "a defect of the compiler"),
+        (Failure::Turns, "TURNS", "a limit of turns"),
     ] {
         writeln!(out, "    FL_{name} = {}, /* {why} */", code(failure))?;
     }

@@ -618,10 +618,19 @@ pub enum Failure {
     Outside,
     /// A result that has an operand's values has not as many entries: a defect of the compiler.
     Entries,
+    /// The limit on turns of the program's blocks.
+    Turns,
 }
 
 impl Failure {
     /// All of them.
-    pub const ALL: [Failure; 6] =
-        [Failure::Memory, Failure::Overflow, Failure::Positions, Failure::Steps, Failure::Outside, Failure::Entries];
+    pub const ALL: [Failure; 7] = [
+        Failure::Memory,
+        Failure::Overflow,
+        Failure::Positions,
+        Failure::Steps,
+        Failure::Outside,
+        Failure::Entries,
+        Failure::Turns,
+    ];
 }

@@ -97,6 +97,7 @@ impl Failure {
             Failure::Steps => "steps",
             Failure::Outside => "outside",
             Failure::Entries => "entries",
+            Failure::Turns => "turns",
         }
     }
 }

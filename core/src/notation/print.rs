@@ -46,7 +46,27 @@ impl Display for Item {
             Item::Tensor(t) => t.fmt(f),
             Item::Function(function) => function.fmt(f),
             Item::Statement(s) => s.fmt(f),
+            Item::Repeat(block) => block.fmt(f),
             Item::Schedule(s) => s.fmt(f),
+        }
+    }
+}
+
+impl Display for Repeat {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        writeln!(f, "{} {{", self.turns)?;
+        for item in &self.body {
+            writeln!(f, "  {}", item.to_string().replace('\n', "\n  "))?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl Display for Turns {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Turns::Times(size) => write!(f, "repeat {size}"),
+            Turns::While(condition) => write!(f, "while {condition}"),
         }
     }
 }

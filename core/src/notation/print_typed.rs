@@ -33,23 +33,41 @@ impl Display for Program {
             let params: Vec<String> = locals.collect();
             writeln!(f, "fn {}({}) -> {}", function.name, params.join(", "), function.result)?;
         }
-        for s in &self.statements {
-            let fold = match s.fold {
-                None => "=".to_string(),
-                Some(Fun::Op(Op::Add)) => "+=".to_string(),
-                Some(fun) => format!("{}=", self.fun(fun)),
-            };
-            write!(f, "{}{} {fold} ", self.tensor_name(s.tensor), self.indices(&s.indices))?;
-            match &*s.folded {
-                [] => writeln!(f, "{}", self.expr(&s.rhs))?,
-                folded => writeln!(f, "{} over {}", self.expr(&s.rhs), self.vars(folded))?,
-            }
-        }
-        Ok(())
+        self.order.iter().try_for_each(|step| self.step(step, 0, f))
     }
 }
 
 impl Program {
+    /// A step, `depth` blocks deep.
+    fn step(&self, step: &Step, depth: usize, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{:1$}", "", 2 * depth)?;
+        match step {
+            Step::Statement(n) => self.statement(&self.statements[*n], f),
+            Step::Repeat(Repeat { turns, body, .. }) => {
+                match turns {
+                    Turns::Count(n) => writeln!(f, "repeat {n} {{")?,
+                    Turns::Extent(size, _) => writeln!(f, "repeat {} {{", self.size(*size))?,
+                    Turns::While(condition) => writeln!(f, "while {} {{", self.expr(condition))?,
+                }
+                body.iter().try_for_each(|step| self.step(step, depth + 1, f))?;
+                writeln!(f, "{:1$}}}", "", 2 * depth)
+            }
+        }
+    }
+
+    fn statement(&self, s: &Statement, f: &mut Formatter<'_>) -> Result {
+        let fold = match s.fold {
+            None => "=".to_string(),
+            Some(Fun::Op(Op::Add)) => "+=".to_string(),
+            Some(fun) => format!("{}=", self.fun(fun)),
+        };
+        write!(f, "{}{} {fold} ", self.tensor_name(s.tensor), self.indices(&s.indices))?;
+        match &*s.folded {
+            [] => writeln!(f, "{}", self.expr(&s.rhs)),
+            folded => writeln!(f, "{} over {}", self.expr(&s.rhs), self.vars(folded)),
+        }
+    }
+
     fn size(&self, id: SizeId) -> String {
         let size = &self.sizes[id.index()];
         match (&size.name, size.value) {

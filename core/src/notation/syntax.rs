@@ -5,6 +5,7 @@
 //!                   ├ Tensor ─ sizes, fill, format
 //!                   ├ Function ─ parameters, block, properties
 //!                   ├ Statement ─ Access op Expr, where-statements, schedule
+//!                   ├ Repeat ─ turns, Item*
 //!                   └ Schedule (the statement before it)
 //! ```
 //!
@@ -41,8 +42,30 @@ pub enum Item {
     Function(Function),
     /// `y[i] = A[i,j] * x[j]`
     Statement(Statement),
+    /// `repeat 20 { x[i] = y[i] }`
+    Repeat(Repeat),
     /// A schedule that stands alone belongs to the statement before it.
     Schedule(Schedule),
+}
+
+/// A block: statements that run in order, turn after turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// How many turns.
+    pub turns: Turns,
+    /// What runs in each: statements, blocks and schedules. Declarations stand outside of blocks.
+    pub body: Vec<Item>,
+    /// Where it begins: from its word to what says how many turns.
+    pub span: Span,
+}
+
+/// How many turns a block takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turns {
+    /// `repeat 20`, `repeat N`: so many.
+    Times(Size),
+    /// `while e[] > 1e-6`: as long as this holds before the turn.
+    While(Expr),
 }
 
 /// `dim I = 4`: an extent with a name.

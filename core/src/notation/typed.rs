@@ -5,7 +5,8 @@
 //!           ├ vars       index variables, each bound once in the whole program
 //!           ├ tensors    inputs, results, and locals of `where` blocks
 //!           ├ functions  the user's
-//!           └ statements `T[κ…] f= e`, where-statements flattened before their consumer
+//!           ├ statements `T[κ…] f= e`, where-statements flattened before their consumer
+//!           └ order      what runs: statements, and blocks of them that run turn after turn
 //! ```
 //!
 //! What `check` has made true:
@@ -16,7 +17,9 @@
 //! 3. a slice in place has become the slice operator; `+=` names its function;
 //! 4. `missing` can arise only inside `coalesce`;
 //! 5. a `Set` statement has distinct bare index variables on its left;
-//! 6. statements stand in order of execution; what is read before a statement defines it is declared, and no local.
+//! 6. statements stand in order of execution; what is read before a statement defines it is declared, and no local;
+//! 7. `order` holds each statement once, in that order; what is assigned in a block is declared, is a local, or is defined
+//!    by that one statement alone, an `=`; conditions of blocks are of scalars.
 //!
 //! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
 
@@ -24,6 +27,7 @@ use super::Span;
 use super::syntax;
 use crate::algebra::{self, Op, Type, Value};
 use crate::format::Format;
+use rustc_hash::FxHashSet;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -46,8 +50,8 @@ id!(/** An index variable. */ VarId);
 id!(/** A function that the user declared. */ FnId);
 id!(/** A parameter or local of a function; parameters come first. */ LocalId);
 
-/// How many turns the loops of one call of a function may take, with those of all that it calls: more is an error, so that
-/// nothing runs for ever.
+/// How many turns the loops of one call of a function may take, with those of all that it calls, and how many all blocks of a
+/// program together: more is an error, so that nothing runs for ever.
 pub const TURNS: u64 = 1 << 22;
 
 /// A checked program.
@@ -61,8 +65,68 @@ pub struct Program {
     pub tensors: Vec<Tensor>,
     /// The user's functions.
     pub functions: Vec<Function>,
-    /// What runs, in order.
+    /// Its statements, as they stand in the text.
     pub statements: Vec<Statement>,
+    /// What runs, in order.
+    pub order: Vec<Step>,
+}
+
+/// A step of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A statement, by its place in [`Program::statements`].
+    Statement(usize),
+    /// A block.
+    Repeat(Repeat),
+}
+
+/// Steps that run in order, turn after turn. What a turn leaves is what the next one reads; with no turns every tensor is as
+/// it was before, and one that was not there holds its fill.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// How many turns.
+    pub turns: Turns,
+    /// What runs in each.
+    pub body: Vec<Step>,
+    /// Where it begins.
+    pub span: Span,
+}
+
+/// How many turns a block takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turns {
+    /// So many.
+    Count(u64),
+    /// As many as the extent of a size, which no declaration says; the variable has that extent, and is bound nowhere.
+    Extent(SizeId, VarId),
+    /// As long as this holds before the turn: a `bool`, of scalars.
+    While(Expr),
+}
+
+impl Step {
+    /// The statement, if it is one.
+    fn statement(&self) -> Option<usize> {
+        match self {
+            Step::Statement(n) => Some(*n),
+            Step::Repeat(_) => None,
+        }
+    }
+}
+
+impl Repeat {
+    /// The statements in it and in its blocks, in order.
+    pub fn statements(&self) -> Vec<usize> {
+        statements(&self.body)
+    }
+}
+
+/// The statements of some steps and of their blocks, in order.
+fn statements(steps: &[Step]) -> Vec<usize> {
+    let of = |step: &Step| match step {
+        Step::Statement(n) => vec![*n],
+        Step::Repeat(block) => block.statements(),
+    };
+    steps.iter().flat_map(of).collect()
 }
 
 impl Program {
@@ -74,26 +138,54 @@ impl Program {
         }
     }
 
-    /// The tensors that the caller must bring: those read before or in the statement that first defines them.
+    /// The tensors that the caller must bring: those read before or in the statement that first defines them, in the order of the
+    /// text. A block's condition is read before its statements.
     pub fn inputs(&self) -> Vec<TensorId> {
         let (mut read, mut defined) = (vec![false; self.tensors.len()], vec![false; self.tensors.len()]);
-        for statement in &self.statements {
-            statement.accesses(&mut |t, _, written| read[t.index()] |= !written && !defined[t.index()]);
-            defined[statement.tensor.index()] = true;
-        }
+        self.each_step(&mut |step| match step {
+            Step::Statement(n) => {
+                let statement = &self.statements[*n];
+                statement.accesses(&mut |t, _, written| read[t.index()] |= !written && !defined[t.index()]);
+                defined[statement.tensor.index()] = true;
+            }
+            Step::Repeat(Repeat { turns: Turns::While(condition), .. }) => {
+                condition.reads(&mut |t| read[t.index()] |= !defined[t.index()]);
+            }
+            Step::Repeat(_) => {}
+        });
         let brought = |id: &TensorId| matches!(self.tensors[id.index()].role, Role::Input | Role::Result);
         self.ids().filter(|id| read[id.index()] && brought(id)).collect()
     }
 
-    /// The results that start from the caller's tensor where one is given, else as their fill: those declared ones that
-    /// their first statement accumulates into.
+    /// The results that start from the caller's tensor where one is given, else as their fill: those declared ones whose
+    /// first statement accumulates into them, or stands in a block, which may take no turn.
     pub fn starts(&self) -> Vec<TensorId> {
-        let accumulates = |id: &TensorId| {
-            let first = self.statements.iter().find(|s| s.tensor == *id);
+        let once: FxHashSet<usize> = self.order.iter().filter_map(Step::statement).collect();
+        let starts = |id: &TensorId| {
+            let first = self.statements.iter().position(|s| s.tensor == *id);
             let tensor = &self.tensors[id.index()];
-            tensor.role == Role::Result && tensor.fill.is_some() && first.is_some_and(|s| s.fold.is_some())
+            let perhaps = first.is_some_and(|n| self.statements[n].fold.is_some() || !once.contains(&n));
+            tensor.role == Role::Result && tensor.fill.is_some() && perhaps
         };
-        self.ids().filter(accumulates).collect()
+        self.ids().filter(starts).collect()
+    }
+
+    /// The tensors that a block takes from one turn to the next: those that it assigns, but for locals, which each turn
+    /// makes anew.
+    pub fn carried(&self, block: &Repeat) -> Vec<TensorId> {
+        let assigned: FxHashSet<TensorId> = block.statements().into_iter().map(|n| self.statements[n].tensor).collect();
+        self.ids().filter(|id| assigned.contains(id) && self.tensors[id.index()].role != Role::Local).collect()
+    }
+
+    /// Gives `each` every step in the order of the text, blocks before what is in them.
+    pub fn each_step<'p>(&'p self, each: &mut impl FnMut(&'p Step)) {
+        let mut open: Vec<&Step> = self.order.iter().rev().collect();
+        while let Some(step) = open.pop() {
+            each(step);
+            if let Step::Repeat(block) = step {
+                open.extend(block.body.iter().rev());
+            }
+        }
     }
 
     /// The tensors that the program gives back: those that statements define, locals apart. One may be an input too.
@@ -356,6 +448,16 @@ impl Expr {
             }
             _ => self.children().find_map(Expr::may_miss),
         }
+    }
+
+    /// Gives `each` every tensor that it reads, at its indices too.
+    pub fn reads(&self, each: &mut impl FnMut(TensorId)) {
+        self.walk(&mut |e| {
+            if let Kind::Access(tensor, indices) = &e.kind {
+                each(*tensor);
+                gathers(indices, &mut |t, _, _| each(t));
+            }
+        });
     }
 
     /// Gives `each` this expression and all inside it, outer ones first.

@@ -4,7 +4,7 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
 use crate::format::LevelKind;
-use crate::notation::typed::{Index, Program, Role, SizeId, Tensor, TensorId, VarId};
+use crate::notation::typed::{Index, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId};
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,6 +83,11 @@ impl Classes {
         for statement in &program.statements {
             statement.accesses(&mut |tensor, indices, _| classes.access(program, tensor, indices, errors));
         }
+        program.each_step(&mut |step| {
+            if let Step::Repeat(Repeat { turns: Turns::Extent(size, var), span, .. }) = step {
+                classes.unite(sizes + var.index(), size.index(), "the number of turns", *span, errors);
+            }
+        });
         classes.equations = equations(program, sizes);
         classes
     }

@@ -27,13 +27,7 @@ pub fn applied(text: String, schedule: &Scheduled) -> Result<String, Error> {
     let (parsed, wrong) = fiberloom_front::parse(&text);
     let Some(program) = parsed.filter(|_| wrong.is_empty()) else { return Ok(text) };
     let mut spans: Vec<Vec<Span>> = Vec::new();
-    for item in &program.items {
-        match item {
-            Item::Statement(s) => spans.push(schedules(s, !last)),
-            Item::Schedule(alone) => spans.last_mut().into_iter().for_each(|of| of.push(alone.span)),
-            _ => {}
-        }
-    }
+    of_items(&program.items, !last, &mut spans);
     let without = if last { spans.pop().unwrap_or_default() } else { spans.concat() };
     let mut bytes = text.into_bytes();
     for span in without {
@@ -54,6 +48,18 @@ fn block(given: &str) -> Result<String, Error> {
             Err(Error::Call(format!("--schedule takes the commands of one schedule, and no more: `{given}`")))
         }
         _ => Ok(block),
+    }
+}
+
+/// Where each statement has schedules, those of blocks too; with those of its `where` block if `locals`.
+fn of_items(items: &[Item], locals: bool, spans: &mut Vec<Vec<Span>>) {
+    for item in items {
+        match item {
+            Item::Statement(s) => spans.push(schedules(s, locals)),
+            Item::Repeat(block) => of_items(&block.body, locals, spans),
+            Item::Schedule(alone) => spans.last_mut().into_iter().for_each(|of| of.push(alone.span)),
+            Item::Dim(_) | Item::Tensor(_) | Item::Function(_) => {}
+        }
     }
 }
 

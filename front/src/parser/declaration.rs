@@ -17,8 +17,7 @@ pub fn dim<'t, 's: 't>() -> Rule<'t, 's, Dim> {
 
 /// `"tensor" IDENT ":" type "[" sizes "]" ["fill" literal] [format]`
 pub fn tensor<'t, 's: 't>() -> Rule<'t, 's, Tensor> {
-    let size = ident().map(Size::Name).or(int().map_with(|n, e| Size::Int(n, span(e.span())))).boxed();
-    let sizes = list(size, 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex));
+    let sizes = list(size(), 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex));
     let fill = just(Token::Fill).ignore_then(literal().map_with(|l, e| (l, span(e.span()))));
     just(Token::Tensor)
         .ignore_then(ident())
@@ -31,7 +30,13 @@ pub fn tensor<'t, 's: 't>() -> Rule<'t, 's, Tensor> {
         .boxed()
 }
 
-/// `NAME | "{" level ("," level)* "}" ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement is none.
+/// A size: `IDENT | INT`
+pub fn size<'t, 's: 't>() -> Rule<'t, 's, Size> {
+    ident().map(Size::Name).or(int().map_with(|n, e| Size::Int(n, span(e.span())))).boxed()
+}
+
+/// `NAME | "{" level ("," level)* "}" ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement or a block
+/// is none.
 fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
     let levels = list(ident(), 1).delimited_by(just(Token::OpenBlock), just(Token::CloseBlock));
     let order = just(Token::Order).ignore_then(parens(list(int(), 1)));
@@ -40,6 +45,7 @@ fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
         order,
         span: span(e.span()),
     });
-    let name = ident().then_ignore(just(Token::OpenIndex).not().rewind()).map(Format::Name);
+    let repeats = super::repeat::begins().not().rewind();
+    let name = repeats.ignore_then(ident()).then_ignore(just(Token::OpenIndex).not().rewind()).map(Format::Name);
     listed.or(name).labelled("a format").boxed()
 }

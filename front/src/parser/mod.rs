@@ -5,6 +5,7 @@
 mod declaration;
 mod expression;
 mod function;
+mod repeat;
 mod schedule;
 
 use crate::lexer::{Placed, Token};
@@ -82,9 +83,14 @@ fn next_item(tokens: &[Placed], at: usize, failed: usize) -> usize {
     let mut blocks = 0i64;
     for (n, placed) in tokens.iter().enumerate().skip(at) {
         let declares = matches!(placed.token, Token::Dim | Token::Tensor | Token::Fn | Token::Schedule);
-        let defines = matches!(placed.token, Token::Ident(_))
-            && tokens.get(n + 1).is_some_and(|next| next.token == Token::OpenIndex);
-        if n > at && placed.span.start >= failed && placed.leads && (declares || defines && blocks <= 0) {
+        let next = tokens.get(n + 1).map(|next| next.token);
+        let runs = match placed.token {
+            Token::While => true,
+            Token::Ident("repeat") => matches!(next, Some(Token::OpenIndex | Token::Int(_) | Token::Ident(_))),
+            Token::Ident(_) => next == Some(Token::OpenIndex),
+            _ => false,
+        };
+        if n > at && placed.span.start >= failed && placed.leads && (declares || runs && blocks <= 0) {
             return n;
         }
         match placed.token {
@@ -103,10 +109,9 @@ fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
         declaration::dim().map(syntax::Item::Dim),
         declaration::tensor().map(syntax::Item::Tensor),
         function::function(expr.clone()).map(syntax::Item::Function),
-        schedule::schedule(expr.clone()).map(syntax::Item::Schedule),
-        expression::statement(expr).map(syntax::Item::Statement),
+        repeat::step(expr),
     ))
-    .labelled("`dim`, `tensor`, `fn`, `schedule` or a statement")
+    .labelled("`dim`, `tensor`, `fn`, `repeat`, `while`, `schedule` or a statement")
     .map_with(|item, e| (item, e.span().end))
     .then_ignore(follows())
     .boxed()
@@ -117,7 +122,7 @@ fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
 fn follows<'t, 's: 't>() -> Rule<'t, 's, ()> {
     let declares = one_of([Token::Dim, Token::Tensor, Token::Fn, Token::Schedule]).ignored();
     let defines = ident().then(just(Token::OpenIndex)).ignored();
-    choice((end(), declares, defines)).rewind().labelled("the next item").boxed()
+    choice((end(), declares, repeat::begins(), defines)).rewind().labelled("the next item").boxed()
 }
 
 /// What the parser has to say of an item, whose tokens begin at the first of `tokens`.

@@ -33,16 +33,15 @@ pub fn evaluate(
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
     let mut world = World::new(program, operands, mode, limits)?;
-    for s in &program.statements {
+    world.steps(&program.order, &mut |world, s| {
         world.support = Some(Support::default());
         let function = world.statement_stored(s);
         world.support = None;
-        let function = match function {
-            Err(Refusal::Steps) => return Err(Refusal::Steps),
-            other => other.or_else(|_| world.statement(s))?,
-        };
-        world.functions[s.tensor.index()] = Some(function);
-    }
+        match function {
+            Err(Refusal::Steps) => Err(Refusal::Steps),
+            other => other.or_else(|_| world.statement(s)),
+        }
+    })?;
     Ok(world.results())
 }
 

@@ -11,6 +11,7 @@ pub(super) const DEEPEST: usize = 600;
 
 /// A part of a program that may hold others.
 enum Node<'a> {
+    Repeat(&'a Repeat),
     Statement(&'a Statement),
     Expr(&'a Expr),
     Access(&'a Access),
@@ -36,6 +37,7 @@ pub(super) fn check(program: &Program) -> Result<(), Diagnostic> {
                     }
                 }
             }
+            Item::Repeat(block) => open.push((Node::Repeat(block), 1)),
             Item::Schedule(s) => open.extend(expressions(s).map(|e| (e, 1))),
             Item::Dim(_) | Item::Tensor(_) => {}
         }
@@ -44,6 +46,9 @@ pub(super) fn check(program: &Program) -> Result<(), Diagnostic> {
     while let Some((node, depth)) = open.pop() {
         if let Node::Statement(s) = node {
             place = s.span;
+        }
+        if let Node::Repeat(block) = node {
+            place = block.span;
         }
         if let Node::Expr(e) = node {
             place = e.span;
@@ -67,6 +72,19 @@ fn expressions(s: &Schedule) -> impl Iterator<Item = Node<'_>> {
 /// Gives `each` what `node` holds, and how much deeper that is.
 fn children<'a>(node: Node<'a>, each: &mut impl FnMut(Node<'a>, usize)) {
     match node {
+        Node::Repeat(Repeat { turns, body, .. }) => {
+            if let Turns::While(condition) = turns {
+                each(Node::Expr(condition), 1);
+            }
+            for item in body {
+                match item {
+                    Item::Statement(s) => each(Node::Statement(s), 1),
+                    Item::Repeat(block) => each(Node::Repeat(block), 1),
+                    Item::Schedule(s) => expressions(s).for_each(|e| each(e, 1)),
+                    Item::Dim(_) | Item::Tensor(_) | Item::Function(_) => {}
+                }
+            }
+        }
         Node::Statement(s) => {
             each(Node::Access(&s.lhs), 1);
             each(Node::Expr(&s.rhs), 1);

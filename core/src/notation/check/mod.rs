@@ -4,7 +4,8 @@
 //!  depth.rs      refuses deep trees before anything recurses over them
 //!  declare.rs    dims, tensors, formats, scopes of tensors
 //!  function.rs   declared functions and their properties
-//!  statement.rs  left sides, the einsum short form, where-blocks, schedules
+//!  statement.rs  left sides, the einsum short form, where-blocks
+//!  steps.rs      the order of statements: blocks, the statement that a schedule is for
 //!  schedules.rs  the names in schedules
 //!  expr.rs       names, types, literals
 //! ```
@@ -18,6 +19,7 @@ mod expr;
 mod function;
 mod schedules;
 mod statement;
+mod steps;
 
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Ident, Item};
@@ -35,7 +37,8 @@ pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic
     c.declarations(&program.items);
     c.functions(&program.items);
     c.computed();
-    c.statements(&program.items);
+    c.out.order = c.steps(&program.items, 0);
+    c.carried();
     if c.errors.is_empty() {
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
         c.errors.extend(super::property::check(&c.out));
@@ -168,10 +171,15 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// All statements of a program with the schedules that stand alone behind them.
-fn statements(items: &[Item]) -> impl Iterator<Item = &syntax::Statement> {
-    items.iter().filter_map(|item| match item {
-        Item::Statement(s) => Some(s),
-        _ => None,
-    })
+/// All statements of a program, those of blocks too, in order.
+fn statements(items: &[Item]) -> Vec<&syntax::Statement> {
+    let (mut all, mut open) = (Vec::new(), items.iter().rev().collect::<Vec<_>>());
+    while let Some(item) = open.pop() {
+        match item {
+            Item::Statement(s) => all.push(s),
+            Item::Repeat(block) => open.extend(block.body.iter().rev()),
+            _ => {}
+        }
+    }
+    all
 }

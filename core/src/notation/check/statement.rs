@@ -1,4 +1,4 @@
-//! Statements: left sides, the einsum short form, where-blocks, schedules.
+//! Statements: left sides, the einsum short form, where-blocks.
 //!
 //! ```text
 //!   y[i] = A[i,j] * x[j] + b[i]      ─▶      y[i] = sum(j: A[i,j] * x[j]) + b[i]
@@ -10,37 +10,12 @@
 use super::{Check, Scope};
 use crate::algebra::{Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
-use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident, Item};
+use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident};
 use crate::notation::typed::{self, Expr, Fun, Kind, Role, TensorId, VarId};
 
 impl Check {
-    pub(super) fn statements(&mut self, items: &[Item]) {
-        let (mut first_of_last, mut none_yet) = (None, true);
-        for item in items {
-            match item {
-                Item::Statement(s) => {
-                    none_yet = false;
-                    self.statement(s, false);
-                    first_of_last = (!self.out.statements.is_empty()).then(|| self.out.statements.len() - 1);
-                }
-                Item::Schedule(schedule) => match first_of_last {
-                    Some(n) if self.out.statements[n].schedule.is_none() => {
-                        self.schedule(schedule, &self.names.clone());
-                        self.out.statements[n].schedule = Some(schedule.clone());
-                    }
-                    Some(_) => self.say(schedule.span, "the statement before this schedule has one already"),
-                    None if none_yet => {
-                        self.say(schedule.span, "a schedule stands behind the statement that it is for");
-                    }
-                    None => {}
-                },
-                _ => {}
-            }
-        }
-    }
-
-    /// A statement, after those of its where-block.
-    fn statement(&mut self, s: &syntax::Statement, local: bool) {
+    /// A statement, after those of its where-block. Whether it is right.
+    pub(super) fn statement(&mut self, s: &syntax::Statement, local: bool) -> bool {
         let hidden = self.open_block(&s.locals);
         for inner in &s.locals {
             self.statement(inner, true);
@@ -61,10 +36,13 @@ impl Check {
         if let Some(made) = made {
             self.defined.insert(made.tensor);
             self.out.statements.push(made);
-        } else if let Some(&tensor) = self.tensors.get(&s.lhs.tensor.name) {
+            return true;
+        }
+        if let Some(&tensor) = self.tensors.get(&s.lhs.tensor.name) {
             // It is complained of already; those that read it are not.
             self.defined.insert(tensor);
         }
+        false
     }
 
     /// The tensors of a `where` block, which are its own: names that are declared mean a tensor like that, others one that

@@ -18,6 +18,12 @@ pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     for s in &program.statements {
         r.statement(s);
     }
+    if let Some(block) = program.order.iter().find_map(|step| match step {
+        typed::Step::Repeat(block) => Some(block),
+        typed::Step::Statement(_) => None,
+    }) {
+        r.say(block.span, "a block".to_string());
+    }
     r.found
 }
 

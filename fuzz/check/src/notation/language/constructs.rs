@@ -9,30 +9,7 @@ use std::collections::BTreeSet;
 pub fn constructs(program: &Program) -> BTreeSet<String> {
     let mut c = Words(BTreeSet::new());
     let mut locals = BTreeSet::new();
-    for item in &program.items {
-        match item {
-            Item::Dim(_) => c.say("item dim"),
-            Item::Tensor(t) => c.tensor(t),
-            Item::Function(f) => {
-                let gives = |item: &Item| matches!(item, Item::Tensor(t) if t.name == f.name);
-                if program.items.iter().any(gives) {
-                    c.say("tensor that a function gives");
-                }
-                c.function(f);
-            }
-            Item::Statement(s) => {
-                c.statement(s);
-                let own: BTreeSet<&str> = s.locals.iter().map(|l| &*l.lhs.tensor.name).collect();
-                if own.iter().any(|name| !locals.insert(*name)) {
-                    c.say("where again");
-                }
-            }
-            Item::Schedule(s) => {
-                c.say("item schedule");
-                c.schedule(s);
-            }
-        }
-    }
+    c.items(&program.items, &mut locals, 0);
     c.0
 }
 
@@ -41,6 +18,45 @@ struct Words(BTreeSet<String>);
 impl Words {
     fn say(&mut self, word: impl Into<String>) {
         self.0.insert(word.into());
+    }
+
+    fn items<'p>(&mut self, items: &'p [Item], locals: &mut BTreeSet<&'p str>, depth: usize) {
+        for item in items {
+            match item {
+                Item::Dim(_) => self.say("item dim"),
+                Item::Tensor(t) => self.tensor(t),
+                Item::Function(f) => {
+                    let gives = |item: &Item| matches!(item, Item::Tensor(t) if t.name == f.name);
+                    if items.iter().any(gives) {
+                        self.say("tensor that a function gives");
+                    }
+                    self.function(f);
+                }
+                Item::Statement(s) => {
+                    self.statement(s);
+                    let own: BTreeSet<&str> = s.locals.iter().map(|l| &*l.lhs.tensor.name).collect();
+                    if own.iter().any(|name| !locals.insert(*name)) {
+                        self.say("where again");
+                    }
+                }
+                Item::Repeat(Repeat { turns, body, .. }) => {
+                    self.say(if depth > 0 { "block in a block" } else { "block" });
+                    match turns {
+                        Turns::Times(Size::Int(..)) => self.say("turns by number"),
+                        Turns::Times(Size::Name(_)) => self.say("turns by name"),
+                        Turns::While(condition) => {
+                            self.say("turns while");
+                            self.expr(condition);
+                        }
+                    }
+                    self.items(body, locals, depth + 1);
+                }
+                Item::Schedule(s) => {
+                    self.say("item schedule");
+                    self.schedule(s);
+                }
+            }
+        }
     }
 
     fn tensor(&mut self, t: &Tensor) {

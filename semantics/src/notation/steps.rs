@@ -1,0 +1,103 @@
+//! What runs, in order: statements, and blocks of them turn after turn.
+//!
+//! ```text
+//!  repeat n { S }     S, n times                       while c { S }     S as long as ⟦c⟧ is true before it
+//! ```
+//!
+//! A tensor that a block assigns is in each turn what the turn before left; in the first, what it was before the block: its
+//! fill where nothing has defined it and nobody gave it. Locals of `where` blocks begin anew in each turn.
+
+use super::{Function, Number, Refusal, World};
+use fiberloom_core::notation::typed::{Expr, Repeat, Role, Statement, Step, TensorId, Turns};
+
+/// What a statement makes of its tensor.
+type Define<'p, 'd> = &'d mut dyn FnMut(&mut World<'p>, &'p Statement) -> Result<Function, Refusal>;
+
+impl<'p> World<'p> {
+    /// Runs steps; `define` evaluates a statement.
+    pub(super) fn steps(&mut self, steps: &'p [Step], define: Define<'p, '_>) -> Result<(), Refusal> {
+        for step in steps {
+            match step {
+                Step::Statement(n) => {
+                    let s = &self.program.statements[*n];
+                    let function = define(self, s)?;
+                    self.functions[s.tensor.index()] = Some(function);
+                }
+                Step::Repeat(block) => self.repeat(block, define)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+        let carried = self.program.carried(block);
+        self.begin(block, &carried)?;
+        match &block.turns {
+            Turns::Count(n) => self.times(*n, block, define)?,
+            Turns::Extent(size, _) => {
+                let unknown = || Refusal::Shape(block.span, "the number of turns stays unknown".to_string());
+                self.times(self.extents.size(*size).ok_or_else(unknown)?, block, define)?;
+            }
+            Turns::While(condition) => {
+                while self.goes_on(condition)? {
+                    self.take(1)?;
+                    self.turn(block, define)?;
+                }
+            }
+        }
+        if !self.sure {
+            for t in carried {
+                self.functions[t.index()].iter_mut().for_each(Function::promise_nothing);
+            }
+        }
+        Ok(())
+    }
+
+    fn times(&mut self, turns: u64, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+        self.take(turns)?;
+        (0..turns).try_for_each(|_| self.turn(block, define))
+    }
+
+    /// Takes turns of those that may still be taken.
+    fn take(&mut self, turns: u64) -> Result<(), Refusal> {
+        self.turns = self.turns.checked_sub(turns).ok_or(Refusal::Turns)?;
+        Ok(())
+    }
+
+    fn turn(&mut self, block: &'p Repeat, define: Define<'p, '_>) -> Result<(), Refusal> {
+        self.step()?;
+        for n in block.statements() {
+            let tensor = self.program.statements[n].tensor;
+            if self.program.tensors[tensor.index()].role == Role::Local {
+                self.functions[tensor.index()] = None;
+            }
+        }
+        self.steps(&block.body, define)
+    }
+
+    /// A condition's value.
+    fn goes_on(&mut self, condition: &Expr) -> Result<bool, Refusal> {
+        let value: Number = self.value(condition, &mut vec![])?;
+        self.sure &= !value.is_unpromised();
+        Ok(value.value.is_true())
+    }
+
+    /// What has no value before a block is its fill.
+    fn begin(&mut self, block: &Repeat, carried: &[TensorId]) -> Result<(), Refusal> {
+        let program = self.program;
+        for t in carried.iter().filter(|t| self.functions[t.index()].is_none()).copied().collect::<Vec<_>>() {
+            let tensor = &program.tensors[t.index()];
+            let unknown = || Refusal::Shape(block.span, format!("the extents of `{}` stay unknown", tensor.name));
+            let extents = self.extents.tensor(program, t).ok_or_else(unknown)?;
+            let fill = match tensor.fill {
+                Some(fill) => Number::given(fill),
+                None => {
+                    let defines = program.statements.iter().find(|s| s.tensor == t).expect("a block assigns it");
+                    self.background(defines)?
+                }
+            };
+            self.functions[t.index()] = Some(Function::constant(extents, fill));
+        }
+        Ok(())
+    }
+}
