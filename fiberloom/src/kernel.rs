@@ -66,8 +66,8 @@ impl std::str::FromStr for Engine {
             "llvm" => Ok(Engine::Llvm),
             "loops" => Ok(Engine::Loops),
             "meaning" => Ok(Engine::Meaning),
-            "nvptx" => Err("the engine `nvptx` is not there yet: use llvm".to_string()),
-            _ => Err(format!("`{name}` is no engine: llvm, loops, meaning or nvptx expected")),
+            "device" | "nvptx" => Err(format!("the engine `{name}` is not there yet: use llvm")),
+            _ => Err(format!("`{name}` is no engine: llvm, loops or meaning expected")),
         }
     }
 }

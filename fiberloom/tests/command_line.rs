@@ -1,7 +1,8 @@
 //! The command line as programs outside see it: exit statuses, messages, reports, files.
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A directory that goes away with the test.
 struct Scratch(PathBuf);
@@ -21,6 +22,16 @@ impl Scratch {
     fn run(&self, args: &str) -> Output {
         let words = args.split_whitespace();
         Command::new(env!("CARGO_BIN_EXE_fiberloom")).args(words).current_dir(&self.0).output().unwrap()
+    }
+
+    /// Runs words that may have blanks in them, with this on standard input.
+    fn given(&self, args: &[&str], stdin: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fiberloom"));
+        command.args(args).current_dir(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that reads nothing may have ended.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        child.wait_with_output().unwrap()
     }
 
     /// Runs, and asserts the exit status and a text in what was printed, on standard output if it is 0.
@@ -471,5 +482,184 @@ fn headers_are_not_believed() {
             stderr.starts_with(name) && (stderr.contains("ends after 1 of") || stderr.contains("8 bytes of data")),
             "{stderr}"
         );
+    }
+}
+
+#[test]
+fn a_program_is_in_a_file_on_standard_input_or_in_the_arguments() {
+    let dir = spmv("sources");
+    let run = |args: &[&str], stdin: &str| {
+        let output = dir.given(args, stdin);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let inputs = ["--in", "A=A.mtx", "--in", "x=x.mtx"];
+    for args in [["run", "p.loom"].as_slice(), &["run", "-"], &["run", "-e", SPMV]] {
+        let (status, stdout, stderr) = run(&[args, &inputs].concat(), SPMV);
+        assert_eq!(status, Some(0), "{stderr}");
+        assert!(stdout.contains("y[2] = 9.0"), "{args:?}: {stdout}");
+    }
+    for command in [["check"].as_slice(), &["show", "loops"], &["build", "-o", "k.o"]] {
+        assert_eq!(run(&[command, &["-"]].concat(), SPMV).0, Some(0), "{command:?}");
+        assert_eq!(run(&[command, &["-e", SPMV]].concat(), "").0, Some(0), "{command:?}");
+        assert!(run(&[command, &["-"]].concat(), "y[i] =").2.starts_with("<stdin>:1:7: error: "), "{command:?}");
+        assert!(run(&[command, &["-e", "y[i] ="]].concat(), "").2.starts_with("<text>:1:7: error: "), "{command:?}");
+        let (status, _, stderr) = run(&[command, &["-e", SPMV, "p.loom"]].concat(), "");
+        assert_eq!(status, Some(2));
+        assert!(stderr.contains("-e") && stderr.contains("not both"), "{stderr}");
+    }
+    assert_eq!(run(&["check", "-e", "-1"], "").0, Some(2), "a text may begin with a dash");
+}
+
+#[test]
+fn every_command_has_a_page_of_help_and_a_man_page() {
+    let dir = Scratch::new("help");
+    let all = dir.exits(0, "--help", "usage: fiberloom");
+    assert_eq!(dir.exits(0, "help", ""), all);
+    assert!(all.contains("Exit status:"), "{all}");
+    let options = [
+        ("run", "--engine"),
+        ("show", "--svg"),
+        ("check", "--format"),
+        ("build", "--header"),
+        ("man", ""),
+        ("completions", ""),
+    ];
+    for (command, option) in options {
+        assert!(all.contains(&format!("\n  {command} ")), "{command}: {all}");
+        let page = dir.exits(0, &format!("{command} --help"), &format!("usage: fiberloom {command}"));
+        assert_eq!(dir.exits(0, &format!("help {command}"), ""), page);
+        assert!(page.contains(option), "{command}: {page}");
+        let man = dir.exits(0, &format!("man {command}"), ".SH SYNOPSIS");
+        assert!(man.contains(&format!(".TH fiberloom-{command} 1")), "{man}");
+    }
+    let run = dir.exits(0, "run --help", "");
+    assert!(!run.contains("--header"), "an option of another command");
+    assert_eq!(dir.exits(0, "run none.loom --repeat 3 --help", ""), run, "help may stand last");
+    let man = dir.exits(0, "man", ".TH fiberloom 1");
+    assert!(man.contains("fiberloom\\-run(1)"), "{man}");
+    dir.exits(2, "man frob", "no command `frob`");
+    dir.exits(2, "run p.loom --engin llvm", "no option `--engin` here; --engine is one");
+}
+
+#[test]
+fn man_pages_are_troff() {
+    if Command::new("groff").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no `groff`");
+        return;
+    }
+    let dir = Scratch::new("troff");
+    for page in ["", "run", "show", "check", "build"] {
+        std::fs::write(dir.0.join("page.1"), dir.exits(0, &format!("man {page}"), "")).unwrap();
+        let mut groff = Command::new("groff");
+        let output = groff.args(["-man", "-ww", "-z", "-Tutf8", "page.1"]).current_dir(&dir.0).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    let dir = Scratch::new("completions");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = dir.exits(0, &format!("completions {shell}"), "fiberloom");
+        for word in ["run", "show", "meaning", "no-schedule", "header"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        dir.file(shell, &script);
+    }
+    dir.exits(2, "completions tcsh", "`tcsh` is no shell: one of bash, zsh, fish expected");
+    // What the script of bash offers behind `fiberloom show `, and behind `fiberloom run --en`.
+    let offered = |line: &str, word: &str| {
+        let words: Vec<String> = line.split(' ').map(|w| format!("'{w}'")).collect();
+        let script = format!(
+            ". ./bash; COMP_WORDS=({words}); COMP_CWORD={at}; _fiberloom fiberloom '{word}' x; echo \"${{COMPREPLY[@]}}\"",
+            words = words.join(" "),
+            at = words.len() - 1
+        );
+        let output = Command::new("bash").args(["-c", &script]).current_dir(&dir.0).output();
+        output.ok().map(|o| String::from_utf8(o.stdout).unwrap())
+    };
+    match offered("fiberloom show ", "") {
+        None => eprintln!("skipped: there is no `bash`"),
+        Some(stages) => {
+            assert!(stages.contains("lattice") && !stages.contains("ptx"), "{stages}");
+            assert_eq!(offered("fiberloom run --en", "--en").unwrap().trim(), "--engine");
+        }
+    }
+}
+
+/// An error is one object, too, and all else is as it is without `--json`.
+#[test]
+fn errors_in_json_are_one_object() {
+    let dir = spmv("failures");
+    dir.file("names.loom", "tensor y: f64[I] dense\ny[i] = B[i] + C[i]\n");
+    dir.file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 1\n4 1 1\n");
+    dir.file("wide.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n");
+    let failed = |status: i32, args: &str| {
+        let (plain, output) = (dir.run(args), dir.run(&format!("{args} --json")));
+        assert_eq!((plain.status.code(), output.status.code()), (Some(status), Some(status)), "{args}");
+        assert_eq!(plain.stderr, output.stderr, "{args}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(stdout.lines().count(), 1, "{stdout}");
+        let object: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(object["error"]["exit"], status, "{stdout}");
+        object["error"].clone()
+    };
+    let error = failed(2, "run names.loom");
+    assert_eq!(error["kind"], "program");
+    let places = error["diagnostics"].as_array().unwrap();
+    assert_eq!(places.len(), 2);
+    assert_eq!(
+        (&places[1]["file"], &places[1]["line"], &places[1]["column"]),
+        (&"names.loom".into(), &2.into(), &15.into())
+    );
+    assert_eq!(places[0]["message"], "unknown tensor `B`");
+    let error = failed(3, "run p.loom --in A=bad.mtx --in x=x.mtx");
+    assert_eq!((&error["kind"], &error["diagnostics"][0]["line"]), (&"data".into(), &3.into()));
+    assert_eq!(failed(3, "run p.loom --in A=A.mtx --in x=wide.mtx")["kind"], "mismatch");
+    assert_eq!(failed(4, "run none.loom")["kind"], "data");
+    assert_eq!(failed(2, "run p.loom --frob")["kind"], "call");
+    assert_eq!(failed(2, &format!("run p.loom {INPUTS} --in z=x.mtx"))["kind"], "call");
+}
+
+/// The reader of what is printed may go away: nothing is said, and the exit status is what it is otherwise.
+#[test]
+fn closed_pipes_end_quietly() {
+    let dir = spmv("pipes");
+    dir.file("names.loom", "tensor y: f64[I] dense\ny[i] = B[i]\n");
+    let fiberloom = env!("CARGO_BIN_EXE_fiberloom");
+    let piped = |args: &str, reader: &str| {
+        let script = format!("{{ {fiberloom} {args}; echo $? > status; }} 2> said | {reader}");
+        Command::new("sh").args(["-c", &script]).current_dir(&dir.0).output().unwrap();
+        let read = |name: &str| std::fs::read_to_string(dir.0.join(name)).unwrap();
+        (read("status").trim().to_string(), read("said"))
+    };
+    for args in ["show asm p.loom", "help run", "man run", "completions zsh", &format!("run p.loom {INPUTS}")] {
+        // `true` reads nothing; with its end of the pipe closed at once, the first write fails.
+        for reader in ["true", "head -n 1", "{ exec <&-; sleep 0.2; }"] {
+            assert_eq!(piped(args, reader), ("0".to_string(), String::new()), "{args} | {reader}");
+        }
+    }
+    let (status, said) = piped("run names.loom --json", "true");
+    assert_eq!(status, "2");
+    assert!(said.starts_with("names.loom:2:8: error: "), "{said}");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(fiberloom);
+    let output = command.args(["show", "loops", "p.loom"]).current_dir(&dir.0).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "what cannot be written otherwise is a failure");
+}
+
+#[test]
+fn what_is_not_there_yet_is_refused_by_name() {
+    let dir = spmv("later");
+    for engine in ["device", "nvptx"] {
+        dir.exits(
+            2,
+            &format!("run p.loom {INPUTS} --engine {engine}"),
+            &format!("the engine `{engine}` is not there yet"),
+        );
+    }
+    for stage in ["ptx", "schedule", "plan"] {
+        dir.exits(2, &format!("show {stage} p.loom"), &format!("the stage `{stage}` is not there yet"));
     }
 }

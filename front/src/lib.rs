@@ -14,7 +14,7 @@ mod render;
 
 use fiberloom_core::notation::{Diagnostic, syntax};
 
-pub use render::render;
+pub use render::{place, render};
 
 /// Parses a program. What could be read is returned beside the diagnostics; without diagnostics it is all there.
 pub fn parse(text: &str) -> (Option<syntax::Program>, Vec<Diagnostic>) {

@@ -9,8 +9,8 @@ const VECTOR: &str = "tests/data/ones.npy";
 /// Finds or installs LLVM, builds, runs and shows.
 pub fn demo() -> Result<(), String> {
     llvm::ensure()?;
-    println!("building (the first time takes a minute or two) ...");
-    cargo::run(cargo::cargo()?.args(["build", "--release", "--quiet", "--package", "fiberloom"]))?;
+    println!("── building: cargo build --release (the first time takes a minute or two)\n");
+    cargo::run(cargo::cargo()?.args(["build", "--release", "--package", "fiberloom"]))?;
 
     println!("\n── the program: {PROGRAM}\n");
     print!("{}", std::fs::read_to_string(PROGRAM).map_err(|e| format!("{PROGRAM}: {e}"))?);

@@ -1,323 +1,213 @@
-//! The command line's arguments, parsed.
+//! The table of commands and options. Parsing, each command's `--help`, the man pages and the completions are made of it.
+//!
+//! ```text
+//!  Command ─┬ Run ──────┐
+//!           ├ Show ─────┼─ Program ── Source: a file, `-`, or `-e TEXT`
+//!           ├ Check ────┤     └ formats, mode, schedule
+//!           ├ Build ────┘
+//!           └ Man, Completions, Version, Tune
+//! ```
+//!
+//! The first paragraph above a field is its line of help; the whole comment is what `--help` and the man page say.
 
+use super::parse;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use fiberloom::{Engine, Mode};
-use lexopt::{Arg, Parser, ValueExt};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// How the command is used.
-pub const USAGE: &str = "\
-usage: fiberloom run   PROG.loom [--in NAME=FILE]... [--out NAME=FILE]... [--format NAME=FORMAT]...
-                       [--schedule TEXT | --no-schedule] [--mode algebraic|strict]
-                       [--engine llvm|loops|meaning|nvptx] [--threads N] [--check] [--repeat N] [--json]
-       fiberloom show  STAGE PROG.loom [--svg]    STAGE: syntax notation concrete lattice looplets loops llvm asm ptx
-       fiberloom check PROG.loom
-       fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h [--name NAME]
-       fiberloom tune  PROG.loom --in NAME=FILE...
+/// What `fiberloom --help` and the man pages say below the options.
+const BELOW: &str = "\
+Data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrices).
 
-data files: .mtx, .ttx (Matrix Market), .tns (FROSTT), .npy (NumPy), .npz (SciPy sparse matrix): docs/data.md
---name NAME   of the function in the object, `kernel` unless given: objects that are linked together have names of their own
---threads N   is reported by --json; kernels run on one thread so far, whatever N is
---schedule TEXT   commands for the last statement, in the place of those that it has; `protocol` is applied so far
---no-schedule     takes the program's own schedules away";
+Results, stages and reports go to standard output, messages to standard error. Messages about a program begin with
+FILE:LINE:COL:. Where the reader of standard output goes away (`| head`), the rest is not printed, and the exit status
+is what it is otherwise.
+
+Exit status:
+  0  done
+  1  a wrong answer under `run --check`
+  2  the program, a schedule, or the command line is rejected
+  3  data are rejected
+  4  a file cannot be read or written
+  5  stopped by a limit on memory, size or steps";
+
+/// A compiler for sparse and structured arrays
+#[derive(Parser, Debug)]
+#[command(name = "fiberloom", version, after_help = BELOW)]
+pub struct Arguments {
+    /// What is asked for.
+    #[command(subcommand)]
+    pub command: Command,
+}
 
 /// What is asked for.
-#[derive(Debug)]
+#[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Compile, run, write or print the results.
+    /// Run a program on data, and print or write its results
     Run(Run),
-    /// Print a stage.
+    /// Print a stage between a program's text and machine code
     Show(Show),
-    /// Only check the program.
-    Check(Program),
-    /// Compile ahead of time.
+    /// Check a program's types, extents and properties; no data are needed
+    Check(Check),
+    /// Compile ahead of time to an object file and a C header
     Build(Build),
-    /// Print how the command is used.
-    Help,
-    /// Print the version.
+    /// Try schedules on data, and print the best (not there yet)
+    #[command(hide = true)]
+    Tune {
+        /// Anything
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
+    /// Print a man page: of `fiberloom`, or of one of its commands
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+    /// Print a script that completes commands, options and files in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the version
     Version,
 }
 
-/// A program and what changes how it is understood.
-#[derive(Debug, Default)]
+/// Shells whose completions are made.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Where a program's text is.
+#[derive(Args, Debug)]
+pub struct Source {
+    /// The program's file; `-` is standard input
+    #[arg(value_name = "PROG.loom", required_unless_present = "text", conflicts_with = "text")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub path: Option<PathBuf>,
+    /// The program itself, in the place of a file
+    #[arg(short = 'e', id = "text", value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<String>,
+}
+
+/// A program, and what changes how it is understood.
+#[derive(Args, Debug)]
 pub struct Program {
-    /// Its file.
-    pub path: PathBuf,
-    /// `--format NAME=FORMAT`: instead of the declared ones.
+    #[command(flatten)]
+    pub source: Source,
+    /// A format for a tensor, in the place of the declared one: csr, "{dense, compressed} order(1, 0)"
+    #[arg(long = "format", value_name = "NAME=FORMAT", value_parser = parse::format())]
     pub formats: Vec<(String, String)>,
-    /// `--mode`
-    pub mode: Option<Mode>,
-    /// `--schedule`, `--no-schedule`
-    pub schedule: Scheduled,
+    /// How floats are understood: sums and products in any order, or as IEEE 754 says, one after the other
+    #[arg(long, value_parser = parse::mode(), default_value = "algebraic", hide_default_value = false)]
+    pub mode: Mode,
+    /// Commands for the last statement, in the place of those that it has
+    ///
+    /// `protocol` is applied so far; other commands are refused by name.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "no_schedule")]
+    pub schedule: Option<String>,
+    /// Take the program's own schedules away
+    #[arg(long)]
+    pub no_schedule: bool,
 }
 
-impl Program {
-    /// The mode that is asked for.
-    pub fn mode(&self) -> Mode {
-        self.mode.unwrap_or_default()
-    }
-}
-
-/// Under which schedule a program is run.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub enum Scheduled {
-    /// Its own.
-    #[default]
-    AsWritten,
-    /// None.
-    Not,
-    /// This, of the last statement.
-    Text(String),
-}
-
-/// Options of `run`.
-#[derive(Debug, Default)]
+/// `fiberloom run`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom run [OPTIONS] <PROG.loom | -e TEXT>")]
 pub struct Run {
-    /// The program.
-    pub program: Program,
-    /// `--in NAME=FILE`
+    /// A tensor's data
+    ///
+    /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says.
+    #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
     pub inputs: Vec<(String, PathBuf)>,
-    /// `--out NAME=FILE`
+    /// Write a result to a file; a result without one is printed, shortened
+    ///
+    /// Of several results all are written, or none.
+    #[arg(long = "out", value_name = "NAME=FILE", value_parser = parse::file("--out"))]
     pub outputs: Vec<(String, PathBuf)>,
-    /// `--engine`
+    /// What evaluates the program: machine code, the checked interpreter of loops, or the reference semantics
+    ///
+    /// `loops` checks every access and counts operations; `meaning` is right by definition, and slow.
+    #[arg(long, value_parser = parse::engine(), default_value = "llvm")]
     pub engine: Engine,
-    /// `--threads`
+    /// How many threads to use
+    ///
+    /// The report of `--json` says it; kernels run on one thread so far, whatever N is.
+    #[arg(long, value_name = "N", value_parser = parse::positive("--threads"), default_value = "1")]
+    #[arg(allow_negative_numbers = true)]
     pub threads: usize,
-    /// `--repeat`
+    /// Call the kernel so often, and report the least and the median time
+    #[arg(long, value_name = "N", value_parser = parse::positive("--repeat"), default_value = "1")]
+    #[arg(allow_negative_numbers = true)]
     pub repeat: usize,
-    /// `--check`
+    /// Evaluate the reference semantics, too, and compare
+    ///
+    /// Says how many values were compared, and about how many the language promises nothing, and why: those are not.
+    #[arg(long)]
     pub check: bool,
-    /// `--json`
+    /// Print one JSON object in the place of the results
+    ///
+    /// An error is one, too, and has the exit status and the message on standard error that it has without it.
+    #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub program: Program,
 }
 
-/// Options of `show`.
-#[derive(Debug)]
+/// `fiberloom show`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom show [OPTIONS] <STAGE> <PROG.loom | -e TEXT>")]
 pub struct Show {
-    /// What is shown.
-    pub stage: String,
-    /// The program.
+    /// What to print, from the text to machine code
+    #[arg(value_name = "STAGE", value_parser = parse::stage())]
+    pub stage: Stage,
+    #[command(flatten)]
     pub program: Program,
-    /// The lattice as a picture.
+    /// Draw the lattice as a picture
+    #[arg(long)]
     pub svg: bool,
 }
 
-/// Options of `build`.
-#[derive(Debug)]
-pub struct Build {
-    /// The program.
+/// What can be shown, in the order in which it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Stage {
+    Syntax,
+    Notation,
+    Concrete,
+    Lattice,
+    Looplets,
+    Loops,
+    Llvm,
+    Asm,
+}
+
+/// `fiberloom check`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom check [OPTIONS] <PROG.loom | -e TEXT>")]
+pub struct Check {
+    #[command(flatten)]
     pub program: Program,
-    /// `-o`
+}
+
+/// `fiberloom build`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom build [OPTIONS] <PROG.loom | -e TEXT> -o <KERNEL.o>")]
+pub struct Build {
+    /// The object file to write, for any x86-64
+    #[arg(short = 'o', value_name = "KERNEL.o", value_hint = ValueHint::FilePath)]
     pub object: PathBuf,
-    /// `--header`
+    /// The C header to write, which declares the function
+    #[arg(long, value_name = "KERNEL.h", value_hint = ValueHint::FilePath)]
     pub header: Option<PathBuf>,
-    /// `--name`
-    pub name: Option<String>,
-}
-
-/// One argument: an option with its dashes, or something else.
-enum Word {
-    Option(String),
-    Value(OsString),
-}
-
-fn next(args: &mut Parser) -> Result<Option<Word>, String> {
-    Ok(match args.next().map_err(|e| e.to_string())? {
-        None => None,
-        Some(Arg::Long(name)) => Some(Word::Option(format!("--{name}"))),
-        Some(Arg::Short(name)) => Some(Word::Option(format!("-{name}"))),
-        Some(Arg::Value(value)) => Some(Word::Value(value)),
-    })
-}
-
-/// The command that these arguments ask for; else what is wrong with them.
-pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
-    let mut args = Parser::from_args(args);
-    let name = match next(&mut args)? {
-        None => return Err(format!("a command expected\n{USAGE}")),
-        Some(Word::Option(name)) => name,
-        Some(Word::Value(name)) => name.to_string_lossy().into_owned(),
-    };
-    if asks_for_help(&args) {
-        return Ok(Command::Help);
-    }
-    match &*name {
-        "run" => run(args).map(Command::Run),
-        "show" => show(args).map(Command::Show),
-        "check" => check(args).map(Command::Check),
-        "build" => build(args).map(Command::Build),
-        "tune" => Err("`tune` is not there yet: nothing chooses among schedules".to_string()),
-        "help" | "--help" | "-h" => Ok(Command::Help),
-        "version" | "--version" | "-V" => Ok(Command::Version),
-        other => Err(format!("no command `{other}`\n{USAGE}")),
-    }
-}
-
-/// Whether `--help` or `-h` is the next argument.
-fn asks_for_help(args: &Parser) -> bool {
-    let mut args = args.clone();
-    matches!(next(&mut args), Ok(Some(Word::Option(o))) if o == "--help" || o == "-h")
-}
-
-fn run(mut args: Parser) -> Result<Run, String> {
-    let mut run = Run::default();
-    let (mut engine, mut threads, mut repeat, mut path) = (None, None, None, None);
-    while let Some(word) = next(&mut args)? {
-        match &word {
-            Word::Option(o) if o == "--in" => run.inputs.push(file(&mut args, "--in NAME=FILE")?),
-            Word::Option(o) if o == "--out" => run.outputs.push(file(&mut args, "--out NAME=FILE")?),
-            Word::Option(o) if o == "--engine" => once(&mut engine, o, text(&mut args)?.parse()?)?,
-            Word::Option(o) if o == "--threads" => once(&mut threads, o, positive(&mut args, o)?)?,
-            Word::Option(o) if o == "--repeat" => once(&mut repeat, o, positive(&mut args, o)?)?,
-            Word::Option(o) if o == "--check" => run.check = true,
-            Word::Option(o) if o == "--json" => run.json = true,
-            _ => program_option(word, &mut args, &mut run.program, &mut path)?,
-        }
-    }
-    run.program.path = path.ok_or("a program expected: fiberloom run PROG.loom")?;
-    (run.engine, run.threads, run.repeat) = (engine.unwrap_or_default(), threads.unwrap_or(1), repeat.unwrap_or(1));
-    no_twice("--in", &run.inputs)?;
-    no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
-    no_twice("--out", &run.outputs)?;
-    Ok(run)
-}
-
-fn show(mut args: Parser) -> Result<Show, String> {
-    let usage = "a stage and a program expected: fiberloom show STAGE PROG.loom";
-    let (mut stage, mut svg, mut program, mut path) = (None, false, Program::default(), None);
-    while let Some(word) = next(&mut args)? {
-        match word {
-            Word::Option(o) if o == "--svg" => svg = true,
-            Word::Value(v) if stage.is_none() => stage = Some(v.to_string_lossy().into_owned()),
-            word => program_option(word, &mut args, &mut program, &mut path)?,
-        }
-    }
-    program.path = path.ok_or(usage)?;
-    Ok(Show { stage: stage.ok_or(usage)?, program, svg })
-}
-
-fn check(mut args: Parser) -> Result<Program, String> {
-    let (mut program, mut path) = (Program::default(), None);
-    while let Some(word) = next(&mut args)? {
-        program_option(word, &mut args, &mut program, &mut path)?;
-    }
-    program.path = path.ok_or("a program expected: fiberloom check PROG.loom")?;
-    Ok(program)
-}
-
-fn build(mut args: Parser) -> Result<Build, String> {
-    let usage = "a program and an object file expected: fiberloom build PROG.loom -o KERNEL.o --header KERNEL.h";
-    let (mut object, mut header, mut name, mut program, mut path) = (None, None, None, Program::default(), None);
-    while let Some(word) = next(&mut args)? {
-        match word {
-            Word::Option(o) if o == "-o" => once(&mut object, &o, path_of(&mut args)?)?,
-            Word::Option(o) if o == "--header" => once(&mut header, &o, path_of(&mut args)?)?,
-            Word::Option(o) if o == "--name" => once(&mut name, &o, text(&mut args)?)?,
-            word => program_option(word, &mut args, &mut program, &mut path)?,
-        }
-    }
-    program.path = path.ok_or(usage)?;
-    let object = object.ok_or(usage)?;
-    no_file_twice(std::iter::once(&object).chain(&header))?;
-    Ok(Build { program, object, header, name })
-}
-
-/// What every command takes: a program, `--format`, `--mode`.
-fn program_option(
-    word: Word,
-    args: &mut Parser,
-    program: &mut Program,
-    path: &mut Option<PathBuf>,
-) -> Result<(), String> {
-    match word {
-        Word::Value(v) if path.is_none() => *path = Some(v.into()),
-        Word::Value(v) => return Err(format!("one program expected, `{}` is a second one", v.to_string_lossy())),
-        Word::Option(o) if o == "--format" => {
-            program.formats.push(pair(args, "--format NAME=FORMAT")?);
-            no_twice("--format", &program.formats)?;
-        }
-        Word::Option(o) if o == "--mode" => {
-            let mode = match &*text(args)? {
-                "algebraic" => Mode::Algebraic,
-                "strict" => Mode::Strict,
-                other => return Err(format!("`{other}` is no mode: algebraic or strict expected")),
-            };
-            once(&mut program.mode, &o, mode)?;
-        }
-        Word::Option(o) if o == "--schedule" || o == "--no-schedule" => {
-            if program.schedule != Scheduled::AsWritten {
-                return Err("one of --schedule and --no-schedule expected, and once".to_string());
-            }
-            program.schedule =
-                if o == "--schedule" { Scheduled::Text(text(args)?.to_string()) } else { Scheduled::Not };
-        }
-        Word::Option(o) => return Err(format!("no option `{o}` here\n{USAGE}")),
-    }
-    Ok(())
-}
-
-fn text(args: &mut Parser) -> Result<String, String> {
-    args.value().and_then(|v| v.string()).map_err(|e| e.to_string())
-}
-
-fn positive(args: &mut Parser, option: &str) -> Result<usize, String> {
-    let given = text(args)?;
-    given.parse().ok().filter(|n| *n > 0).ok_or(format!("{option} takes a number from 1, not `{given}`"))
-}
-
-fn pair(args: &mut Parser, usage: &str) -> Result<(String, String), String> {
-    let (name, value) = named(args, usage)?;
-    let value = value.into_string().map_err(|value| lexopt::Error::NonUnicodeValue(value).to_string())?;
-    Ok((name, value))
-}
-
-fn path_of(args: &mut Parser) -> Result<PathBuf, String> {
-    args.value().map(PathBuf::from).map_err(|e| e.to_string())
-}
-
-fn file(args: &mut Parser, usage: &str) -> Result<(String, PathBuf), String> {
-    named(args, usage).map(|(name, path)| (name, path.into()))
-}
-
-/// A tensor's name, and what stands behind `=`, which need not be text.
-fn named(args: &mut Parser, usage: &str) -> Result<(String, OsString), String> {
-    let given = args.value().map_err(|e| e.to_string())?;
-    let bytes = given.as_bytes();
-    let named = bytes.iter().position(|b| *b == b'=').and_then(|at| {
-        let name = std::str::from_utf8(&bytes[..at]).ok()?;
-        let value = OsStr::from_bytes(&bytes[at + 1..]);
-        (!name.is_empty() && !value.is_empty()).then(|| (name.to_string(), value.to_os_string()))
-    });
-    named.ok_or_else(|| format!("`{}` given, {usage} expected", given.to_string_lossy()))
-}
-
-/// Keeps what an option says, which is given once.
-fn once<T>(slot: &mut Option<T>, option: &str, given: T) -> Result<(), String> {
-    match slot.replace(given) {
-        None => Ok(()),
-        Some(_) => Err(format!("{option} is given twice")),
-    }
-}
-
-/// One file cannot hold two things, however it is spelled; a device can.
-fn no_file_twice<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), String> {
-    let mut seen = Vec::new();
-    for file in files {
-        let place = fiberloom::data::resolved(file);
-        let through = place.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir());
-        if !through && seen.contains(&place) {
-            return Err(format!("{} would be written twice", file.display()));
-        }
-        seen.push(place);
-    }
-    Ok(())
-}
-
-fn no_twice<T>(option: &str, given: &[(String, T)]) -> Result<(), String> {
-    let twice = (0..given.len()).find(|&i| given[..i].iter().any(|(name, _)| *name == given[i].0));
-    match twice {
-        Some(i) => Err(format!("{option} {} is given twice", given[i].0)),
-        None => Ok(()),
-    }
+    /// The function's name
+    ///
+    /// Objects that are linked together have names of their own.
+    #[arg(long, value_name = "NAME", default_value = "kernel")]
+    pub name: String,
+    #[command(flatten)]
+    pub program: Program,
 }

@@ -1,21 +1,23 @@
 //! What the command line prints: results, reports, messages.
 
-use super::args::Run;
-use super::run::Report;
-use fiberloom::{Error, Outcome, Tensor, data};
+use super::run::Measured;
+use fiberloom::{Error, Tensor, data};
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 /// How many entries of a result are printed.
 const SHOWN: usize = 12;
 
-/// Prints a line, or lines, on standard output.
+/// Prints a line, or lines, on standard output. Where its reader has gone away, there is nothing to do, and nothing wrong.
 pub fn out(text: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.trim_end_matches('\n').as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-    written.and_then(|()| stdout.flush()).map_err(|e| io(Path::new("standard output"), e))
+    match written.and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(io(Path::new("standard output"), e)),
+        _ => Ok(()),
+    }
 }
 
 /// Prints a line, or lines, on standard error; the exit status speaks where nobody can read it.
@@ -61,61 +63,22 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
 }
 
 /// The times of repeated calls.
-pub fn times(report: &Report) -> String {
-    let (min, median) = min_median(&report.runs);
-    format!("{} calls: {min:.4} ms at best, {median:.4} ms in the median", report.runs.len())
+pub fn times(measured: &Measured) -> String {
+    let (min, median) = min_median(&measured.runs);
+    format!("{} calls: {min:.4} ms at best, {median:.4} ms in the median", measured.runs.len())
 }
 
-/// The report of `--json`: one object.
-pub fn json(args: &Run, report: &Report, outcome: &Outcome) -> String {
-    let (min, median) = min_median(&report.runs);
-    let result = |(name, t): &(String, Tensor)| {
-        let extents: Vec<String> = t.extents.iter().map(u64::to_string).collect();
-        let format = quoted(&t.format.to_string());
-        let (name, nnz, extents) = (quoted(name), t.stored(), extents.join(", "));
-        format!("{name}: {{\"nnz\": {nnz}, \"format\": {format}, \"extents\": [{extents}]}}")
-    };
-    let results: Vec<String> = outcome.results.iter().map(result).collect();
-    let ops = outcome.ops.as_ref().map_or(String::new(), |ops| {
-        let counts: Vec<String> = ops.iter().map(|(name, n)| format!("{}: {n}", quoted(name))).collect();
-        format!(", \"ops\": {{{}}}", counts.join(", "))
-    });
-    let checked = report.checked.map_or("null".to_string(), |c| c.to_string());
-    format!(
-        "{{\"engine\": {}, \"compile_ms\": {:.4}, \"run_ms\": {{\"min\": {min:.6}, \"median\": {median:.6}}}, \
-         \"repeat\": {}, \"threads\": {}, \"results\": {{{}}}, \"checked\": {checked}{ops}}}",
-        quoted(args.engine.name()),
-        milliseconds(report.compile),
-        args.repeat,
-        args.threads,
-        results.join(", ")
-    )
-}
-
-fn milliseconds(time: Duration) -> f64 {
+/// A time in milliseconds.
+pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// In milliseconds, of one or more; the median of an even number is the mean of the middle two.
-fn min_median(times: &[Duration]) -> (f64, f64) {
+/// The least and the median of one or more times, in milliseconds; the median of an even number is the mean of the middle two.
+pub fn min_median(times: &[Duration]) -> (f64, f64) {
     let mut sorted: Vec<f64> = times.iter().copied().map(milliseconds).collect();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     (sorted[0], (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0)
-}
-
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if (c as u32) < 0x20 => write!(out, "\\u{:04x}", c as u32).expect("strings take everything"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]
@@ -128,10 +91,5 @@ mod tests {
         assert_eq!(min_median(&ms(&[5])), (5.0, 5.0));
         assert_eq!(min_median(&ms(&[9, 1, 5])), (1.0, 5.0));
         assert_eq!(min_median(&ms(&[9, 1, 5, 2])), (1.0, 3.5));
-    }
-
-    #[test]
-    fn strings_of_json() {
-        assert_eq!(quoted("a\"\\\n"), "\"a\\\"\\\\\\u000a\"");
     }
 }

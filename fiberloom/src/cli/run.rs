@@ -1,24 +1,22 @@
 //! `fiberloom run`: data in, a kernel, results out.
 
 use super::args::Run;
-use super::print;
+use super::{print, report, source};
 use fiberloom::{Error, Options, Outcome, Program, Role, Tensor, data};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What was measured.
-pub struct Report {
+pub struct Measured {
     /// Time to compile, all of it.
     pub compile: Duration,
-    /// The time of each call.
+    /// The time of each call, one or more.
     pub runs: Vec<Duration>,
-    /// Whether the answer was compared with the reference semantics'.
-    pub checked: Option<bool>,
 }
 
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
-    let program = super::program(&args.program)?;
+    let program = source::program(&args.program)?;
     if args.threads > 1 {
         let threads = args.threads;
         print::err(&format!("fiberloom: note: kernels run on one thread so far: --threads {threads} changes nothing"));
@@ -27,8 +25,7 @@ pub fn run(args: &Run) -> Result<(), Error> {
         data::holds(path, result_named(&program, name)?)?;
     }
     let memory = memory();
-    let options =
-        Options { engine: args.engine, mode: args.program.mode(), memory, verify: true, ..Options::default() };
+    let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = program.compile(&options)?;
     let lowering = begin.elapsed();
@@ -39,16 +36,15 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let begin = Instant::now();
     call.compile()?;
     let compile = lowering + begin.elapsed();
-    let mut report = Report { compile, runs: Vec::new(), checked: None };
+    let mut measured = Measured { compile, runs: Vec::new() };
     let outcome = loop {
         let outcome = call.run()?;
-        report.runs.push(outcome.time);
-        if report.runs.len() == args.repeat {
+        measured.runs.push(outcome.time);
+        if measured.runs.len() == args.repeat {
             break outcome;
         }
     };
     let compared = if args.check { call.agrees(&outcome) } else { Ok(()) };
-    report.checked = args.check.then_some(compared.is_ok());
     if !matches!(compared, Ok(()) | Err(Error::Wrong(_))) {
         return compared;
     }
@@ -56,14 +52,14 @@ pub fn run(args: &Run) -> Result<(), Error> {
         write(args, &outcome, memory)?;
     }
     if args.json {
-        print::out(&print::json(args, &report, &outcome))?;
+        print::out(&report::run(args, &measured, &outcome, compared.as_ref().err()))?;
     } else {
         let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
         for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
             print::out(&print::tensor(name, tensor))?;
         }
         if args.repeat > 1 {
-            print::out(&print::times(&report))?;
+            print::out(&print::times(&measured))?;
         }
     }
     compared

@@ -8,21 +8,19 @@
 //! What is taken away becomes blanks, so that messages about the rest name its places; what is given stands behind the program,
 //! and messages about it draw it there.
 
-use super::args::Scheduled;
 use fiberloom::Error;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{Item, Statement};
 
-/// The program's text under a schedule. One that cannot be parsed stays as it is.
+/// The program's text with this schedule for its last statement, or with none at all. One that cannot be parsed stays as it is.
 ///
 /// # Errors
 /// What is given is more than a schedule.
-pub fn applied(text: String, schedule: &Scheduled) -> Result<String, Error> {
-    let given = match schedule {
-        Scheduled::AsWritten => return Ok(text),
-        Scheduled::Not => None,
-        Scheduled::Text(given) => Some(block(given)?),
-    };
+pub fn applied(text: String, schedule: Option<&str>, none: bool) -> Result<String, Error> {
+    if schedule.is_none() && !none {
+        return Ok(text);
+    }
+    let given = schedule.map(block).transpose()?;
     let last = given.is_some();
     let (parsed, wrong) = fiberloom_front::parse(&text);
     let Some(program) = parsed.filter(|_| wrong.is_empty()) else { return Ok(text) };
@@ -83,14 +81,14 @@ mod tests {
 
     #[test]
     fn a_schedule_takes_the_place_of_the_last_statement_s() {
-        let given = |text: &str| applied(text.to_string(), &Scheduled::Text("none".to_string())).unwrap();
+        let given = |text: &str| applied(text.to_string(), Some("none"), false).unwrap();
         assert_eq!(given("y[i] = x[i]\n"), "y[i] = x[i]\n\nschedule { none; }\n");
         assert_eq!(
             given("y[i] = x[i] schedule { unroll(i, 2); }"),
             format!("y[i] = x[i] {}\nschedule {{ none; }}\n", " ".repeat(26))
         );
         assert_eq!(given("y[i] ="), "y[i] =");
-        let none = |text: &str| applied(text.to_string(), &Scheduled::Not).unwrap();
+        let none = |text: &str| applied(text.to_string(), None, true).unwrap();
         assert_eq!(none("y[i] = x[i]\nschedule {\n}\n"), "y[i] = x[i]\n          \n \n");
     }
 }

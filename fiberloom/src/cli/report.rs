@@ -1,0 +1,182 @@
+//! What `--json` prints: one object on one line, of a run or of an error.
+
+use super::args::Run;
+use super::print;
+use super::run::Measured;
+use fiberloom::{Error, Outcome, Tensor, data};
+use fiberloom_core::notation::Diagnostic;
+use serde::{Serialize, Serializer};
+use serde_json::ser::Formatter;
+use std::io::{Result, Write};
+
+/// A run's report.
+#[derive(Serialize)]
+struct Report<'a> {
+    engine: &'a str,
+    compile_ms: f64,
+    run_ms: Times,
+    repeat: usize,
+    threads: usize,
+    #[serde(serialize_with = "by_name")]
+    results: Vec<(&'a str, Stored<'a>)>,
+    /// Whether the answer is the reference semantics', if it was asked.
+    checked: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "counted")]
+    ops: Option<&'a [(&'static str, u64)]>,
+    /// Of a wrong answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Times {
+    min: f64,
+    median: f64,
+}
+
+/// A result, as it is stored.
+#[derive(Serialize)]
+struct Stored<'a> {
+    nnz: usize,
+    format: String,
+    extents: &'a [u64],
+}
+
+/// Why there are no results, or wrong ones.
+#[derive(Serialize)]
+struct Failure {
+    exit: u8,
+    kind: &'static str,
+    message: String,
+    /// Each place that the error is about, with what is to be said of it.
+    diagnostics: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    file: String,
+    /// From 1, as is the column; none of what has no lines.
+    line: Option<usize>,
+    column: Option<usize>,
+    message: String,
+    help: Option<String>,
+}
+
+/// The report of a run, whose answer may be wrong.
+pub fn run<'a>(args: &'a Run, measured: &Measured, outcome: &'a Outcome, wrong: Option<&Error>) -> String {
+    let (min, median) = print::min_median(&measured.runs);
+    let stored = |(name, t): &'a (String, Tensor<'static>)| (name.as_str(), Stored::of(t));
+    object(&Report {
+        engine: args.engine.name(),
+        compile_ms: rounded(print::milliseconds(measured.compile), 1e4),
+        run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
+        repeat: args.repeat,
+        threads: args.threads,
+        results: outcome.results.iter().map(stored).collect(),
+        checked: args.check.then_some(wrong.is_none()),
+        ops: outcome.ops.as_deref(),
+        error: wrong.map(failure),
+    })
+}
+
+/// `{"error": …}`
+pub fn error(error: &Error) -> String {
+    #[derive(Serialize)]
+    struct Only {
+        error: Failure,
+    }
+    object(&Only { error: failure(error) })
+}
+
+fn failure(error: &Error) -> Failure {
+    let (kind, diagnostics) = match error {
+        Error::Program { file, text, diagnostics } => ("program", places(file, text, diagnostics)),
+        Error::Mismatch { file, text, diagnostics } => ("mismatch", places(file, text, diagnostics)),
+        Error::Data(e) => ("data", vec![in_file(e)]),
+        Error::Call(_) => ("call", Vec::new()),
+        Error::Operand { .. } => ("operand", Vec::new()),
+        Error::Stopped(_) => ("stopped", Vec::new()),
+        Error::Wrong(_) => ("wrong", Vec::new()),
+        Error::Defect(_) => ("defect", Vec::new()),
+    };
+    let message = match error {
+        Error::Program { diagnostics, .. } | Error::Mismatch { diagnostics, .. } => {
+            diagnostics.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        error => error.to_string(),
+    };
+    Failure { exit: error.exit(), kind, message, diagnostics }
+}
+
+fn places(file: &str, text: &str, diagnostics: &[Diagnostic]) -> Vec<Place> {
+    let place = |d: &Diagnostic| {
+        let (line, column) = fiberloom_front::place(text, d.span.start as usize);
+        let (file, message, help) = (file.to_string(), d.message.clone(), d.help.clone());
+        Place { file, line: Some(line), column: Some(column), message, help }
+    };
+    diagnostics.iter().map(place).collect()
+}
+
+fn in_file(e: &data::Error) -> Place {
+    let (line, column) = match e.place {
+        data::Place::Line(line, column) => (Some(line), Some(column)),
+        _ => (None, None),
+    };
+    Place { file: e.file.clone(), line, column, message: e.message.clone(), help: None }
+}
+
+impl Stored<'_> {
+    fn of<'a>(t: &'a Tensor) -> Stored<'a> {
+        Stored { nnz: t.stored(), format: t.format.to_string(), extents: &t.extents }
+    }
+}
+
+/// Pairs as an object, in their order.
+fn by_name<S: Serializer, T: Serialize>(pairs: &[(&str, T)], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+fn counted<S: Serializer>(ops: &Option<&[(&'static str, u64)]>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    by_name(ops.unwrap_or_default(), to)
+}
+
+/// Digits below what a clock says are left out.
+fn rounded(x: f64, parts: f64) -> f64 {
+    (x * parts).round() / parts
+}
+
+/// On one line, with blanks behind colons and commas.
+fn object(value: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    let mut to = serde_json::Serializer::with_formatter(&mut bytes, Spaced);
+    value.serialize(&mut to).expect("memory takes everything, and keys are strings");
+    String::from_utf8(bytes).expect("JSON is text")
+}
+
+/// `{"a": 1, "b": [2, 3]}`
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> Result<()> {
+        if first { Ok(()) } else { to.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> Result<()> {
+        if first { Ok(()) } else { to.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> Result<()> {
+        to.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_objects() {
+        let said = error(&Error::Call("a\"\\\n".to_string()));
+        assert_eq!(said, r#"{"error": {"exit": 2, "kind": "call", "message": "a\"\\\n", "diagnostics": []}}"#);
+    }
+}

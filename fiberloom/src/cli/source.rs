@@ -1,0 +1,59 @@
+//! A program's text: from a file, from standard input, or from the command line.
+
+use super::args::{Program, Source};
+use super::{print, schedule};
+use fiberloom::Error;
+use fiberloom_core::notation::{Diagnostic, Span};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A text, and what messages call the file that it is from.
+pub struct Text {
+    /// The file's name, `<stdin>`, or `<text>`.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// Reads and checks the program that the arguments name, under the formats and the schedule that they give.
+pub fn program(args: &Program) -> Result<fiberloom::Program, Error> {
+    let Text { name, text } = read(&args.source)?;
+    let text = schedule::applied(text, args.schedule.as_deref(), args.no_schedule)?;
+    let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
+    fiberloom::Program::named_with(&name, &text, &formats)
+}
+
+/// Reads a program's text.
+///
+/// # Errors
+/// The file cannot be read, or holds no text.
+pub fn read(source: &Source) -> Result<Text, Error> {
+    let (name, bytes) = match (&source.text, &source.path) {
+        (Some(text), _) => return Ok(Text { name: "<text>".to_string(), text: text.clone() }),
+        (None, Some(path)) if path.as_os_str() != "-" => {
+            let bytes = File::open(path).and_then(bytes).map_err(|e| print::io(path, e))?;
+            (path.display().to_string(), bytes)
+        }
+        (None, _) => {
+            let name = "<stdin>";
+            (name.to_string(), bytes(std::io::stdin().lock()).map_err(|e| print::io(Path::new(name), e))?)
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|e| not_text(&name, e.as_bytes(), e.utf8_error().valid_up_to()))?;
+    Ok(Text { name, text })
+}
+
+/// All bytes; of a program that is too long just so many that this is seen.
+fn bytes(from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(fiberloom_front::MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The error of bytes that are no text from `at` on; what stands before is shown as the program.
+fn not_text(name: &str, bytes: &[u8], at: usize) -> Error {
+    let text = format!("{}\u{fffd}", String::from_utf8_lossy(&bytes[..at]));
+    let wrong = Diagnostic::new(Span::new(at, text.len()), "the program is not UTF-8 text".to_string());
+    Error::Program { file: name.to_string(), text, diagnostics: vec![wrong] }
+}
