@@ -128,10 +128,11 @@ impl Function {
         }
     }
 
-    /// Of none of its values anything is promised.
-    fn promise_nothing(&mut self) {
-        self.fill = Number::unpromised(self.fill.value);
-        self.entries = self.entries.iter().map(|(at, v)| (at.clone(), Number::unpromised(v.value))).collect();
+    /// Of none of its values anything is promised, for this reason.
+    fn promise_nothing(&mut self, reason: Reason) {
+        let unpromised = |number: &Number| Number::unpromised(number.value, reason);
+        self.fill = unpromised(&self.fill);
+        self.entries = self.entries.iter().map(|(at, number)| (at.clone(), unpromised(number))).collect();
     }
 
     /// What was held, when nothing more is folded in: no entry is the fill value.
@@ -154,8 +155,8 @@ struct World<'p> {
     left: Cell<u64>,
     /// How many turns blocks may still take.
     turns: u64,
-    /// Whether every condition of a block so far is the same in every permitted evaluation.
-    sure: bool,
+    /// Why some condition of a block so far may be another in another permitted evaluation.
+    unsure: Option<Reason>,
     /// Set while what is not stored is to be skipped.
     support: Option<support::Support>,
 }
@@ -199,7 +200,7 @@ impl<'p> World<'p> {
         }
         let extents = Extents::solve(program, &extents)?;
         let left = Cell::new(limits.steps);
-        Ok(World { program, extents, functions, mode, left, turns: TURNS, sure: true, support: None })
+        Ok(World { program, extents, functions, mode, left, turns: TURNS, unsure: None, support: None })
     }
 
     fn results(self) -> BTreeMap<String, Function> {

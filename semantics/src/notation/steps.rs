@@ -45,9 +45,9 @@ impl<'p> World<'p> {
                 }
             }
         }
-        if !self.sure {
+        if let Some(reason) = self.unsure {
             for t in carried {
-                self.functions[t.index()].iter_mut().for_each(Function::promise_nothing);
+                self.functions[t.index()].iter_mut().for_each(|function| function.promise_nothing(reason));
             }
         }
         Ok(())
@@ -78,7 +78,7 @@ impl<'p> World<'p> {
     /// A condition's value.
     fn goes_on(&mut self, condition: &Expr) -> Result<bool, Refusal> {
         let value: Number = self.value(condition, &mut vec![])?;
-        self.sure &= !value.is_unpromised();
+        self.unsure = self.unsure.or(value.reason());
         Ok(value.value.is_true())
     }
 
