@@ -6,8 +6,8 @@
 //!    b }                                       … b …
 //! ```
 //!
-//! Parameters and what is set once are `let`s, other locals are variables. What a function calls is written out too: none
-//! calls itself. The loops of one call, with those of the functions that it calls, count their turns together.
+//! Parameters and locals that are set once are `let`s, other locals are variables. Functions that a function calls are
+//! written out too; none calls itself. The loops of one call, with those of the functions that it calls, share a counter of turns.
 
 use super::builtin::{builtin, tests_numerator};
 use super::{Context, Expr, binary, int, plus};
@@ -17,26 +17,26 @@ use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
 use crate::stream::Symbolic;
 
 impl Context<'_> {
-    /// A declared function of these arguments.
+    /// A declared function applied to the arguments.
     pub(super) fn call(&self, d: &mut Symbolic, f: FnId, args: Vec<Expr>) -> Expr {
         Call { functions: &self.program.functions, mode: self.simplify.mode, turns: None }.call(d, f, args)
     }
 }
 
-/// A call with all that it calls.
+/// A call, with the calls inside it.
 struct Call<'a> {
     functions: &'a [Function],
     mode: Mode,
-    /// Counts the turns of its loops, if it has come to one.
+    /// Counts the turns of its loops, once there is one.
     turns: Option<Var>,
 }
 
 /// A function's locals.
 struct Frame<'a> {
     function: &'a Function,
-    /// What each is: of one that is a variable, this variable.
+    /// The value of each local that is set so far: an expression, or the variable that holds it.
     locals: Vec<Option<Expr>>,
-    /// How often each is set.
+    /// The number of statements that set each.
     sets: Vec<usize>,
 }
 
@@ -59,7 +59,7 @@ impl Call<'_> {
         d.define(&function.name, function.result, value)
     }
 
-    /// Whether there is a loop in a body, or in what it calls.
+    /// Whether a body, or a function that it calls, has a loop.
     fn loops(&self, stmts: &[typed::Stmt], value: &typed::Expr) -> bool {
         let calls = |e: &typed::Expr| {
             let mut found = false;
@@ -88,7 +88,7 @@ impl Call<'_> {
                 }
                 typed::Stmt::If(c, yes, no) => {
                     let c = self.value(d, frame, c);
-                    // Each block is written into the same locals, which outlive it only as variables.
+                    // Both blocks set the same locals; those that outlive a block are variables.
                     let then = d.block(|d| self.block(d, frame, yes));
                     let otherwise = d.block(|d| self.block(d, frame, no));
                     d.emit(Stmt::If(c, then, otherwise));
@@ -98,7 +98,7 @@ impl Call<'_> {
         }
     }
 
-    /// A loop; where its condition takes statements of its own, they stand in it.
+    /// A loop. A condition that needs statements of its own is evaluated inside, into a flag.
     fn repeat(&mut self, d: &mut Symbolic, frame: &mut Frame, c: &typed::Expr, body: &[typed::Stmt]) {
         let mut takes_statements = false;
         c.walk(&mut |e| {
@@ -126,7 +126,7 @@ impl Call<'_> {
         });
     }
 
-    /// Counts a turn.
+    /// Counts a turn, and ends the kernel at the limit.
     fn turn(&self, d: &mut Symbolic) {
         let turns = self.turns.expect("made for functions with loops");
         d.assign(turns, plus(Expr::Var(turns), int(1)));
@@ -151,7 +151,7 @@ impl Call<'_> {
 }
 
 impl Frame<'_> {
-    /// A parameter's value.
+    /// Sets a parameter to its argument.
     fn begin(&mut self, d: &mut Symbolic, n: usize, value: Expr) {
         let (name, ty) = &self.function.locals[n];
         self.locals[n] = Some(match self.sets[n] {

@@ -1,5 +1,5 @@
-//! Comparisons of a loop's variable with what is the same in all of its turns: where one changes the loop is split, and in each
-//! part it is decided.
+//! Comparisons of a loop's variable with a loop-invariant value: the loop is split where the outcome changes, and in each part the
+//! comparison is a constant.
 //!
 //! ```text
 //!  forall j: if j < i then A[i,j] else 0
@@ -10,8 +10,8 @@
 //!  sign   less, equal or greater   what the key is in a part, which decides all operators
 //! ```
 //!
-//! Numbers wrap in a comparison as anywhere: what is compared with is taken as it is, and only then brought within the loop's bounds.
-//! On the variable's own side stands what cannot wrap: the variable, its difference from another, or from a number.
+//! Arithmetic wraps in a comparison as anywhere: the invariant side is computed as written, and only then clamped to the loop's bounds.
+//! On the variable's side only forms are taken that cannot wrap: the variable, its difference from another, or from a number.
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
@@ -22,40 +22,40 @@ use crate::notation::typed::Fun;
 use crate::stream::Symbolic;
 use std::cmp::Ordering;
 
-/// Keys by which one loop is split; what is compared with more is tested.
+/// Most keys by which one loop is split; comparisons with others are tested at each coordinate.
 const KEYS: usize = 3;
 
-/// Numbers that may be added to a coordinate that is below 2⁶², and to no other.
+/// Bound on numbers that are added to a coordinate; negative ones only to coordinates below 2⁶².
 const SMALL: i64 = 1 << 32;
 
-/// What is compared.
+/// The two sides of a comparison.
 #[derive(Clone, PartialEq)]
 struct Key {
     side: Side,
-    /// With what: the same in all turns of the loop.
+    /// The loop-invariant side.
     with: concrete::Expr,
 }
 
-/// What moves with the loop, made of the coordinate of `w`.
+/// The side that moves with the loop: the coordinate of `w`, less something.
 #[derive(Clone, PartialEq)]
 struct Side {
     w: Index,
     less: Less,
 }
 
-/// What is taken from a coordinate.
+/// What is subtracted from a coordinate.
 #[derive(Clone, Copy, PartialEq)]
 enum Less {
     Nothing,
-    /// `w - u`, or turned round `u - w`.
+    /// `w - u`; `u - w` if the flag is set.
     Other(Index, bool),
     /// `w - c`
     Number(i64),
 }
 
 impl Context<'_> {
-    /// The parts of a piece in each of which comparisons of its body with one key are decided; `None` if there are no such, or were
-    /// enough.
+    /// The parts of a piece, in each of which the comparisons with one key are constants; `None` if the body has no comparison, or the
+    /// loop is split by [`KEYS`] of them already.
     pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let mut found: Vec<(Op, Key)> = Vec::new();
         if piece.keys < KEYS {
@@ -64,7 +64,7 @@ impl Context<'_> {
         let (_, key) = found.first()?.clone();
         let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
         let with = self.compared(d, v, piece, &key);
-        // Each begins where the one before ends. An operator may not tell what is equal from what is on one side.
+        // Each part begins where the one before ends. Two of the three signs are one part if no operator tells them apart.
         let mut signs = vec![(Ordering::Less, piece.range.lo.clone())];
         if !all([Op::Le, Op::Gt]) {
             signs.push((Ordering::Equal, self.cut(d, v, piece, (&key, &with), false)));
@@ -86,8 +86,8 @@ impl Context<'_> {
         Some(signs.iter().zip(ends).map(part).collect())
     }
 
-    /// An expression as a comparison, if it is one of something that moves with a loop over `v` and something that does not: the
-    /// operator that stands between what moves upwards and the other.
+    /// An expression as a comparison of a side that moves with the loop over `v` and an invariant one; the operator is turned so that
+    /// the moving side ascends and stands on the left.
     fn comparison(&self, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<(Op, Key)> {
         let concrete::Expr::Call(Fun::Op(op), args, _) = e else { return None };
         let [a, b] = &args[..] else { return None };
@@ -102,7 +102,7 @@ impl Context<'_> {
         ordered(*op, a, b).or_else(|| ordered(turned(*op), b, a))
     }
 
-    /// What moves with a loop over `v`, and cannot wrap.
+    /// An expression as the moving side of a comparison, if it moves with a loop over `v` and cannot wrap.
     fn side(&self, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Side> {
         use concrete::Expr::{Call, Index, Literal};
         let moves = |w| self.program.root_map(w).factors.contains_key(&v) && self.binds(&piece.scope, v, w);
@@ -130,7 +130,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether an expression has one value in all turns of a loop over `v`, and can be computed before it.
+    /// Whether an expression is invariant in a loop over `v`, and can be computed before it.
     pub(super) fn stays(&self, v: Index, scope: &Scope, e: &concrete::Expr) -> bool {
         match e {
             concrete::Expr::Literal(_) => true,
@@ -143,8 +143,8 @@ impl Context<'_> {
         }
     }
 
-    /// With what the bare coordinate of a key is compared. What is taken from a coordinate is added to the other side once that is
-    /// within what the difference comes to, and one more on either side: there nothing wraps.
+    /// The value with which the bare coordinate of a key is compared. What is subtracted from the coordinate is added to the invariant
+    /// side, after that is clamped to the range of the difference and one more on either side, so that the sum does not wrap.
     fn compared(&self, d: &mut Symbolic, v: Index, piece: &Piece, key: &Key) -> Expr {
         let at = self.value(d, &piece.scope, &key.with);
         let [lo, hi] = self.ends(piece, v, key.side.w);
@@ -182,13 +182,14 @@ impl Context<'_> {
         Bound::at(held(d, "cut", at))
     }
 
-    /// What a coordinate is at the ends of a piece.
+    /// The coordinate of `w` at the two ends of a piece.
     fn ends(&self, piece: &Piece, v: Index, w: Index) -> [Expr; 2] {
         let (c, r) = self.along(piece, v, w);
         [&piece.range.lo, &piece.range.hi].map(|bound| plus(times(bound.at.clone(), r.clone()), c.clone()))
     }
 
-    /// Whether a key compares the loop's own variable with another that is within its whole extent.
+    /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is
+    /// needed.
     fn is_within(&self, v: Index, piece: &Piece, key: &Key) -> bool {
         let concrete::Expr::Index(u) = key.with else { return false };
         let [own, other] = [v, u].map(|u| &self.program.vars[u.0]);
@@ -210,7 +211,7 @@ fn between(e: Expr, lo: Expr, hi: Expr) -> Expr {
     joined(Op::Min, joined(Op::Max, e, lo), hi)
 }
 
-/// The operator with its sides exchanged.
+/// The operator that holds of exchanged sides.
 fn turned(op: Op) -> Op {
     match op {
         Op::Lt => Op::Gt,

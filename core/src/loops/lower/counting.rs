@@ -7,8 +7,8 @@
 //!                                         shift    pos[j + 1] = pos[j]
 //! ```
 //!
-//! Linear in entries and coordinates, without a key to sort. The loops run twice, and come to the same entries twice,
-//! because a copy has no condition on values.
+//! Linear in entries and coordinates, with no sort. The loops run twice, and visit the same entries both times, because a
+//! copy has no condition on values.
 
 use super::fiber::Scope;
 use super::nest::Sink;
@@ -19,16 +19,16 @@ use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, Nest, Role};
 use crate::stream::Symbolic;
 
-/// The arrays that a copy is counted into, and what a pass does with an entry.
+/// The arrays of a counted copy in one of its two passes.
 pub(super) struct Tally<'a> {
     pub nest: &'a Nest,
     pos: BufferId,
-    /// Coordinates and values, in the second pass.
+    /// Coordinates and values; `None` in the first pass.
     arrays: Option<(BufferId, BufferId)>,
 }
 
 impl Context<'_> {
-    /// The whole of a nest whose workspace is counting.
+    /// Lowers a nest whose workspace is `counts`.
     pub(super) fn counted(&self, d: &mut Symbolic, nest: &Nest) {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&self.program.tensors[place.0], self.arrays(place));
@@ -60,7 +60,7 @@ impl Context<'_> {
         }
     }
 
-    /// Puts `sum`, from 0 on, in the place of each position, and joins it with what stood there.
+    /// Replaces each position by `sum`, which begins with 0 and is joined with the replaced one each time.
     fn shift(&self, d: &mut Symbolic, (pos, rows): (BufferId, &Expr), sum: Var, join: impl Fn(Expr, Expr) -> Expr) {
         d.assign(sum, int(0));
         d.each("q", int(0), plus(rows.clone(), int(1)), |d, q| {
@@ -71,7 +71,7 @@ impl Context<'_> {
         });
     }
 
-    /// An entry of a counted copy: of the first pass counted, of the second put where its row goes on.
+    /// An entry of a counted copy: the first pass counts it in its row, the second stores it at its row's next position.
     pub(super) fn tally(&self, d: &mut Symbolic, tally: &Tally, scope: &Scope) {
         let at = |l: usize| {
             let v = self.program.level_var(&tally.nest.target, l);

@@ -1,18 +1,18 @@
-//! Directories of lists in which many are sought: those that no loop moves, where another operand's blocks or bands lead, or that gallop
-//! or are located beside another list, for each turn of a loop around (`stream::Directory`).
+//! Directories of loop-invariant lists that each turn of a loop around searches: to begin another operand's blocks or bands, or because
+//! they gallop or are located beside another list (`stream::Directory`).
 //!
 //! ```text
 //!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
-//!     ─▶  x0_by[s] = where in x the stretch begins                    once; s is a stretch of so many coordinates
+//!     ─▶  x0_by[s] = the position in x at which stretch s begins      once; a stretch is a range of 2^k coordinates
 //!         for i { for block of row i { p = x0_by[start >> …]; … } }
 //! ```
 //!
-//! How long its stretches are is decided when it is known how much is stored: a directory has at most so many places that whoever seeks
-//! pays for them ([`super::Options::sought`]), and no more than help ([`STORED`]). Where few are sought it has one place, and they leap
-//! as they would without. So what is sought is found in a constant number of steps, but for entries that crowd in a stretch, and never
-//! in more than leaps take.
+//! The length of stretches is computed when the kernel runs, from the number of entries. The number of slots is bounded by the number
+//! of searches, which pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help
+//! ([`STORED`]). With few searches the directory has one slot, and they gallop as they would without. So a search takes a constant
+//! number of steps where entries do not crowd in one stretch, and never more than a gallop.
 //!
-//! Invariant: what is sought is a coordinate of the loop's, whose extent is the list's.
+//! Invariant: the target of a search is a coordinate of the loop, whose extent is the list's.
 
 use super::output::alloc;
 use super::{Context, LevelBuffers, binary, int, times};
@@ -26,12 +26,12 @@ use crate::shape::Map;
 use crate::stream::{Directory, Domain, Symbolic, Term};
 use std::collections::BTreeMap;
 
-/// Up to how many places there are for each entry of the list. What they save is that nobody can predict how many entries of a stretch
-/// are before what is sought; one in a hundred is.
+/// Most slots for each entry of the list. More slots make it rarer that a stretch has an entry before the target, which is
+/// unpredictable; at this many it is about one in a hundred.
 const STORED: i64 = 64;
 
 impl Context<'_> {
-    /// Directories for the lists of a nest, made.
+    /// Makes the directories for the lists of a nest.
     pub(super) fn directories(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
         let mut all = BTreeMap::new();
         for a in nest.rhs.accesses() {
@@ -58,8 +58,8 @@ impl Context<'_> {
         all
     }
 
-    /// About how many are sought in an access's first list, where there may be many: as many as there are blocks or bands, or entries
-    /// beside which it gallops, without which nothing is done.
+    /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks, bands, or entries
+    /// beside which it gallops, of an access that is needed.
     fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
         let (tensor, w) = (self.program.tensor(a), self.program.level_var(&self.program.accesses[a.0], 0));
         let order = [&nest.order[..], &super::range::around(&nest.rhs, a)?].concat();
@@ -81,7 +81,7 @@ impl Context<'_> {
         counted.reduce(|m, n| binary(Op::Max, m, n))
     }
 
-    /// How many blocks or bands an access has along a loop, or entries, if lists count.
+    /// The number of an access's blocks or bands along a loop, or of its entries if `lists`.
     fn listed_along(&self, b: AccessId, v: Index, lists: bool) -> Option<Expr> {
         let (format, access) = (&self.program.tensor(b).format, &self.program.accesses[b.0]);
         let along = |l: &usize| self.program.follows(self.program.level_var(access, *l), v);

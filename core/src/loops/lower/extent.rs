@@ -3,8 +3,8 @@
 //! ```text
 //!  kernel f(n_A, n_B)            extents of the caller's tensors
 //!    n_l = n_A + n_B             a concatenation that is no tensor
-//!  kernel g(n_N, n_I, n_j)       split(A[n], n -> (i, j)): where A has no rows, n_N / n_I does not say it, and
-//!    solved n_j                  another equation does: the caller, who solved them all, passes it
+//!  kernel g(n_N, n_I, n_j)       split(A[n], n -> (i, j)): if A has no rows, n_N / n_I does not determine n_j, and
+//!    solved n_j                  another equation may: the caller, who has solved them all, passes it
 //! ```
 
 use super::{Context, Expr, binary, int, plus, times};
@@ -23,7 +23,7 @@ pub(super) fn parameters(d: &mut Symbolic, program: &Program, classes: &Classes)
 }
 
 impl Context<'_> {
-    /// Extents that no tensor of the caller's has are computed from those that one has.
+    /// Computes the extents that no tensor of the caller has from those that one has.
     pub(super) fn derive(&mut self, d: &mut Symbolic, classes: &Classes) {
         let tensors = self.program.tensors.iter().flat_map(|t| t.extents.iter());
         let mut needed: BTreeSet<ClassId> =
@@ -34,7 +34,7 @@ impl Context<'_> {
         });
         let sizes = maps.flat_map(|map| map.factors.values().chain([&map.constant]));
         needed.extend(sizes.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())));
-        // Sizes are compared, and then computed, in their parts.
+        // Sizes are compared by their parts, so the parts must be computed as well.
         let known = needed.iter().chain(self.params.keys()).filter_map(|c| self.sizes.get(c));
         let parts: Vec<ClassId> = known.flat_map(|s| s.terms().flat_map(|(_, extents)| extents.to_vec())).collect();
         needed.extend(parts);
@@ -88,7 +88,7 @@ impl Context<'_> {
     }
 }
 
-/// Extents with those that they follow from.
+/// The needed extents, and those from which they are computed.
 fn wanted(mut needed: BTreeSet<ClassId>, formulas: &[(ClassId, Formula)]) -> BTreeSet<ClassId> {
     for (class, formula) in formulas.iter().rev() {
         if needed.contains(class) {

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!   there[j]           whether j is in
-//!   few[0..listed]     those that are, in the order in which they came
+//!   few[0..listed]     those that are, in order of insertion
 //! ```
 //!
-//! Where not more than [`crate::loops::Entry::FEW`] arrive, a network sorts their list in registers; a set that is read in order ([`super::set`]) has to
-//! find out how many each of its words has, which nobody can predict.
+//! A network sorts the list in registers, at most [`crate::loops::Entry::FEW`] coordinates. A set that is read in order ([`super::set`])
+//! takes an unpredictable branch for each of its words.
 //!
 //! Invariant: reading leaves all flags clear.
 
@@ -35,7 +35,7 @@ impl Few {
         Few { there, list, listed: d.fresh(&format!("{name}listed"), Type::I64) }
     }
 
-    /// Whether so many are few.
+    /// The condition that the row is short enough to be sorted in registers.
     pub fn suffices(cx: &Context, most: Var) -> Expr {
         binary(Op::Le, Expr::Var(most), int(cx.few))
     }
@@ -45,19 +45,19 @@ impl Few {
         d.assign(self.listed, int(0));
     }
 
-    /// Whether a coordinate is not in.
+    /// The condition that a coordinate is not in the set.
     pub fn absent(&self, at: &Expr) -> Expr {
         Expr::Op(Op::Not, vec![Expr::Load(self.there, Box::new(at.clone()))])
     }
 
-    /// Puts in a coordinate that is not in.
+    /// Inserts a coordinate that is not in the set.
     pub fn insert(&self, d: &mut Symbolic, at: &Expr) {
         d.emit(Stmt::Store(self.there, at.clone(), yes()));
         super::store_index(d, self.list, Expr::Var(self.listed), at.clone());
         d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
     }
 
-    /// Appends all to a last list, in ascending order and without their values; what that list has then begins at what is returned.
+    /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of its first entry.
     pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
         output.open(d, slot, &|_| Expr::Var(self.listed));
         let begin = output.noted(d);
@@ -65,7 +65,7 @@ impl Few {
         begin
     }
 
-    /// Takes out all of them, in the order in which they came: none waits until they are sorted.
+    /// Removes all coordinates, in order of insertion, so that none waits for the sort.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         d.each("q", int(0), Expr::Var(self.listed), |d, q| {
             let at = d.index(self.list, q);

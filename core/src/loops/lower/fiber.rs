@@ -1,4 +1,4 @@
-//! Where accesses stand: the fibers that the loops so far have opened, levels that are located or asked, and loads.
+//! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
 use super::builtin::builtin;
 use super::nest::Sink;
@@ -26,16 +26,16 @@ pub(super) struct Fiber {
     pub position: Expr,
     /// Position in the level above that.
     pub above: Expr,
-    /// Of a level whose coordinates repeat: where the entry's positions end.
+    /// If the level's coordinates repeat: where the entry's positions end.
     pub run: Option<EntryRun<Term>>,
-    /// If it is not certain that the access has this fiber: whether it has. A position that is absent is not used.
+    /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not used.
     pub present: Option<Expr>,
-    /// The value, once it was loaded.
+    /// The value, if it is loaded already.
     pub value: Option<Expr>,
 }
 
 impl Fiber {
-    /// A number that is only asked for where the access has this fiber; elsewhere 0.
+    /// `e` where the access has this fiber, 0 elsewhere.
     pub fn if_present(&self, e: Expr) -> Expr {
         match &self.present {
             Some(present) => Expr::Op(Op::Select, vec![present.clone(), e, int(0)]),
@@ -51,23 +51,23 @@ pub(super) struct Scope {
     /// Variables in the order in which they were bound.
     pub order: Vec<Index>,
     fibers: FxHashMap<AccessId, Fiber>,
-    /// What is known of levels that open next, by their depth.
+    /// The phase that the innermost loop is in, of levels that open next, by depth.
     phases: FxHashMap<(AccessId, usize), Phase>,
     intervals: FxHashMap<(AccessId, usize), Interval<Expr>>,
     blocks: FxHashMap<(AccessId, usize), Block>,
     /// The accesses whose next levels the innermost loop sees in blocks.
     pub in_blocks: Vec<AccessId>,
-    /// Where loops have come to in lists, by access and level.
+    /// Cursors of loops in lists, by access and level.
     pub fingers: FxHashMap<(AccessId, usize), Finger>,
-    /// Lists that are laid on tables, by access and level.
+    /// Lists that are scattered into tables, by access and level.
     laid: FxHashMap<(AccessId, usize), Laid>,
-    /// What holds of the entries that an access has on a table: the others are not laid.
+    /// Conditions that hold of each entry that an access has in its table; entries that violate one are not in it.
     holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
-    /// The list that leaps to where another is, as it was found to be much longer.
+    /// The list that gallops to another's coordinates, because it is much longer.
     leaps: Option<AccessId>,
 }
 
-/// What of a list's fiber a loop around has come to, which saw it in blocks.
+/// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// Its first position.
@@ -76,16 +76,16 @@ pub(super) struct Block {
     pub end: Expr,
     /// The first coordinate that may be in it.
     pub from: Map<Index>,
-    /// How many coordinates may be.
+    /// Number of coordinates that may be in it.
     pub length: Size,
 }
 
-/// A position in a list of which loops see one piece after the other.
+/// A cursor in a list of which loops see one piece after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Finger {
-    /// It.
+    /// The cursor's position.
     pub at: State,
-    /// Those loops' variables, from the one in whose turns it stays.
+    /// Variables of the loops that move it, from the outermost inside of whose turns it stays valid.
     pub through: Vec<Index>,
 }
 
@@ -95,7 +95,7 @@ impl Scope {
         self.coordinates.get(&v)
     }
 
-    /// Keeps what an index variable is that no loop binds.
+    /// Notes the value of an index variable that no loop binds.
     fn compute(&mut self, v: Index, x: Expr) {
         self.coordinates.insert(v, x);
     }
@@ -106,28 +106,28 @@ impl Scope {
         self.order.push(v);
     }
 
-    /// The table on which the list is laid that an access opens next.
+    /// The table that holds the list that an access opens next, if it is scattered into one.
     pub fn laid(&self, a: AccessId) -> Option<Laid> {
         self.laid.get(&(a, self.fiber(a).depth)).copied()
     }
 
-    /// The list that an access opens next is laid on a table.
+    /// Notes that `table` holds the list that an access opens next.
     pub fn lay(&mut self, a: AccessId, table: Laid) {
         self.laid.insert((a, self.fiber(a).depth), table);
     }
 
-    /// Only those entries of an access are flagged on its table for which these conditions hold.
+    /// Notes that an access's table flags only entries for which these conditions hold.
     pub fn lay_holding(&mut self, a: AccessId, conditions: Vec<concrete::Expr>) {
         self.holding.insert(a, conditions);
     }
 
-    /// Conditions that hold, since these accesses were found on their tables.
+    /// Conditions that hold because these accesses' entries were found in their tables.
     pub fn holding<'s>(&'s self, found: &'s [AccessId]) -> impl Iterator<Item = &'s concrete::Expr> {
         let certain = found.iter().filter(|a| self.fiber(**a).present.is_none());
         certain.flat_map(|a| self.holding.get(a).into_iter().flatten())
     }
 
-    /// The same, where a list leaps to the entries of one that is not asked in its table.
+    /// The scope in which `leaps` gallops to the entries of `walked`, which is walked and not looked up in its table.
     pub fn leaping(&self, leaps: AccessId, walked: AccessId) -> Scope {
         let mut scope = self.clone();
         scope.laid.remove(&(walked, self.fiber(walked).depth));
@@ -136,7 +136,7 @@ impl Scope {
         scope
     }
 
-    /// Whether a list leaps, though the program does not say so.
+    /// Whether lowering, not the program, chose that a list gallops.
     pub fn leaps(&self, a: AccessId) -> bool {
         self.leaps == Some(a)
     }
@@ -153,32 +153,32 @@ impl Scope {
         self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, value: None });
     }
 
-    /// What is known of the level that an access opens next.
+    /// The phase of the level that an access opens next, if loops around have determined it.
     pub fn phase(&self, a: AccessId) -> Option<&Phase> {
         self.phases.get(&(a, self.fiber(a).depth))
     }
 
-    /// The level that an access opens next is in this phase.
+    /// Notes the phase of the level that an access opens next.
     pub fn enter(&mut self, a: AccessId, phase: Phase) {
         self.phases.insert((a, self.fiber(a).depth), phase);
     }
 
-    /// Where the values are of the level that an access opens next, if that was found out.
+    /// The interval of values of the level that an access opens next, if it is loaded already.
     pub fn interval(&self, a: AccessId) -> Option<&Interval<Expr>> {
         self.intervals.get(&(a, self.fiber(a).depth))
     }
 
-    /// Keeps where the values are of the level that an access opens next.
+    /// Notes the interval of values of the level that an access opens next.
     pub fn found(&mut self, a: AccessId, interval: Interval<Expr>) {
         self.intervals.insert((a, self.fiber(a).depth), interval);
     }
 
-    /// The block that an access's next level is in, if a loop saw that in blocks.
+    /// The block that bounds an access's next level, if a loop around sees that level in blocks.
     pub fn block(&self, a: AccessId) -> Option<&Block> {
         self.blocks.get(&(a, self.fiber(a).depth))
     }
 
-    /// An access's next level is in this block, if there is one: no finger is needed.
+    /// Bounds an access's next level by a block, which exists where `present` holds; it then needs no finger.
     pub fn narrow(&mut self, a: AccessId, block: Block, present: Option<Expr>) {
         let level = (a, self.fiber(a).depth);
         self.fingers.remove(&level);
@@ -186,13 +186,13 @@ impl Scope {
         present.into_iter().for_each(|present| self.require(a, present));
     }
 
-    /// The access has its fiber, as a condition around this place says.
+    /// Notes that a condition around this place implies that the access has its fiber.
     pub fn certain(&mut self, a: AccessId) {
         let fiber = Fiber { present: None, ..self.fiber(a) };
         self.fibers.insert(a, fiber);
     }
 
-    /// The access has its fiber where it has it so far, if this holds too.
+    /// Adds a condition under which alone the access has its fiber.
     fn require(&mut self, a: AccessId, condition: Expr) {
         let fiber = self.fiber(a);
         let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
@@ -205,7 +205,7 @@ impl Scope {
     }
 }
 
-/// Whether something is stored at a position of a level that has flags.
+/// The flag at a position of a level that has flags: false where nothing is stored.
 fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
     match *level {
         LevelBuffers::Bytemap { flags } => Some(Expr::Load(flags, Box::new(position.clone()))),
@@ -221,10 +221,10 @@ fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
     }
 }
 
-/// Where an entry is: its position, or its first, and where a run of positions ends.
+/// An entry's first position, and where its run of positions ends if it has several.
 pub(super) type Place = (Expr, Option<EntryRun<Term>>);
 
-/// An entry's positions, for use here.
+/// An entry's positions as expressions that may be placed here.
 pub(super) fn placed(d: &mut Symbolic, entry: &Entry<Term>) -> Place {
     let run = entry.run.as_ref().map(|run| match run {
         EntryRun::Ends(end) => EntryRun::Ends(Term::fixed(d.place(end))),
@@ -241,7 +241,7 @@ impl Context<'_> {
         (level < access.vars.len()).then(|| (level, self.program.level_var(access, level)))
     }
 
-    /// How the program wants an access's next level iterated.
+    /// The protocol of an access's next level, if it has one.
     pub(super) fn protocol(&self, scope: &Scope, a: AccessId) -> Option<Iterated> {
         self.program.protocol(a, scope.fiber(a).depth)
     }
@@ -267,8 +267,8 @@ impl Context<'_> {
         all
     }
 
-    /// The lists over `v` that are walked: a hashed one that is intersected with others is asked instead, and so is one that is laid,
-    /// or that the program wants located.
+    /// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists, those in tables,
+    /// and those with the protocol `locate`.
     pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut lists = self.lists(scope, body, v);
         let asked = |a: AccessId| self.protocol(scope, a) == Some(Iterated::As(Protocol::Locate));
@@ -290,7 +290,7 @@ impl Context<'_> {
         lists
     }
 
-    /// What the accesses of a body look like along `v`: the levels that open when it is bound.
+    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound. For `show looplets`.
     pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<(AccessId, usize, Looplet)> {
         let mut all = Vec::new();
         for a in body.accesses() {
@@ -314,7 +314,7 @@ impl Context<'_> {
         &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
-    /// The fiber of a list level, or of the ends of runs and blocks, that an access opens next, all of it; an absent one is empty.
+    /// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
@@ -344,7 +344,7 @@ impl Context<'_> {
         all(begin, end)
     }
 
-    /// The same, of an entry's positions that nobody has counted, where they are walked one by one: that is how their end is found.
+    /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
     pub(super) fn of_run(&self, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
         let Fiber { depth, position, run, present, .. } = scope.fiber(a);
         let LevelBuffers::Singleton { crd } = self.levels(a)[depth] else { return None };
@@ -356,7 +356,7 @@ impl Context<'_> {
     }
 
     /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
-    /// accesses that may turn out to be absent; flags are asked only if `flagged`.
+    /// accesses that may be absent; flags are loaded only if `flagged`.
     pub(super) fn locate(
         &self,
         d: &mut Symbolic,
@@ -390,7 +390,7 @@ impl Context<'_> {
                     if self.open_computed(d, scope, a, at) {
                         searched.push(a);
                     }
-                    // An interval that begins with 0 is not asked whether it begins behind −1.
+                    // An interval that begins with 0 has no test of its begin, so −1 must be excluded here.
                     inside.into_iter().for_each(|inside| scope.require(a, inside));
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
@@ -402,7 +402,7 @@ impl Context<'_> {
         searched
     }
 
-    /// An index variable's value, if loops have bound it, or all that it is computed from.
+    /// An index variable's value, if loops have bound it or every variable that it is computed from.
     fn come_to(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
         if let Some(at) = self.coordinate(scope, v) {
             return Some(at);
@@ -416,8 +416,8 @@ impl Context<'_> {
         })
     }
 
-    /// A coordinate that no loop follows. What is read for it is located; what leaves its extent is −1 if it may, and so is what
-    /// is missing.
+    /// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its extent is −1 where
+    /// the index permits it, and ends the kernel elsewhere; one that is computed from a missing coordinate is −1.
     fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
         let Computed { of, permit } = computed;
         self.locate(d, scope, of, false);
@@ -471,8 +471,8 @@ impl Context<'_> {
         scope.descend(a, entry, Some(found));
     }
 
-    /// Where a body that has searched for `lists` has an effect: `None` if everywhere. Inside, a list without which
-    /// there is none is present for certain.
+    /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in `scope` the lists
+    /// that are certainly present where it holds.
     pub(super) fn guard(
         &self,
         scope: &mut Scope,
@@ -492,7 +492,7 @@ impl Context<'_> {
         Some(condition)
     }
 
-    /// A sequence as a condition.
+    /// A sequence as a condition: `present` says whether a list has an entry.
     pub(super) fn holds(&self, s: &Sequence, present: &impl Fn(AccessId) -> Expr) -> Expr {
         let constant = |c: bool| Expr::Const(crate::algebra::Value::bool(c));
         let mut and = |a, b| binary(Op::AndAlso, a, b);
@@ -500,7 +500,7 @@ impl Context<'_> {
         s.fold(&mut |a| present(a), &constant, &mut and, &mut or)
     }
 
-    /// Loads the values of accesses that are open to the last level, so that inner loops need not.
+    /// Loads the values of accesses whose levels are all open, once, outside of the loops inside.
     pub(super) fn keep_values(&self, d: &mut Symbolic, scope: &mut Scope, body: &concrete::Expr) {
         for a in body.accesses() {
             let fiber = scope.fiber(a);
@@ -525,7 +525,7 @@ impl Context<'_> {
         }
     }
 
-    /// The value of a body all of whose loops are bound; sums inside run their own loops.
+    /// The value of a body whose loops around are all bound; sums inside it emit loops of their own.
     pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
         match body {
             concrete::Expr::Literal(v) => Expr::Const(*v),
@@ -558,8 +558,8 @@ impl Context<'_> {
         Expr::Var(t)
     }
 
-    /// A fold in the order of its loops. Where nothing is known to begin with, its first value is; that there is one, or
-    /// what it is of none, is known: extents have been checked.
+    /// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else with its first
+    /// value. Of no values it is the function's identity; the check of extents refuses an empty fold of a function without one.
     fn fold(&self, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
         let none = self.simplify.begins(fold.fun, ty);
         let start = match &fold.start {
@@ -577,8 +577,8 @@ impl Context<'_> {
         Expr::Var(t)
     }
 
-    /// What a fold may begin with instead of with its first value, if there is such. (A sum of nothing is 0.0, which changes
-    /// a −0.0: where there is something, it begins with that.)
+    /// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0 is 0.0: a sum
+    /// of something begins with −0.0.)
     fn first(&self, fold: &Fold, ty: Type) -> Option<Expr> {
         let none = self.simplify.begins(fold.fun, ty);
         if let Some(v) = none.filter(|v| self.simplify.leads(fold.fun, *v)) {
@@ -590,7 +590,7 @@ impl Context<'_> {
         Some(Expr::Op(Op::Select, vec![some, Expr::Const(leads), Expr::Const(none?)]))
     }
 
-    /// A function of these arguments.
+    /// The function applied to the arguments; declared functions are written out.
     pub(super) fn applied(&self, d: &mut Symbolic, fun: Fun, args: Vec<Expr>) -> Expr {
         match fun {
             Fun::Op(op) => builtin(d, op, args, self.simplify.mode),

@@ -1,21 +1,21 @@
-//! Workspaces that hold what was put, whatever the extents: values under keys.
+//! Workspaces whose size depends on what is put, not on extents: values under keys.
 //!
 //! ```text
-//!   keys     of each entry, as they come: its coordinates as one number, or a word each where one number is too small
+//!   keys     of each entry, in order of arrival: its coordinates as one number, or a word each where one is too small
 //!   values   of each entry
-//!   table    hashed: an entry, or −1, from where its key belongs on        places   where in the table an entry stands
-//!   order    when it is drained: the entries by ascending keys
+//!   table    hashed: an entry's number, or −1, from its key's slot on      places   of each entry, its slot in the table
+//!   order    while draining: the entries by ascending keys
 //! ```
 //!
-//! A *list* takes every value as a new entry: right where each coordinate comes once, or where values are folded in order of arrival, as
-//! they are when it is drained. A *hashed* one looks for the key first, and folds into the entry that has it.
+//! A *list* takes every value as a new entry: for coordinates that arrive once, or values that must be folded in order of arrival, which
+//! draining does. A *hashed* one searches for the key first, and folds into the entry that has it.
 //!
-//! Guaranteed of a hashed one, whatever the keys: a value looks at no more than [`PROBES`] places. Where those are taken by
-//! others, it is a new entry without a place, as in a list, and draining joins what has the same key: keys that are chosen to
-//! collide cost the memory of a list, and no more time than so many steps a value.
+//! Whatever the keys, a value in a hashed one inspects at most [`PROBES`] slots. If other keys hold them all, the value is a new
+//! entry without a slot, as in a list, and draining joins entries of the same key. So keys that are chosen to collide cost the
+//! memory of a list, and at most that many steps a value.
 //!
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
-//! taken, and halves where a use has left seven eighths of it free, so that what short rows touch stays small.
+//! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
 
 use super::nest::Driven;
 use super::output::{Output, Slot, alloc, reserve};
@@ -28,11 +28,11 @@ use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::{Symbolic, Term, slot};
 
-/// How many places a value looks at, at most: in a table that is half full, unless keys are chosen to collide, one entry in
-/// some hundred thousand needs more.
+/// Most slots that a value inspects. In a table that is half full, unless keys are chosen to collide, one entry in some
+/// hundred thousand needs more.
 const PROBES: i64 = 64;
 
-/// Room at first, and of a table at least.
+/// Initial room, and the least size of a table.
 const LEAST: i64 = 16;
 
 /// A workspace of values under keys.
@@ -40,11 +40,11 @@ pub(super) struct Keyed {
     front: Front,
     keys: Keys,
     values: BufferId,
-    /// How many entries there are.
+    /// The number of entries.
     count: Var,
     table: Option<Table>,
     fold: Option<Fun>,
-    /// Of a list that is folded: how many of its first entries were there before anything is folded into them.
+    /// Of a list that is folded: the number of its first entries that are the old version, into which the others are folded.
     laid: Option<Var>,
 }
 
@@ -73,12 +73,12 @@ impl Keyed {
         Keyed { front, keys, values, count, table, fold: nest.fold, laid }
     }
 
-    /// What is not put is this.
+    /// The value of coordinates at which nothing is put.
     pub fn initial(&self) -> Value {
         self.front.initial
     }
 
-    /// Forgets everything; what was drained has left the table clear.
+    /// Removes all entries. Draining has left the table clear.
     pub fn clear(&self, d: &mut Symbolic) {
         if let Some(table) = &self.table {
             table.shrink(d, self.count);
@@ -87,7 +87,7 @@ impl Keyed {
         self.lay(d);
     }
 
-    /// What was put so far was there before anything is folded in.
+    /// Notes that the entries so far are the old version, into which the others are folded.
     pub fn lay(&self, d: &mut Symbolic) {
         if let Some(laid) = self.laid {
             d.assign(laid, Expr::Var(self.count));
@@ -120,7 +120,7 @@ impl Keyed {
         d.when(known, join, enter);
     }
 
-    /// A new entry.
+    /// Appends an entry.
     fn append(&self, d: &mut Symbolic, key: &[Expr], value: Expr) {
         let n = Expr::Var(self.count);
         let next = plus(n.clone(), int(1));
@@ -143,7 +143,7 @@ impl Keyed {
         self.drain_sorted(cx, d, output, slot, (0, int(0), n));
     }
 
-    /// Sorted entries `begin..end` agree in the variables before `t`; those that agree in `t` too are one coordinate.
+    /// Moves out the sorted entries `begin..end`, which agree in the variables before `t`: those that agree in `t` too form one coordinate.
     fn drain_sorted(
         &self,
         cx: &Context,
@@ -193,7 +193,7 @@ impl Keyed {
         }
     }
 
-    /// The first of equal keys in a list, if it was not there before, is folded into what is there where nothing is put.
+    /// Folds the first value of a key, unless it is of the old version, into the value of coordinates at which nothing is put.
     fn begin_fold(&self, cx: &Context, d: &mut Symbolic, folded: Var, first: &Expr) {
         let Some((laid, fun)) = self.laid.zip(self.fold) else { return };
         if cx.simplify.leads(fun, self.front.initial) {
@@ -208,7 +208,7 @@ impl Keyed {
         d.when(came, into, |_| {});
     }
 
-    /// The value of the entry at a place of the order.
+    /// The value of the entry with this number in ascending order of keys.
     fn sorted(&self, at: Expr) -> Expr {
         Expr::Load(self.values, Box::new(Expr::Load(self.keys.order, Box::new(at))))
     }
@@ -216,13 +216,13 @@ impl Keyed {
 
 /// The coordinates of entries, in order of arrival.
 struct Keys {
-    /// One word a key, or a word a variable.
+    /// One array of keys, or one for each variable.
     words: Vec<BufferId>,
-    /// Of one word: what a step of each variable adds to it; the last is 1.
+    /// Of one array: the factor of each variable in a key; the last is 1.
     strides: Option<Vec<Expr>>,
     /// Entries by ascending keys, once they are sorted.
     order: BufferId,
-    /// Of a word a variable: one word in order, and where that stood.
+    /// Of an array for each variable: one of them in sorted order, and the permutation that sorts it.
     apart: Option<[BufferId; 2]>,
 }
 
@@ -243,13 +243,13 @@ impl Keys {
         self.words.iter().map(|word| Expr::Load(*word, Box::new(entry.clone()))).collect()
     }
 
-    /// Whether the key of an entry is this.
+    /// The condition that an entry has this key.
     fn are(&self, entry: &Expr, key: &[Expr]) -> Expr {
         let equal = self.at(entry).into_iter().zip(key).map(|(k, x)| binary(Op::Eq, k, x.clone()));
         equal.reduce(|a, b| binary(Op::AndAlso, a, b)).expect("a word or more")
     }
 
-    /// Sorts `n` entries: by each word, the last one first, stably. One word is put in order itself.
+    /// Sorts `n` entries, stably, by each word, the last first. A single array of keys is sorted in place.
     fn sort(&self, d: &mut Symbolic, n: &Expr) {
         reserve(d, self.order, n.clone());
         let sort = |d: &mut Symbolic, keys, order| d.call(Entry::Sort { keys, order, len: n.clone() });
@@ -275,7 +275,7 @@ impl Keys {
         }
     }
 
-    /// What sorted entries have in common that agree in the variables up to `t`, given that they do in those before it.
+    /// A number that is equal for sorted entries that agree in `t`, among those that agree in the variables before it.
     fn group(&self, t: usize, at: Expr) -> Expr {
         let load = |b: BufferId, at: Expr| Expr::Load(b, Box::new(at));
         match &self.strides {
@@ -291,7 +291,7 @@ impl Keys {
     }
 }
 
-/// What a step of each variable adds to the number of a coordinate; all numbers fit.
+/// The factor of each variable in the number of a coordinate; the kernel fails if their product does not fit 63 bits.
 fn strides(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
     checked_product(d, extents);
     let mut strides = vec![int(1); extents.len()];
@@ -301,13 +301,13 @@ fn strides(d: &mut Symbolic, extents: &[Expr]) -> Vec<Expr> {
     strides
 }
 
-/// Where entries are found by their keys: open addressing.
+/// A table that finds entries by their keys: open addressing.
 struct Table {
-    /// An entry, or −1.
+    /// Each slot's entry, or −1.
     entries: BufferId,
-    /// Of each entry, where the search for it ended.
+    /// Of each entry, the slot at which the search for it ended.
     places: BufferId,
-    /// How much of it is used.
+    /// The number of slots in use, a power of two.
     size: Var,
 }
 
@@ -327,12 +327,12 @@ impl Table {
         d.when(binary(Op::AndAlso, idle, large), |d| d.assign(self.size, binary(Op::Shr, size, int(1))), |_| {});
     }
 
-    /// The place that has the key, or is free, or where the search is given up.
+    /// The slot that has the key, or is free, or at which the search gives up.
     fn find(&self, d: &mut Symbolic, key: &[Expr], keys: &Keys) -> Expr {
         self.search(d, key, &|entry| keys.are(&entry, key))
     }
 
-    /// The first place from where a key belongs that is free, or whose entry is `wanted`, of as many as are looked at.
+    /// The first of [`PROBES`] slots, from a key's own on, that is free or whose entry is `wanted`; else the last of them.
     fn search(&self, d: &mut Symbolic, key: &[Expr], wanted: &dyn Fn(Expr) -> Expr) -> Expr {
         let (last, outer) = key.split_last().expect("a word or more");
         let parent = outer.iter().cloned().reduce(|a, b| binary(Op::Xor, times(a, int(hash::PARENT)), b));
@@ -372,7 +372,7 @@ impl Table {
         d.when(full, grow, |_| {});
     }
 
-    /// Takes out the first `n` entries, which are all.
+    /// Clears the slots of all `n` entries.
     fn empty(&self, d: &mut Symbolic, n: &Expr) {
         d.each("e", int(0), n.clone(), |d, e| {
             d.emit(Stmt::Store(self.entries, Expr::Load(self.places, Box::new(e)), int(-1)));

@@ -7,14 +7,15 @@
 //!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
 //!  call      declared functions, written out where they are called                              (call.rs)
 //!  fibers    where each access stands; located levels; loads                                  (fiber.rs)
-//!  output    levels of the result, assembled in order: append, or located in dense levels     (output.rs)
+//!  output    levels of the result, assembled in order: appended, or located                   (output.rs)
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
-//!  set       coordinates that were come to, in ascending order                                (set.rs)
+//!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
 //!
-//! Every nest is emitted on the `Symbolic` domain by the same iterators whose laws are checked on `Concrete`.
+//! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
+//! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
 mod builtin;
 mod call;
 mod compare;
@@ -73,7 +74,7 @@ impl Widths {
 pub struct Options {
     /// How floats are understood.
     pub mode: Mode,
-    /// Index widths of operands, by tensor and level; `made` where nothing is said.
+    /// Index widths of operands, by tensor and level; `made` where there is no entry.
     pub operands: BTreeMap<TensorId, Vec<Widths>>,
     /// Results that start from the caller's tensor, among [`Program::starts`]: operands too. The others start as their
     /// fill.
@@ -82,22 +83,22 @@ pub struct Options {
     pub initial: BTreeSet<TensorId>,
     /// Index widths of everything that the kernel makes.
     pub made: Widths,
-    /// How large sizes are, as far as it is known: what temporaries are stored in is chosen by it. Kernels are right for
-    /// all sizes.
+    /// Magnitudes of sizes, as far as they are known. They choose how temporaries are stored. Affects speed and memory,
+    /// never results.
     pub sizes: BTreeMap<SizeId, Magnitude>,
-    /// To how many coordinates at most a row may come to be sorted, instead of read from a set in order: [`Entry::FEW`] at most, and if 0
-    /// no row is. Kernels are right for all.
+    /// Most values of a row whose coordinates are sorted in the place of read from a set: [`Entry::FEW`] at most; 0 sorts none. Affects
+    /// speed, never results.
     pub few: i64,
-    /// For how many that are sought in a list its directory may have a place: [`SOUGHT`] is what pays. Kernels are right for all.
+    /// Expected searches per directory slot. Affects speed, never results. [`SOUGHT`] pays.
     ///
     /// [`SOUGHT`]: Options::SOUGHT
     pub sought: u32,
-    /// All extents: of programs whose undeclared results have fill values that depend on them. Their kernels are right for these alone.
+    /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
     pub extents: Option<Extents>,
 }
 
 impl Options {
-    /// Making a place of a directory is a leap.
+    /// Filling one slot costs about one galloping search.
     pub const SOUGHT: u32 = 8;
 }
 
@@ -123,37 +124,37 @@ struct Arrays {
     values: BufferId,
 }
 
-/// What all of lowering reads.
+/// The state that all of lowering shares.
 struct Context<'a> {
     program: &'a Program,
     simplify: Simplify<'a>,
     made: Widths,
-    /// As [`Options::few`] says.
+    /// As [`Options::few`].
     few: i64,
-    /// The same.
+    /// As [`Options::sought`].
     sought: u32,
     params: BTreeMap<ClassId, Var>,
-    /// Those of the parameters that are extents of no tensor of the caller's.
+    /// Parameters that are extents of no tensor of the caller.
     solved: Vec<(Var, VarId)>,
     /// Extents that follow from the parameters.
     derived: BTreeMap<ClassId, Expr>,
-    /// Extents that are made of others, whatever those are.
+    /// Extents that are made of other extents, in terms of these.
     sizes: BTreeMap<ClassId, Size>,
-    /// Extents that the program itself says: loops over them are compiled for just these.
+    /// Extents that the program states as numbers.
     constants: BTreeMap<ClassId, i64>,
-    /// Of each tensor: operands' from the beginning, the others' from where they are made.
+    /// The arrays of each tensor; `None` of one that no statement has made yet.
     arrays: Vec<Option<Arrays>>,
-    /// Extents whose coordinates are known to fit.
+    /// Extents whose coordinates are known to fit their type.
     guarded: BTreeSet<ClassId>,
-    /// What the sum of the statement at hand folds in elsewhere in its result, too.
+    /// The second place, if any, into which the current statement's sum is folded (`also`).
     both: Option<(&'a Both, BufferId)>,
-    /// Tables for the windows of the statement at hand, by access and level.
+    /// Marks of the current statement's windows, by access and level.
     marks: BTreeMap<(AccessId, usize), window::Marks>,
-    /// Directories of the lists of the statement at hand that stay, by access.
+    /// Directories of the current statement's loop-invariant lists, by access.
     directories: BTreeMap<AccessId, Directory<Term>>,
-    /// Of the lists that the statement at hand spreads, by access and level, where they are laid.
+    /// Tables of the lists that the current statement spreads, by access and level.
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
-    /// The loops so far that a person would want to see.
+    /// The loops so far that `show` prints.
     foralls: RefCell<Vec<Forall>>,
 }
 
@@ -162,7 +163,7 @@ struct Context<'a> {
 pub struct Forall {
     /// Index variables of the loops around it that are bound, outermost first, then its own.
     pub vars: Vec<Index>,
-    /// What each access looks like along its variable.
+    /// The looplet of each access along its variable, by level.
     pub looplets: Vec<(AccessId, usize, Looplet)>,
     /// Its points.
     pub lattice: Lattice,
@@ -216,7 +217,8 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     (kernel, cx.foralls.into_inner())
 }
 
-/// Buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` says what its indices are; some are there already.
+/// Makes buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` gives the index types of a level. Arrays in
+/// `there` exist already.
 fn arrays(d: &mut Symbolic, t: &Tensor, widths: &dyn Fn(usize) -> Widths, there: Option<&Kept>) -> Arrays {
     let mut level = |l: usize| {
         let made = LevelBuffers::of(t.format.levels[l], |name, holds| {
@@ -246,7 +248,7 @@ fn owner(t: &Tensor) -> BufferRole {
     }
 }
 
-/// The state of lowering before a statement: what was emitted, extents that were found to fit, loops that were seen.
+/// The state of lowering before a statement: emitted statements, extents that fit, and the number of printed loops.
 type Before = (Symbolic, BTreeSet<ClassId>, usize);
 
 impl Context<'_> {
@@ -254,12 +256,12 @@ impl Context<'_> {
         self.program.tensor(a).fill
     }
 
-    /// The arrays of a tensor that is an operand, or was made.
+    /// The arrays of a tensor that is an operand or made already.
     fn arrays(&self, place: Place) -> &Arrays {
         self.arrays[place.0].as_ref().expect("tensors are made before they are read")
     }
 
-    /// Makes the arrays of a nest's target; its levels are those of `along`, if there is such.
+    /// Makes the arrays of a nest's target; with `along`, its levels are that access's.
     fn make(&mut self, d: &mut Symbolic, place: Place, along: Option<AccessId>) {
         let t = &self.program.tensors[place.0];
         let made = match along {
@@ -269,7 +271,7 @@ impl Context<'_> {
         self.arrays[place.0] = Some(made);
     }
 
-    /// Coordinates of what the kernel makes must fit their type: those of a tensor that it makes now.
+    /// Emits a test that the coordinates of a tensor that the kernel makes fit their type.
     fn fits(&mut self, d: &mut Symbolic, place: Place) {
         if self.made.crd == Type::I64 {
             return;
@@ -314,7 +316,7 @@ pub(super) fn int(x: i64) -> Expr {
     Expr::Const(Value::i64(x))
 }
 
-/// A coordinate or position, computed once.
+/// A coordinate or position in a variable, unless it is one or a constant.
 fn held(d: &mut Symbolic, name: &str, e: Expr) -> Expr {
     if matches!(e, Expr::Const(_) | Expr::Var(_)) { e } else { d.define(name, Type::I64, e) }
 }
@@ -324,7 +326,7 @@ fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     Expr::Op(op, vec![a, b])
 }
 
-/// `a == b` or `a != b`, of values of a type: in strict mode they are two where the sign of zero differs, which quotients show.
+/// `a == b` or `a != b`, of values of a type. In strict mode 0.0 and −0.0 differ: their inverses are compared too.
 fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
     if mode == Mode::Algebraic || !ty.is_float() {
         return binary(op, a, b);
@@ -334,7 +336,7 @@ fn compared(mode: Mode, op: Op, a: Expr, (b, ty): (Expr, Type)) -> Expr {
     binary(if op == Op::Eq { Op::AndAlso } else { Op::OrElse }, binary(op, a, b), inverses)
 }
 
-/// How much more `a` is than `b`, if it is seen to be that and a constant.
+/// `a - b`, if it is a constant by the form of `a`.
 fn ahead(a: &Expr, b: &Expr) -> Option<i64> {
     match a {
         _ if a == b => Some(0),
@@ -378,7 +380,7 @@ pub(super) fn times(a: Expr, b: Expr) -> Expr {
     }
 }
 
-/// The buffers, for their types.
+/// An index as an element of a buffer: converted to its type.
 fn stored(buffers: &[Buffer], b: BufferId, x: Expr) -> Expr {
     match buffers[b.0 as usize].ty {
         Type::I64 => x,

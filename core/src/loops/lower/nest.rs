@@ -23,46 +23,46 @@ use crate::stream::{Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
 use crate::stream::{intersect, leap, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 
-/// Where the values of a nest go.
+/// The destination of a nest's values.
 pub(super) enum Sink<'a> {
-    /// `t = f(t, value)`; where it says whether it has begun, the first value is what `t` begins with.
+    /// `t = f(t, value)`; with `begun`, a flag, the first value is assigned and not folded in.
     Scalar { var: Var, fun: Fun, begun: Option<Var> },
     /// Into the result's levels, at the slot that the loops have reached.
     Store { nest: &'a Nest, output: &'a Output, slot: Slot },
     /// Into a workspace.
     Scatter { nest: &'a Nest, scratch: &'a Scratch },
-    /// Into a copy that is made by counting.
+    /// Into a copy that is counted first, then placed.
     Tally(&'a Tally<'a>),
-    /// Nowhere: of each innermost loop, a bound on what it would put in a workspace is added to `most`.
+    /// Nowhere: each innermost loop adds to `most` a bound on the number of values that it would put in the workspace.
     Bound { nest: &'a Nest, scratch: &'a Scratch, most: Var },
-    /// The loops of a nest around its workspace: at the innermost, the rest of the nest fills it, then it is drained.
+    /// The loops around a workspace: inside of the innermost, the rest of the nest fills it, then it is drained.
     Around { nest: &'a Nest, output: &'a Output, slot: Slot, scratch: &'a Scratch },
 }
 
-/// How a loop comes to a coordinate.
+/// How a loop visits a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Driven {
     /// By an entry of a list.
     Stored,
     /// By counting through the extent, without conditions.
     Counted,
-    /// By counting, but perhaps not everywhere.
+    /// By counting, under a condition.
     Guarded,
 }
 
 impl Driven {
-    /// Under a condition.
+    /// The same under a condition.
     fn guarded(self) -> Driven {
         if self == Driven::Counted { Driven::Guarded } else { self }
     }
 }
 
-/// Where a list rests at a coordinate.
+/// The entry on which a list rests while a loop is at a coordinate.
 #[derive(Clone)]
 struct Here {
     access: AccessId,
     entry: Place,
-    /// Whether it rests at this very coordinate, where that is not certain.
+    /// The condition under which the entry is at this coordinate; `None` if it always is.
     present: Option<Expr>,
 }
 
@@ -71,7 +71,7 @@ struct Part {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
-    /// Accesses whose levels have pieces that end within the range: it has a part for each.
+    /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by piece.
     stepped: Vec<AccessId>,
 }
 
@@ -102,10 +102,11 @@ impl Forall<'_> {
 impl<'a> Context<'a> {
     /// A whole statement: storage for its result, its loops, the result's end.
     ///
-    /// What is known of a result only when its loops are there, how much room it needs and whether all of it is stored, mends what made
-    /// it. Only where they come to just the entries of one operand, whose levels it can have, they are lowered again.
+    /// How much room a result needs, and whether all of it is stored, is known after its loops are emitted: the statements that
+    /// allocate it are changed then. If the loops visit exactly the entries of one operand whose levels the result can have, they are
+    /// emitted a second time, onto those levels.
     ///
-    /// A result that is an operand as it stands has its arrays, and needs no loops.
+    /// A result that is an operand as it stands has the operand's arrays, and needs no loops.
     pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
         let place = nest.target.tensor;
         if let Some(operand) = self.is_operand(nest) {
@@ -144,7 +145,8 @@ impl<'a> Context<'a> {
         output.finish(d);
     }
 
-    /// A statement whose result has these entries of an operand. Whether it may have them: nothing is emitted if not.
+    /// Lowers a statement whose result has `entries` of an operand. Returns false, and emits nothing, if the loops do not append
+    /// every entry.
     fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest, entries: &Kept) -> bool {
         let place = nest.target.tensor;
         let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
@@ -169,7 +171,7 @@ impl<'a> Context<'a> {
         true
     }
 
-    /// As it was before a statement, which is lowered again.
+    /// Undoes the emission of a statement.
     fn go_back(&mut self, d: &mut Symbolic, (before, guarded, seen): Before) {
         (*d, self.guarded) = (before, guarded);
         self.foralls.borrow_mut().truncate(seen);
@@ -189,7 +191,7 @@ impl<'a> Context<'a> {
         self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
     }
 
-    /// The loops that put what was there before a scatter to where it folds.
+    /// The nest that copies the old version of a scatter's target to where the scatter folds.
     fn before(&self, nest: &Nest) -> Option<Nest> {
         let (a, target) = (nest.before?, nest.target.clone());
         let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
@@ -197,12 +199,12 @@ impl<'a> Context<'a> {
         Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
     }
 
-    /// Whether a body has no effect on what a sink's memory holds already.
+    /// Whether running a body leaves the sink unchanged.
     pub(super) fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
         let neutral = |fun: Fun| self.simplify.neutral(fun, *v);
         match sink {
-            // What has not begun by its end is the identity.
+            // A fold that has not begun at its end takes its identity.
             Sink::Scalar { fun, begun, .. } => {
                 let identity = || self.simplify.begins(*fun, v.ty()) == Some(*v);
                 self.simplify.neutral(*fun, *v) && (begun.is_none() || identity())
@@ -219,7 +221,7 @@ impl<'a> Context<'a> {
 
     /// Loops over `vars` around `body`.
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
-        // Lists are searched for where their variable is bound: here only under coordinates that no loop binds.
+        // Levels whose coordinates no loop binds are searched here, before the loops.
         self.locate(d, &mut scope, body, false);
         let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
         if let Sink::Scalar { .. } = sink
@@ -236,14 +238,14 @@ impl<'a> Context<'a> {
         laid.into_iter().for_each(|list| self.take_up(d, list));
     }
 
-    /// The first of these loops, in ranges, and the others in it.
+    /// The loop over the first of `vars`, range by range, with the other loops inside.
     pub(super) fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         let (&v, rest) = vars.split_first().expect("there are loops");
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
-        // What is walked in several pieces is not seen to be walked whole.
+        // Several parts may together visit a whole fiber, but nothing shows that they do.
         if let Some((output, _)) =
             sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
         {
@@ -253,7 +255,7 @@ impl<'a> Context<'a> {
             let more = self.at_most_of(d, &parts);
             return d.assign(*most, super::plus(Expr::Var(*most), more));
         }
-        // Where some part makes room piece by piece, each makes its own.
+        // If one part makes room piece by piece, every part makes its own.
         let apart = parts.iter().any(|part| !part.stepped.is_empty());
         if let Some((output, slot)) = sink.appends(v) {
             for part in &parts {
@@ -274,7 +276,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The lists that a loop over `v` sees in blocks, since it would come to all coordinates otherwise, and need not.
+    /// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent.
     fn seen_in_blocks(&self, scope: &Scope, body: &concrete::Expr, v: Index, sink: &Sink) -> Vec<AccessId> {
         let mut blocks = self.in_blocks(scope, body, v);
         if blocks.is_empty() {
@@ -287,7 +289,7 @@ impl<'a> Context<'a> {
         };
         let lists = self.walked(scope, body, v);
         let together: Vec<AccessId> = lists.iter().chain(&blocks).copied().collect();
-        // A level with a place for each coordinate is made as a whole.
+        // A located level of the result is visited as a whole.
         let located = sink.slot().is_some_and(|(o, slot)| o.next_follows(slot, v) && !o.is_list(slot.level));
         if located || !comes_to_all(&lists) || comes_to_all(&together) {
             blocks.clear();
@@ -295,7 +297,7 @@ impl<'a> Context<'a> {
         blocks
     }
 
-    /// What there is to walk over a range of `v`.
+    /// A range of `v`: its lattice and the fibers that the lattice walks.
     fn part(&self, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part {
         let (scope, body) = (&piece.scope, &piece.body);
         let mut names = self.walked(scope, body, v);
@@ -325,7 +327,7 @@ impl<'a> Context<'a> {
         Part { piece, lattice, fibers, stepped }
     }
 
-    /// The loops of a range.
+    /// Emits the loops of a range.
     fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
         let Part { piece, lattice, fibers, stepped } = &part;
         if !stepped.is_empty() {
@@ -343,9 +345,9 @@ impl<'a> Context<'a> {
         self.point(d, &forall, top);
     }
 
-    /// The accesses that bound what a point appends, each by the coordinates of one of its levels: each coordinate of the
-    /// point is led to by an entry of one of them, and no access leads to an entry twice, because every loop is over the
-    /// variable of the entry's level or of one above. `None` if there is no such bound, as where each run has points of its own.
+    /// Accesses whose coordinates bound the number of entries that a point appends: an entry of one of them leads to each coordinate of
+    /// the point, and none leads twice, because every loop is over the variable of that entry's level or of one above. `None` if there
+    /// is no such bound, as in a range that is split piece by piece.
     fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
         let (scope, point) = (&part.piece.scope, part.top());
         if !part.stepped.is_empty() {
@@ -354,13 +356,13 @@ impl<'a> Context<'a> {
         let once = |a: &AccessId| self.comes_along(scope, *a, v);
         match point.shape {
             Shape::Dense => None,
-            // Any one of the lists bounds an intersection.
+            // Each of the lists bounds an intersection: one suffices.
             Shape::Intersect => point.leaders.iter().find_map(once).map(|led| vec![led]),
             _ => point.leaders.iter().map(once).collect(),
         }
     }
 
-    /// An access, and the coordinates of its level that a loop over `v` walks, if the loops come to none of these twice.
+    /// An access with the coordinates of its level over `v`, if the loops around visit none of its entries twice.
     pub(super) fn comes_along(&self, scope: &Scope, a: AccessId, v: Index) -> Option<(AccessId, BufferId)> {
         let depth = scope.fiber(a).depth;
         let access = &self.program.accesses[a.0];
@@ -368,14 +370,14 @@ impl<'a> Context<'a> {
         let crd = self.levels(a)[depth].array(Holds::Coordinates)?;
         let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
         let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
-        // What stands once for several coordinates leads as often to what is below.
+        // Below a position that stands for several coordinates, entries are visited once for each of them.
         let shared = self.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
         let above_once = || above.iter().all(|w| self.comes_once(*w, &loops));
         (!shared && loops.iter().all(moves) && above_once()).then_some((a, crd))
     }
 
-    /// Whether these loops come to no coordinate of `w` twice: one of them moves it, or each moves it as far as the next one
-    /// goes. (A window, `i + k`, comes to most coordinates again; of what is computed nothing is known.)
+    /// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range of the next one.
+    /// (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
     fn comes_once(&self, w: Index, loops: &[Index]) -> bool {
         if self.program.computed(w).is_some() {
             return false;
@@ -390,14 +392,14 @@ impl<'a> Context<'a> {
         ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
-    /// A bound on the coordinates that all parts come to, and so on what they append: what is written tentatively, to be kept or
-    /// not, stands behind fewer entries than there are coordinates to come.
+    /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries that are written
+    /// tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
     fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
         let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
     }
 
-    /// A bound on the coordinates that a range's loops come to.
+    /// A bound on the number of coordinates that a range's loops visit.
     fn at_most(&self, d: &mut Symbolic, part: &Part) -> Expr {
         let point = part.top();
         if !part.stepped.is_empty() {
@@ -420,14 +422,14 @@ impl<'a> Context<'a> {
         joined.unwrap_or_else(|| int(0))
     }
 
-    /// Whether an access's levels from one on have a place for each coordinate, which loops count.
+    /// Whether an access's levels `from` on are all located, under coordinates that are not computed.
     fn is_located(&self, a: AccessId, from: usize) -> bool {
         let (access, format) = (&self.program.accesses[a.0], &self.program.tensor(a).format);
         let counted = |l: usize| self.program.computed(self.program.level_var(access, l)).is_none();
         (from..format.rank()).all(|l| format.levels[l].is_located() && counted(l))
     }
 
-    /// The loop of one point, and of the points that are left when its lists are exhausted.
+    /// Emits the loop of a point, and of the points that are left when its lists are exhausted.
     fn point(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         match point.shape {
             Shape::Nothing => f.sink.skip(f.v),
@@ -452,7 +454,7 @@ impl<'a> Context<'a> {
                 if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
                     && self.is_flat(f.scope(), point, f.rest)
                 {
-                    // Where the lists do not meet, operands read as absent, and that changes nothing.
+                    // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
                     return self.meets(d, f, point, &mut |d, at, mut here, met| {
                         let met = d.place(met);
                         here.iter_mut().for_each(|here| here.present = Some(met.clone()));
@@ -469,7 +471,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The entries of a list, to which the others come.
+    /// A loop over the entries of the leading list; followers are brought to each.
     fn alone(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let a = point.leaders[0];
         let name = format!("q_{}", self.program.tensor(a).name);
@@ -481,17 +483,17 @@ impl<'a> Context<'a> {
         });
     }
 
-    /// Whether an access's next level is sought in where others have come.
+    /// Whether an access's next level gallops to the coordinates of other lists.
     fn gallops(&self, scope: &Scope, a: AccessId) -> bool {
         self.protocol(scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
     }
 
-    /// Whether a point's value takes a few instructions and no loop, so that it is no loss to compute it in vain.
+    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not used.
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         rest.is_empty() && cheap(&point.body) && self.is_open(scope, point)
     }
 
-    /// Whether a point's value takes no loop, and nothing is sought for it.
+    /// Whether a point's value takes neither loop nor search.
     fn is_open(&self, scope: &Scope, point: &Point) -> bool {
         let open = |a: AccessId| {
             let walked = point.leaders.contains(&a) || point.followers.contains(&a);
@@ -500,7 +502,7 @@ impl<'a> Context<'a> {
         !has_loops(&point.body) && point.body.accesses().into_iter().all(open)
     }
 
-    /// Where lists rest.
+    /// The entries on which lists rest.
     fn resting(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId]) -> Vec<Here> {
         let here = |&access: &AccessId| {
             let entry = f.lists[&access].entry(d);
@@ -509,7 +511,7 @@ impl<'a> Context<'a> {
         lists.iter().map(here).collect()
     }
 
-    /// Where lists rest, each if its flag says so.
+    /// The entries on which lists rest, each present if its flag is set.
     fn flagged(&self, d: &mut Symbolic, f: &Forall, lists: &[AccessId], flags: &[&Term]) -> Vec<Here> {
         let mut here = self.resting(d, f, lists);
         for (here, flag) in here.iter_mut().zip(flags) {
@@ -570,13 +572,14 @@ impl<'a> Context<'a> {
         });
     }
 
-    /// At a coordinate of a point: followers are brought up to it, then the body runs, if enough of them are there.
+    /// Emits what happens at a coordinate of a point: followers seek it, then the body runs, if the followers that decide on it have
+    /// entries.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
         let deciding = point.beside.lists();
         for &a in point.followers.iter().filter(|a| accesses.contains(a)) {
-            // Who leads may be far more sparse than those that decide on it: time is in proportion to the leaders.
+            // A deciding list may be far longer than the leaders: galloping keeps the time in proportion to theirs.
             let far = deciding.contains(&a) && self.protocol(f.scope(), a).is_none();
             if far || self.gallops(f.scope(), a) {
                 f.lists[&a].gallop(d, at);
@@ -596,14 +599,14 @@ impl<'a> Context<'a> {
         d.when(enough, body, |_| {});
     }
 
-    /// Whether enough of those are there that decide on a point.
+    /// The condition that the followers which decide on a point have entries.
     fn enough(&self, point: &Point, here: &[Here]) -> Expr {
         let present = |a| here.iter().find(|here| here.access == a).and_then(|here| here.present.clone());
         self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"))
     }
 
-    /// The scope in which an index variable is bound to a coordinate, and lists to their entries there; one that was seen in blocks
-    /// is in its block.
+    /// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there; a list in blocks
+    /// is bounded by its block.
     fn come_to_entries(
         &self,
         d: &mut Symbolic,
@@ -626,7 +629,7 @@ impl<'a> Context<'a> {
         inner
     }
 
-    /// Goes on inside a loop that has bound `v`.
+    /// Emits the body of a loop that has bound `v`: opens levels, under a guard if a search may fail.
     #[allow(clippy::too_many_arguments)]
     fn go_on(
         &self,
@@ -666,8 +669,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Goes on inside where conditions that are decided here leave something to do: around an innermost loop, as a condition on a value
-    /// costs more than the value; and inside of it where functions say what is omitted.
+    /// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops inside; in an
+    /// innermost loop only those stand that functions' properties give (sets that omit coordinates), since testing others costs more
+    /// than the value.
     #[allow(clippy::too_many_arguments)]
     fn sieved(
         &self,
@@ -733,7 +737,7 @@ impl<'a> Context<'a> {
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
-                // What both places have in common is read once.
+                // Values that both places use are loaded once.
                 let shared = self.both.map(|(both, _)| {
                     let mut scope = scope.clone();
                     self.keep_values(d, &mut scope, &both.rhs);
@@ -767,11 +771,11 @@ impl<'a> Context<'a> {
                 let before = self.before(nest);
                 let was = before.as_ref().map(|before| (before, &before.rhs));
                 if let Some(most) = scratch.most() {
-                    // Before anything is put: that brings the ends of all the inner loops' fibers near, one not waiting
-                    // for the other, and whoever puts need not count.
+                    // A pass that only counts, before the one that puts: it loads the ends of all inner fibers into the cache,
+                    // with no load waiting for another, and spares the other pass the counting.
                     let seen = self.foralls.borrow().len();
                     d.assign(most, int(0));
-                    // They pass through, and move no finger.
+                    // The counting pass must not move fingers.
                     let mut through = scope.clone();
                     through.fingers.clear();
                     for (nest, body) in was.into_iter().chain([(*nest, body)]) {
@@ -788,7 +792,7 @@ impl<'a> Context<'a> {
                     scratch.drain(self, d, scope, output, slot);
                 };
                 let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(d, scratch) };
-                // A person sees the loops once: those that are there for any row.
+                // `show` prints these loops once: those for rows of any length.
                 let with_few = |d: &mut Symbolic| {
                     let seen = self.foralls.borrow().len();
                     few.clear(self, d);
@@ -820,7 +824,7 @@ impl Context<'_> {
         d.when(Expr::Var(begun), join, first);
     }
 
-    /// Folds what a sum has elsewhere in the result in there: a vector with a place for each coordinate.
+    /// Folds the second value of an `also` into its place: the result is a vector with a place for each coordinate.
     fn fold_in(&self, d: &mut Symbolic, scope: &Scope, Both { at, fun, rhs }: &Both, values: BufferId) {
         let value = self.value(d, scope, rhs);
         let at = self.coordinate(scope, *at).expect("bound: checked concrete notation");
@@ -829,7 +833,7 @@ impl Context<'_> {
         d.emit(Stmt::Store(values, at, joined));
     }
 
-    /// The scope in which a scatter's own variables stand for the place that is written.
+    /// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
     fn placed(&self, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
         let mut inner = scope.clone();
         for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
@@ -849,7 +853,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The loops of the nest inside of those that lead here.
+    /// The loops of the nest inside of the workspace, if this sink is around one.
     fn inside(&self) -> &'a [Index] {
         match self {
             Sink::Around { nest, .. } => nest.filling(),
@@ -857,7 +861,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether it holds what is stored only: a coordinate without effect should not come to it.
+    /// Whether it stores entries: a coordinate without effect must not reach it.
     fn keeps_entries(&self) -> bool {
         match self {
             Sink::Scalar { .. } => false,
@@ -876,14 +880,14 @@ impl<'a> Sink<'a> {
         self.enters(v).filter(|(output, slot)| output.is_list(slot.level))
     }
 
-    /// A loop over `v` does not come to all of its coordinates.
+    /// Notes that a loop over `v` does not visit all of its coordinates.
     fn passes(&self, v: Index) {
         if let Some((output, _)) = self.slot() {
             output.passes(v);
         }
     }
 
-    /// A coordinate of `v` is passed over.
+    /// Notes that some coordinate of `v` is passed over.
     fn skip(&self, v: Index) {
         self.passes(v);
         if let Some((output, slot)) = self.slot().filter(|(output, slot)| output.next_follows(slot, v)) {
@@ -904,12 +908,12 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The list of a point that has no other, neither to lead nor to follow.
+/// The only list of a point: one leader, no follower.
 fn alone(point: &Point) -> Option<AccessId> {
     (point.shape == Shape::Each && point.followers.is_empty()).then(|| point.leaders[0])
 }
 
-/// The access whose fiber is walked from end to end, with nothing beside it.
+/// The access whose whole fiber is walked, with no other list beside it.
 fn walked_whole(parts: &[Part]) -> Option<AccessId> {
     let [part] = parts else { return None };
     alone(part.top()).filter(|a| part.fibers[a].is_counted())

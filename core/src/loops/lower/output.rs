@@ -1,7 +1,7 @@
 //! A result's levels, assembled from the outermost in.
 //!
 //! ```text
-//!   located level      position = parent · extent + coordinate; what is below was made for every coordinate;
+//!   located level      position = parent · extent + coordinate; the levels below have room for every coordinate;
 //!                      of a bytemap or bitmap the flag is set when something is stored below
 //!   list               append: crd[c] = coordinate, c += 1, if something was stored below; when the fiber is done,
 //!                      pos[parent + 1] = c; of hashed levels the table is made at the end
@@ -9,9 +9,9 @@
 //!   shared             levels are an operand's, array by array, and each value goes to its entry's position
 //! ```
 //!
-//! Invariants: coordinates of a list arrive in ascending order, once (concretizing sees to it); position arrays start
-//! as zeros, and where a parent may be passed over a last pass carries the counts forward; what a located level holds
-//! starts as `initial`, so only what differs must be stored.
+//! Invariants: coordinates of a list arrive in ascending order, each once (concretizing ensures it); position arrays
+//! start as zeros, and where loops may pass over a parent, a last pass carries the counts forward; values under located
+//! levels start as `initial`, so only others must be stored.
 
 use super::nest::{Driven, yes};
 use super::runs::Ends;
@@ -26,73 +26,74 @@ use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-/// By how much room grows at most for what is only foreseen.
+/// Largest factor by which room grows beyond what is needed.
 const GROWTH: i64 = 32;
 
 /// A result that is being assembled.
 pub(super) struct Output {
     vars: Vec<Index>,
-    /// The loops' variables of which each of them is a function.
+    /// For each of `vars`, the loops' variables that it is a function of.
     roots: Vec<Vec<Index>>,
     pub(super) extents: Vec<Expr>,
     pub(super) levels: Vec<LevelBuffers>,
     pub(super) values: BufferId,
-    /// Of each list, how many entries it has so far; the levels of a chain share one.
+    /// For each list, its number of entries so far; the levels of a chain share one counter.
     pub(super) counts: Vec<Option<Var>>,
-    /// Of each list, the first level of its chain; of each other level, itself.
+    /// For each list, the first level of its chain; for each other level, itself.
     heads: Vec<usize>,
-    /// Of each bytemap or bitmap, a byte a position; a bitmap's are packed at the end.
+    /// For each bytemap or bitmap, a byte a position; a bitmap's bytes are packed into bits at the end.
     flags: Vec<Option<BufferId>>,
     pub(super) fill: Value,
     pub(super) mode: Mode,
     result: bool,
-    /// What everything holds before anything is stored: the fill, or the identity of a fold in place.
+    /// The value of every element before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
+    /// Lists of which loops may pass over a parent, so that positions must be carried forward.
     uncovered: RefCell<BTreeSet<usize>>,
-    /// What was asked whether there is room for it.
+    /// Variables that hold the room that a loop asks for.
     rooms: RefCell<BTreeSet<Var>>,
-    /// Of a last level of runs: where its loops have come.
+    /// If the last level is runs: how far they reach so far.
     pub(super) ends: Option<Ends>,
-    /// Of dense levels: whether some value may never be stored.
+    /// Whether loops may leave some value of dense levels unstored.
     gaps: Cell<bool>,
-    /// Whether one entry may be written behind the last, and not kept.
+    /// Whether loops may write an entry behind the last one and not keep it.
     tentative: Cell<bool>,
-    /// Whether some value was stored only if it is not the fill.
+    /// Whether some value is stored only if it differs from the fill.
     sifted: Cell<bool>,
-    /// Whose levels these are, in what was seen of the loops so far.
+    /// The access whose entries alone are stored, as far as the loops emitted so far show.
     along: Cell<Along>,
-    /// Whose levels it shares.
+    /// The access whose levels the result has.
     shared: Option<AccessId>,
-    /// The accesses, each with its coordinates, that bound what is appended; `None` once something is appended without such bound.
+    /// Accesses, each with its array of coordinates, whose entries bound the appended ones; `None` once a loop appends without a bound.
     leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
 }
 
-/// Whether the loops of a result come to just the entries of one access, in all of its fibers.
+/// Whether the loops of a result visit exactly the entries of one access, in all of its fibers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Along {
-    /// No list was walked so far.
+    /// No loop walks a list so far.
     Open,
     By(AccessId),
     Not,
 }
 
-/// A place that loops have reached in a result.
+/// The place in a result that loops have reached.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     /// The level that comes next.
     pub level: usize,
     pub(super) position: Expr,
-    /// Whether every position of the level above is certainly visited.
+    /// Whether loops certainly visit every position of the level above.
     covered: bool,
-    /// Of a last list: the coordinate that the value is appended with.
+    /// Below a last list: the coordinate that is appended with the value.
     pending: Option<Expr>,
-    /// Whether some coordinate was counted to, so that the value may be the fill.
+    /// Whether a loop counts to some coordinate, so that the value may be the fill.
     counted: bool,
     /// The coordinates of the chain's levels above.
     chain: Vec<(usize, Expr)>,
     /// The flags of the bytemaps and bitmaps above, up to the last list: set when something is stored.
     marks: Vec<(BufferId, Expr)>,
-    /// Set when something is stored.
+    /// A variable that is set when something is stored.
     written: Option<Var>,
 }
 
@@ -105,13 +106,14 @@ impl Slot {
 }
 
 impl Output {
-    /// Makes the nest's result, with nothing stored; with the levels of the access whose entries alone are stored, if there is such.
+    /// Makes the nest's result, with nothing stored. With `along`, the access whose entries alone are stored, it has that access's
+    /// levels.
     pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, along: Option<AccessId>) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
         let in_place = nest.fold.filter(|_| nest.workspace.is_none_or(|w| w.kind == WorkspaceKind::Row));
-        // A scatter folds into what was there.
+        // A scatter folds into the old version.
         let initial = match in_place.filter(|_| nest.places.is_none()) {
             Some(fun) => cx.simplify.begins(fun, tensor.ty).expect("folds in place have an identity"),
             _ => tensor.fill,
@@ -143,37 +145,38 @@ impl Output {
             alloc(d, output.values, output.entries(), None);
             return output;
         }
-        // Half of what operands hold: what is there when it does not suffice is copied.
+        // Half of the operands' entries: growing copies everything stored by then, so more room would cost more where it fails.
         let half = cx.stored_guess(&nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
         let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
     }
 
-    /// The access just whose entries are stored, once the loops are lowered.
+    /// The access whose entries alone are stored, once the loops are emitted.
     pub fn along(&self) -> Option<AccessId> {
         if let Along::By(a) = self.along.get() { Some(a) } else { None }
     }
 
-    /// Whether each value that loops come to is appended, once the loops are lowered.
+    /// Whether loops append every value that they reach, once they are emitted.
     pub fn appends_all(&self) -> bool {
         !self.sifted.get() && !self.tentative.get()
     }
 
-    /// How many entries the last list has.
+    /// The number of entries of the last list.
     pub fn appended(&self) -> Expr {
         self.count(self.levels.len() - 1)
     }
 
-    /// Mends what stands there since the result was begun by what is known now that its loops are lowered: where the entries of operands
-    /// bound what is appended, room for all of it is made at once, and no loop asks for more; where all is stored, nothing is there before.
+    /// Changes `made`, the statements emitted since the result was begun, once its loops are known. If operands' entries bound the
+    /// appended ones, room for all is allocated at once, and no loop asks for more. If loops store every value, the allocation does not
+    /// fill them.
     pub fn settle(&self, nest: &Nest, made: &mut Vec<Stmt>) {
         if !self.keeps_entries() {
             let fill = Some(self.initial).filter(|_| self.gaps.get());
             return each_alloc(made, &[self.values], &|_, f| *f = fill);
         }
         let last = self.levels.len() - 1;
-        // Of what most workspaces held, nothing bounds how much it was.
+        // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
         let led = nest.workspace.is_none() || self.leaders.borrow().as_ref().is_some_and(|all| !all.is_empty());
         if led
             && self.is_list(last)
@@ -186,8 +189,8 @@ impl Output {
         }
     }
 
-    /// Notes that the loop over a list's coordinates comes to all entries of one access, and to nothing else; or that the
-    /// result is otherwise not along any access: `None`.
+    /// Notes that the loop over a list's coordinates visits all entries of one access and nothing else; `None`: that the
+    /// result is not along any access.
     pub fn goes_along(&self, access: Option<AccessId>) {
         self.along.set(match (self.along.get(), access) {
             (Along::Open, Some(a)) => Along::By(a),
@@ -196,8 +199,8 @@ impl Output {
         });
     }
 
-    /// Notes how far accesses have come where a list's entry was reached. One that has been followed further, through a
-    /// level whose coordinate is known, has no longer the position of that entry.
+    /// Notes the depth of accesses where loops reach a list's entry. An access that has descended further, through a level
+    /// whose coordinate is known, no longer has that entry's position.
     pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
         if let Along::By(a) = self.along.get()
             && self.is_list(slot.level)
@@ -213,7 +216,7 @@ impl Output {
         Expr::Capacity(last.expect("a last list has coordinates"))
     }
 
-    /// The access at whose entries' positions values are stored.
+    /// The access whose entries' positions are those of the values below the slot's level.
     pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
         self.shared.filter(|_| self.is_list(slot.level))
     }
@@ -223,14 +226,14 @@ impl Output {
         Slot { level: slot.level + 1, position, ..slot.clone() }
     }
 
-    /// Notes that a loop over `v` does not come to all of its coordinates.
+    /// Notes that a loop over `v` does not visit all of its coordinates.
     pub fn passes(&self, v: Index) {
         if self.roots.iter().any(|roots| roots.contains(&v)) {
             self.gaps.set(true);
         }
     }
 
-    /// Notes what bounds the values that one loop appends.
+    /// Notes the accesses that bound the entries that one loop appends; `None` if nothing does.
     pub fn led_by(&self, slot: &Slot, by: Option<Vec<(AccessId, BufferId)>>) {
         if slot.level + 1 == self.levels.len() {
             let mut leaders = self.leaders.borrow_mut();
@@ -276,7 +279,7 @@ impl Output {
         alloc(d, self.values, if dense_tail { int(0) } else { guess }, None);
     }
 
-    /// Nothing reached yet.
+    /// The slot above all levels.
     pub fn root(&self) -> Slot {
         Slot {
             level: 0,
@@ -315,20 +318,19 @@ impl Output {
         self.levels.get(l).is_some_and(|level| level.kind().is_appended())
     }
 
-    /// Whether a slot is right above a last list, without flags that appending would set.
+    /// Whether appending below a slot means appending to the last list and nothing else: no flags above it.
     pub fn appends_last(&self, slot: &Slot) -> bool {
         slot.level + 1 == self.levels.len() && self.is_list(slot.level) && slot.marks.is_empty() && self.ends.is_none()
     }
 
-    /// Whether all slots right above the last level are above a last list, without flags that appending would set; and what its
-    /// coordinates are.
+    /// The type of the last list's coordinates, if every slot right above the last level is above a list with no flags above it.
     pub fn appends_always(&self, d: &Symbolic) -> Option<Type> {
         let last = self.levels.len().checked_sub(1)?;
         let plain = self.ends.is_none() && self.flags.iter().all(Option::is_none);
         self.crd(last).filter(|_| plain && self.is_list(last)).map(|crd| d.element(crd))
     }
 
-    /// Whether some level says what is stored.
+    /// Whether some level stores entries, so that only some coordinates are stored.
     pub fn keeps_entries(&self) -> bool {
         self.levels.iter().any(|level| !matches!(level, LevelBuffers::Dense))
     }
@@ -359,13 +361,13 @@ impl Output {
         (self.heads[l]..=l).map(|k| (k, self.crd(k).expect("lists have coordinates")))
     }
 
-    /// Before the loop over a list's coordinates: makes room for `bound` of the last level.
+    /// Emitted before the loop over a list's coordinates: makes room for `bound` more entries of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
         if self.shared.is_some() || slot.level + 1 < self.levels.len() {
             return;
         }
         if self.ends.is_some() {
-            // The root's is the first fiber there is.
+            // The fiber at the root is the first one: no positions stand before it.
             if slot.level > 0 {
                 self.runs_below(d, &slot.position);
             }
@@ -382,9 +384,9 @@ impl Output {
         }
     }
 
-    /// How much room to make where `needed` does not suffice: if all fibers are visited in order, a little more than all
-    /// of them need if the others are like those so far, which makes it once or twice instead of doubling it many times;
-    /// but at most [`GROWTH`] times what there was, since the first fibers may be the fullest.
+    /// How much room to make where there is less than `needed`. If loops visit all fibers in order: a little more than all of
+    /// them need if the rest are like those so far, so that room grows once or twice and not by many doublings; but at most
+    /// [`GROWTH`] times the room there is, since the first fibers may be the fullest.
     fn foreseen(&self, slot: &Slot, buffer: BufferId, needed: Expr) -> Expr {
         if slot.level == 0 || !slot.covered || self.next_list(0) != Some(slot.level) {
             return needed;
@@ -395,7 +397,7 @@ impl Output {
         binary(Op::Max, needed, binary(Op::Min, all, times(Expr::Capacity(buffer), int(GROWTH))))
     }
 
-    /// After the loop over a list's coordinates: the fiber ends here.
+    /// Emitted after the loop over a list's coordinates: stores where the fiber ends.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
         let Some(pos) = self.pos(slot.level).filter(|_| self.shared.is_none()) else { return };
         if slot.level + 1 == self.levels.len() && self.ends.is_some() {
@@ -408,7 +410,7 @@ impl Output {
         store_index(d, pos, plus(slot.position.clone(), int(1)), self.count(slot.level));
     }
 
-    /// A coordinate of the slot's level will not be visited.
+    /// Notes that a coordinate of the slot's level is not visited.
     pub fn skipped(&self, slot: &Slot) {
         self.goes_along(None);
         if slot.level < self.levels.len()
@@ -431,7 +433,7 @@ impl Output {
         let l = slot.level;
         let driven = if self.is_mapped(l) && driven == Driven::Counted { Driven::Guarded } else { driven };
         let counted = slot.counted || driven != Driven::Stored;
-        // An operand's levels come to all of a dense level's coordinates, and to nothing but a list's entries.
+        // Along an operand's levels, loops visit all coordinates of a dense level, and only the entries of a list.
         let as_stored = if self.is_list(l) { driven == Driven::Stored } else { driven == Driven::Counted };
         if !as_stored {
             self.goes_along(None);
@@ -490,7 +492,7 @@ impl Output {
         slot
     }
 
-    /// Room below the entry of level `l` that is about to be appended, down to the next list.
+    /// Makes room below the entry of level `l` that is about to be appended, down to the next list.
     fn make_block(&self, d: &mut Symbolic, l: usize) {
         let next = self.next_list(l + 1);
         let below = next.unwrap_or(self.levels.len());
@@ -508,8 +510,8 @@ impl Output {
         }
     }
 
-    /// Room in a buffer, from `offset` on, for the positions that levels `l + 1..below` have under the entry of level
-    /// `l` that is about to be appended. They hold `value`, except that a list right below sets its own.
+    /// Makes room in a buffer, from `offset` on, for the positions that levels `l + 1..below` have under the entry of level
+    /// `l` that is about to be appended, and fills them with `value`; positions of a list right below are set by it later.
     fn fill_block(
         &self,
         d: &mut Symbolic,
@@ -526,14 +528,14 @@ impl Output {
         }
     }
 
-    /// An entry of level `l`, and of the levels of its chain; the flags above it are set.
+    /// Appends an entry to level `l` and to the levels of its chain, and sets the flags above it.
     fn append(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
         self.write_coordinates(d, l, slot, at);
         d.assign(self.counts[l].expect("lists count"), plus(self.count(l), int(1)));
         slot.mark(d);
     }
 
-    /// The coordinates of the entry behind the last of level `l` and of its chain.
+    /// Stores the coordinates of the next entry of level `l` and of its chain, without counting it.
     fn write_coordinates(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
         for (k, crd) in self.chain(l) {
             let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
@@ -552,14 +554,14 @@ impl Output {
         slot
     }
 
-    /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, which
-    /// becomes one only then. There must be room for one entry more than are kept.
+    /// Appends a value to a last list if a condition holds, without a branch: writes it behind the last entry, and adds the
+    /// condition to the number of entries. There must be room for one entry more than are kept.
     pub fn store_if(&self, d: &mut Symbolic, slot: &Slot, value: Expr, kept: Expr) {
         d.emit(Stmt::Store(self.values, slot.position.clone(), value));
         self.note(d, slot, slot.pending.clone().expect("a last list"), Some(kept));
     }
 
-    /// How many entries a last list has.
+    /// A snapshot of the number of entries of the last list.
     pub fn noted(&self, d: &mut Symbolic) -> Expr {
         d.define("begin", Type::I64, self.count(self.levels.len() - 1))
     }
@@ -573,7 +575,8 @@ impl Output {
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
     }
 
-    /// Appends the first `len` of `keys`, of which there are few, to a last list, in ascending order; their values come later.
+    /// Appends the first `len` of `keys`, at most as many as a network sorts, to a last list, in ascending order; [`Output::fill_in`]
+    /// stores their values.
     pub fn note_sorted(&self, d: &mut Symbolic, slot: &Slot, keys: BufferId, len: Expr) {
         let last = self.levels.len() - 1;
         let end = plus(self.count(last), len.clone());
@@ -588,7 +591,7 @@ impl Output {
         d.assign(self.counts[last].expect("lists count"), end);
     }
 
-    /// The values of the entries that were noted since there were `begin`, each of its coordinate: no two are of the same.
+    /// Stores the values of the entries from number `begin` on, each computed from its coordinate. No two have the same coordinate.
     pub fn fill_in(
         &self,
         d: &mut Symbolic,
@@ -604,12 +607,12 @@ impl Output {
         });
     }
 
-    /// The value that is there, below all levels.
+    /// The value that is stored now, below all levels.
     pub fn held(&self, slot: &Slot) -> Expr {
         Expr::Load(self.values, Box::new(slot.position.clone()))
     }
 
-    /// Stores a value below all levels; whether it takes the place of one that was there.
+    /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
         let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
         let fill = (Expr::Const(self.fill), self.fill.ty());
@@ -634,7 +637,7 @@ impl Output {
             put(d, value);
             slot.mark(d);
         } else {
-            // What is not marked holds the fill value as it is: another zero would not do.
+            // Where no flag is set the value must stay bit-identical to the fill; a zero of another sign is not.
             let value = d.define("value", self.fill.ty(), value);
             let stored = |d: &mut Symbolic| {
                 put(d, value.clone());
@@ -647,7 +650,7 @@ impl Output {
         }
     }
 
-    /// The result's end: positions that were passed over, then lengths.
+    /// Ends the result: carries positions forward over parents that loops passed over, then sets all lengths.
     pub fn finish(self, d: &mut Symbolic) {
         if self.shared.is_some() {
             return self.finished(d, self.values, self.entries());
@@ -694,7 +697,7 @@ impl Output {
         self.finished(d, pos, plus(parents.clone(), int(1)));
     }
 
-    /// The flags of `len` positions; a bitmap's are packed into words.
+    /// Ends the flags of `len` positions; a bitmap's are packed into words.
     fn finish_flags(&self, d: &mut Symbolic, l: usize, len: &Expr) {
         match self.levels[l] {
             LevelBuffers::Bytemap { flags } => self.finished(d, flags, len.clone()),
@@ -721,8 +724,8 @@ impl Context<'_> {
         self.arrays(self.program.accesses[a.0].tensor).values
     }
 
-    /// A guess at the number of stored values of an expression, from those of its operands: their sum, the least of
-    /// a product's. `None` where it is not made of sparse operands.
+    /// A guess at the number of stored values of an expression: the sum of its operands' numbers, of a product the least of
+    /// them. `None` if no operand is sparse.
     fn stored_guess(&self, e: &concrete::Expr) -> Option<Expr> {
         match e {
             concrete::Expr::Access(a, _) => {
@@ -747,7 +750,7 @@ impl Context<'_> {
     }
 }
 
-/// A count for each list; one for all levels of a chain.
+/// A counter for each list; the levels of a chain share one.
 fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     let mut counts: Vec<Option<Var>> = vec![];
     for (l, kind) in tensor.format.levels.iter().enumerate() {
@@ -760,7 +763,7 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
     counts
 }
 
-/// Where the flags of a level are set, a byte each.
+/// The buffer in which a level's flags are set, a byte each, if it has flags.
 fn flags(d: &mut Symbolic, level: &LevelBuffers, name: &str) -> Option<BufferId> {
     match *level {
         LevelBuffers::Bytemap { flags } => Some(flags),
@@ -784,8 +787,8 @@ fn pack(d: &mut Symbolic, (flags, words): (BufferId, BufferId), w: Expr, len: &E
     d.emit(Stmt::Store(words, w, Expr::Var(word)));
 }
 
-/// The table of a hashed level: the least power of two that is at least twice its `count` entries, then each put at the
-/// first free place from where it belongs.
+/// Makes the table of a hashed level: its length is the least power of two that is at least twice `count`; each entry goes to
+/// the first free slot from its own on.
 fn make_table(d: &mut Symbolic, (pos, crd, table): (BufferId, BufferId, BufferId), parents: &Expr, count: Expr) {
     let size = d.fresh("size", Type::I64);
     d.assign(size, int(2));
@@ -815,7 +818,7 @@ pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<
     d.call(Entry::Alloc { buffer, len, fill });
 }
 
-/// Changes the length and the fill with which some buffers are made.
+/// Applies `f` to the length and the fill of each allocation of these buffers.
 fn each_alloc(made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Option<Value>)) {
     for stmt in made {
         if let Stmt::Call(Entry::Alloc { buffer, len, fill }) = stmt
@@ -826,7 +829,7 @@ fn each_alloc(made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Opt
     }
 }
 
-/// Takes out what asks whether there is room, and what is left empty.
+/// Removes the tests for room, and blocks that are empty without them.
 fn ask_no_more(block: &mut Vec<Stmt>, rooms: &BTreeSet<Var>) {
     prune(block, &|stmt| match stmt {
         Stmt::Let(v, _) => rooms.contains(v),
@@ -835,7 +838,7 @@ fn ask_no_more(block: &mut Vec<Stmt>, rooms: &BTreeSet<Var>) {
     });
 }
 
-/// Takes statements out, and what does nothing then.
+/// Removes the statements for which `out` holds, and conditionals and counted loops that are empty without them.
 pub(super) fn prune(block: &mut Vec<Stmt>, out: &impl Fn(&Stmt) -> bool) {
     block.retain_mut(|stmt| {
         !out(stmt)
@@ -858,12 +861,12 @@ pub(super) fn prune(block: &mut Vec<Stmt>, out: &impl Fn(&Stmt) -> bool) {
     });
 }
 
-/// Room for `len` elements, if there is not.
+/// Makes room for `len` elements, if there is less.
 pub(super) fn reserve(d: &mut Symbolic, buffer: BufferId, len: Expr) {
     reserve_more(d, buffer, len.clone(), len);
 }
 
-/// Room for `len` elements, if there is not for those that are `needed`.
+/// Makes room for `len` elements, if there is less than `needed`.
 fn reserve_more(d: &mut Symbolic, buffer: BufferId, needed: Expr, len: Expr) {
     let full = binary(Op::Gt, needed, Expr::Capacity(buffer));
     d.when(full, |d| d.call(Entry::Reserve { buffer, len }), |_| {});

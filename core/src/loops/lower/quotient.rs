@@ -11,10 +11,10 @@
 //!   compressed rows                                 C1_pos[i + 1] = p + 1                         until the last of the row
 //! ```
 //!
-//! To walk row by row costs a branch that is not foreseen for each row. Machines divide slowly, and not in lanes. With `2^log <= J < 2^(log + 1)`:
+//! A walk row by row costs an unpredictable branch a row. Division is slow, and has no lanes. With `2^log <= J < 2^(log + 1)`:
 //!
 //! ```text
-//!   far      how far the greatest k is shifted to have 31 bits            k / 2^far is at most 1 too small
+//!   far      the shift that leaves the greatest k 31 bits                 k / 2^far is at most 1 too small
 //!   inverse  2^(31 + log) div J, of 32 bits at most                        the product has 63
 //!   near     31 + log - far
 //! ```
@@ -34,10 +34,10 @@ use crate::stream::Symbolic;
 /// The most rows for which quotients are found by multiplying.
 const ROWS: i64 = 1 << 27;
 
-/// A list of a vector's coordinates, and what becomes of them.
+/// A vector's list of coordinates that is split into rows and columns.
 pub(super) struct Split {
     access: AccessId,
-    /// Where the entries begin and end.
+    /// Its array of positions.
     pos: BufferId,
     coordinates: BufferId,
     rows: Expr,
@@ -45,7 +45,8 @@ pub(super) struct Split {
 }
 
 impl Context<'_> {
-    /// Whether a nest whose result has an operand's entries only splits a vector's coordinates into rows and columns, 31 bits each.
+    /// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into rows and columns of
+    /// 32-bit coordinates.
     pub(super) fn splits(&self, nest: &Nest) -> Option<Split> {
         let concrete::Expr::Access(access, _) = nest.rhs else { return None };
         let (result, operand) =
@@ -108,7 +109,7 @@ impl Split {
         Division { columns, far, inverse, near }
     }
 
-    /// Room for the vector's entries, of which there are so many; where they begin and end.
+    /// Notes that the result has the vector's `count` entries, and ends its positions.
     fn finish(&self, d: &mut Symbolic, output: &Output, count: Expr) {
         let root = output.root();
         output.led_by(&output.entered(&root, int(0)), Some(vec![(self.access, self.coordinates)]));
@@ -121,7 +122,7 @@ impl Split {
     }
 }
 
-/// By the number of columns.
+/// Division by the number of columns: multiplication with an inverse.
 struct Division {
     columns: Expr,
     far: Expr,
@@ -130,7 +131,7 @@ struct Division {
 }
 
 impl Division {
-    /// Quotient and rest of a coordinate.
+    /// Quotient and remainder of a coordinate.
     fn of(&self, d: &mut Symbolic, k: Expr) -> (Expr, Expr) {
         let Division { columns, far, inverse, near } = self;
         let k = d.define("k", Type::I64, k);
@@ -145,7 +146,7 @@ impl Division {
     }
 }
 
-/// The last 32 bits of a number. Of factors that have no others it says so: lanes multiply those in a third of the time.
+/// The low 32 bits of a number. On factors that have no others it tells LLVM so: lanes multiply those in a third of the time.
 fn low_bits(e: Expr) -> Expr {
     binary(Op::And, e, int(u32::MAX.into()))
 }
@@ -155,7 +156,7 @@ fn word(e: Expr) -> Expr {
     Expr::Op(Op::Convert(Type::U32), vec![low_bits(e)])
 }
 
-/// How many bits a positive number has.
+/// The number of bits of a positive number.
 fn length(d: &mut Symbolic, name: &str, number: &Expr) -> Expr {
     let bits = d.fresh(name, Type::I64);
     d.assign(bits, int(1));

@@ -3,15 +3,16 @@
 //! ```text
 //!  forall l: concat(l; i: B[i], k: F[k]) * x[l]
 //!    ─▶  for l in 0..I    B[l] * x[l]           B all of it; x stops at I
-//!        for l in I..N    F[l - I] * x[l]       F all of it, at other coordinates; x is sought at I
+//!        for l in I..N    F[l - I] * x[l]       F all of it, at other coordinates; x is searched for I
 //! ```
 //!
-//! Ranges are split before there is a lattice: they ascend, no two overlap, and inside of one the body is one
-//! expression. A fiber is sought, or stopped, only where its entries are not known to end with the range.
+//! Ranges are split before a lattice is built: they ascend, no two overlap, and inside of each the body is one
+//! expression. A search at a fiber's begin, and a stop at its end, are emitted only where extents do not exclude entries
+//! outside of the range.
 //!
-//! A list that several loops walk, the coordinates `|L|·i + j`, say, is seen by the loop over `i` in blocks, if that loop would come to all
-//! of `i` otherwise; the loop over `j` sees one block. If it comes to few of `i` without, or has to come to all, each turn
-//! sees a piece, and a finger stays where the last one ended.
+//! Several loops may walk one list, such as that of coordinates `|L|·i + j`. The loop over `i` sees it in blocks, if it would visit its
+//! whole extent otherwise; the loop over `j` then sees one block. If the loop over `i` is led by other lists, or has to visit its whole
+//! extent, each of its turns sees a piece, and a cursor, the finger, stays where the last piece ended.
 
 use super::fiber::{Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
@@ -25,7 +26,7 @@ use crate::stream::{Domain, Shift, State, Symbolic, Term, View};
 pub(super) struct Bound {
     /// Its value.
     pub at: Expr,
-    /// The same in extents, if it is the same in every turn of the loops around.
+    /// The value in terms of extents, if it is loop-invariant.
     size: Option<Size>,
 }
 
@@ -39,14 +40,14 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// How many coordinates there are.
+    /// The number of coordinates.
     pub fn len(&self) -> Expr {
         if self.lo.at == int(0) { self.hi.at.clone() } else { binary(Op::Sub, self.hi.at.clone(), self.lo.at.clone()) }
     }
 }
 
 impl Bound {
-    /// One that is only known when it is come to.
+    /// A bound that is not known in terms of extents.
     pub fn at(at: Expr) -> Bound {
         Bound { at, size: None }
     }
@@ -55,17 +56,17 @@ impl Bound {
 /// A range of a loop, in which the body is one expression.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// It.
+    /// Its coordinates.
     pub range: Range,
-    /// What is computed there.
+    /// The body in this range.
     pub body: concrete::Expr,
-    /// Where accesses stand, and what is known of those that open here.
+    /// Where accesses stand, and the phases of levels that open here.
     pub scope: Scope,
-    /// Whether it is where runs of levels meet, and known to have a coordinate.
+    /// Whether all stepped levels are in one run each throughout the range, which is known not to be empty.
     pub in_runs: bool,
-    /// Whether each such range puts one run, if it puts runs, and begins where the one before ends.
+    /// Whether each such range stores at most one run, and begins where the range before ends.
     pub gapless: bool,
-    /// By how many comparisons it was split off.
+    /// Number of comparisons that have split the loop so far.
     pub keys: usize,
 }
 
@@ -76,20 +77,20 @@ impl Piece {
     }
 }
 
-/// A variable along a loop: `c + r·v`, where `c` is what is bound outside.
+/// A variable along a loop over `v`: `c + r·v`, where `c` is bound outside.
 struct Line {
     c: Map<Index>,
     r: Size,
 }
 
 impl Context<'_> {
-    /// A size as it is compared: numbers for the extents that are known, parts for those that are made of parts.
+    /// A size in the form in which sizes are compared: known extents are numbers, and extents made of parts are replaced by these.
     pub(super) fn known(&self, size: &Size) -> Size {
         let number = |c: ClassId| self.constants.get(&c).map(|n| Size::number(*n));
         size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
     }
 
-    /// The terms of a size as they are computed, each with whether it is subtracted; a number comes last.
+    /// The terms of a size as expressions, each with whether it is subtracted; a number comes last.
     fn terms(&self, size: &Size) -> Vec<(bool, Expr)> {
         let size = size.within(&|c| self.constants.get(&c).map(|n| Size::number(*n)));
         let term = |(n, extents): (i64, &[ClassId])| {
@@ -97,7 +98,7 @@ impl Context<'_> {
             (n < 0, extents.iter().fold(factor, |product, e| times(product, self.extent(*e))))
         };
         let mut terms: Vec<(bool, Expr)> = size.terms().map(term).collect();
-        // What is added comes first.
+        // Added terms first, so that the sum does not begin with a negation.
         terms.sort_by_key(|(minus, e)| (*minus, matches!(e, Expr::Const(_))));
         terms
     }
@@ -131,24 +132,24 @@ impl Context<'_> {
     fn line(&self, map: Map<Index>, v: Index) -> Line {
         let mut c = map;
         let r = c.factors.remove(&v).unwrap_or_default();
-        // A factor that is an extent of 0 stands in loops that have no turn.
+        // A factor is 0 only if an extent is, and then the loops have no turns: 1 is as right.
         let r = Some(self.known(&r)).filter(|r| *r != Size::default()).unwrap_or(Size::number(1));
         Line { c, r }
     }
 
-    /// Whether an access's next level has coordinates between those that a loop over `v` comes to.
+    /// Whether a loop over `v` steps over coordinates of an access's next level.
     pub(super) fn strides(&self, scope: &Scope, a: AccessId, v: Index) -> bool {
         let next = self.next_var(scope, a);
         next.is_some_and(|(_, w)| self.line(self.program.root_map(w), v).r != Size::number(1))
     }
 
-    /// What a line reaches at a bound, in extents.
+    /// The value of a line at a bound, in terms of extents, if it is loop-invariant.
     fn reach(&self, line: &Line, at: &Bound) -> Option<Size> {
         let at = at.size.as_ref().filter(|_| line.c.factors.is_empty())?;
         Some(self.known(&line.c.constant.plus(&line.r.times(at))))
     }
 
-    /// All coordinates of a loop.
+    /// The whole extent of a loop.
     fn whole(&self, v: Index) -> Range {
         let extent = self.program.vars[v.0].extent;
         let size = self.known(&Size::unknown(extent));
@@ -156,15 +157,15 @@ impl Context<'_> {
         Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
     }
 
-    /// The ranges of a loop over `v`, in each of which the body is one expression: its concatenations along `v` are gone,
-    /// and of levels that have phases each is in one.
+    /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is in one
+    /// of them.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
         let (body, scope) = (body.clone(), scope.clone());
         let whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
         self.pieces(d, v, whole)
     }
 
-    /// The same, of a part of it.
+    /// The same, within a part of the loop.
     pub(super) fn pieces(&self, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
         let mut pieces = vec![];
         self.split(d, v, piece, &mut pieces);
@@ -193,7 +194,7 @@ impl Context<'_> {
         }
     }
 
-    /// Where a coordinate of an access's level is along `v`: the first coordinate of the piece's range that is not before it.
+    /// The bound along `v` of a coordinate of an access's level: the first in the piece's range that is not before it.
     pub(super) fn coordinate_of(
         &self,
         d: &mut Symbolic,
@@ -217,7 +218,7 @@ impl Context<'_> {
         Bound::at(d.define("cut", Type::I64, within))
     }
 
-    /// Whether a piece has the coordinates of an access's level, and all of them.
+    /// Whether a piece's coordinates are exactly those of an access's level.
     pub(super) fn is_whole(&self, v: Index, Piece { range, scope, .. }: &Piece, (a, level): (AccessId, usize)) -> bool {
         let tensor = self.program.tensor(a);
         let w = self.program.level_var(&self.program.accesses[a.0], level);
@@ -239,13 +240,13 @@ impl Context<'_> {
         if r == int(1) { moved } else { steps_to(moved, r) }
     }
 
-    /// Where the parts of a concatenation begin along `v`, inside of a range, and where the last ends.
+    /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
     fn cuts(&self, d: &mut Symbolic, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
         let of = c.of.within(|u| self.program.root_map(u));
         let line = self.line(of, v);
         let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(self.program.vars[u.0].extent)).collect();
         let total = extents.iter().fold(Size::default(), |sum, e| sum.plus(e));
-        // Where one choice ends and the next begins: of a window at its ends too.
+        // Offsets between choices; a window also has a choice before it and behind it.
         let mut before = Size::default();
         let mut ends = if c.outside.is_some() { vec![before.clone()] } else { vec![] };
         for extent in &extents[..extents.len() - c.outside.is_none() as usize] {
@@ -256,7 +257,7 @@ impl Context<'_> {
             && self.reach(&line, &range.hi) == Some(self.known(&total));
         let mut cuts = vec![range.lo.clone()];
         for before in ends {
-            // The first coordinate at which c + r·v is not below what is before.
+            // The first coordinate at which c + r·v reaches the offset.
             let steps = line.r.value() != Some(1);
             let beyond = Map::constant(before).plus(&line.c.times(&Size::number(-1)));
             let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond.constant));
@@ -264,7 +265,7 @@ impl Context<'_> {
             if steps {
                 at = steps_to(at, self.size(&line.r));
             }
-            // Inside of the range it is what it is if it is one of its ends.
+            // A cut that equals an end of the range needs no clamping.
             let end = [&range.hi, &range.lo].into_iter().find(|end| size.is_some() && end.size == size);
             cuts.push(match end {
                 _ if all => Bound { at: held(d, "cut", at), size },
@@ -280,7 +281,7 @@ impl Context<'_> {
         cuts
     }
 
-    /// The body with a part of a concatenation in its place, and of those that are split at the same coordinates.
+    /// The body with choice `n` of a concatenation in its place, and in that of others that are split at the same coordinates.
     fn chosen(&self, body: &concrete::Expr, of: &Concat, n: usize) -> concrete::Expr {
         let extents = |c: &Concat| -> Vec<Size> {
             let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
@@ -301,9 +302,9 @@ impl Context<'_> {
         }
     }
 
-    /// Points fingers at the lists of which each turn of the outermost of these loops sees a piece behind the one before:
-    /// coordinates `c + J·u + v` of a loop over `u`, then one over `v`, of which there are `J`. Between the two is no loop
-    /// that would see a piece again, and nobody else walks the list.
+    /// Makes fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one before:
+    /// coordinates `c + J·u + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece
+    /// again, and no other loop walks the list.
     pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, order: &[Index], body: &concrete::Expr) {
         for a in body.accesses().into_iter().filter(|a| !scope.in_blocks.contains(a)) {
             let Some((level, w)) = self.next_var(scope, a) else { continue };
@@ -321,7 +322,7 @@ impl Context<'_> {
         }
     }
 
-    /// The first of these loops, if they come to the coordinates of `w` piece by piece, in order.
+    /// The loops, from the first up to the last that moves `w`, if together they visit its coordinates in order, piece by piece.
     fn in_pieces<'o>(&self, scope: &Scope, w: Index, order: &'o [Index]) -> Option<&'o [Index]> {
         let (map, roots) = (self.program.root_map(w), self.program.roots(w));
         let last = order.iter().rposition(|u| roots.contains(u)).filter(|last| *last > 0)?;
@@ -337,8 +338,8 @@ impl Context<'_> {
         (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
     }
 
-    /// The accesses of a body whose next level is a list of which a loop over `v` may see blocks: what other loops inside bind
-    /// goes from one coordinate of `v` to before the next.
+    /// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit exactly the
+    /// coordinates between two of `v`.
     pub(super) fn in_blocks(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| {
@@ -349,7 +350,7 @@ impl Context<'_> {
         all
     }
 
-    /// Whether those variables of a map that no loop binds up to one over `v` come to what is between two of its coordinates.
+    /// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between two of its turns.
     fn goes_between(&self, scope: &Scope, map: &Map<Index>, v: Index) -> bool {
         let factor = |u: &Index| map.factors.get(u).map(|f| self.known(f)).filter(|f| *f != Size::default());
         let free = |u: &&Index| **u != v && scope.coordinate(**u).is_none();
@@ -366,7 +367,7 @@ impl Context<'_> {
         true
     }
 
-    /// The block of an access's next level that a loop over `v` has come to, `v` being bound: its positions.
+    /// The block, with these positions, of an access's next level at the loop over `v`, which is bound.
     pub(super) fn block(&self, scope: &Scope, a: AccessId, v: Index, (begin, end): (Expr, Expr)) -> Block {
         let (_, w) = self.next_var(scope, a).expect("a list comes next");
         let map = self.program.root_map(w);
@@ -374,20 +375,20 @@ impl Context<'_> {
         Block { begin, end, from: self.reached(scope, map), length }
     }
 
-    /// What of a map loops have bound.
+    /// The part of a map whose variables loops have bound.
     fn reached(&self, scope: &Scope, mut map: Map<Index>) -> Map<Index> {
         map.factors.retain(|u, _| scope.coordinate(*u).is_some());
         map
     }
 
-    /// The finger on an access's level, if the loops since it was pointed are just those that it is for.
+    /// The finger on an access's level, if the loops around are exactly those that it was made for.
     fn finger(&self, scope: &Scope, of: (AccessId, usize), v: Index) -> Option<State> {
         let Finger { at, through } = scope.fingers.get(&of)?;
         let (last, outer) = through.split_last()?;
         (*last == v && scope.order.ends_with(outer)).then_some(*at)
     }
 
-    /// How a loop over a range of `v` sees the fiber of an access's level that it opens.
+    /// The view under which a loop over a range of `v` walks the fiber of an access's level that it opens.
     pub(super) fn view(
         &self,
         d: &mut Symbolic,
@@ -403,7 +404,7 @@ impl Context<'_> {
         line.c = self.reached(scope, line.c);
         let extent = self.known(&Size::unknown(tensor.extents[tensor.format.order[level]]));
         let (first, past) = (self.reach(&line, &range.lo), self.reach(&line, &range.hi));
-        // A block around begins with this range, and ends with it.
+        // A block whose coordinates are those of this range needs neither search nor stop.
         let block = scope.block(a).filter(|block| block.from == line.c && range.lo.at == int(0));
         let length = range.hi.size.as_ref().map(|size| self.known(&line.r.times(size)));
         let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
@@ -438,7 +439,7 @@ impl Context<'_> {
     }
 }
 
-/// How many steps of `r` come to `at` or behind it.
+/// The least number of steps of `r` that reach `at`.
 fn steps_to(at: Expr, r: Expr) -> Expr {
     binary(Op::FloorDiv, binary(Op::Add, at, binary(Op::Sub, r.clone(), int(1))), r)
 }
@@ -455,7 +456,7 @@ fn sum(terms: Vec<(bool, Expr)>) -> Expr {
     terms.fold(first, |sum, (minus, e)| if minus { binary(Op::Sub, sum, e) } else { plus(sum, e) })
 }
 
-/// The variables of the sums around an access in a body, outermost first; `None` if it is not there just once.
+/// The variables of the sums around an access in a body, outermost first; `None` unless it occurs exactly once.
 pub(super) fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
     let only = |parts: &mut dyn Iterator<Item = &concrete::Expr>| {
         let mut found = parts.filter(|part| part.accesses().contains(&a));
@@ -479,7 +480,7 @@ pub(super) fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
     }
 }
 
-/// The first concatenation of a body for which this holds, from the outside in.
+/// The first concatenation of a body, from the outside in, for which `of` holds.
 fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e Concat> {
     match e {
         concrete::Expr::Concat(c, _) if of(c) => Some(c),

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   q[i] = v for i in lo..hi       next < lo     a run of fill up to lo
-//!                                  then v: the last run, if it holds the same, reaches further; else a run of its own
-//!   a later fiber, or the end      next < n      a run of fill up to n: also of fibers that are passed over
+//!                                  then v: extends the last run, if that has the same value; else a run of its own
+//!   a later fiber, or the end      next < n      a run of fill up to n; fibers that are passed over too
 //! ```
 //!
-//! A fiber is not done before another is begun: several loops may lead through it.
+//! A fiber ends when the next one begins, since several loops may append to it.
 //!
-//! Invariant: at each statement outside, the runs of the fiber at hand end with `next`, and every fiber before it has all of
-//! the extent.
+//! Invariant: between the statements that this module emits, the runs of the current fiber end at `next`, and those of every fiber
+//! before it reach the extent.
 
 use super::output::{Output, Slot, reserve};
 use super::{Expr, binary, compared, held, int, plus, store_index};
@@ -19,10 +19,10 @@ use crate::loops::{Stmt, Var};
 use crate::notation::concrete::Tensor;
 use crate::stream::Symbolic;
 
-/// Where the loops of a result have come in its last level of runs.
+/// How far a result's last level of runs reaches.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
-    /// The parent position of the fiber at hand.
+    /// The parent position of the current fiber.
     parent: Var,
     /// Its first position.
     begin: Var,
@@ -33,7 +33,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Of a tensor whose last level has runs.
+    /// Variables for a tensor whose last level is runs; `None` for others.
     pub fn of(d: &mut Symbolic, tensor: &Tensor) -> Option<Ends> {
         if tensor.format.levels.last() != Some(&LevelKind::Runs) {
             return None;
@@ -46,7 +46,7 @@ impl Ends {
 }
 
 impl Output {
-    /// Before anything is stored.
+    /// Emitted before anything is stored: no run of the first fiber.
     pub(super) fn begin_runs(&self, d: &mut Symbolic) {
         if let Some(Ends { parent, begin, next, held }) = self.ends {
             [parent, begin, next].into_iter().for_each(|v| d.assign(v, int(0)));
@@ -54,7 +54,7 @@ impl Output {
         }
     }
 
-    /// The loops come to the fiber of a parent position, which is that at hand or a later one: those before it end.
+    /// Makes the fiber of a parent position, not before the current one, the current one: ends those before it.
     pub(super) fn runs_below(&self, d: &mut Symbolic, position: &Expr) {
         let Some(Ends { parent, begin, next, .. }) = self.ends else { return };
         let last = self.levels.len() - 1;
@@ -68,7 +68,8 @@ impl Output {
         });
     }
 
-    /// Before runs without gaps, if it is they that are next: of fill up to the first, and room for so many.
+    /// Emitted before at most `most` runs without gaps from `first` on, if the slot is right above the runs: a run of fill up to
+    /// `first`, and room for all.
     pub(super) fn expect_runs(&self, d: &mut Symbolic, slot: &Slot, first: Expr, most: Expr) {
         if self.ends.is_some() && slot.level + 1 == self.levels.len() {
             self.fill_up(d, first);
@@ -76,7 +77,7 @@ impl Output {
         }
     }
 
-    /// A value for the coordinates from `lo` up to `hi`, of which there are some; `None` for one of those that are expected, which
+    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by `expect_runs`, which
     /// begins where the last one ends.
     pub(super) fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
         let Some(ends) = self.ends else { return };
@@ -90,7 +91,7 @@ impl Output {
         slot.mark(d);
     }
 
-    /// Room for more runs.
+    /// Makes room for `more` runs.
     fn make_room(&self, d: &mut Symbolic, more: Expr) {
         let level = self.levels.len() - 1;
         let room = held(d, "room", plus(self.count(level), more));
@@ -99,7 +100,7 @@ impl Output {
         }
     }
 
-    /// Fill up to a coordinate of the fiber at hand.
+    /// Stores a run of fill up to a coordinate of the current fiber, if its runs end before it.
     fn fill_up(&self, d: &mut Symbolic, end: Expr) {
         let Some(ends) = self.ends.filter(|_| end != int(0)) else { return };
         let gap = binary(Op::Lt, Expr::Var(ends.next), end.clone());
@@ -110,13 +111,13 @@ impl Output {
         d.when(gap, fill, |_| {});
     }
 
-    /// A run up to a coordinate, or the last one going on; there is room.
+    /// Appends a run up to a coordinate, or extends the last one if its value is the same. There must be room.
     fn push(&self, d: &mut Symbolic, end: Expr, value: Expr) {
         let Some(ends) = self.ends else { return };
         let level = self.levels.len() - 1;
         let crd = self.crd(level).expect("runs have coordinates");
         let (count, last) = (self.count(level), binary(Op::Sub, end, int(1)));
-        // Nobody can predict whether it goes on: it is written either way, over the last one or behind it.
+        // Whether values are equal is unpredictable, so there is no branch: the run is written over the last one or behind it.
         let first = binary(Op::Eq, count.clone(), Expr::Var(ends.begin));
         let differs = compared(self.mode, Op::Ne, Expr::Var(ends.held), (value.clone(), self.fill.ty()));
         let begins = binary(Op::Or, first, differs);

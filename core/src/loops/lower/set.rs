@@ -6,9 +6,9 @@
 //!   blocks[j / 32768]    whether any of 8 such words is not 0
 //! ```
 //!
-//! What an insertion costs does not depend on the extent; reading looks at a truth value for each block of the extent, at
-//! the 8 words of each block that has something, and at what is there: of a row of few entries among millions of columns
-//! that is little more than to sort it would be.
+//! The cost of an insertion does not depend on the extent. Reading tests a flag for each block of the extent, the 8 words of
+//! each block that is not empty, and the words of bits that are not 0: for a row of few entries among millions of columns
+//! that is little more than sorting the row.
 //!
 //! Invariant: reading leaves bits, words and blocks clear.
 
@@ -19,10 +19,10 @@ use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Role, Stmt, Var};
 use crate::stream::Symbolic;
 
-/// How far a coordinate is shifted to find its word, and a word's number to find that word's.
+/// log₂ of the coordinates of a word, and of the words that a word of words stands for.
 const WORD: i64 = 6;
 
-/// How far the number of a word of words is shifted to find its block's. A truth value is written with no wait for what is there.
+/// log₂ of the words of words of a block. A block has a flag and not a bit: storing it does not wait for a load.
 const BLOCK: i64 = 3;
 
 /// A set of coordinates.
@@ -48,13 +48,13 @@ impl Set {
         }
     }
 
-    /// Whether a coordinate is not in.
+    /// The condition that a coordinate is not in the set.
     pub fn absent(&self, at: &Expr) -> Expr {
         let bits = load(self.bits, shifted(at.clone(), WORD));
         binary(Op::Eq, binary(Op::And, bits, binary(Op::Shl, int(1), at.clone())), int(0))
     }
 
-    /// Puts in a coordinate that is not in: a write each time would make the next one to the same word wait for it.
+    /// Inserts a coordinate that is not in the set. (Inserting without the test would make each insertion into a word wait for the last.)
     pub fn insert(&self, d: &mut Symbolic, at: &Expr) {
         let up = |levels: i64| shifted(at.clone(), WORD * levels);
         let set = |d: &mut Symbolic, buffer: BufferId, level: i64| {
@@ -67,20 +67,20 @@ impl Set {
         d.emit(Stmt::Store(self.blocks, shifted(at.clone(), 2 * WORD + BLOCK), yes()));
     }
 
-    /// Puts in a coordinate and all behind it up to a distance, which is below 63: with no question whether they are in already.
+    /// Inserts a coordinate and the `distance` ones behind it, below 63, whether or not they are in the set.
     pub fn insert_all(&self, d: &mut Symbolic, first: &Expr, distance: Expr) {
         let all = binary(Op::Sub, binary(Op::Shl, int(2), distance), int(1));
         let all = d.define("all", Type::I64, all);
         let word = d.define("word", Type::I64, shifted(first.clone(), WORD));
         self.join(d, &word, binary(Op::Shl, all.clone(), first.clone()));
-        // In two shifts, as there is none by all bits of a word.
+        // Two shifts, since a shift by 64 is one by 0.
         let beyond = binary(Op::Shr, shifted(all, 1), binary(Op::Xor, first.clone(), int(63)));
         let beyond = d.define("beyond", Type::I64, beyond);
         let next = |d: &mut Symbolic| self.join(d, &plus(word, int(1)), beyond.clone());
         d.when(binary(Op::Ne, beyond.clone(), int(0)), next, |_| {});
     }
 
-    /// Joins a word's bits with these.
+    /// Adds bits to a word.
     fn join(&self, d: &mut Symbolic, word: &Expr, with: Expr) {
         let up = |levels: i64| shifted(word.clone(), WORD * levels);
         d.emit(Stmt::Store(self.bits, word.clone(), binary(Op::Or, load(self.bits, word.clone()), with)));
@@ -89,19 +89,19 @@ impl Set {
         d.emit(Stmt::Store(self.blocks, shifted(word.clone(), WORD + BLOCK), yes()));
     }
 
-    /// Takes out all coordinates, in ascending order.
+    /// Removes all coordinates, in ascending order; `inner` is emitted for each.
     pub fn drain(&self, d: &mut Symbolic, name: &str, inner: &mut dyn FnMut(&mut Symbolic, Expr)) {
         self.each_word(d, &mut |d, word, bits| each_bit(d, name, (word, bits), |d, at| inner(d, at)));
     }
 
-    /// Takes them out two by two, the second of which is one only if what comes with it holds: nobody can predict how many bits a word
-    /// has, but where they are few it has mostly one or two.
+    /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds. The number of bits in a
+    /// word is unpredictable, but where coordinates are few it is mostly one or two, so that the loop has one turn.
     pub fn drain_pairs(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Option<Expr>)) {
         self.each_word(d, &mut |d, word, bits| {
             while_some(d, (word, bits), |d, first, rest| {
                 inner(d, plus(first.clone(), lowest(rest)), None);
                 drop_lowest(d, rest);
-                // Of no bit, the coordinate is still one of this word's.
+                // If no bit is left, `ctz` is 64: keep the coordinate within this word.
                 let second = binary(Op::And, lowest(rest), int(63));
                 inner(d, plus(first, second), Some(some(rest)));
                 drop_lowest(d, rest);
@@ -109,7 +109,7 @@ impl Set {
         });
     }
 
-    /// Takes out every word that has something: its number, and its bits.
+    /// Removes every word that is not 0; `inner` gets its number and its bits.
     fn each_word(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Expr)) {
         d.each("block", int(0), Expr::Capacity(self.blocks), |d, block| {
             let some = |d: &mut Symbolic| {
@@ -129,14 +129,14 @@ impl Set {
     }
 }
 
-/// Takes a word out.
+/// Loads a word and clears it.
 fn take(d: &mut Symbolic, words: BufferId, at: &Expr) -> Expr {
     let taken = d.define("taken", Type::I64, load(words, at.clone()));
     d.emit(Stmt::Store(words, at.clone(), int(0)));
     taken
 }
 
-/// What the bits of a word that are set stand for, ascending; of it the number is given, and its bits.
+/// A loop over the coordinates of a word's set bits, ascending, from the word's number and its bits.
 fn each_bit(d: &mut Symbolic, name: &str, (word, bits): (Expr, Expr), inner: impl FnOnce(&mut Symbolic, Expr)) {
     while_some(d, (word, bits), |d, first, rest| {
         let at = d.define(name, Type::I64, plus(first, lowest(rest)));
@@ -145,7 +145,7 @@ fn each_bit(d: &mut Symbolic, name: &str, (word, bits): (Expr, Expr), inner: imp
     });
 }
 
-/// As long as there are bits left of a word: what its first stands for, and those that are left.
+/// A loop while a word has bits left: `inner` gets the coordinate of bit 0, and the variable that holds the bits.
 fn while_some(d: &mut Symbolic, (word, bits): (Expr, Expr), inner: impl FnOnce(&mut Symbolic, Expr, Var)) {
     let first = d.define("first", Type::I64, times(word, int(64)));
     let rest = d.fresh("bits", Type::I64);
@@ -153,7 +153,7 @@ fn while_some(d: &mut Symbolic, (word, bits): (Expr, Expr), inner: impl FnOnce(&
     d.during(some(rest), |d| inner(d, first, rest));
 }
 
-/// Whether there is a bit.
+/// The condition that a bit is set.
 fn some(bits: Var) -> Expr {
     binary(Op::Ne, Expr::Var(bits), int(0))
 }

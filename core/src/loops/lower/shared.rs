@@ -1,15 +1,15 @@
-//! What of a result is an operand's, array by array: it is not made, and who holds both holds it once.
+//! Arrays of a result that are an operand's: they are not made, and result and operand share them.
 //!
 //! ```text
 //!   whole      B[i,j] = A[i,j]                      one format: all arrays; there are no loops
-//!   levels     B[i,j] = 2 * A[i,j]                  levels, where loops come to just A's entries: a value is made for each
-//!   entries    C[i,j] = split(v[k], k -> (i,j))     values, whose order is the same in another format; and the coordinates of what
-//!              R[i,j] = A[i,j]     csr from coo     is one variable in both. What differs is made: positions, rows
+//!   levels     B[i,j] = 2 * A[i,j]                  levels, where loops visit exactly A's entries: a value is made for each
+//!   entries    C[i,j] = split(v[k], k -> (i,j))     values, in the same order in another format, and coordinates of the variables
+//!              R[i,j] = A[i,j]     csr from coo     that both have. The rest is made: positions, rows
 //! ```
 //!
-//! Loops that make some arrays of a result's entries are those that would make all: what they store in arrays that are there already
-//! is taken out of them. That they come to each entry, once and in order, is known of the statement, and that they stored as many as
-//! there are is compared at the end ([`Failure::Entries`]).
+//! Of *entries*, the loops are those that make all arrays, less the stores into arrays that exist already. That they visit each entry once,
+//! in order, follows from the statement; at its end the kernel compares the number that they stored with the operand's
+//! ([`Failure::Entries`]).
 
 use super::output::prune;
 use super::{Context, Expr, binary};
@@ -21,7 +21,7 @@ use crate::shape::{ClassId, Map, Size};
 use crate::stream::Symbolic;
 use std::collections::BTreeSet;
 
-/// The arrays that a result's entries have of an operand's.
+/// The arrays of a result's entries that are an operand's.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     /// Coordinates, by level of the result.
@@ -35,7 +35,7 @@ impl Kept {
         self.coordinates[level].filter(|_| holds == Holds::Coordinates)
     }
 
-    /// Takes out of what was emitted what makes these arrays.
+    /// Removes the statements that make these arrays.
     pub fn unmade(&self, block: &mut Vec<Stmt>) {
         let arrays: BTreeSet<BufferId> = self.coordinates.iter().flatten().copied().chain([self.values]).collect();
         prune(block, &|stmt| match stmt {
@@ -45,7 +45,7 @@ impl Kept {
         });
     }
 
-    /// Stops where there are not `count` of them.
+    /// Ends the kernel if the number of entries is not `count`.
     pub fn compare(&self, d: &mut Symbolic, count: Expr) {
         let differs = binary(Op::Ne, count, Expr::Capacity(self.values));
         d.when(differs, |d| d.call(Entry::Fail(Failure::Entries)), |_| {});
@@ -53,12 +53,12 @@ impl Kept {
 }
 
 impl Context<'_> {
-    /// Whether a nest's result may have arrays of an access's tensor: an operand, to which nothing is added, and nothing put elsewhere.
+    /// Whether a nest's result may have arrays of an access's tensor: it is an operand, and the nest neither folds nor scatters.
     fn may_have(&self, nest: &Nest, a: AccessId) -> bool {
         matches!(self.program.tensor(a).role, Role::Operand(_)) && nest.places.is_none() && nest.fold.is_none()
     }
 
-    /// The operand that a nest's result is, value by value.
+    /// The operand whose values a nest's result copies, of the same type and fill.
     fn copied(&self, nest: &Nest) -> Option<AccessId> {
         let concrete::Expr::Access(a, _) = nest.rhs else { return None };
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
@@ -66,7 +66,7 @@ impl Context<'_> {
         (same && self.may_have(nest, a)).then_some(a)
     }
 
-    /// The operand that a nest's result is, array by array.
+    /// The operand that a nest's result is as it stands: the same format under the same variables.
     pub(super) fn is_operand(&self, nest: &Nest) -> Option<Place> {
         let a = self.copied(nest)?;
         let access = &self.program.accesses[a.0];
@@ -75,7 +75,7 @@ impl Context<'_> {
         same.then_some(access.tensor)
     }
 
-    /// Whether a result that is stored along an access can have that access's levels.
+    /// Whether a result whose loops visit exactly an access's entries can have that access's levels.
     pub(super) fn may_share(&self, nest: &Nest, a: AccessId) -> bool {
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
         let access = &self.program.accesses[a.0];
@@ -89,8 +89,8 @@ impl Context<'_> {
         self.may_have(nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
     }
 
-    /// The arrays that a nest's result has of the operand that it is in another format, or seen in other modes: all of its entries, in
-    /// their order.
+    /// The arrays of an operand that a nest's result can have if it is that operand in another format or seen in other modes, with all of
+    /// its entries in their order.
     pub(super) fn entries(&self, nest: &Nest) -> Option<Kept> {
         let a = self.copied(nest)?;
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
@@ -114,8 +114,8 @@ impl Context<'_> {
         })
     }
 
-    /// Whether loops in this order come to all coordinates of an access's levels in ascending order, from the outermost in: each is one
-    /// loop's, or what several count together, and neither ends before the level's last.
+    /// Whether loops in this order visit all coordinates of an access's levels in ascending order, from the outermost in: each level's
+    /// coordinate is one loop's, or counted by several together, up to the level's extent.
     fn is_in_order(&self, access: &concrete::Access, order: &[Index]) -> bool {
         let tensor = &self.program.tensors[access.tensor.0];
         let mut rest = order;
@@ -130,7 +130,7 @@ impl Context<'_> {
         (0..access.vars.len()).all(in_order) && rest.is_empty()
     }
 
-    /// The number of the turn that loops in each other are at.
+    /// The number of the current turn of nested loops, counted over all of them.
     fn counted_by(&self, loops: &[Index]) -> Option<Map<Index>> {
         let extent = |v: Index| self.length(self.program.vars[v.0].extent);
         let step = |outer: Map<Index>, v: Map<Index>, inner: Size| Map::split((&outer, &v), &inner);
@@ -143,7 +143,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether a format holds a value for each entry of a list, whose fibers lie one behind the other.
+/// Whether a format's values are those of a list's entries, with its fibers one behind the other.
 fn is_list(format: &Format) -> bool {
     use LevelKind::*;
     let kinds = format.levels.iter().all(|k| matches!(k, Dense | Compressed | Nonunique | Singleton));

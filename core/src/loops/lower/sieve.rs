@@ -26,8 +26,8 @@ use crate::notation::typed::{Fun, Set};
 use crate::stream::Symbolic;
 
 impl Context<'_> {
-    /// What must hold for a body to have an effect, all of it decided by the loops so far, and the body where it holds; `None` if
-    /// nothing must.
+    /// A condition, computable from what loops around have bound, without which a body has no effect, and the body where it holds;
+    /// `None` if there is none.
     pub(super) fn sieve(
         &self,
         d: &mut Symbolic,
@@ -40,7 +40,7 @@ impl Context<'_> {
         all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
     }
 
-    /// Conditions that loops have decided, without each of which a body has no effect, and the body where they hold.
+    /// Conditions that loops around have decided, without each of which a body has no effect, and the body where all hold.
     pub(super) fn all_needed(
         &self,
         scope: &Scope,
@@ -55,12 +55,12 @@ impl Context<'_> {
         (all, body)
     }
 
-    /// The body where a condition holds.
+    /// The body simplified where a condition holds.
     pub(super) fn where_it_holds(&self, body: &concrete::Expr, condition: &concrete::Expr) -> concrete::Expr {
         self.where_it_is(body, condition, true)
     }
 
-    /// A condition without which a body has no effect, as much of it as loops have decided.
+    /// One condition that loops around have decided, without which a body has no effect.
     fn needed(
         &self,
         scope: &Scope,
@@ -72,7 +72,7 @@ impl Context<'_> {
         candidates.into_iter().find(|c| nothing(&self.where_it_is(body, c, false))).cloned()
     }
 
-    /// The conditions in an expression that are decided, none inside another.
+    /// The outermost conditions in an expression that loops around have decided.
     fn conditions<'e>(&self, scope: &Scope, e: &'e concrete::Expr, all: &mut Vec<&'e concrete::Expr>) {
         use concrete::Expr::{Access, Call, Concat, Fold, Index, Literal, Reduce};
         match e {
@@ -86,8 +86,8 @@ impl Context<'_> {
         }
     }
 
-    /// Where a body comes to something, of which calls are nothing outside of their declared sets: `None` if that may be
-    /// everywhere. Sets say nothing of what is no number.
+    /// The condition, from the declared sets of the functions that a body calls, outside of which it has no effect; `None` if it may
+    /// have one everywhere. Sets do not hold for NaN: an argument that is NaN counts as inside.
     pub(super) fn produces(
         &self,
         scope: &Scope,
@@ -115,7 +115,7 @@ impl Context<'_> {
         (all != concrete::Expr::Literal(Value::bool(true))).then_some(all)
     }
 
-    /// Whether loops have bound all that an expression reads, so that it has its value without any more.
+    /// Whether loops around have bound everything that an expression reads: it can be computed with no loop or search.
     fn is_decided(&self, scope: &Scope, e: &concrete::Expr) -> bool {
         match e {
             concrete::Expr::Literal(_) => true,
@@ -126,7 +126,7 @@ impl Context<'_> {
         }
     }
 
-    /// The body where a condition is true, or false.
+    /// The body simplified where a condition has a value.
     fn where_it_is(&self, body: &concrete::Expr, condition: &concrete::Expr, holds: bool) -> concrete::Expr {
         let value = Value::bool(holds);
         let body = body.clone().settled(&|e| (e == condition).then_some(value));
@@ -134,7 +134,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether arguments are such as a set says.
+/// The condition that arguments are in a set.
 fn member(set: &Set, args: &[concrete::Expr]) -> concrete::Expr {
     match set {
         Set::Param(n) if args[*n].ty() == Type::Bool => args[*n].clone(),

@@ -1,4 +1,4 @@
-//! Lists that stay while others move: each is laid on a table (`stream::Spread`), and asked there.
+//! Lists that stay while others move: each is scattered into a table (`stream::Spread`), and looked up there.
 //!
 //! ```text
 //!  forall i: forall j: forall k: t[] += A[i,j] * A[j,k] * A[i,k spread]
@@ -9,11 +9,11 @@
 //!        }
 //! ```
 //!
-//! Invariant: a list is taken up in the scope in which it was laid, so that one table serves a level. What it saves is to step through
-//! the list beside each of the others: beside lists of m entries together it costs m, and its own entries twice.
+//! Invariant: a list is removed from its table in the scope in which it was scattered, so that one table serves a level. The list is not
+//! merged with each of the others: beside lists of m entries in all it costs m, and twice its own entries.
 //!
-//! Where the other list is much longer, it is leaped through instead, from entry to entry of the one that stays: by how long both are
-//! is decided when they are known. So it is of two lists whose loop is the outermost one, such as those of a dot product.
+//! If the other list is much longer, the loop gallops through that one instead, from entry to entry of the list that stays. The lengths
+//! decide when the kernel runs. Two lists of an outermost loop, such as those of a dot product, are handled so too.
 
 use super::fiber::Scope;
 use super::nest::{Sink, cheap, yes};
@@ -26,21 +26,21 @@ use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
 use crate::stream::{Spread, Symbolic, Term};
 use std::collections::BTreeMap;
 
-/// How much longer a list is that is leaped through: a leap costs about as much as so many entries.
+/// The factor by which a list must be longer to be galloped through: one search costs about as much as so many entries.
 const LONGER: i64 = 32;
 
-/// Where a list is laid.
+/// The table into which a list is scattered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Laid {
     buffer: BufferId,
-    /// What is laid: values, and the fill value elsewhere; or positions, and 0.
+    /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
     by_value: bool,
-    /// Whether an entry is laid, where all that is asked of most is that: eight times as much of it stays in a cache.
+    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a cache.
     flags: Option<BufferId>,
 }
 
 impl Context<'_> {
-    /// Tables for the lists that a nest spreads, with nothing on them.
+    /// Makes tables for the lists that a nest spreads, empty.
     pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
         let mut tables = BTreeMap::new();
         for a in nest.rhs.accesses() {
@@ -67,7 +67,7 @@ impl Context<'_> {
         tables
     }
 
-    /// Lays the lists of a body that a loop over `v` is the first not to move.
+    /// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
     pub(super) fn lay(
         &self,
         d: &mut Symbolic,
@@ -77,7 +77,7 @@ impl Context<'_> {
         sink: &Sink,
     ) -> Vec<(AccessId, Laid, Spread<Term>)> {
         let mut all = Vec::new();
-        // Bounds are no loops over what is intersected.
+        // The loops of a bound do not intersect lists.
         if let Sink::Bound { .. } = sink {
             return all;
         }
@@ -103,8 +103,8 @@ impl Context<'_> {
         all
     }
 
-    /// What must hold of an access's entry that opens its last level for a body to have an effect there, as far as the loops so far
-    /// decide it, if without the entry it has none: one for which it does not hold may as well be absent.
+    /// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at its coordinate,
+    /// provided that it has none without the entry: an entry that violates one may be left out of the table.
     fn needed_of(&self, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
         let without = self.simplify.replace(body, &|x| (x == a).then(|| self.fill(x)));
         let last = scope.fiber(a).depth + 1 == self.program.tensor(a).format.rank();
@@ -117,7 +117,7 @@ impl Context<'_> {
         conditions.into_iter().filter(|c| c.accesses().contains(&a)).collect()
     }
 
-    /// Flags the entries of a laid list for which conditions hold.
+    /// Flags the entries of a scattered list for which the conditions hold.
     fn flag(
         &self,
         d: &mut Symbolic,
@@ -135,7 +135,7 @@ impl Context<'_> {
         });
     }
 
-    /// Takes a list up again.
+    /// Removes a list from its table.
     pub(super) fn take_up(&self, d: &mut Symbolic, (a, table, list): (AccessId, Laid, Spread<Term>)) {
         if let Some(flags) = table.flags {
             list.each(d, &mut |d, at, _| {
@@ -149,7 +149,7 @@ impl Context<'_> {
         list.take_up(d);
     }
 
-    /// Writes a value where each entry's coordinate says.
+    /// Stores a value for each entry at its coordinate.
     fn write(&self, d: &mut Symbolic, list: &Spread<Term>, value: &dyn Fn(Expr) -> Expr) {
         list.each(d, &mut |d, at, position| {
             let (at, position) = (d.place(at), d.place(position));
@@ -157,7 +157,7 @@ impl Context<'_> {
         });
     }
 
-    /// Opens a list that is laid at a coordinate.
+    /// Opens a scattered list at a coordinate.
     pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Laid), at: Expr) {
         if let Some(flags) = table.flags {
             let found = d.define("asked", Type::Bool, Expr::Load(flags, Box::new(at.clone())));
@@ -176,13 +176,13 @@ impl Context<'_> {
             true => value.clone(),
             false => binary(Op::Ne, value.clone(), Expr::Const(tensor.fill)),
         };
-        // Nobody asks where a value stands that is known.
+        // The value is kept, so the position is never read.
         scope.descend(a, (int(0), None), Some(some));
         scope.keep(a, value);
     }
 
-    /// What is folded in, whether or not that which was searched for is there, if all of it is known by value: where it is absent the table
-    /// has its fill, and the body is what it means there. To ask first would be a branch that nobody could predict.
+    /// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by value: where an entry
+    /// is absent the table holds its fill, with which the body has the right value. A test would be an unpredictable branch.
     pub(super) fn folded_anyway(
         &self,
         d: &mut Symbolic,
@@ -194,9 +194,9 @@ impl Context<'_> {
         anyway.then(|| self.value(d, scope, body))
     }
 
-    /// Of two lists that an innermost loop intersects, when the one is so much longer that it is better leaped through, and the
-    /// scope in which it is: which of them, where both are walked and no loop is around them to decide it anew each time; where
-    /// one is laid, the other.
+    /// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops through it, and the
+    /// scope for that. If one is scattered, only the other is considered; if both are walked, each, but only in an outermost loop, where
+    /// the lengths are compared once.
     pub(super) fn leaped(
         &self,
         d: &mut Symbolic,
@@ -231,7 +231,7 @@ impl Context<'_> {
         pairs.into_iter().map(far).collect()
     }
 
-    /// Loops in the first of these scopes whose condition holds, or else in this.
+    /// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
     pub(super) fn leap_or_loop(
         &self,
         d: &mut Symbolic,
@@ -241,7 +241,7 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let Some((far, leaping)) = leaped.next() else { return self.loops(d, vars, body, scope, sink) };
-        // A person sees the loop once: the one that does not leap.
+        // `show` prints the loop once: the one that does not gallop.
         let leap = |d: &mut Symbolic| {
             let seen = self.foralls.borrow().len();
             self.loops(d, vars, body, leaping, sink);
@@ -250,7 +250,7 @@ impl Context<'_> {
         d.when(far, leap, |d| self.leap_or_loop(d, leaped, (vars, body), scope, sink));
     }
 
-    /// Whether something comes of a body only where each of these lists has an entry.
+    /// Whether a body has an effect only where each of these lists has an entry.
     fn meet(&self, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> bool {
         let (set, rest) = background(body, lists, &|a| self.fill(a), self.simplify);
         let needed = set.needed().map_or(vec![], |(needed, _)| needed);
@@ -258,13 +258,13 @@ impl Context<'_> {
     }
 }
 
-/// Whether nothing is asked of an access but whether it has an entry, and one such as conditions say.
+/// Whether a body reads an access only in conditions of nothing else.
 fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
     let of_it = |e: &concrete::Expr| e.ty() == Type::Bool && e.accesses() == [a];
     e.accesses().contains(&a) && !e.clone().settled(&|e| of_it(e).then(|| Value::bool(true))).accesses().contains(&a)
 }
 
-/// Whether an access is read inside of sums only: whether it has an entry is asked for its value's sake.
+/// Whether an access is read inside of sums only, which need its value and not whether it has an entry.
 fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
     match e {
         concrete::Expr::Access(b, _) => *b != a,

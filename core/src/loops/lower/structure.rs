@@ -7,12 +7,12 @@
 //!
 //!  forall i: r[i] * s[i], both runs       while from < n
 //!                                           stop = min(end of r's run, end of s's run)
-//!                                           for i in from..stop     r and s are what they are
-//!                                           r and s go on, if their run ended
+//!                                           for i in from..stop     r and s are constant
+//!                                           r and s step, if their run ended
 //! ```
 //!
-//! A phase is a range of its own, found before there is a lattice (`range`). Where many intervals meet, whose phases would
-//! be as many again with each, a loop runs from the first of all to the last, and asks each whether it is there.
+//! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the number of
+//! phases. Where more than [`PHASES`] meet, one loop runs from the first coordinate of any to the last of any, and tests each.
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
@@ -22,23 +22,23 @@ use crate::format::LevelKind;
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Interval, Symbolic, Term};
 
-/// Intervals that have phases of their own in one loop; more are asked.
+/// Most intervals of one loop that have phases of their own; of more, each is tested at each coordinate.
 const PHASES: usize = 3;
 
-/// What is known of an access's level in a range.
+/// What a range determines about an access's level.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
-    /// Within its interval: the position of a coordinate is so much more than it.
+    /// Within its interval: a coordinate's position is the coordinate plus this.
     Inside(Expr),
     /// Behind the diagonal of a symmetric level.
     Mirrored,
-    /// In a piece that is a run or has a position for each coordinate: that of a coordinate is `base + step · coordinate`.
+    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`, `step` 0 or 1.
     Packed { base: Expr, step: Expr },
-    /// Nothing: it is asked.
+    /// Nothing: each coordinate is tested.
     Asked,
 }
 
-/// The number of positions above the diagonal's entry in row `i` of a triangle, or of one of `i` rows.
+/// The number of positions of a triangle of `i` rows: also of the rows before row `i`.
 fn triangle(i: Expr) -> Expr {
     binary(Op::Shr, times(i.clone(), plus(i, int(1))), int(1))
 }
@@ -60,7 +60,7 @@ impl Context<'_> {
         }
     }
 
-    /// The interval of a row of a triangle; of a symmetric level up to the diagonal.
+    /// The interval of a row of a triangle; of a symmetric level, the part up to the diagonal.
     fn of_triangle(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
         let row = self.row(scope, a);
@@ -87,7 +87,7 @@ impl Context<'_> {
         self.coordinate(scope, above).expect("levels above are open")
     }
 
-    /// Opens an access's next level, which is no list, at a coordinate of its own. Whether it may be absent there.
+    /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent there.
     pub(super) fn open_computed(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
@@ -125,12 +125,12 @@ impl Context<'_> {
         false
     }
 
-    /// The interval of an access's next level: where a loop around has found it out, that.
+    /// The interval of an access's next level: the one that a loop around has loaded, else loaded here.
     fn known_interval(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Interval<Expr> {
         scope.interval(a).cloned().unwrap_or_else(|| self.interval(d, scope, a))
     }
 
-    /// The position of what stands behind the diagonal of a symmetric level.
+    /// The position of a coordinate behind the diagonal of a symmetric level: that of its mirror image.
     fn mirrored(&self, scope: &Scope, a: AccessId, at: Expr) -> Expr {
         let (fiber, tensor) = (scope.fiber(a), self.program.tensor(a));
         let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
@@ -138,19 +138,18 @@ impl Context<'_> {
         plus(plus(above, triangle(at)), self.row(scope, a))
     }
 
-    /// The accesses of a body whose next level has phases along `v`, that are not known yet.
+    /// The accesses of a body whose next level has phases along `v` and is in none yet.
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let phases = |kind: LevelKind| kind.is_interval() || matches!(kind, LevelKind::Symmetric | LevelKind::Vbl);
         let mut all = self.opened_by(scope, body, v, phases);
         all.retain(|a| scope.phase(*a).is_none());
-        // Blocks are stepped through first: each is an interval.
+        // A block has phases once a stepped loop is at it.
         let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Vbl;
         all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
         all
     }
 
-    /// The pieces of a range in which one of the accesses has one phase each, the others being left; `None` if there is no
-    /// such access.
+    /// Splits a range by the phases of one access, or by the hull of all if there are many; `None` if no access has phases.
     pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let phased = self.phased(&piece.scope, &piece.body, v);
         let (a, rest) = phased.split_first()?;
@@ -169,7 +168,7 @@ impl Context<'_> {
         let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
         let kind = self.program.tensor(a).format.levels[depth];
         let symmetric = kind == LevelKind::Symmetric;
-        // A symmetric fiber that is absent is one of fill all over.
+        // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
         if symmetric && piece.scope.fiber(a).present.is_some() {
             let mut asked = piece.clone();
             asked.scope.enter(a, Phase::Asked);
@@ -178,7 +177,7 @@ impl Context<'_> {
         let [start, stop] = [start, stop].map(|at| self.coordinate_of(d, v, piece, (a, depth), at));
         let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
         if kind == LevelKind::Vbl {
-            // The piece ends where the block does, or before.
+            // The range does not go beyond the block's end.
             ends.remove(2);
         }
         let mut pieces = vec![];
@@ -194,7 +193,8 @@ impl Context<'_> {
         pieces
     }
 
-    /// From the first of many intervals to the last each is asked; before and behind all is fill.
+    /// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and behind, where all
+    /// are fill.
     fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
         let depth = |a: AccessId| piece.scope.fiber(a).depth;
         let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)] == LevelKind::Symmetric;

@@ -1,12 +1,12 @@
-//! Windows of lists: where one began, the next one begins not far behind.
+//! Windows of lists: the next window begins shortly behind the begin of the last one.
 //!
 //! ```text
 //!   y[i,j] = sum(k, l: A[i+k, j+l] * F[k,l])      for i: for j: for k:   window j.. of row i+k: not far behind that of j-1, same k
 //!                                                    A1_from[k]           a position for each k, in a table
 //! ```
 //!
-//! A guess: what stands in the table is looked at before it is believed, so no order of loops has to be proved, and only those that
-//! are likely to gain get a table: a loop that moves the window, and inside of it at most one loop, short, between rows.
+//! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where it is likely to gain: a
+//! loop moves the window, and between it and the list's own loop there is at most one, short, over rows.
 
 use super::fiber::Scope;
 use super::output::alloc;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// The most windows that are marked side by side.
 const SHORT: i64 = 1 << 10;
 
-/// Where windows began: a position for each turn of a loop, or one.
+/// Where windows began: a position for each turn of the loop `by`, or a single one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     table: BufferId,
@@ -30,7 +30,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// The place for the window at hand, if the loop is around it.
+    /// The table's element for this window, if the loop `by` is around it.
     pub fn here(&self, scope: &Scope) -> Option<Mark<Term>> {
         let at = match self.by {
             Some(k) => scope.coordinate(k)?.clone(),
@@ -64,8 +64,8 @@ impl Context<'_> {
         marks
     }
 
-    /// Where a list under `w` is seen in windows that a loop moves by little: the loop between that one and the list's own, if there
-    /// is one, which leads to another of few fibers.
+    /// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the list's own, if there
+    /// is one, each turn of which is at another of few fibers. `None` if marks would not pay.
     fn marked_by(&self, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
         if self.program.computed(w).is_some() {
             return None;

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //!   Row, one short variable   row[j]  values, all of them drained
-//!   Dense, one variable       w[j]    values; a set of the j's that were come to (set.rs), or, where nothing is put but at the
-//!                                     entries of a list that stays, a flag for each j, and that list; and beside the set
-//!                                     a flag for each j and a list, for rows to which few j's come (few.rs)
-//!   Keyed, any variables      what was put, under its coordinates: a list, or hashed (keyed.rs)
+//!   Dense, one variable       w[j]    values, and which j's were put: a set (set.rs), beside it for short rows a flag for
+//!                                     each j and a list (few.rs); or, if values are put only at the entries of a list that
+//!                                     stays meanwhile, a flag for each j and that list
+//!   Keyed, any variables      values under their coordinates: a list, or hashed (keyed.rs)
 //! ```
 //!
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
 //! inside the loop over rows.
 //!
-//! Invariant of a dense one into whose 0s is folded: between its rows every value is 0, so that a value is folded in with no question.
+//! Invariant of a dense workspace whose fold has the identity 0: between rows every value is 0, so that values are folded in without
+//! a test.
 
 use super::few::Few;
 use super::fiber::Scope;
@@ -26,7 +27,7 @@ use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, 
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, Symbolic};
 
-/// Where index variables stand, if they are bound.
+/// The coordinate of an index variable, if it is bound.
 pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;
 
 /// A workspace of one nest.
@@ -47,7 +48,7 @@ impl Scratch {
         }
     }
 
-    /// What is not put is this.
+    /// The value of coordinates at which nothing is put.
     pub fn initial(&self) -> Value {
         match self {
             Scratch::Row(row) => row.initial,
@@ -56,7 +57,7 @@ impl Scratch {
         }
     }
 
-    /// Where a bound on what is put until it is drained has to be, before anything is, if it has to be known.
+    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace needs one.
     pub fn most(&self) -> Option<Var> {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { most, .. }, .. }) => Some(*most),
@@ -64,7 +65,7 @@ impl Scratch {
         }
     }
 
-    /// The same workspace for a row to which few coordinates come, if that makes a difference.
+    /// The same workspace for a short row, if it has a form for these.
     pub fn of_few(&self) -> Option<Scratch> {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { few: Some(few), .. }, front, values, clear }) => {
@@ -75,7 +76,7 @@ impl Scratch {
         }
     }
 
-    /// Forgets everything.
+    /// Emitted before values are put: empties the workspace, if draining does not.
     pub fn clear(&self, cx: &Context, d: &mut Symbolic) {
         match self {
             Scratch::Row(row) => row.clear(cx, d),
@@ -85,7 +86,7 @@ impl Scratch {
         }
     }
 
-    /// Puts a value at the bound coordinates, folded into what is there with the nest's function, if it has one.
+    /// Puts a value at the bound coordinates, folded with the nest's function, if it has one, into the value there.
     pub fn put(&self, cx: &Context, d: &mut Symbolic, nest: &Nest, coordinate: Coordinate, value: Expr) {
         match self {
             Scratch::Row(row) => row.put(cx, d, coordinate, value),
@@ -94,7 +95,7 @@ impl Scratch {
         }
     }
 
-    /// Whether it has a set, which puts in values over `v` without being asked whether they are there.
+    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the first one.
     pub fn has_set(&self, v: Index, fold: bool) -> bool {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { .. }, front, clear, .. }) => {
@@ -104,8 +105,8 @@ impl Scratch {
         }
     }
 
-    /// Says that something is put at a coordinate and at all behind it up to a distance, which is below 63: the workspace in which it
-    /// is put then, with no question.
+    /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their values must be
+    /// put, without a test.
     ///
     /// # Panics
     /// If it has no set.
@@ -116,7 +117,7 @@ impl Scratch {
         }
     }
 
-    /// What was put so far was there before anything is folded in.
+    /// Notes that the values put so far are the old version, into which the others are folded.
     pub fn lay(&self, d: &mut Symbolic) {
         if let Scratch::Keyed(keyed) = self {
             keyed.lay(d);
@@ -133,7 +134,7 @@ impl Scratch {
     }
 }
 
-/// A workspace of as many values as one variable has, each put any number of times.
+/// A workspace of one value for each coordinate of one variable, with no record of which were put.
 pub(super) struct Row {
     var: Index,
     extent: Expr,
@@ -178,8 +179,8 @@ impl Row {
 }
 
 impl Context<'_> {
-    /// The list at whose entries alone a nest puts something in its workspace over `v`: one that is spread while the workspace is filled,
-    /// and without which nothing changes what is folded.
+    /// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is filled, and without
+    /// an entry of it the folded value is neutral.
     fn puts_within(&self, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
         let fun = nest.fold.filter(|_| nest.places.is_none() && self.program.vars[v.0].origin == Origin::Loop)?;
         let around = &nest.order[..w.prefix];
@@ -200,15 +201,15 @@ impl Context<'_> {
     }
 }
 
-/// What a workspace ranges over.
+/// The variables of a workspace.
 #[derive(Clone)]
 pub(super) struct Front {
-    /// Of its tensor.
+    /// Its tensor's name.
     pub name: String,
     /// Its variables, in the order of the tensor's levels.
     pub vars: Vec<Index>,
     pub extents: Vec<Expr>,
-    /// What is not put is this.
+    /// The value of coordinates at which nothing is put.
     pub initial: Value,
 }
 
@@ -221,29 +222,29 @@ impl Front {
     }
 }
 
-/// A workspace of one variable that has a place for each of its coordinates, and knows what was put.
+/// A workspace of one variable, with a place for each coordinate, and a record of which were put.
 pub(super) struct Dense {
     front: Front,
     values: BufferId,
     reached: Reached,
-    /// What values are between rows, if they are anything.
+    /// The value that all places hold between rows; `None` if they hold anything.
     clear: Option<Value>,
 }
 
-/// Where something was put.
+/// The record of the coordinates at which values were put.
 enum Reached {
-    /// Wherever it is: `most` is at least as many as are put. Where that is little, what knows few may serve instead of the set.
+    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` serves in the place of the set.
     Anywhere { set: Set, most: Var, few: Option<Few> },
-    /// Wherever it is, in a row to which few come.
+    /// Any coordinates, in a short row.
     Few(Few),
-    /// Wherever it is, and who puts it has said so.
+    /// Coordinates were inserted beforehand; `put` tests nothing.
     Said,
-    /// At entries of this list, which stays meanwhile; each says whether it is one of those.
+    /// Entries of `list`, which stays meanwhile; `there` has a flag for each coordinate.
     Within { list: AccessId, there: BufferId },
 }
 
 impl Reached {
-    /// Notes that something is put at a coordinate; `again` is what else happens if something was put there already, `first` if not.
+    /// Emits the record of a value put at a coordinate, and `first` where it is the first there, `again` where it is not.
     fn insert(
         &self,
         d: &mut Symbolic,
@@ -261,7 +262,7 @@ impl Reached {
         match self {
             Reached::Anywhere { set, .. } => enter(set.absent(at), &|d| set.insert(d, at)),
             Reached::Few(few) => enter(few.absent(at), &|d| few.insert(d, at)),
-            // Values that stand there or are clear.
+            // Each place holds a value or the clear one.
             Reached::Said => {}
             Reached::Within { there, .. } => d.emit(Stmt::Store(*there, at.clone(), yes())),
         }
@@ -269,14 +270,14 @@ impl Reached {
 }
 
 impl Dense {
-    /// `appended` is what coordinates of a list are to whose end all goes.
+    /// `appended` is the type of coordinates of the last list, if every drain appends to it.
     fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, w: Workspace, appended: Option<Type>) -> Dense {
         let front = Front::of(cx, nest);
         let ty = front.initial.ty();
         let name = format!("{}_w", front.name);
         let values = d.buffer(&name, ty, Role::Workspace);
         let within = cx.puts_within(nest, w, front.vars[0]);
-        // Where all its bits are 0, memory holds it when it is fresh, and is not touched where nothing is put.
+        // Fresh memory is all zero bits: if that is the initial value, allocation touches no page that is not used.
         let free = front.initial == Value::zero(ty) || within.is_some();
         let clear = (nest.fold.is_some() && free).then_some(front.initial);
         alloc(d, values, front.extents[0].clone(), clear);
@@ -323,8 +324,7 @@ impl Dense {
         }
     }
 
-    /// Says that something is put at a coordinate and at all behind it up to a distance, which is below 63: the workspace in which it
-    /// is put then, with no question.
+    /// As [`Scratch::said`].
     fn said(&self, d: &mut Symbolic, first: &Expr, distance: Expr) -> Dense {
         let Reached::Anywhere { set, .. } = &self.reached else { unreachable!("it was asked whether there is a set") };
         set.insert_all(d, first, distance);
@@ -332,7 +332,7 @@ impl Dense {
         Dense { front: front.clone(), values: *values, reached: Reached::Said, clear: *clear }
     }
 
-    /// Leaves the workspace clean.
+    /// Moves all values into the result's next levels, and leaves the workspace empty.
     fn drain(&self, cx: &Context, d: &mut Symbolic, scope: &Scope, output: &Output, slot: &Slot) {
         match &self.reached {
             Reached::Anywhere { set, most, .. } => self.drain_set(cx, d, (set, *most), output, slot),
@@ -343,8 +343,8 @@ impl Dense {
         output.close(d, slot);
     }
 
-    /// All coordinates of few, then their values; where a value was is clear before its coordinate is sorted, since the next row may
-    /// begin there.
+    /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list, so that the next row
+    /// does not wait for the sort.
     fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let begin = few.note(d, output, slot);
@@ -352,13 +352,13 @@ impl Dense {
         few.drain(d, name, &mut |d, at| self.wipe(d, at));
     }
 
-    /// All coordinates of a set; into the end of a list coordinates first, and then their values: what nobody can predict is how many
-    /// coordinates a word of the set has, and no value waits for that.
+    /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in behind: the number of
+    /// coordinates in a word of the set is unpredictable, and so no value waits for that branch.
     fn drain_set(&self, cx: &Context, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
         if output.appends_last(slot) {
-            // One more is written, and not kept.
+            // One coordinate more is written and not kept: the second of a pair.
             output.open(d, slot, &|_| plus(most.clone(), int(1)));
             let begin = output.noted(d);
             set.drain_pairs(d, &mut |d, at, kept| output.note(d, slot, at, kept));
@@ -377,8 +377,8 @@ impl Dense {
         });
     }
 
-    /// Along the list at whose entries something may have been put: nobody can predict at which, so that a value that goes right to
-    /// the end of a list is written at each, and stays if it was put.
+    /// Moves out the values that were put at entries of a list. Which entries have one is unpredictable: to the last list, an entry is
+    /// written at each, without a branch, and kept if a value was put there.
     fn drain_along(
         &self,
         cx: &Context,
@@ -427,7 +427,7 @@ impl Dense {
     }
 }
 
-/// What a fold is once a value was folded into what was there first.
+/// A fold's value after its first: `value` folded into `first`, or `value` itself if `first` is neutral bit for bit.
 pub(super) fn begun(cx: &Context, d: &mut Symbolic, (fun, first): (Fun, Value), value: Expr) -> Expr {
     match cx.simplify.leads(fun, first) {
         true => value,

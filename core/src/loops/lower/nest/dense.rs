@@ -1,4 +1,4 @@
-//! The whole extent: dense levels are looked up, lists are followed, and what is the same everywhere else is counted.
+//! Loops over a whole extent: dense levels are located, lists followed by cursors, and gaps of a constant value counted.
 //!
 //! ```text
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
@@ -9,9 +9,9 @@
 //!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
 //! ```
 //!
-//! A gap is counted where its value does not move, the sink is a scalar, and a sum may be a product (of floats: in `algebraic` mode) or
-//! folding it in once is folding it in as often as one likes. The value may be a fold of its own: of a tree whose leaves are folded level
-//! by level, each absent branch is folded once.
+//! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product (of floats: in
+//! `algebraic` mode) or idempotent. The value may be a fold of its own: of a tree whose leaves are folded level by level, each absent
+//! branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, identity, properties};
@@ -23,7 +23,7 @@ use crate::notation::typed::Fun;
 use crate::stream::{Arith, Domain, List, Symbolic, Term, wide};
 
 impl Context<'_> {
-    /// The whole extent: dense levels are looked up, lists are followed by cursors.
+    /// The loop of a point over the whole extent.
     pub(super) fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         if self.counted_whole(d, f, point) {
             return;
@@ -53,9 +53,9 @@ impl Context<'_> {
         });
     }
 
-    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. They are loops without conditions, or
-    /// counted: together behind the entries, if those are counted too. What counts does so in any order: idempotent built-ins are
-    /// commutative and associative, as sums are.
+    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without conditions, or are
+    /// counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any order:
+    /// idempotent built-ins are commutative and associative, as sums are.
     fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
         let list = &f.lists[&a];
         let name = &self.program.vars[f.v.0].name;
@@ -95,7 +95,7 @@ impl Context<'_> {
         gap(d, begin, end);
     }
 
-    /// The coordinates that lists have, and the gaps between them, in which the value is always `rest`.
+    /// The coordinates that some list has, and the gaps between them, in which the value is the constant `rest`.
     fn between(&self, d: &mut Symbolic, f: &Forall, point: &Point, rest: &concrete::Expr) {
         let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| Term::fixed(bound.at.clone()));
         if point.followers.is_empty() && f.piece.in_runs {
@@ -128,13 +128,13 @@ impl Context<'_> {
         let Sink::Scalar { fun: Fun::Op(op), begun: None, .. } = f.sink else { return false };
         let properties = properties(*op, body.ty(), self.simplify.mode);
         let sums = *op == Op::Add && (body.ty().is_integer() || self.simplify.mode == Mode::Algebraic);
-        // What loops inside come to is folded by itself first.
+        // The value of loops inside is folded from its identity first.
         let apart = f.rest.is_empty() || identity(*op, body.ty()).is_some();
         apart && (sums || properties.idempotent) && self.is_one(f.scope(), &f.scope().order, &f.folded(body))
     }
 
-    /// Whether an expression has one value all through a loop inside of this scope, what it folds over loops of its own included: all
-    /// that it reads is known where these variables are, which are the scope's and those of its own loops.
+    /// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the variables in `order`,
+    /// which are the scope's and, inside of its own folds, those of their loops.
     pub(super) fn is_one(&self, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
         let known = |v: &Index| self.program.time(*v, order).is_some();
         let same = |e: &concrete::Expr| self.is_one(scope, order, e);
@@ -142,7 +142,7 @@ impl Context<'_> {
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => known(v),
-            // A run has been opened before its loop.
+            // Runs are opened before this loop.
             concrete::Expr::Access(a, _) => {
                 self.next_var(scope, *a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
             }
@@ -153,13 +153,13 @@ impl Context<'_> {
         }
     }
 
-    /// A value that [`counts`](Self::counts), as often as there are coordinates in a gap, if there are any.
+    /// Folds in a value that [`counts`](Self::counts) for all coordinates of a gap, if there are any.
     fn count_gap(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
         let some = binary(Op::Lt, d.place(&begin), d.place(&end));
         d.when(some, |d| self.count(d, f, body, (begin, end)), |_| {});
     }
 
-    /// The same of some coordinates.
+    /// Folds in a value that [`counts`](Self::counts) for coordinates of which there is one at least.
     fn count(&self, d: &mut Symbolic, f: &Forall, body: &concrete::Expr, (begin, end): (Term, Term)) {
         let Sink::Scalar { var, fun, begun: None } = f.sink else { unreachable!("what counts is a scalar's") };
         let (begin, end) = (d.place(&begin), d.place(&end));
@@ -170,7 +170,7 @@ impl Context<'_> {
         self.accumulate(d, (*var, *fun), None, value);
     }
 
-    /// A point where one of its followers has an entry, and where it has none.
+    /// A point with its follower's entry present, and with it absent.
     fn with_and_without(&self, point: &Point, a: AccessId) -> (Point, Point) {
         let with = Point { followers: Vec::new(), ..point.clone() };
         let body = self.simplify.replace(&point.body, &|x| (x == a).then(|| self.fill(x)));
@@ -193,7 +193,7 @@ impl Context<'_> {
         );
     }
 
-    /// Whether a cursor rests on a coordinate that is not behind it.
+    /// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not yet.
     pub(super) fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
         let list = &f.lists[&access];
         let found = list.found(d, at);
@@ -204,7 +204,7 @@ impl Context<'_> {
 }
 
 impl Forall<'_> {
-    /// What a scalar folds in at a coordinate: what the loops inside of this one come to.
+    /// The value that a scalar folds in at a coordinate: the fold over the loops inside of this one.
     fn folded(&self, body: &concrete::Expr) -> concrete::Expr {
         match self.sink {
             Sink::Scalar { fun: fun @ Fun::Op(_), .. } if !self.rest.is_empty() => {
@@ -215,13 +215,13 @@ impl Forall<'_> {
     }
 }
 
-/// `value + value + …`, so many times, as the type adds: integers wrap. The count is an `i64`, and not negative.
+/// The sum of `count` times `value`, as the type adds: integers wrap. `count` is an `i64`, and not negative.
 fn repeated(value: Expr, ty: Type, count: Expr) -> Expr {
     let as_type = |e: Expr, ty: Type| if ty == Type::I64 { e } else { Expr::Op(Op::Convert(ty), vec![e]) };
     if ty.is_float() || matches!(ty, Type::I64 | Type::U64) {
         return binary(Op::Mul, value, as_type(count, ty));
     }
-    // The low bits of a product of wider numbers; what converts saturates.
+    // The low bits of a wider product, since conversion saturates.
     let wide = binary(Op::Mul, Expr::Op(Op::Convert(Type::I64), vec![value]), count);
     let beyond = int(64 - i64::from(ty.bits()));
     let low = match ty.is_signed() {

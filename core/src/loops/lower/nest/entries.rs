@@ -1,9 +1,9 @@
 //! The entries of one list.
 //!
 //! ```text
-//!   for p in begin..end           a whole fiber, without repetitions, or one whose coordinates nobody minds to come to again
-//!   p: what is seen of it         a window, steps, a block: sought, or sifted where it is short
-//!   p … while crd[p] = crd[q]     positions of an entry of the level above: that is how their end is found
+//!   for p in begin..end           a whole fiber, without repetitions, or if the sink accepts a coordinate again
+//!   p, of a view                  a window, steps, a block: by search, or by testing each entry of a short fiber
+//!   p … while crd[p] = crd[q]     the positions of an entry of the level above, whose end is found by walking
 //! ```
 
 use super::{Driven, Here, Sink, has_loops, placed};
@@ -15,19 +15,19 @@ use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
 use std::ops::RangeInclusive;
 
-/// Entries of a fiber up to which looking at each takes less time than seeking those that are seen.
+/// Longest fiber of which testing each entry takes less time than searching for those in view.
 const SIFTED: i64 = 32;
 
-/// How many entries a fiber has of which it is asked whether there is a gap between them: no more than a word has bits.
+/// Lengths of fibers that are tested for gaps: no longer than a word has bits.
 const GAPLESS: RangeInclusive<i64> = 4..=63;
 
-/// Whether something in a block happens only perhaps.
+/// Whether the block contains a branch or a loop.
 fn has_conditions(block: &[Stmt]) -> bool {
     block.iter().any(|stmt| stmt.blocks().next().is_some())
 }
 
 impl Context<'_> {
-    /// A single list: over its whole fiber a counted loop with no comparison of coordinates, if none repeats.
+    /// The loop over a single list: counted, with no comparison of coordinates, if it is a whole fiber in which none repeats.
     pub(super) fn each(
         &self,
         d: &mut Symbolic,
@@ -47,7 +47,7 @@ impl Context<'_> {
         if self.may_be_gapless((v, rest), point, fiber, scope, sink) {
             let distance = self.distance(d, fiber);
             let made = d.block(|d| self.gapless(d, point, v, (fiber, &distance), scope, sink));
-            // All that was said to be put is.
+            // Every coordinate was inserted in bulk, so the body must be unconditional.
             if !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body))) {
                 let no_gap = self.is_gapless(d, fiber, &distance);
                 let all = &mut |d: &mut Symbolic| made.iter().for_each(|stmt| d.emit(stmt.clone()));
@@ -57,8 +57,7 @@ impl Context<'_> {
         self.seen(d, point, (v, rest), fiber, scope, sink);
     }
 
-    /// Whether it gains something to know that a fiber's coordinates have no gap between them: they are put in a set, and their values
-    /// in a workspace without a question.
+    /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace without a test.
     fn may_be_gapless(
         &self,
         (v, rest): (Index, &[Index]),
@@ -68,12 +67,12 @@ impl Context<'_> {
         sink: &Sink,
     ) -> bool {
         let Sink::Scatter { nest: nest @ Nest { places: None, .. }, scratch } = sink else { return false };
-        // Where a run ends is not known before it was walked.
+        // The end of a run is unknown before it is walked.
         let ends = fiber.is_counted() && fiber.run.is_none();
         ends && scratch.has_set(v, nest.fold.is_some()) && self.is_flat(scope, point, rest)
     }
 
-    /// How far it is from a fiber's first entry to its last, in positions.
+    /// The distance in positions from a fiber's first entry to its last.
     fn distance(&self, d: &mut Symbolic, fiber: &ListFiber<Term>) -> Term {
         let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
         let one = d.int(1);
@@ -81,7 +80,7 @@ impl Context<'_> {
         d.snapshot("distance", distance)
     }
 
-    /// Whether a fiber has some entries, which are as far from each other in coordinates as in positions.
+    /// The condition that a fiber's length is in [`GAPLESS`] and its coordinates are consecutive.
     fn is_gapless(&self, d: &mut Symbolic, fiber: &ListFiber<Term>, distance: &Term) -> Term {
         let [least, most] = [*GAPLESS.start(), *GAPLESS.end()].map(|length| d.int(length - 1));
         let some = d.compare(Compare::Le, &least, distance);
@@ -96,7 +95,7 @@ impl Context<'_> {
         })
     }
 
-    /// Every entry of a fiber without a gap.
+    /// The loop over a fiber without gaps, its coordinates inserted in bulk.
     fn gapless(
         &self,
         d: &mut Symbolic,
@@ -121,9 +120,8 @@ impl Context<'_> {
         });
     }
 
-    /// Whether a short fiber's entries are all looked at, because to seek where those begin that are seen would take longer:
-    /// their values are so cheap, and go right to the end of a list, that they are written always and kept if they are seen.
-    /// Nothing else is read at a coordinate that may not be there.
+    /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must be cheap and
+    /// appended to the last list: each is written, and kept if it is in view. Nothing else may be read at a coordinate out of view.
     fn sifts(
         &self,
         scope: &Scope,
@@ -136,7 +134,7 @@ impl Context<'_> {
         let open = |a: &AccessId| point.leaders.contains(a) || self.next_var(scope, *a).is_none();
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
-        // Levels below are at coordinates that do not move with those that are not seen.
+        // Levels below must be at coordinates that are bound already: those out of view have no valid one.
         let below = |a: &AccessId| {
             let access = &self.program.accesses[a.0];
             let depths = scope.fiber(*a).depth + 1..access.vars.len();
@@ -146,7 +144,7 @@ impl Context<'_> {
         piece && last && open && self.is_flat(scope, point, rest)
     }
 
-    /// Every entry of a fiber: written, and kept if it is seen.
+    /// The loop over all entries of a fiber: each is written, and kept if it is in view.
     fn sift(&self, d: &mut Symbolic, (point, fiber): (&Point, &ListFiber<Term>), v: Index, scope: &Scope, sink: &Sink) {
         let a = point.leaders[0];
         let (begin, end) = (fiber.begin.clone(), fiber.end.clone());
@@ -161,7 +159,7 @@ impl Context<'_> {
         });
     }
 
-    /// The entries of a fiber that are seen.
+    /// The loop over the entries of a fiber that are in view.
     fn seen(
         &self,
         d: &mut Symbolic,
@@ -184,7 +182,7 @@ impl Context<'_> {
         each(d, &name, positions.as_ref().unwrap_or(fiber), &mut come_to);
     }
 
-    /// Goes on at an entry of the list that leads.
+    /// Emits the body at an entry of the leading list.
     fn come_to_entry(
         &self,
         d: &mut Symbolic,
@@ -201,15 +199,15 @@ impl Context<'_> {
         self.go_on(d, v, rest, &point.body, scope, sink, Driven::Stored);
     }
 
-    /// Whether what an access opens next has one entry, at the position of the level above.
+    /// Whether an access's next fiber has exactly one entry, at the position of the level above.
     fn is_single(&self, scope: &Scope, a: AccessId) -> bool {
         let fiber = scope.fiber(a);
         let single = matches!(self.levels(a)[fiber.depth], LevelBuffers::Singleton { .. });
         single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
     }
 
-    /// Whether entries of several positions are walked position by position, as if each were an entry: nobody minds to come to a
-    /// coordinate again at once, and it costs nothing.
+    /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts the same
+    /// coordinate again at once, and reading the others again costs nothing.
     fn one_by_one(
         &self,
         scope: &Scope,

@@ -1,18 +1,17 @@
-//! Levels that list where their pieces end: a loop goes from the end of one to the next end of any, and in between all of them are
-//! what they are.
+//! Levels that store where their pieces end: a loop steps to the next end of any, and between two ends each level is in one piece.
 //!
 //! ```text
 //!   while from < n
 //!     stop = min(end of r's run, end of b's block, n)
-//!     the points of from..stop          lists are walked on from where the last piece ended; b has two phases: nothing, its block
-//!     r and b go on, if their piece ended
+//!     the points of from..stop          lists go on from where the last piece ended; b has two phases: fill, its block
+//!     r and b step, if their piece ended
 //!     from = stop
 //!
-//!   while b has a block               where there is something to do in blocks only
-//!     the points of start..stop       of the block; of several, of what they have in common
+//!   while b has a block               if there is nothing to do outside of blocks
+//!     the points of start..stop       of the block; of several levels, of the coordinates that their blocks share
 //!
 //!   runs        Run                     one position for all of from..stop
-//!   vbl         Sequence(Run, Lookup)   an interval of the block, found when it is come to; behind the last block nothing
+//!   vbl         Sequence(Run, Lookup)   the block's interval, loaded once a block; behind the last block nothing
 //!   packbits    Switch(Run, Lookup)     either, by how many positions the piece has
 //! ```
 
@@ -27,7 +26,7 @@ use crate::loops::lower::{Context, Expr, LevelBuffers, binary, held};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
-/// Packed levels of one loop for which there is code of its own for either kind of piece; of more, positions are computed.
+/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a branch.
 const SWITCHES: usize = 2;
 
 /// A level along a loop that lists where its pieces end.
@@ -38,14 +37,14 @@ struct Stepped {
 }
 
 impl Context<'_> {
-    /// The accesses of a body whose next level has pieces along `v`, which are not known yet.
+    /// The accesses of a body whose next level has pieces along `v` and is in none yet.
     pub(super) fn stepped_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = self.opened_by(scope, body, v, LevelKind::is_stepped);
         all.retain(|a| scope.phase(*a).is_none());
         all
     }
 
-    /// A range in which levels have pieces: from the end of one to the next end of any.
+    /// The loop over a range in which levels have pieces: a turn for each stretch up to the next end of any.
     pub(super) fn stepped(
         &self,
         d: &mut Symbolic,
@@ -72,10 +71,10 @@ impl Context<'_> {
             self.block_by_block(d, &piece, &all, (v, rest), sink);
             return self.foralls.borrow_mut().truncate(seen);
         }
-        // Of packed pieces some are no runs.
+        // Packed pieces may not be runs.
         let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
         if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
-            // Where runs meet, each of the result's begins where the last ends; with each turn one of theirs does.
+            // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound the result's.
             let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
             let most =
                 left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
@@ -92,7 +91,7 @@ impl Context<'_> {
             let begin = d.snapshot("begin", begin);
             let begin = d.place(&begin);
             let ends: Vec<Expr> = all.iter().map(|stepped| self.end_of(d, v, &piece, stepped)).collect();
-            // None is behind the range.
+            // No end is behind the range.
             let stop = ends.iter().cloned().reduce(|stop, end| binary(Op::Min, stop, end)).expect("one level or more");
             let stop = d.define("stop", Type::I64, stop);
             let runs = |stepped: &Stepped| !matches!(stepped.pieces.kind(), Kind::Blocks(_));
@@ -111,7 +110,7 @@ impl Context<'_> {
         self.foralls.borrow_mut().truncate(seen);
     }
 
-    /// Whether a level has blocks, all of them in the range, and nothing is done outside of them.
+    /// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
     fn leads_in_blocks(
         &self,
         Stepped { access, depth, pieces }: &Stepped,
@@ -123,14 +122,14 @@ impl Context<'_> {
         blocks && self.is_whole(v, piece, (*access, *depth)) && self.leads(*access, &piece.body, sink)
     }
 
-    /// Whether nothing is done where an access has no entry.
+    /// Whether a body has no effect where an access has no entry.
     fn leads(&self, access: AccessId, body: &concrete::Expr, sink: &Sink) -> bool {
         self.nothing(sink, &self.simplify.replace(body, &|x| (x == access).then(|| self.fill(access))))
     }
 
-    /// The blocks of levels outside of which nothing is done, and what they have in common; until one of them has no more, or a
-    /// list without whose entries nothing is done either. Where a list's directory is looked up for each block its end is not asked for:
-    /// it would say nothing that is not seen there, and nobody can predict beside which block it comes.
+    /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It ends where one has no
+    /// more blocks, or a list that leads too is exhausted. A list with a directory is looked up for each block, and its end not tested: the
+    /// lookup tells the same, and at which block the list ends is unpredictable.
     fn block_by_block(
         &self,
         d: &mut Symbolic,
@@ -165,7 +164,7 @@ impl Context<'_> {
                 |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
             let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
             let lo = held(d, "from", lo);
-            // A range does not end before it begins.
+            // A range must not end before it begins.
             let hi = if all.len() == 1 { hi } else { held(d, "to", binary(Op::Max, lo.clone(), hi)) };
             let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
             self.pieces(d, v, within).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
@@ -179,14 +178,14 @@ impl Context<'_> {
         });
     }
 
-    /// A part of a range in which levels have pieces: it makes its own room.
+    /// A part of a range that is split piece by piece: it makes its own room.
     fn part_within(&self, d: &mut Symbolic, piece: Piece, (v, rest): (Index, &[Index]), sink: &Sink) {
         let part = self.part(d, v, piece, sink);
         self.make_room(d, &part, v, sink);
         self.run(d, part, (v, rest), sink);
     }
 
-    /// Room for what a part appends, if its pieces do not make it.
+    /// Makes room for the entries that a part appends, unless its pieces do.
     pub(super) fn make_room(&self, d: &mut Symbolic, part: &Part, v: Index, sink: &Sink) {
         let appends = sink.appends(v).filter(|(output, _)| part.stepped.is_empty() && output.ends.is_none());
         if let Some((output, slot)) = appends {
@@ -194,7 +193,7 @@ impl Context<'_> {
         }
     }
 
-    /// An access's level from the piece on that the first coordinate of a range is in.
+    /// Opens an access's level at the piece that contains the first coordinate of a range.
     fn open_stepped(&self, d: &mut Symbolic, v: Index, piece: &Piece, access: AccessId) -> Stepped {
         let depth = piece.scope.fiber(access).depth;
         let start = self.view(d, &piece.scope, (access, depth), v, &piece.range).start;
@@ -215,7 +214,7 @@ impl Context<'_> {
         Pieces::open(d, &tensor.name, kind, fiber, extent)
     }
 
-    /// Where the piece at hand ends, in coordinates of `v`.
+    /// The end of a level's current piece, as a coordinate of `v`.
     fn end_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, Stepped { access, depth, pieces }: &Stepped) -> Expr {
         let end = pieces.end(d);
         let end = d.place(&end);
@@ -223,8 +222,8 @@ impl Context<'_> {
         d.define("end", Type::I64, end)
     }
 
-    /// A range in which no piece ends, with each of these open, or an interval of it known; for some of the packed ones there
-    /// is code for either kind of piece.
+    /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches` packed levels get
+    /// code for either kind of piece.
     fn entered(
         &self,
         d: &mut Symbolic,
@@ -264,7 +263,7 @@ impl Context<'_> {
         self.entered(d, piece, (rest, switches), go)
     }
 
-    /// Opens an access's next level, which has pieces, at a coordinate: by a search. Whether it may be absent there.
+    /// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent there.
     pub(in crate::loops::lower) fn open_at(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
         let at = Term::fixed(at);
         let pieces = self.pieces_from(d, scope, a, Some(at.clone()));
@@ -275,7 +274,7 @@ impl Context<'_> {
         searched
     }
 
-    /// Fingers on the lists of a piece of which each run sees a part behind the one before.
+    /// Makes fingers for the lists of a range: each turn sees the part behind the last one's.
     fn follow_lists(&self, d: &mut Symbolic, piece: &mut Piece, v: Index) {
         for a in self.walked(&piece.scope, &piece.body, v) {
             let level = piece.scope.fiber(a).depth;
@@ -287,7 +286,7 @@ impl Context<'_> {
         }
     }
 
-    /// One value for all coordinates of a range is one run of the result. Whether it was put there.
+    /// Stores one run of the result for a range throughout which the value is constant. Returns whether it did.
     pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
         let whole =
             f.rest.is_empty() && point.followers.is_empty() && self.is_one(f.scope(), &f.scope().order, &point.body);

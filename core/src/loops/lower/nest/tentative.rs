@@ -1,11 +1,11 @@
-//! Values that are written where they may not stay, since a branch would cost more: nobody can predict where lists meet.
+//! Values that are written tentatively, since a branch on whether lists meet is unpredictable and costs more.
 //!
 //! ```text
 //!   C_vals[c] = A_vals[p] * B_vals[q]       at every step
 //!   c = c + i64(A_crd[p] == B_crd[q])       kept where both are
 //! ```
 //!
-//! They take a few instructions, and go right to the end of a list, which has room for one more.
+//! The values take a few instructions, and are appended to the last list, which has room for one more.
 
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
@@ -14,8 +14,8 @@ use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Domain, Entry, List, Symbolic, Term, meet, meet_lanes};
 
 impl Context<'_> {
-    /// Whether an intersection's values are so cheap, and go right to the end of a list, that they are better written
-    /// always and kept where the lists meet than written behind a branch, which is hard to predict.
+    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap and
+    /// appended to the last list.
     pub(super) fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
@@ -23,8 +23,7 @@ impl Context<'_> {
         last && steps && self.is_flat(scope, point, rest)
     }
 
-    /// Whether an intersection with lists of which one must be there, and which follow, is such: nobody can say whether one is, nor
-    /// how far each must be brought.
+    /// The same for a leader with followers that decide whether its entry has a value.
     pub(super) fn decides_tentatively(&self, f: &Forall, point: &Point) -> bool {
         let plain = |a: &AccessId| self.protocol(f.scope(), *a).is_none() && !f.lists[a].repeats();
         let decide = !point.beside.lists().is_empty() && point.followers.iter().all(plain);
@@ -39,8 +38,8 @@ impl Context<'_> {
         });
     }
 
-    /// Steps through the lists of an intersection, told of a coordinate of the first, where lists rest, and whether they meet there.
-    /// Two lists meet by blocks; which of two is stepped through does not matter, so that it is the left one.
+    /// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists rest, and the
+    /// condition that they meet there. Two lists meet by blocks, stepping through the left one; either would do.
     pub(super) fn meets(
         &self,
         d: &mut Symbolic,
@@ -68,8 +67,8 @@ impl Context<'_> {
         }
     }
 
-    /// Whether beside a list goes one other, whose entries may be compared several at once with each of the first's: what is done
-    /// there is little enough to stand twice, as nothing is behind the other's end.
+    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The body must be
+    /// small: it is emitted twice, for the part before the follower's end and for the part behind.
     pub(super) fn has_follower_in_lanes(&self, f: &Forall, point: &Point) -> bool {
         let [leader] = point.leaders[..] else { return false };
         let [follower] = point.followers[..] else { return false };
@@ -79,7 +78,7 @@ impl Context<'_> {
         lanes && plain && one && f.rest.is_empty() && self.is_open(f.scope(), point)
     }
 
-    /// The entries of a list, beside blocks of one that follows, and behind its end.
+    /// The loop over a list beside blocks of its follower, then the loop behind the follower's end.
     pub(super) fn follow_in_lanes(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let (a, b) = (point.leaders[0], point.followers[0]);
         let (leader, follower) = (&f.lists[&a], &f.lists[&b]);
@@ -97,7 +96,7 @@ impl Context<'_> {
         self.alone(d, f, &Point { body, ..point.clone() });
     }
 
-    /// The entries of a list at which values are written, and kept where one of those that follow is too.
+    /// The loop over a list that writes a value at each entry, and keeps it if the followers decide so.
     pub(super) fn store_decided(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
         let leader = &f.lists[&point.leaders[0]];
         d.repeat(&|d| leader.valid(d), &mut |d| {
@@ -114,7 +113,7 @@ impl Context<'_> {
         });
     }
 
-    /// Writes the value at a coordinate, to stay where it is to be kept.
+    /// Writes the value at a coordinate tentatively: it is kept where `kept` holds.
     pub(super) fn store_tentatively(
         &self,
         d: &mut Symbolic,
