@@ -8,7 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `abi` | the C ABI: buffers, failures' codes, the table of functions that kernels call |
-//! | `emit` | one function of LLVM IR a kernel; what is known of aliasing is said there |
+//! | `emit` | a function of LLVM IR a kernel, or several of a long one; what is known of aliasing is said there |
 //! | `target` | the machine, and the passes |
 //! | `diagnostics` | what LLVM says meanwhile |
 //! | `jit` | objects to callable code |
@@ -40,12 +40,26 @@ use std::fmt;
 use target::Machine;
 
 /// How code is made.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
     /// How much work goes into it.
     pub opt_level: OptLevel,
     /// For which CPU.
     pub cpu: Cpu,
+    /// Statements, those in blocks counted, that one function holds where a kernel can be cut. Affects the time of compilation,
+    /// never results.
+    pub long: usize,
+}
+
+impl Options {
+    /// What [`Options::long`] is unless said: LLVM's time is then proportional to a kernel's length.
+    pub const LONG: usize = 256;
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { opt_level: OptLevel::default(), cpu: Cpu::default(), long: Options::LONG }
+    }
 }
 
 /// How much work goes into making code.
@@ -147,7 +161,7 @@ fn made<T>(
     let machine = Machine::new(options)?;
     let context = Context::create();
     let listener = diagnostics::Listener::new(&context);
-    let module = emit::module(&context, kernel, symbol, &machine)?;
+    let module = emit::module(&context, kernel, symbol, (&machine, options.long))?;
     machine.optimize(&module)?;
     let taken = take(&machine, &module)?;
     listener.heard().map(|()| taken)

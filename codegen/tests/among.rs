@@ -80,7 +80,7 @@ fn finds_what_a_loop_finds() {
     for (sought, width) in Sought::ALL.into_iter().flat_map(|sought| [(sought, Type::I32), (sought, Type::I64)]) {
         for cpu in [Cpu::Host, Cpu::Baseline] {
             for opt_level in [OptLevel::None, OptLevel::Full] {
-                compare(sought, width, &Options { cpu, opt_level });
+                compare(sought, width, &Options { cpu, opt_level, ..Options::default() });
             }
         }
     }

@@ -78,7 +78,7 @@ fn every_number_of_integers_is_sorted_and_nothing_else_is_written() {
         for (opt_level, cpu) in
             [(OptLevel::Full, Cpu::Host), (OptLevel::None, Cpu::Host), (OptLevel::Full, Cpu::Baseline)]
         {
-            compare(ty, &Options { opt_level, cpu });
+            compare(ty, &Options { opt_level, cpu, ..Options::default() });
         }
     }
 }

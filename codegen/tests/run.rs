@@ -258,3 +258,33 @@ fn operands_of_other_types_are_a_defect_of_the_caller() {
     let (pos, crd, x) = (i32s(&[0]), i32s(&[]), f64s(&[]));
     let _ = unsafe { compiled.run(&[0, 0], &[Some(&pos), Some(&crd), Some(&crd), Some(&x), None], &Limits::default()) };
 }
+
+/// A kernel of many short loops, with a scalar that goes from one to the next and a workspace that all of them use, cut into
+/// parts of any length: the same results, the same failures.
+#[test]
+fn long_kernels_are_cut_into_parts() {
+    let mut text = String::from(
+        "kernel many(n)\n  operand a_vals: f64\n  result r_vals: f64\n  workspace w: f64\n  in a@0: f64[n] {dense} at dense, a_vals\n  \
+         out r@1: f64[n] {dense} at dense, r_vals\n\n  alloc w[4]\n  for i in 0..4 {\n    w[i] = 0.0\n  }\n  let first: f64 = a_vals[0]\n  s = 0.0\n",
+    );
+    for turn in 0..20 {
+        text += &format!(
+            "  for i in 0..n {{\n    s = s + a_vals[i]\n  }}\n  w[{}] = w[{}] + s * first\n",
+            turn % 4,
+            turn % 4
+        );
+    }
+    text += "  if s > 1000.0 {\n    fail outside\n  }\n  alloc r_vals[n]\n  for i in 0..n {\n    r_vals[i] = w[i % 4] + s\n  }\n  finish r_vals[n]\n";
+    let kernel = kernel(&text);
+    let run = |options: &Options, a: &Array| unsafe {
+        compile(&kernel, options).unwrap().run_fenced(&[a.len() as i64], &[Some(a), None, None], &Limits::default())
+    };
+    for (opt_level, long) in LEVELS.into_iter().flat_map(|level| [1, 2, 3, 7, 40, Options::LONG].map(|n| (level, n))) {
+        let options = Options { opt_level, long, ..Options::default() };
+        // s is 4 more in each of 20 turns, twice the first value in each sum: w[k] = 2 · 4 · Σ (k + 1 + 4m), m below 5.
+        let made = run(&options, &f64s(&[2.0, -1.0, 3.0, 0.0, 0.0])).unwrap();
+        let w = |k: f64| 8.0 * (5.0 * (k + 1.0) + 40.0) + 80.0;
+        assert_eq!(made[1], Some(f64s(&[w(0.0), w(1.0), w(2.0), w(3.0), w(0.0)])), "{opt_level:?}, parts of {long}");
+        assert_eq!(run(&options, &f64s(&[1000.0])), Err(Failure::Outside), "{opt_level:?}, parts of {long}");
+    }
+}

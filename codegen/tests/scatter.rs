@@ -134,7 +134,7 @@ fn every_entry_is_folded_in() {
     for (fold, ty) in folds.into_iter().flat_map(|fold| types.map(|ty| (fold, ty))) {
         for (width, cpu) in [(Type::I32, Cpu::Host), (Type::I64, Cpu::Host), (Type::I32, Cpu::Baseline)] {
             for opt_level in [OptLevel::None, OptLevel::Full] {
-                compare(fold, (ty, width), &Options { cpu, opt_level });
+                compare(fold, (ty, width), &Options { cpu, opt_level, ..Options::default() });
             }
         }
     }

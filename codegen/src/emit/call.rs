@@ -5,7 +5,6 @@ use crate::Error;
 use crate::abi::{Kind, Slot, code};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::loops::{BufferId, Entry, Expr, Failure};
-use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
@@ -53,7 +52,7 @@ impl<'c> Emitter<'c, '_> {
     /// Calls an entry on buffers, behind the session, and goes on only if it returns 0.
     fn call_on(&self, slot: Slot, buffers: &[BufferId], rest: &[IntValue<'c>]) -> Result<(), Error> {
         let session = self.function.get_nth_param(0).expect("a kernel has three arguments");
-        let descriptions = buffers.iter().map(|b| self.buffers[b.0 as usize].description.into());
+        let descriptions = buffers.iter().map(|b| self.buffer(*b).description.into());
         let args: Vec<BasicMetadataValueEnum> =
             std::iter::once(session.into()).chain(descriptions).chain(rest.iter().map(|x| (*x).into())).collect();
         let call = self.call_table(slot, &args)?;
@@ -61,21 +60,9 @@ impl<'c> Emitter<'c, '_> {
         let returned = call.try_as_basic_value().unwrap_basic();
         if let [only] = buffers {
             // No other buffer's elements change.
-            self.annotate(returned, "noalias", self.buffers[only.0 as usize].others);
+            self.annotate(returned, "noalias", self.buffer(*only).others);
         }
-        let returned = returned.into_int_value();
-        let zero = returned.get_type().const_zero();
-        let done = self.builder.build_int_compare(IntPredicate::EQ, returned, zero, "")?;
-        let next = self.new_block("done");
-        self.builder.build_store(self.stop.1, returned)?;
-        let branch = self.builder.build_conditional_branch(done, next, self.stop.0)?;
-        let weight = |n| self.context.i32_type().const_int(n, false).into();
-        let likely = self.context.metadata_string("branch_weights").into();
-        let weights = self.context.metadata_node(&[likely, weight(1 << 16), weight(1)]);
-        // Fails only for a node that is none.
-        let _ = branch.set_metadata(weights, self.context.get_kind_id("prof"));
-        self.builder.position_at_end(next);
-        Ok(())
+        self.go_on_if_zero(returned.into_int_value())
     }
 
     /// Ends the kernel; what follows is emitted, and never reached.
@@ -151,7 +138,7 @@ impl<'c> Emitter<'c, '_> {
         args: &[BasicMetadataValueEnum<'c>],
     ) -> Result<CallSiteValue<'c>, Error> {
         let function = Intrinsic::find(name)
-            .and_then(|i| i.get_declaration(&self.module, types))
+            .and_then(|i| i.get_declaration(self.module, types))
             .ok_or_else(|| Error::Llvm(format!("no intrinsic {name}")))?;
         Ok(self.builder.build_call(function, args, "")?)
     }

@@ -8,6 +8,7 @@
 //!
 //! A workspace that is allocated once, of a constant length, and then only loaded and stored, is an array in the frame.
 
+use super::parts::Home;
 use super::{Emitter, Typed, attribute};
 use crate::Error;
 use fiberloom_core::algebra::{Type, Value};
@@ -66,8 +67,13 @@ impl<'c> Emitter<'c, '_> {
         let table = self.function.get_nth_param(1).expect("a kernel has three arguments").into_pointer_value();
         let scopes = self.scopes();
         let framed = framed(self.kernel);
+        let mentioned = &self.cuts.mentions(self.home).buffers;
         let coordinates: BTreeSet<BufferId> = self.kernel.arguments.iter().flat_map(coordinates).collect();
         for (place, buffer) in self.kernel.buffers.iter().enumerate() {
+            if !mentioned.contains(&BufferId(place as u32)) {
+                self.buffers.push(None);
+                continue;
+            }
             let description = self.element(word.into(), table, word.const_int(3 * place as u64, false))?;
             let storage = if buffer.role == Role::Operand {
                 let data = self.field(description, DATA, address.into())?;
@@ -76,7 +82,9 @@ impl<'c> Emitter<'c, '_> {
                     self.annotate(value, "invariant.load", self.context.metadata_node(&[]));
                 }
                 Storage::Fixed(data.into_pointer_value(), len.into_int_value())
-            } else if let Some(len) = framed.get(&BufferId(place as u32)) {
+            } else if let Some(len) =
+                framed.get(&BufferId(place as u32)).filter(|_| !self.cuts.shares(BufferId(place as u32)))
+            {
                 let array = self.in_memory(buffer.ty).array_type(*len);
                 let row = self.builder.build_alloca(array, &buffer.name)?;
                 let made = row.as_instruction().expect("an alloca is an instruction");
@@ -95,11 +103,24 @@ impl<'c> Emitter<'c, '_> {
                 self.builder.build_store(slots.1, word.const_zero())?;
                 Storage::Moving(slots.0, slots.1)
             };
-            let (own, others) = scopes[place];
+            let (own, others) = scopes[&BufferId(place as u32)];
             let coordinates = coordinates.contains(&BufferId(place as u32));
-            self.buffers.push(BufferState { place: storage, description, own, others, coordinates });
+            self.buffers.push(Some(BufferState { place: storage, description, own, others, coordinates }));
         }
-        Ok(())
+        match self.home {
+            Home::Kernel => Ok(()),
+            Home::Part(_) => mentioned.iter().filter(|b| self.moves(**b)).try_for_each(|b| self.refresh(*b)),
+        }
+    }
+
+    /// What is known of a buffer that the function mentions.
+    pub(super) fn buffer(&self, b: BufferId) -> &BufferState<'c> {
+        self.buffers[b.0 as usize].as_ref().expect("the function mentions the buffer")
+    }
+
+    /// Whether the runtime may move a buffer.
+    pub(super) fn moves(&self, b: BufferId) -> bool {
+        matches!(self.buffer(b).place, Storage::Moving(..))
     }
 
     /// Where what stands in the frame becomes registers, those that do not fit are spilled: whole vectors as well.
@@ -108,43 +129,28 @@ impl<'c> Emitter<'c, '_> {
         self.function.add_attribute(AttributeLoc::Function, aligned);
     }
 
-    /// The scopes of each buffer: its own, and those of all that it does not overlap.
-    fn scopes(&self) -> Vec<(MetadataValue<'c>, MetadataValue<'c>)> {
+    /// The scopes of each buffer that the function mentions: its own, and those of all that it does not overlap.
+    fn scopes(&self) -> BTreeMap<BufferId, (MetadataValue<'c>, MetadataValue<'c>)> {
         let node = |parts: &[BasicMetadataValueEnum<'c>]| self.context.metadata_node(parts);
         let domain = node(&[self.context.metadata_string(&self.kernel.name).into()]);
         let scope = |name: &str| node(&[self.context.metadata_string(name).into(), domain.into()]);
         let operands = scope("operands");
-        let scopes: Vec<(bool, MetadataValue)> = self
-            .kernel
-            .buffers
-            .iter()
-            .enumerate()
-            .map(|(place, buffer)| match buffer.role {
-                Role::Operand => (true, operands),
-                _ => (false, scope(&format!("{place}"))),
-            })
-            .collect();
-        let made: Vec<MetadataValue> = scopes.iter().filter(|(shared, _)| !shared).map(|(_, s)| *s).collect();
-        let all_made: Vec<_> = made.iter().map(|s| (*s).into()).collect();
-        let of_operand = (node(&[operands.into()]), node(&all_made));
-        scopes
-            .iter()
-            .map(|(shared, own)| {
-                if *shared {
-                    return of_operand;
-                }
-                let others: Vec<_> = std::iter::once(operands)
-                    .chain(made.iter().copied().filter(|s| s != own))
-                    .map(BasicMetadataValueEnum::from)
-                    .collect();
-                (node(&[(*own).into()]), node(&others))
-            })
-            .collect()
+        let mentioned = &self.cuts.mentions(self.home).buffers;
+        let is_operand = |b: &BufferId| self.kernel.buffers[b.0 as usize].role == Role::Operand;
+        let made: Vec<(BufferId, MetadataValue)> =
+            mentioned.iter().filter(|b| !is_operand(b)).map(|b| (*b, scope(&b.0.to_string()))).collect();
+        let of_operand = (node(&[operands.into()]), node(&made.iter().map(|(_, s)| (*s).into()).collect::<Vec<_>>()));
+        let of_made = made.iter().map(|(b, own)| {
+            let others = made.iter().filter(|(other, _)| other != b).map(|(_, s)| *s);
+            let others: Vec<_> = std::iter::once(operands).chain(others).map(BasicMetadataValueEnum::from).collect();
+            (*b, (node(&[(*own).into()]), node(&others)))
+        });
+        mentioned.iter().filter(|b| is_operand(b)).map(|b| (*b, of_operand)).chain(of_made).collect()
     }
 
     /// Reads a buffer's address and capacity anew, after the runtime has changed them.
     pub(super) fn refresh(&self, b: BufferId) -> Result<(), Error> {
-        let state = &self.buffers[b.0 as usize];
+        let state = self.buffer(b);
         let Storage::Moving(data, capacity) = state.place else {
             return Err(Error::Kernel(format!("{} cannot grow", self.kernel.buffers[b.0 as usize].name)));
         };
@@ -168,7 +174,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// An operand's length, or the number of elements for which another buffer has room.
     pub(super) fn capacity(&self, b: BufferId) -> Result<BasicValueEnum<'c>, Error> {
-        match self.buffers[b.0 as usize].place {
+        match self.buffer(b).place {
             Storage::Fixed(_, len) => Ok(len.into()),
             Storage::Moving(_, capacity) => Ok(self.builder.build_load(self.context.i64_type(), capacity, "")?),
             Storage::Frame(_, len) => Ok(self.i64(len as i64).into()),
@@ -177,7 +183,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// Whether a buffer is in the frame, where it need not be allocated.
     pub(super) fn is_framed(&self, b: BufferId) -> bool {
-        matches!(self.buffers[b.0 as usize].place, Storage::Frame(..))
+        matches!(self.buffer(b).place, Storage::Frame(..))
     }
 
     /// Element `index` of a buffer.
@@ -256,7 +262,7 @@ impl<'c> Emitter<'c, '_> {
         index: IntValue<'c>,
         ty: Type,
     ) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>), Error> {
-        let base = match self.buffers[b.0 as usize].place {
+        let base = match self.buffer(b).place {
             Storage::Fixed(data, _) | Storage::Frame(data, _) => data,
             Storage::Moving(data, _) => {
                 let address = self.context.ptr_type(Default::default());
@@ -308,7 +314,7 @@ impl<'c> Emitter<'c, '_> {
     }
 
     fn describe_instruction(&self, b: BufferId, access: inkwell::values::InstructionValue<'c>, ty: Type) {
-        let state = &self.buffers[b.0 as usize];
+        let state = self.buffer(b);
         // Both fail only on instructions that access no memory.
         let _ = access.set_alignment(ty.bytes() as u32);
         let _ = access.set_metadata(state.own, self.context.get_kind_id("alias.scope"));

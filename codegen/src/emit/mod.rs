@@ -1,4 +1,4 @@
-//! Loops to LLVM IR: one function a kernel.
+//! Loops to LLVM IR: one function a kernel, and one for each part of a long one (`parts.rs`).
 //!
 //! ```text
 //!  entry:   operands' addresses and lengths, params          loaded once; they never change
@@ -23,6 +23,7 @@ mod integer;
 mod lanes;
 mod memory;
 mod network;
+mod parts;
 mod prefetch;
 mod scatter;
 mod statement;
@@ -37,10 +38,11 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PointerValue};
 use memory::BufferState;
+use parts::{Cuts, Home};
 
 /// The attribute by which a function says how wide vectors had better be, in bits.
 const WIDTH: &str = "prefer-vector-width";
@@ -63,15 +65,35 @@ enum Place<'c> {
     Slot(PointerValue<'c>),
 }
 
-/// The state of emitting one kernel.
+/// A kernel that becomes a module: what all of its functions share.
+#[derive(Clone, Copy)]
+struct Unit<'c, 'k> {
+    context: &'c Context,
+    module: &'k Module<'c>,
+    kernel: &'k Kernel,
+    /// The name of the kernel's own function.
+    symbol: &'k str,
+    cuts: &'k Cuts<'k>,
+    machine: &'k Machine,
+}
+
+/// The state of emitting one function of a kernel.
 struct Emitter<'c, 'k> {
     context: &'c Context,
-    module: Module<'c>,
+    module: &'k Module<'c>,
     builder: Builder<'c>,
     function: FunctionValue<'c>,
     kernel: &'k Kernel,
+    /// The name of the kernel's own function.
+    symbol: &'k str,
+    cuts: &'k Cuts<'k>,
+    /// Which of the kernel's functions this is.
+    home: Home,
+    /// A word for each variable that functions share, if there are parts.
+    frame: Option<PointerValue<'c>>,
     vars: Vec<Place<'c>>,
-    buffers: Vec<BufferState<'c>>,
+    /// Of each buffer that the function mentions.
+    buffers: Vec<Option<BufferState<'c>>>,
     /// The block that returns a failure's code, and the slot in which that is put.
     stop: (BasicBlock<'c>, PointerValue<'c>),
     /// Whether LLVM selects instructions in its fast way.
@@ -90,27 +112,36 @@ struct Emitter<'c, 'k> {
     loops: usize,
 }
 
-/// The module of `kernel`, verified, its function called `symbol`; not optimized.
+/// The module of `kernel`, verified, its function called `symbol`, cut into parts of about `long` statements; not optimized.
 pub(crate) fn module<'c>(
     context: &'c Context,
     kernel: &Kernel,
     symbol: &str,
-    machine: &Machine,
+    (machine, long): (&Machine, usize),
 ) -> Result<Module<'c>, Error> {
-    let mut emitter = Emitter::begin(context, kernel, symbol, machine)?;
+    let module = context.create_module(&kernel.name);
+    module.set_triple(&machine.machine.get_triple());
+    module.set_data_layout(&machine.machine.get_target_data().get_data_layout());
+    let cuts = Cuts::of(kernel, long);
+    let unit = Unit { context, module: &module, kernel, symbol, cuts: &cuts, machine };
+    for (part, statements) in cuts.parts.iter().enumerate() {
+        let mut emitter = Emitter::begin(unit, Home::Part(part))?;
+        emitter.enter_shared()?;
+        emitter.block(statements)?;
+        emitter.leave_shared()?;
+        emitter.end()?;
+    }
+    let mut emitter = Emitter::begin(unit, Home::Kernel)?;
     emitter.block(&kernel.body)?;
-    emitter.end()
+    emitter.end()?;
+    module.verify().map_err(|e| Error::Llvm(e.to_string()))?;
+    Ok(module)
 }
 
 impl<'c, 'k> Emitter<'c, 'k> {
-    fn begin(context: &'c Context, kernel: &'k Kernel, symbol: &str, machine: &Machine) -> Result<Self, Error> {
-        let module = context.create_module(&kernel.name);
-        module.set_triple(&machine.machine.get_triple());
-        module.set_data_layout(&machine.machine.get_target_data().get_data_layout());
-        let pointer = BasicMetadataTypeEnum::from(context.ptr_type(Default::default()));
-        let ty = context.i32_type().fn_type(&[pointer; 3], false);
-        let function = module.add_function(symbol, ty, None);
-        describe_function(context, function, kernel, machine);
+    fn begin(unit: Unit<'c, 'k>, home: Home) -> Result<Self, Error> {
+        let Unit { context, module, kernel, symbol, cuts, machine } = unit;
+        let function = declare(unit, home);
         let builder = context.create_builder();
         let entry = context.append_basic_block(function, "entry");
         let stop = context.append_basic_block(function, "stop");
@@ -127,6 +158,10 @@ impl<'c, 'k> Emitter<'c, 'k> {
             builder,
             function,
             kernel,
+            symbol,
+            cuts,
+            home,
+            frame: None,
             vars,
             buffers: Vec::new(),
             stop,
@@ -144,13 +179,26 @@ impl<'c, 'k> Emitter<'c, 'k> {
 
     /// The entry block: params, slots, buffers.
     fn enter(&mut self) -> Result<(), Error> {
+        self.frame = match self.home {
+            Home::Part(_) => self.function.get_nth_param(3).map(|frame| frame.into_pointer_value()),
+            Home::Kernel if self.cuts.parts.is_empty() => None,
+            Home::Kernel => {
+                let words = self.context.i64_type().array_type(self.cuts.shared.len() as u32);
+                Some(self.builder.build_alloca(words, "frame")?)
+            }
+        };
         let mut mutable = vec![false; self.kernel.vars.len()];
         mark_set(&self.kernel.body, &mut mutable);
-        for (var, (name, ty)) in self.kernel.vars.iter().enumerate() {
-            if mutable[var] {
-                let slot = self.builder.build_alloca(self.register(*ty), name)?;
-                self.builder.build_store(slot, self.register(*ty).const_zero())?;
-                self.vars[var] = Place::Slot(slot);
+        for var in &self.cuts.mentions(self.home).vars {
+            if self.home == Home::Kernel
+                && let Some(word) = self.word_of(*var)?
+            {
+                self.vars[var.0 as usize] = Place::Slot(word);
+            } else if mutable[var.0 as usize] {
+                let ty = self.register(self.type_of(*var));
+                let slot = self.builder.build_alloca(ty, self.name(*var))?;
+                self.builder.build_store(slot, ty.const_zero())?;
+                self.vars[var.0 as usize] = Place::Slot(slot);
             }
         }
         self.enter_params()?;
@@ -162,7 +210,8 @@ impl<'c, 'k> Emitter<'c, 'k> {
         let word = self.context.i64_type();
         let not_negative =
             self.context.metadata_node(&[word.const_zero().into(), word.const_int(1 << 63, false).into()]);
-        for (place, var) in self.kernel.params.iter().enumerate() {
+        let mentioned = &self.cuts.mentions(self.home).vars;
+        for (place, var) in self.kernel.params.iter().enumerate().filter(|(_, var)| mentioned.contains(var)) {
             let at = self.element(word.into(), params, word.const_int(place as u64, false))?;
             let value = self.builder.build_load(word, at, &self.kernel.vars[var.0 as usize].0)?;
             self.annotate(value, "range", not_negative);
@@ -177,11 +226,15 @@ impl<'c, 'k> Emitter<'c, 'k> {
         Ok(())
     }
 
-    /// Ends the function and checks what was made.
-    fn end(self) -> Result<Module<'c>, Error> {
+    /// Ends the function.
+    fn end(self) -> Result<(), Error> {
         self.builder.build_return(Some(&self.context.i32_type().const_zero()))?;
-        self.module.verify().map_err(|e| Error::Llvm(e.to_string()))?;
-        Ok(self.module)
+        Ok(())
+    }
+
+    /// The type of a variable.
+    fn type_of(&self, var: Var) -> Type {
+        self.kernel.vars[var.0 as usize].1
     }
 
     /// The type of a value of type `ty` in a register.
@@ -246,25 +299,46 @@ fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
     function.add_attribute(AttributeLoc::Function, context.create_string_attribute(name, value));
 }
 
+/// A kernel's function, or that of a part, which has the frame as a fourth argument and is the module's own.
+fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
+    let Unit { context, module, kernel, symbol, cuts, machine } = unit;
+    let pointer = BasicMetadataTypeEnum::from(context.ptr_type(Default::default()));
+    let (name, arguments, linkage) = match home {
+        Home::Kernel => (symbol.to_string(), 3, None),
+        Home::Part(part) => (parts::name(symbol, part), 4, Some(Linkage::Internal)),
+    };
+    let ty = context.i32_type().fn_type(&vec![pointer; arguments], false);
+    let function = module.add_function(&name, ty, linkage);
+    describe_function(context, function, kernel, machine);
+    if let Home::Part(_) = home {
+        describe_argument(context, function, 3, 8 * cuts.shared.len(), "frame");
+        function.add_attribute(AttributeLoc::Param(3), attribute(context, "noalias", 0));
+    }
+    function
+}
+
 /// The function's attributes: its CPU, and what is known of its arguments.
 fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel, machine: &Machine) {
-    let flag = |name: &str, value: u64| attribute(context, name, value);
     say(context, function, "target-cpu", &machine.cpu);
     if !machine.features.is_empty() {
         say(context, function, "target-features", &machine.features);
     }
-    function.add_attribute(AttributeLoc::Function, flag("nounwind", 0));
-    let bytes = [8 * Slot::ALL.len(), 24 * kernel.buffers.len(), 8 * kernel.params.len()];
-    for (place, (bytes, name)) in bytes.into_iter().zip(["rt", "buffers", "params"]).enumerate() {
-        let loc = AttributeLoc::Param(place as u32);
-        function.add_attribute(loc, flag("noundef", 0));
-        function.add_attribute(loc, flag("align", 8));
-        if bytes > 0 {
-            function.add_attribute(loc, flag("dereferenceable", bytes as u64));
-        }
-        if let Some(argument) = function.get_nth_param(place as u32) {
-            argument.set_name(name);
-        }
+    function.add_attribute(AttributeLoc::Function, attribute(context, "nounwind", 0));
+    describe_argument(context, function, 0, 8 * Slot::ALL.len(), "rt");
+    describe_argument(context, function, 1, 24 * kernel.buffers.len(), "buffers");
+    describe_argument(context, function, 2, 8 * kernel.params.len(), "params");
+}
+
+/// What is known of an argument, the address of so many bytes.
+fn describe_argument(context: &Context, function: FunctionValue, place: u32, bytes: usize, name: &str) {
+    let loc = AttributeLoc::Param(place);
+    function.add_attribute(loc, attribute(context, "noundef", 0));
+    function.add_attribute(loc, attribute(context, "align", 8));
+    if bytes > 0 {
+        function.add_attribute(loc, attribute(context, "dereferenceable", bytes as u64));
+    }
+    if let Some(argument) = function.get_nth_param(place) {
+        argument.set_name(name);
     }
 }
 

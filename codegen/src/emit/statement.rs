@@ -19,18 +19,14 @@ const MANY: i64 = 64;
 pub(super) type Range<'c> = (IntValue<'c>, IntValue<'c>);
 
 impl<'c> Emitter<'c, '_> {
-    pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
-        block.iter().try_for_each(|stmt| self.statement(stmt))
-    }
-
-    fn statement(&mut self, stmt: &Stmt) -> Result<(), Error> {
+    pub(super) fn statement(&mut self, stmt: &Stmt) -> Result<(), Error> {
         match stmt {
             Stmt::Let(var, e) | Stmt::Set(var, e) => self.define(*var, e),
             Stmt::Store(buffer, index, e) => {
                 let index = self.index(index)?;
                 let ty = self.kernel.buffers[buffer.0 as usize].ty;
                 let value = match e {
-                    Expr::Op(Op::Convert(to), args) if *to == ty && self.buffers[buffer.0 as usize].coordinates => {
+                    Expr::Op(Op::Convert(to), args) if *to == ty && self.buffer(*buffer).coordinates => {
                         self.narrowed(&args[0], ty)?
                     }
                     _ => self.typed(e, ty)?.value,
@@ -64,7 +60,7 @@ impl<'c> Emitter<'c, '_> {
             Place::Slot(slot) => {
                 self.builder.build_store(slot, value)?;
             }
-            _ => self.vars[var.0 as usize] = Place::Register(value),
+            _ => self.keep(var, value)?,
         }
         Ok(())
     }
@@ -207,7 +203,7 @@ impl<'c> Emitter<'c, '_> {
         self.builder.build_unconditional_branch(inside)?;
         self.builder.position_at_end(inside);
         let counter = self.builder.build_phi(self.context.i64_type(), self.name(var))?;
-        self.vars[var.0 as usize] = Place::Register(counter.as_basic_value());
+        self.keep(var, counter.as_basic_value())?;
         self.ask_ahead(var, counter.as_basic_value().into_int_value(), body)?;
         self.within(false, body)?;
         self.independent = None;

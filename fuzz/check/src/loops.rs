@@ -55,8 +55,8 @@ pub fn agree(bytes: &[u8], levels: &[OptLevel]) -> Ended {
         Err(Fault::Stopped(failure)) => Err(failure),
         Err(fault) => panic!("{fault}\n{text}"),
     };
-    for level in levels {
-        let options = Options { opt_level: *level, ..Options::default() };
+    for (level, long) in levels.iter().flat_map(|level| [Options::LONG, 1, 4].map(|long| (level, long))) {
+        let options = Options { opt_level: *level, long, ..Options::default() };
         let compiled = compile(kernel, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let limits = fiberloom_codegen::Limits { memory: 1 << 20 };
         // SAFETY: the interpreter has just found every access of this run inside its buffer.

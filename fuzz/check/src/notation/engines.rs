@@ -40,6 +40,9 @@ impl Engine {
     }
 }
 
+/// Statements that one function of machine code holds where generated kernels are cut.
+const CUT: usize = 6;
+
 /// Both levels, that without optimization first.
 pub const BOTH: &[OptLevel] = &[OptLevel::None, OptLevel::Full];
 
@@ -275,7 +278,9 @@ fn codes<'k>(
         Engine::Llvm(levels) => levels,
     };
     let mut made = |opt_level: &OptLevel| {
-        let options = fiberloom_codegen::Options { opt_level: *opt_level, ..Default::default() };
+        // What is generated is short: without optimization it is cut as if it were long.
+        let long = if *opt_level == OptLevel::None { CUT } else { fiberloom_codegen::Options::LONG };
+        let options = fiberloom_codegen::Options { opt_level: *opt_level, long, ..Default::default() };
         let code = work.time(Stage::Compile(*opt_level), || compile(kernel, &options));
         let code = code.map_err(|e| refused(subject, "codegen", e))?;
         work.code(*opt_level).kernels += 1;

@@ -1,0 +1,251 @@
+//! Long kernels in parts: functions that run one after the other.
+//!
+//! ```text
+//!  kernel(rt, buffers, params)               part_0(rt, buffers, params, frame)
+//!    frame: a word for each shared variable    reads the shared variables that it mentions from the frame,
+//!    call part_0, part_1, …                    runs its statements,
+//!    the first code that is not 0 is its own   writes back those that it sets; returns 0, or a failure's code
+//! ```
+//!
+//! What LLVM does to a function takes time that grows faster than its length. A block of more than [`Options::long`](crate::Options::long) statements is
+//! cut between its statements, so that each function has a bounded length and mentions few buffers. The body of a loop is cut only
+//! if it allocates in each turn, which costs more than a call.
+//!
+//! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame; a workspace that more
+//! than one function mentions is in no function's frame; a function reads addresses of buffers when it begins, and those
+//! that a part may have changed after it has called it.
+
+use super::{Emitter, Place};
+use crate::Error;
+use fiberloom_core::loops::{BufferId, Entry, Expr, Kernel, Stmt, Var};
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What a function mentions.
+#[derive(Default)]
+pub(super) struct Mentions {
+    pub vars: BTreeSet<Var>,
+    pub buffers: BTreeSet<BufferId>,
+}
+
+/// How a kernel is cut into functions.
+pub(super) struct Cuts<'k> {
+    /// Statements that one function holds where it can be cut.
+    long: usize,
+    /// Blocks that are cut, by their first statement's address.
+    blocks: BTreeMap<*const Stmt, Vec<Piece>>,
+    /// Statements of each part.
+    pub parts: Vec<&'k [Stmt]>,
+    /// What the kernel's own function mentions, then what each part does.
+    mentions: Vec<Mentions>,
+    /// The shared variables, each with its word of the frame.
+    pub shared: BTreeMap<Var, u64>,
+}
+
+/// A piece of a block that is cut.
+#[derive(Clone)]
+enum Piece {
+    /// Statements that stay where they are.
+    Here(Range<usize>),
+    /// A call of this part.
+    Part(usize),
+}
+
+/// One of a kernel's functions.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Home {
+    /// The kernel's own.
+    Kernel,
+    /// That of a part.
+    Part(usize),
+}
+
+impl<'k> Cuts<'k> {
+    /// Cuts a kernel's body.
+    pub fn of(kernel: &'k Kernel, long: usize) -> Cuts<'k> {
+        let mut cuts = Cuts { long, blocks: BTreeMap::new(), parts: vec![], mentions: vec![], shared: BTreeMap::new() };
+        cuts.mentions.push(Mentions::default());
+        cuts.cut(&kernel.body);
+        let mut homes: BTreeMap<Var, usize> = BTreeMap::new();
+        cuts.mentions.iter().flat_map(|m| &m.vars).for_each(|v| *homes.entry(*v).or_default() += 1);
+        let shared = homes.into_iter().filter(|(v, homes)| *homes > 1 && !kernel.params.contains(v));
+        cuts.shared = shared.map(|(v, _)| v).zip(0..).collect();
+        cuts
+    }
+
+    /// What a function mentions.
+    pub fn mentions(&self, home: Home) -> &Mentions {
+        match home {
+            Home::Kernel => &self.mentions[0],
+            Home::Part(part) => &self.mentions[part + 1],
+        }
+    }
+
+    /// Whether more than one function mentions a buffer.
+    pub fn shares(&self, buffer: BufferId) -> bool {
+        self.mentions.iter().filter(|m| m.buffers.contains(&buffer)).count() > 1
+    }
+
+    /// Cuts a block of the kernel's own function, if it is long.
+    fn cut(&mut self, block: &'k [Stmt]) {
+        if length(block) <= self.long {
+            return block.iter().for_each(|stmt| self.mentions[0].statement(stmt));
+        }
+        let (mut pieces, mut begin) = (Vec::new(), 0);
+        for (at, stmt) in block.iter().enumerate() {
+            if stays(stmt, self.long) {
+                self.part(&mut pieces, block, begin..at);
+                self.mentions[0].own(stmt);
+                stmt.blocks().for_each(|inner| self.cut(inner));
+                pieces.push(Piece::Here(at..at + 1));
+                begin = at + 1;
+            } else if length(&block[begin..=at]) > self.long {
+                self.part(&mut pieces, block, begin..at);
+                begin = at;
+            }
+        }
+        self.part(&mut pieces, block, begin..block.len());
+        self.blocks.insert(block.as_ptr(), pieces);
+    }
+
+    fn part(&mut self, pieces: &mut Vec<Piece>, block: &'k [Stmt], range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        let mut mentions = Mentions::default();
+        block[range.clone()].iter().for_each(|stmt| mentions.statement(stmt));
+        pieces.push(Piece::Part(self.parts.len()));
+        self.parts.push(&block[range]);
+        self.mentions.push(mentions);
+    }
+}
+
+impl Mentions {
+    /// All that a statement mentions, in its blocks too.
+    fn statement(&mut self, stmt: &Stmt) {
+        self.own(stmt);
+        stmt.blocks().flatten().for_each(|inner| self.statement(inner));
+    }
+
+    /// What a statement mentions, apart from its blocks.
+    fn own(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let(var, _) | Stmt::Set(var, _) | Stmt::For { var, .. } => drop(self.vars.insert(*var)),
+            Stmt::Store(buffer, ..) => drop(self.buffers.insert(*buffer)),
+            Stmt::Call(entry) => self.buffers.extend(entry.buffers()),
+            Stmt::If(..) | Stmt::While(..) | Stmt::Comment(_) => {}
+        }
+        stmt.exprs().for_each(|e| {
+            e.each(&mut |part| match part {
+                Expr::Var(var) => drop(self.vars.insert(*var)),
+                Expr::Load(buffer, _) | Expr::Among(_, buffer, _) | Expr::Capacity(buffer) => {
+                    self.buffers.insert(*buffer);
+                }
+                Expr::Const(_) | Expr::Op(..) => {}
+            });
+        });
+    }
+}
+
+/// The name of a part's function.
+pub(super) fn name(symbol: &str, part: usize) -> String {
+    format!("{symbol}_part_{part}")
+}
+
+/// Statements of a block, those of its blocks counted.
+fn length(block: &[Stmt]) -> usize {
+    block.iter().map(|stmt| 1 + stmt.blocks().map(length).sum::<usize>()).sum()
+}
+
+/// Whether a statement stays in the kernel's own function: a long loop each turn of which allocates.
+fn stays(stmt: &Stmt, long: usize) -> bool {
+    let allocates = |block: &[Stmt]| block.iter().any(|s| matches!(s, Stmt::Call(Entry::Alloc { .. })));
+    let is_loop = matches!(stmt, Stmt::While(..) | Stmt::For { .. });
+    is_loop && stmt.blocks().any(|body| length(body) > long && allocates(body))
+}
+
+impl<'c> Emitter<'c, '_> {
+    /// The statements of a block, or the pieces into which it is cut.
+    pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), Error> {
+        let pieces = match self.home {
+            Home::Kernel if !block.is_empty() => self.cuts.blocks.get(&block.as_ptr()),
+            _ => None,
+        };
+        match pieces {
+            None => block.iter().try_for_each(|stmt| self.statement(stmt)),
+            Some(pieces) => pieces.clone().into_iter().try_for_each(|piece| match piece {
+                Piece::Here(range) => block[range].iter().try_for_each(|stmt| self.statement(stmt)),
+                Piece::Part(part) => self.call_part(part),
+            }),
+        }
+    }
+
+    /// Runs a part; the kernel ends where it fails.
+    fn call_part(&mut self, part: usize) -> Result<(), Error> {
+        let function = self.module.get_function(&name(self.symbol, part));
+        let function = function.ok_or_else(|| Error::Llvm(format!("part {part} is not declared")))?;
+        let args: Vec<_> = (0..3).filter_map(|n| self.function.get_nth_param(n)).map(Into::into).collect();
+        let frame = self.frame.expect("a kernel that has parts has a frame");
+        let call = self.builder.build_call(function, &[args, vec![frame.into()]].concat(), "")?;
+        self.go_on_if_zero(call.try_as_basic_value().unwrap_basic().into_int_value())?;
+        let mentioned = self.cuts.mentions(Home::Kernel).buffers.iter();
+        mentioned.filter(|b| self.moves(**b)).try_for_each(|b| self.refresh(*b))
+    }
+
+    /// The word of the frame that holds a shared variable.
+    pub(super) fn word_of(&self, var: Var) -> Result<Option<PointerValue<'c>>, Error> {
+        let Some((word, frame)) = self.cuts.shared.get(&var).zip(self.frame) else { return Ok(None) };
+        Ok(Some(self.element(self.context.i64_type().into(), frame, self.i64(*word as i64))?))
+    }
+
+    /// Keeps what a variable that does not change has become, for the parts that read it.
+    pub(super) fn keep(&mut self, var: Var, value: BasicValueEnum<'c>) -> Result<(), Error> {
+        self.vars[var.0 as usize] = Place::Register(value);
+        if let Some(word) = self.word_of(var)? {
+            self.builder.build_store(word, value)?;
+        }
+        Ok(())
+    }
+
+    /// Gives each shared variable of a part its value.
+    pub(super) fn enter_shared(&mut self) -> Result<(), Error> {
+        for var in self.cuts.mentions(self.home).vars.clone() {
+            let Some(word) = self.word_of(var)? else { continue };
+            let value = self.builder.build_load(self.register(self.type_of(var)), word, self.name(var))?;
+            match self.vars[var.0 as usize] {
+                Place::Slot(slot) => drop(self.builder.build_store(slot, value)?),
+                _ => self.vars[var.0 as usize] = Place::Register(value),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the shared variables that a part sets back to the frame.
+    pub(super) fn leave_shared(&mut self) -> Result<(), Error> {
+        for var in self.cuts.mentions(self.home).vars.clone() {
+            if let (Some(word), Place::Slot(slot)) = (self.word_of(var)?, self.vars[var.0 as usize]) {
+                let value = self.builder.build_load(self.register(self.type_of(var)), slot, "")?;
+                self.builder.build_store(word, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on only if a code is 0; the function returns any other.
+    pub(super) fn go_on_if_zero(&self, code: IntValue<'c>) -> Result<(), Error> {
+        let zero = code.get_type().const_zero();
+        let done = self.builder.build_int_compare(IntPredicate::EQ, code, zero, "")?;
+        let next = self.new_block("done");
+        self.builder.build_store(self.stop.1, code)?;
+        let branch = self.builder.build_conditional_branch(done, next, self.stop.0)?;
+        let weight = |n| self.context.i32_type().const_int(n, false).into();
+        let likely = self.context.metadata_string("branch_weights").into();
+        let weights = self.context.metadata_node(&[likely, weight(1 << 16), weight(1)]);
+        // Fails only for a node that is none.
+        let _ = branch.set_metadata(weights, self.context.get_kind_id("prof"));
+        self.builder.position_at_end(next);
+        Ok(())
+    }
+}
