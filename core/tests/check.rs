@@ -224,3 +224,18 @@ fn deep_trees_are_refused() {
     assert!(errors[0].message.contains("deep"), "{errors:?}");
     nested(590).expect("deep enough to be refused by nobody");
 }
+
+/// A tensor may have 128 modes, declared or not, and no more.
+#[test]
+fn modes_are_limited() {
+    let modes = |n: usize| (0..n).map(|k| format!("v{k}")).collect::<Vec<_>>().join(",");
+    let ones = |n: usize| vec!["1"; n].join(", ");
+    accepts(&format!("tensor A: f64[{}]\ns[] = A[{}]", ones(128), modes(128)));
+    rejects(&format!("tensor A: f64[{}]\ns[] = A[{}]", ones(129), modes(129)), &["`A` has 129 modes"]);
+    let halves = |n: usize| {
+        format!("tensor A: f64[{0}]\ntensor B: f64[{0}]\nR[{1}] = A[{2}]", ones(n / 2), modes(n), modes(n / 2))
+    };
+    let rest = |n: usize| (n / 2..n).map(|k| format!("v{k}")).collect::<Vec<_>>().join(",");
+    accepts(&format!("{} * B[{}]", halves(128), rest(128)));
+    rejects(&format!("{} * B[{}]", halves(130), rest(130)), &["`R` has 130 modes"]);
+}

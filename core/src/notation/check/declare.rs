@@ -7,6 +7,9 @@ use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Item, Size};
 use crate::notation::typed::{self, Role, SizeId, TensorId};
 
+/// The most modes of a tensor. The time to choose an order of loops grows with the fourth power of their number.
+const MODES: usize = 128;
+
 impl Check {
     /// Declarations count wherever they stand.
     pub(super) fn declarations(&mut self, items: &[Item]) {
@@ -116,7 +119,13 @@ impl Check {
         }
     }
 
+    /// A new tensor, which its name means from here on.
     pub(super) fn add_tensor(&mut self, tensor: typed::Tensor) -> TensorId {
+        let rank = tensor.sizes.len();
+        if rank > MODES {
+            let message = format!("`{}` has {rank} modes, and a tensor has at most {MODES}", tensor.name);
+            self.error(Diagnostic::new(tensor.span, message).help("collapse some of its modes into one"));
+        }
         let id = TensorId(self.out.tensors.len() as u32);
         self.tensors.insert(tensor.name.clone(), id);
         self.out.tensors.push(tensor);
