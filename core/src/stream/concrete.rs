@@ -7,7 +7,7 @@ use std::convert::Infallible;
 /// The table that an iterator may write.
 pub const TABLE: BufferId = BufferId(u32::MAX);
 
-/// How many places it has at most.
+/// The most places of that table.
 pub const PLACES: usize = 8;
 
 /// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
@@ -50,7 +50,7 @@ impl<'a> Concrete<'a> {
         array.get(usize::try_from(i).ok()?).copied()
     }
 
-    /// What went wrong, if anything did.
+    /// A rule that a load, a store or a loop broke, if one did.
     pub fn fault(&self) -> Option<&'static str> {
         self.fault
     }

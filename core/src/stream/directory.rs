@@ -1,31 +1,31 @@
-//! A directory of a list: where in it each stretch of `2^s` coordinates begins, so that who seeks a coordinate begins near by.
+//! A directory of a list: the position at which each stretch of `2^s` coordinates begins, so that a search starts near its target.
 //!
 //! ```text
 //!   crd           3  4  9  |  21 23            s = 3: the stretches 0..8, 8..16, 16..24, and that of the extent, 24
-//!   directory     0  2  3  5                   seek(22): from position 3, where 16..24 begins; one leap, not a search
+//!   directory     0  2  3  5                   seek(22): gallops from position 3, where 16..24 begins
 //! ```
 //!
-//! It is made once for a list in which many are sought, and costs as much as it has places. How many those are says who makes it:
-//! with one there is nothing to know, and a search in the whole list as if there was no directory.
+//! It is filled once for a list that is searched many times, at a cost of one gallop a slot. Its maker chooses the number of slots. With
+//! one slot, a search gallops through the whole list, as without a directory.
 //!
-//! Invariants: as many places as `extent >> s`, and one; each holds the first position whose coordinate is not before its stretch, or
-//! the list's end. What is sought is not negative, nor greater than the extent.
+//! Invariants: there are `(extent >> s) + 1` slots; each holds the first position whose coordinate is not before its stretch, or the
+//! list's end. Targets are neither negative nor greater than the extent.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::{List, ListFiber};
 use crate::loops::BufferId;
 
-/// A directory that is made, or is to be.
+/// A directory, filled or to be filled.
 #[derive(Clone, Debug)]
 pub struct Directory<I> {
-    /// Positions, by stretch.
+    /// The first position of each stretch.
     pub table: BufferId,
-    /// The logarithm of how many coordinates a stretch has.
+    /// `s`: log₂ of the number of coordinates of a stretch.
     pub shift: I,
 }
 
 impl<I: Clone> Directory<I> {
-    /// The shortest stretches, as their logarithm, of which an extent has no more than `most`, besides that of the extent itself.
+    /// The least `s` for which an extent has at most `most` stretches, besides that of the extent itself.
     pub fn shift<D: Domain<I = I>>(d: &mut D, extent: &I, most: &I) -> I {
         let none = d.int(0);
         let shift = d.state("log", none);
@@ -42,13 +42,13 @@ impl<I: Clone> Directory<I> {
         d.snapshot("shift", shift)
     }
 
-    /// How many places it has.
+    /// The number of slots.
     pub fn places<D: Domain<I = I>>(d: &mut D, extent: &I, shift: &I) -> I {
         let (last, one) = (d.arith(Arith::Shr, extent, shift), d.int(1));
         d.arith(Arith::Add, &last, &one)
     }
 
-    /// Makes it, of a list of which all is seen: who goes from stretch to stretch leaps over what is between.
+    /// Fills it from a list that is wholly in view, by galloping from stretch to stretch.
     pub fn make<D: Domain<I = I>>(&self, d: &mut D, name: &str, list: ListFiber<I>, extent: &I) {
         let list = List::open(d, name, list);
         let (none, places) = (d.int(0), Self::places(d, extent, &self.shift));
@@ -61,7 +61,7 @@ impl<I: Clone> Directory<I> {
         });
     }
 
-    /// A position of the list behind none whose stored coordinate is `at` or greater.
+    /// A position at or before the first whose stored coordinate is `at` or greater.
     pub fn near<D: Domain<I = I>>(&self, d: &mut D, at: &I) -> I {
         let stretch = d.arith(Arith::Shr, at, &self.shift);
         d.load(self.table, &stretch)

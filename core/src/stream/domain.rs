@@ -39,8 +39,8 @@ pub enum Compare {
 /// Where iterators live. `I` is a coordinate or position, `B` a truth value.
 ///
 /// In `Concrete` a read is a snapshot; in `Symbolic` it is an expression that is evaluated where it is used. The two
-/// agree because `Symbolic` refuses an expression that reads a variable which has been set since
-/// ([`Domain::snapshot`] is the way to keep a value).
+/// agree as long as no expression is used after a variable that it reads was set ([`Domain::snapshot`] keeps a value).
+/// `Symbolic` panics at one that is, where debug assertions are on.
 pub trait Domain: Sized {
     /// A coordinate or position.
     type I: Clone;
@@ -55,12 +55,12 @@ pub trait Domain: Sized {
     fn get(&mut self, s: State) -> Self::I;
     /// Sets it.
     fn set(&mut self, s: State, x: Self::I);
-    /// A value that stays what it is now.
+    /// The value as it is now, whatever is set later.
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
-    /// Where among the next [`LANES`](crate::loops::LANES) elements of an array from `begin` on, and before `end`, the first stands
-    /// that is sought of `target`, in `[begin, end, target]`; if none is, as [`Expr::Among`](crate::loops::Expr::Among) says.
+    /// The number, from `begin` on, of the first `sought` element among the next [`LANES`](crate::loops::LANES) before `end`; `places`
+    /// are `[begin, end, target]`. If there is none, as [`Expr::Among`](crate::loops::Expr::Among) says.
     fn among(&mut self, sought: Sought, array: BufferId, places: [&Self::I; 3]) -> Self::I;
     /// Sets an element of a table of positions.
     fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);
@@ -68,11 +68,11 @@ pub trait Domain: Sized {
     fn arith(&mut self, op: Arith, a: &Self::I, b: &Self::I) -> Self::I;
     /// Comparison.
     fn compare(&mut self, op: Compare, a: &Self::I, b: &Self::I) -> Self::B;
-    /// Keeps a truth value as it is now.
+    /// The truth value as it is now, whatever is set later.
     fn snapshot_bool(&mut self, name: &str, b: Self::B) -> Self::B;
     /// Both; the second is evaluated only if the first holds, and has no effects.
     fn and(&mut self, a: Self::B, b: &dyn Fn(&mut Self) -> Self::B) -> Self::B;
-    /// The contrary.
+    /// Negation.
     fn not(&mut self, a: Self::B) -> Self::B;
     /// Either; the second is evaluated only if the first does not hold.
     fn or(&mut self, a: Self::B, b: Self::B) -> Self::B;

@@ -8,20 +8,20 @@
 //!                            p     q       p..q, which are the fiber of the level below
 //! ```
 //!
-//! A list is walked under a [`View`]: coordinates that it gives and takes are those that are seen. In blocks an entry is a run of
-//! positions too, and where it is seen is kept, so that coordinates are divided once a block.
+//! A list is walked under a [`View`]: the coordinates that it takes and returns are the view's. In blocks an entry is a run of positions
+//! too; its coordinate is stored, so that stored coordinates are divided once a block.
 //!
-//! Where an entry's run ends is found when someone asks, or by who walks it ([`Run`]): not twice.
+//! The end of an entry's run is found when it is first asked for, or by walking the run ([`Run`]), and only once.
 //!
-//! Invariant between calls: of a list whose entries are runs `q` is in the one that begins at `p`, or at its end, where a block's is
-//! always, or both are at the end; under a stride `p` rests on an entry that is seen.
+//! Invariant between calls: if entries are runs, `q` is inside the run that begins at `p` or at its end (a block's `q` always at its
+//! end), or both are at the fiber's end; under a stride `p` rests on an entry in view.
 
 use super::directory::Directory;
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
 use crate::loops::{BufferId, LANES, Sought};
 
-/// Entries that are near by: as many as are looked at without a branch.
+/// Number of next entries that are compared without a branch.
 const NEAR: i64 = 3;
 
 /// A fiber of a list level, not opened yet.
@@ -33,17 +33,17 @@ pub struct ListFiber<I> {
     pub begin: I,
     /// One past its last position.
     pub end: I,
-    /// Whether a coordinate may stand at several positions in a row, which are one entry.
+    /// Whether several consecutive positions may have one coordinate; they are one entry.
     pub repeats: bool,
-    /// Which entries are seen, and where.
+    /// The entries in view, and their coordinates there.
     pub view: View<I>,
-    /// Where all of it is the run of an entry of the level above, which ends before `end`, perhaps.
+    /// The run of an entry of the level above, if that is all of the fiber; it may end before `end`.
     pub run: Option<Run<I>>,
-    /// Where its stretches begin, if someone has written that down; every coordinate of it stands once.
+    /// The directory, if there is one; no coordinate repeats then.
     pub directory: Option<Directory<I>>,
 }
 
-/// The positions of an entry that may be several: those from where it begins on that have its coordinate, before the fiber's end.
+/// The positions of an entry: those from its first on that have its coordinate, up to the fiber's end.
 #[derive(Clone, Debug)]
 pub struct Run<I> {
     crd: BufferId,
@@ -67,7 +67,7 @@ impl<I: Clone> Run<I> {
         });
     }
 
-    /// Whether `q` is not behind it.
+    /// The condition that `q` is inside the run.
     fn inside<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let here = d.get(self.q);
         let valid = d.compare(Compare::Lt, &here, &self.end);
@@ -79,7 +79,7 @@ impl<I: Clone> Run<I> {
         })
     }
 
-    /// Each of its positions, by which its end is found.
+    /// A loop over its positions, which leaves `q` at its end.
     fn each<D: Domain<I = I>>(&self, d: &mut D, body: &mut dyn FnMut(&mut D, I)) {
         let begin = d.get(self.p);
         d.set(self.q, begin);
@@ -93,23 +93,23 @@ impl<I: Clone> Run<I> {
 }
 
 impl<I: Clone> ListFiber<I> {
-    /// One in which every coordinate stands once.
+    /// A fiber in which no coordinate repeats, all in view.
     pub fn unique(crd: BufferId, begin: I, end: I) -> ListFiber<I> {
         ListFiber { crd, begin, end, repeats: false, view: View::default(), run: None, directory: None }
     }
 
-    /// One whose positions are an entry's of the level above.
+    /// A fiber whose positions are the run of an entry of the level above.
     pub fn of_run(crd: BufferId, run: Run<I>, begin: I) -> ListFiber<I> {
         ListFiber { run: Some(run.clone()), ..ListFiber::unique(crd, begin, run.end) }
     }
 
-    /// The coordinate at which an entry is seen.
+    /// An entry's coordinate in the view.
     fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         let stored = d.load(self.crd, &entry.position);
         self.view.seen(d, stored)
     }
 
-    /// Its one entry, of a fiber that has one: `body(entry, its coordinate)`.
+    /// The entry of a fiber that has exactly one: `body(entry, its coordinate)`.
     pub fn single<D: Domain<I = I>>(&self, d: &mut D, body: &mut impl FnMut(&mut D, Entry<I>, I)) {
         self.at(d, self.begin.clone(), body);
     }
@@ -121,7 +121,7 @@ impl<I: Clone> ListFiber<I> {
         body(d, entry, at);
     }
 
-    /// Whether its entries are all those of a counted loop over its positions.
+    /// Whether a counted loop over its positions visits each entry once.
     pub fn is_counted(&self) -> bool {
         !self.repeats && self.view.is_whole()
     }
@@ -132,7 +132,7 @@ impl<I: Clone> ListFiber<I> {
 pub struct Entry<I> {
     /// Its position, or its first.
     pub position: I,
-    /// Of a repeating list, or one in blocks.
+    /// Where its run of positions ends, in a repeating list or one in blocks.
     pub run: Option<EntryRun<I>>,
 }
 
@@ -141,7 +141,7 @@ pub struct Entry<I> {
 pub enum EntryRun<I> {
     /// One past its last position.
     Ends(I),
-    /// It is to be found.
+    /// Not found yet.
     Open(Run<I>),
 }
 
@@ -160,14 +160,14 @@ impl<I: Clone> EntryRun<I> {
 pub struct List<I> {
     fiber: ListFiber<I>,
     p: State,
-    /// Where entries are runs: where the one that begins at `p` ends.
+    /// If entries are runs: inside the run at `p`, or at its end.
     q: Option<State>,
-    /// In blocks: where the one that begins at `p` is seen.
+    /// In blocks: the coordinate of the block that begins at `p`.
     block: Option<State>,
 }
 
 impl<I: Clone> List<I> {
-    /// Opens a fiber, resting on its first entry. `name` is for the variables that people read.
+    /// Opens a fiber, resting on its first entry. Variables are named after `name`.
     pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, fiber: ListFiber<I>) -> List<I> {
         let finger = fiber.view.finger;
         let p = finger.unwrap_or_else(|| d.state(name, fiber.begin.clone()));
@@ -194,8 +194,8 @@ impl<I: Clone> List<I> {
         list
     }
 
-    /// Brings `p` to the first position whose stored coordinate is not before `start`, from where it was the last time: it is searched
-    /// for if that is too far, or the mark another fiber's. No one waits to know that it is not.
+    /// Brings `p` to the first position whose stored coordinate is not before `start`, from the marked position on. Searches the fiber if
+    /// the mark is behind the target, or another fiber's. That test is a predicted branch, which nothing waits for.
     fn resume<D: Domain<I = I>>(&self, d: &mut D, mark: &Mark<I>, start: &I) {
         let ListFiber { begin, end, crd, .. } = &self.fiber;
         let marked = d.load(mark.table, &mark.at);
@@ -228,7 +228,7 @@ impl<I: Clone> List<I> {
         Some(Run { crd: self.fiber.crd, p: self.p, q, end: self.fiber.end.clone() })
     }
 
-    /// Says which block `p` is in; only of a list in blocks.
+    /// Stores the coordinate of the block that `p` is in; only of a list in blocks.
     fn divide<D: Domain<I = I>>(&self, d: &mut D, block: State) {
         let (valid, zero) = (self.valid(d), d.int(0));
         let at = d.select(
@@ -242,7 +242,7 @@ impl<I: Clone> List<I> {
         d.set(block, at);
     }
 
-    /// The first coordinate, as stored, behind so many blocks from this one on.
+    /// The first stored coordinate behind `blocks` blocks, from this one on.
     fn behind_block<D: Domain<I = I>>(&self, d: &mut D, block: State, blocks: i64) -> I {
         let (at, n) = (d.get(block), d.int(blocks));
         let next = d.arith(Arith::Add, &at, &n);
@@ -258,8 +258,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// The same where `p` has just come from the block before. Most often this is the next one: that is seen by comparing, which the
-    /// processor guesses, where a division is waited for.
+    /// As [`List::close_block`], where `p` has just left the block before. Most often the next block has the next number: a comparison
+    /// confirms it, which is predicted, where a division would be waited for.
     fn close_next_block<D: Domain<I = I>>(&self, d: &mut D) {
         let (Some(q), Some(block)) = (self.q, self.block) else { return };
         let far = self.behind_block(d, block, 2);
@@ -277,8 +277,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// Brings `q` to the first position from there on whose coordinate, as stored, is not before `past`: so many at once, without a
-    /// branch, as long as there are so many.
+    /// Brings `q` to the first position from there on whose stored coordinate is not before `past`, [`LANES`] positions at a time as long
+    /// as there are as many.
     fn pass<D: Domain<I = I>>(&self, d: &mut D, q: State, past: &I) {
         let all = d.int(LANES);
         let passed = d.state("passed", all.clone());
@@ -312,7 +312,7 @@ impl<I: Clone> List<I> {
         });
     }
 
-    /// Brings `p` from any entry to the first from there on that the stride does not pass over.
+    /// Brings `p` from any entry to the first from there on that is on the stride.
     fn settle<D: Domain<I = I>>(&self, d: &mut D) {
         if self.fiber.view.stride.is_none() {
             return;
@@ -338,14 +338,14 @@ impl<I: Clone> List<I> {
         self.q.is_some()
     }
 
-    /// The same list, ended after `entries` more entries at most. Only for one in which none repeats.
+    /// The same list, ended after at most `entries` more entries. No entry may repeat.
     pub fn upto<D: Domain<I = I>>(&self, d: &mut D, entries: i64) -> List<I> {
         debug_assert!(!self.repeats(), "a run's end is not known by its number");
         let (p, n) = (d.get(self.p), d.int(entries));
         let far = d.arith(Arith::Add, &p, &n);
         let stop = d.arith(Arith::Min, &far, &self.fiber.end);
         let end = d.snapshot("stop", stop);
-        // What a directory says may be behind that.
+        // A directory's positions may be behind this end.
         List { fiber: ListFiber { end, directory: None, ..self.fiber.clone() }, ..self.clone() }
     }
 
@@ -359,19 +359,19 @@ impl<I: Clone> List<I> {
         List { fiber: ListFiber { view, ..self.fiber.clone() }, ..self.clone() }
     }
 
-    /// Whether several of its entries can be compared with a coordinate at once: each is at a position of its own, and seen.
+    /// Whether several of its entries can be compared with a coordinate at once: each has one position, and all are in view.
     pub fn has_lanes(&self) -> bool {
         self.q.is_none() && self.fiber.view.stride.is_none() && self.fiber.view.finger.is_none()
     }
 
-    /// The last of its entries, as many as it has been ended after; only when valid.
+    /// The coordinate of its last entry before its end; only when valid.
     pub fn last<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let position = d.arith(Arith::Sub, &self.fiber.end, &one);
         self.fiber.coordinate(d, &Entry { position, run: None })
     }
 
-    /// Whether one of its next entries, as many as are compared at once, is at `target`, and that entry; or any of them.
+    /// The condition that one of its next [`LANES`] entries is at `target`, and that entry; any of them if none is.
     pub fn among<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> (D::B, Entry<I>) {
         let (p, stored) = (d.get(self.p), self.fiber.view.stored(d, target));
         let lane = d.among(Sought::Target, self.fiber.crd, [&p, &self.fiber.end, &stored]);
@@ -382,12 +382,12 @@ impl<I: Clone> List<I> {
         (found, Entry { position: d.arith(Arith::Add, &p, &within), run: None })
     }
 
-    /// To its end: where another goes on that it is the beginning of.
+    /// Moves to its end, where the list continues of which it is the beginning.
     pub fn leave<D: Domain<I = I>>(&self, d: &mut D) {
         d.set(self.p, self.fiber.end.clone());
     }
 
-    /// Whether it rests on an entry.
+    /// The condition that it rests on an entry.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let p = d.get(self.p);
         let inside = d.compare(Compare::Lt, &p, &self.fiber.end);
@@ -398,13 +398,13 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// The entry's coordinate as it is stored; only inside of the fiber.
+    /// The entry's stored coordinate; only inside of the fiber.
     fn stored<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let p = d.get(self.p);
         d.load(self.fiber.crd, &p)
     }
 
-    /// The coordinate at which the entry is seen; only when valid.
+    /// The entry's coordinate in the view; only when valid.
     pub fn index<D: Domain<I = I>>(&self, d: &mut D) -> I {
         if let Some(block) = self.block {
             return d.get(block);
@@ -419,18 +419,18 @@ impl<I: Clone> List<I> {
         d.select(&valid, &|d| self.index(d), otherwise)
     }
 
-    /// How many entries there are from where it rests, if there is one at each position.
+    /// The number of entries from here on, if each position is one.
     pub fn entries<D: Domain<I = I>>(&self, d: &mut D) -> Option<I> {
         self.fiber.is_counted().then(|| self.positions(d))
     }
 
-    /// How many positions there are from where it rests, seen or not.
+    /// The number of positions from here on, in view or not.
     pub fn positions<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let p = d.get(self.p);
         d.arith(Arith::Sub, &self.fiber.end, &p)
     }
 
-    /// Where the entry is stored, to be used before the next step.
+    /// The entry's positions, to be used before the next step.
     pub fn entry<D: Domain<I = I>>(&self, d: &mut D) -> Entry<I> {
         let run = match (self.run(), self.q) {
             (Some(run), _) => Some(EntryRun::Open(run)),
@@ -439,13 +439,13 @@ impl<I: Clone> List<I> {
         Entry { position: d.get(self.p), run }
     }
 
-    /// To the next entry.
+    /// Steps to the next entry.
     pub fn next<D: Domain<I = I>>(&self, d: &mut D) {
         self.step(d);
         self.settle(d);
     }
 
-    /// To the next entry of the fiber, seen or not.
+    /// Steps to the next entry of the fiber, in view or not.
     fn step<D: Domain<I = I>>(&self, d: &mut D) {
         let Some(q) = self.q else {
             let one = d.int(1);
@@ -457,7 +457,7 @@ impl<I: Clone> List<I> {
         self.close_next_block(d);
     }
 
-    /// To the next entry where `c` holds, without a branch but those of finding the end of a run or of a stride.
+    /// Steps to the next entry where `c` holds, with no branches except to find the end of a run or the next entry on a stride.
     pub fn next_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
         let Some(q) = self.q else {
             let x = d.to_int(c);
@@ -472,7 +472,7 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// To the first entry at or after `target`, by binary search over what is left.
+    /// Moves to the first entry at or after `target`, by binary search over the rest.
     pub fn seek<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         self.search_on(d, &stored);
@@ -491,7 +491,7 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// The first coordinate, as stored, behind the entry's, or 1 at the end.
+    /// The stored coordinate behind the entry's, or 1 at the end.
     fn behind<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let (valid, zero, one) = (self.valid(d), d.int(0), d.int(1));
         let at = d.select(&valid, &|d| self.stored(d), zero);
@@ -499,15 +499,15 @@ impl<I: Clone> List<I> {
         d.snapshot("next", next)
     }
 
-    /// To the first entry at or after `target`, by leaps that double until they go too far, then by binary search in the last:
-    /// near by it takes one comparison, and far away as many as the logarithm of how far.
+    /// Moves to the first entry at or after `target`, by steps that double until one goes too far, then by binary search in the
+    /// last: the number of comparisons is logarithmic in the distance.
     pub fn gallop<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         self.move_on(d, &stored);
         self.arrive(d);
     }
 
-    /// The same, where it rests on an entry before `target`.
+    /// As [`List::gallop`], where it rests on an entry before `target`.
     pub fn leap<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         match self.fiber.directory {
@@ -517,7 +517,7 @@ impl<I: Clone> List<I> {
         self.arrive(d);
     }
 
-    /// After `p` has come to a position further on, or where it was.
+    /// Restores the invariant after `p` has moved on, or stayed.
     fn arrive<D: Domain<I = I>>(&self, d: &mut D) {
         if let Some(q) = self.q {
             let here = d.get(self.p);
@@ -529,8 +529,8 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// To the first entry at or after `target`, without a branch if it is one of the next few; of a list that is likely to have as
-    /// many entries as there are targets, which ascend.
+    /// Moves to the first entry at or after `target`, without a branch if it is one of the next few. For lists that are likely to have
+    /// about as many entries as there are targets, which ascend.
     pub fn come_near<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         if self.q.is_some() {
             return self.gallop(d, target);
@@ -540,7 +540,7 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// The same with a stored coordinate, seen or not.
+    /// As [`List::come_near`], with a stored coordinate, in view or not.
     fn pass_near<D: Domain<I = I>>(&self, d: &mut D, stored: &I) {
         let valid = {
             let p = d.get(self.p);
@@ -549,7 +549,7 @@ impl<I: Clone> List<I> {
         let few = |d: &mut D| {
             let (p, one) = (d.get(self.p), d.int(1));
             let last = d.arith(Arith::Sub, &self.fiber.end, &one);
-            // Behind the last entry it is looked at again: if that is before the target, all are.
+            // Positions behind the last entry compare the last one again: if it is before the target, all are.
             let first = self.passes(d, &p, stored);
             let passed = (1..NEAR).fold(first, |n, k| {
                 let k = d.int(k);
@@ -569,8 +569,8 @@ impl<I: Clone> List<I> {
         d.branch(valid, &mut |d| few(d), &mut |_| {});
     }
 
-    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; near by
-    /// it takes one comparison, and far away as many as the logarithm of how far.
+    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; the number of
+    /// comparisons is logarithmic in the distance.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         self.look_up(d, target);
         let here = d.get(self.p);
@@ -578,7 +578,7 @@ impl<I: Clone> List<I> {
         d.branch(behind, &mut |d| self.leap_on(d, target), &mut |_| {});
     }
 
-    /// Brings `p` as near to a stored coordinate as a directory says, but not back.
+    /// Moves `p` on to the directory's position for a stored coordinate, if there is a directory and that is further.
     fn look_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let Some(directory) = &self.fiber.directory else { return };
         let (here, near) = (d.get(self.p), directory.near(d, target));
@@ -586,7 +586,7 @@ impl<I: Clone> List<I> {
         d.set(self.p, further);
     }
 
-    /// Whether a position is the fiber's, and its stored coordinate before `target`.
+    /// The condition that a position is in the fiber and its stored coordinate before `target`.
     fn is_before<D: Domain<I = I>>(&self, d: &mut D, position: &I, target: &I) -> D::B {
         let inside = d.compare(Compare::Lt, position, &self.fiber.end);
         d.and(inside, &|d| {
@@ -602,8 +602,8 @@ impl<I: Clone> List<I> {
         d.to_int(&before)
     }
 
-    /// The same as [`List::move_on`], where `p` is before: each leap is asked for its last, and the shortest is of as many as are
-    /// compared at once. How far it is is what no machine foresees of lists that meet now and then.
+    /// As [`List::move_on`], where `p` is before the target: each step compares the last entry that it passes. The first step is of
+    /// [`LANES`] entries, since short distances are unpredictable and the last few entries are compared at once.
     fn leap_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let (one, lanes) = (d.int(1), d.int(LANES));
         d.advance(self.p, one.clone());
@@ -628,8 +628,7 @@ impl<I: Clone> List<I> {
         self.halve(d, (self.p, &hi), target);
     }
 
-    /// The same as [`List::move_on`], by as many comparisons as the logarithm of how many entries are left, unless a directory says where
-    /// it is.
+    /// As [`List::move_on`], by the directory if there is one, else by a binary search over the rest.
     fn search_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         match self.fiber.directory {
             Some(_) => self.move_on(d, target),
@@ -644,8 +643,8 @@ impl<I: Clone> List<I> {
 
     /// Brings `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
     ///
-    /// The width is halved whatever is found: nobody can predict that, but how often is the logarithm of the width. The last few
-    /// are compared at once.
+    /// Each step halves the width without a branch on the outcome, which is unpredictable; the number of steps is logarithmic in the
+    /// width. The last [`LANES`] entries are compared at once.
     fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, &I), target: &I) {
         let begin = d.get(s);
         let width = d.arith(Arith::Sub, hi, &begin);
@@ -674,7 +673,7 @@ impl<I: Clone> List<I> {
         d.advance(s, few);
     }
 
-    /// To the first entry at or after `target`, one by one: for targets that ascend.
+    /// Moves to the first entry at or after `target`, one by one: for targets that ascend.
     pub fn catch_up<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let behind = |d: &mut D| {
             let valid = self.valid(d);
@@ -686,7 +685,7 @@ impl<I: Clone> List<I> {
         d.repeat(&behind, &mut |d| self.next(d));
     }
 
-    /// Whether it rests on an entry at `target`.
+    /// The condition that it rests on an entry at `target`.
     pub fn found<D: Domain<I = I>>(&self, d: &mut D, target: &I) -> D::B {
         let valid = self.valid(d);
         d.and(valid, &|d| {
@@ -695,7 +694,7 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// Every entry that is left: `body(entry)`. The list is used up; until the body ends it rests on the entry.
+    /// A loop over the remaining entries: `body(entry)`. During the body the list may rest on the entry; afterwards it is used up.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
         let view = &self.fiber.view;
         if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
@@ -714,7 +713,7 @@ impl<I: Clone> List<I> {
         });
     }
 
-    /// The coordinate at which an entry is seen: in blocks, the one that the list rests on.
+    /// An entry's coordinate in the view; in blocks, that of the entry on which the list rests.
     pub fn coordinate<D: Domain<I = I>>(&self, d: &mut D, entry: &Entry<I>) -> I {
         match self.block {
             Some(block) => d.get(block),
@@ -723,7 +722,7 @@ impl<I: Clone> List<I> {
     }
 }
 
-/// Every entry of a fiber: `body(entry, its coordinate)`; a counted loop over its positions if none repeats and all are seen.
+/// A loop over the entries of a fiber: `body(entry, its coordinate)`; a counted one if no entry repeats and all are in view.
 pub fn each<D: Domain>(
     d: &mut D,
     name: &str,

@@ -1,18 +1,14 @@
 //! Merges of lists: the loop shapes of the design's section 6, written once for running and emitting.
 //!
 //! * [`intersect`]: one equality test, advances without branches; [`meet`] leaves the test to its caller.
-//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of one compared at once with eight of the other: it comes to each of the
-//!   one until the other is exhausted, so that it serves one beside which the other goes, too.
-//! * [`leap`]: the same coordinates, for lists of which some are sought in: they leap to where another has come.
-//! * [`unite_two`]: a decision tree with the advances in its leaves; what is left of either list is the caller's tail.
-//! * [`unite_flat`]: the same without branches, but for one loop while both have the same coordinates; an absent list reads
-//!   as absent.
-//! * [`wide`]: any number of lists; an exhausted one has the greatest coordinate, an absent one reads as absent.
-//!
-//! Measured on the loops they emit, on lists of which nobody can predict the next: without branches 6.1 ns a coordinate of
-//! a union of two, with them 10.0; but on equal lists 3.0 and 1.2, whence the loop while they agree. What a coordinate
-//! costs must be little: flat, it is computed for whoever is there. From three lists on the wide loop wins, and its code
-//! is linear in the lists.
+//! * [`meet_lanes`]: [`meet`] of two lists, each coordinate of the first compared at once with eight of the second. It visits every
+//!   coordinate of the first until the second is exhausted, and so serves a leader with a follower, too.
+//! * [`leap`]: the same coordinates as [`intersect`]; some lists gallop to the coordinates of the others.
+//! * [`unite_two`]: a decision tree with the advances in its leaves; the rest of either list is the caller's tail.
+//! * [`unite_flat`]: the same without branches, except a loop for stretches in which the lists agree; a list without an entry reads
+//!   as absent. The body must be cheap: it is evaluated for absent lists too.
+//! * [`wide`]: any number of lists, with code that is linear in their number; an exhausted one has the greatest coordinate, one
+//!   without an entry reads as absent.
 
 use super::domain::{Arith, Compare, Domain, State};
 use super::list::{Entry, List};
@@ -24,14 +20,14 @@ pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnM
 }
 
 /// Steps through lists until one is exhausted: `body(coordinate of the first, whether all lists rest on it)`, at every
-/// coordinate at which all have an entry and at some others. The first list's coordinates do not fall.
+/// coordinate at which all have an entry, and at some others. The first list's coordinates never descend.
 pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&mut D, &D::I, &D::B)) {
     d.repeat(&|d| all_valid(d, lists), &mut |d| {
         let at: Vec<D::I> = lists.iter().map(|l| snapshot_index(d, l)).collect();
         let equal: Vec<D::B> = at[1..].iter().map(|x| d.compare(Compare::Eq, &at[0], x)).collect();
         let here = equal.into_iter().reduce(|a, b| d.and(a, &|_| b.clone())).expect("two lists or more");
         body(d, &at[0], &here);
-        // A list moves on unless it is ahead of another: it is at or behind the least of the others.
+        // A list steps unless it is ahead of another: if it is at or before the least of the others.
         let moves: Vec<D::B> = (0..lists.len())
             .map(|m| {
                 let others = (0..lists.len()).filter(|&o| o != m).map(|o| at[o].clone());
@@ -46,12 +42,11 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
 }
 
 /// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as there are lanes:
-/// `body(coordinate of the first, entries of both, whether the second is there too)`, at every coordinate of the first until the second
-/// is exhausted. Both have lanes ([`List::has_lanes`]), and the first's coordinates, where they are the second's, are
-/// such as that one's view sees.
+/// `body(coordinate of the first, entries of both, whether the second has it too)`, at every coordinate of the first until the second
+/// is exhausted. Both have lanes ([`List::has_lanes`]); coordinates of the first that the second has are in the second's view.
 ///
 /// ```text
-///   first    2   3   5   9           each is compared with the block; a block is left when the first is behind its last
+///   first    2   3   5   9           each is compared with the block, which is left when the first is behind its last entry
 ///   second  [1 3 4 5 7 8 9 11] 15 …
 /// ```
 pub fn meet_lanes<D: Domain>(
@@ -76,9 +71,9 @@ pub fn meet_lanes<D: Domain>(
     });
 }
 
-/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops goes at once to
-/// the greatest coordinate at which one of them rests, the others entry by entry: beside one of m entries, one of n is
-/// compared O(m log(n / m)) times.
+/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops seeks the
+/// greatest coordinate at which one of them rests, the others step entry by entry: beside a list of m entries, one of n takes
+/// O(m log(n / m)) comparisons.
 pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn FnMut(&mut D, &D::I)) {
     if let [first, second] = lists {
         return leap_two(d, *first, *second, body);
@@ -110,7 +105,7 @@ pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn 
     });
 }
 
-/// [`leap`] of two: where they differ, one is behind.
+/// [`leap`] of two: where they differ, the one that is behind moves.
 fn leap_two<D: Domain>(
     d: &mut D,
     first: (&List<D::I>, bool),
@@ -148,8 +143,7 @@ pub enum Side {
     Second,
 }
 
-/// Every coordinate at which one of two lists has an entry, until either is exhausted. An arm that `skip` names only
-/// advances.
+/// Every coordinate at which one of two lists has an entry, until either is exhausted: `body(which have it, coordinate)`.
 pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mut dyn FnMut(&mut D, Side, &D::I)) {
     d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
         let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
@@ -181,13 +175,12 @@ pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mu
     });
 }
 
-/// A good patience of [`unite_flat`]: long enough for what finds nothing to cost little, short enough to find what agrees.
+/// The patience of [`unite_flat`]: long enough that tests for agreement cost little, short enough to find stretches that agree.
 pub const PATIENCE: i64 = 32;
 
-/// Every coordinate of two lists until one is exhausted, by few branches: `body(coordinate, present)`, where `present` says
-/// of each list whether it rests there, and is `None` where both do. What is left of the other list is the caller's. No
-/// entry of a list repeats. So many entries of a list are passed before it is tried again whether the lists agree:
-/// `patience`, 1 or more.
+/// Every coordinate of two lists until one is exhausted, with few branches: `body(coordinate, present)`, where `present` says
+/// of each list whether it rests there, and is `None` where both do. The rest of the other list is the caller's. No entry
+/// of a list repeats. After at most `patience` entries of a list, 1 or more, the loop tests again whether the lists agree.
 pub fn unite_flat<D: Domain>(
     d: &mut D,
     a: &List<D::I>,

@@ -1,4 +1,4 @@
-//! The streams of levels that are no lists: intervals; and pieces one behind the other, of which a list says where they end.
+//! The streams of levels that are no lists: intervals; and consecutive pieces, whose ends are a list.
 //!
 //! ```text
 //!   runs        crd    1     4   6       a piece is one position for all coordinates up to its end
@@ -11,26 +11,26 @@
 //!               ofs    0     3   4   6
 //! ```
 //!
-//! Invariant between calls: the piece at hand is the first that does not end before the coordinate come to.
+//! Invariant between calls: the current piece is the first that does not end before the current coordinate.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::{List, ListFiber};
 use crate::loops::BufferId;
 
-/// Coordinates that have a position each, and nothing else has.
+/// An interval of coordinates, each with a position; no coordinate outside has one.
 #[derive(Clone, Debug)]
 pub struct Interval<I> {
     /// The first coordinate.
     pub start: I,
     /// One past the last.
     pub stop: I,
-    /// What the position of a coordinate is more than it.
+    /// Position minus coordinate.
     pub base: I,
 }
 
 impl<I: Clone> Interval<I> {
-    /// That of a fiber of a band, whose first coordinates are in `first`, or of a ragged level, where they are 0; where it is
-    /// not `present` it is empty, and nothing is loaded.
+    /// The interval of a fiber of a band, whose first coordinates are in `first`, or of a ragged level, where they are 0. A fiber
+    /// that is not `present` is empty, and nothing is loaded.
     pub fn open<D: Domain<I = I>>(
         d: &mut D,
         name: &str,
@@ -57,7 +57,7 @@ impl<I: Clone> Interval<I> {
     }
 }
 
-/// An element, or 0 where something is not there.
+/// An element, or 0 where `present` fails.
 fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at: &D::I) -> D::I {
     match present {
         None => d.load(array, at),
@@ -68,18 +68,18 @@ fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at:
     }
 }
 
-/// What pieces are; of blocks with the array that says where their positions begin.
+/// The kinds of pieces; blocks and packed pieces with the array of their first positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One position each.
     Runs,
-    /// Nothing, then a position for each coordinate.
+    /// Fill, then a position for each coordinate.
     Blocks(BufferId),
     /// One position, or one for each coordinate.
     Packed(BufferId),
 }
 
-/// A fiber that lists where its pieces end, opened.
+/// An opened fiber of pieces.
 #[derive(Clone, Debug)]
 pub struct Pieces<I> {
     kind: Kind,
@@ -99,21 +99,21 @@ impl<I: Clone> Block<I> {
         d.arith(Arith::Sub, &self.end, &self.begin)
     }
 
-    /// What the position of a coordinate is more than it, where there is one for each.
+    /// Position minus coordinate, in a piece with a position for each coordinate.
     fn base<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let behind = d.arith(Arith::Sub, &self.end, &one);
         d.arith(Arith::Sub, &behind, &self.last)
     }
 
-    /// The first coordinate, where there is a position for each.
+    /// The first coordinate of a piece with a position for each coordinate.
     fn first<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let (one, length) = (d.int(1), self.length(d));
         let before = d.arith(Arith::Sub, &self.last, &length);
         d.arith(Arith::Add, &before, &one)
     }
 
-    /// Whether there is more than one position.
+    /// The condition that there is more than one position.
     fn is_lookup<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         let (one, length) = (d.int(1), self.length(d));
         d.compare(Compare::Lt, &one, &length)
@@ -121,17 +121,17 @@ impl<I: Clone> Block<I> {
 }
 
 impl<I: Clone> Pieces<I> {
-    /// Opens a fiber of pieces at the first that does not end before where its view starts.
+    /// Opens a fiber at the first piece that does not end before its view's start.
     pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, fiber: ListFiber<I>, extent: I) -> Pieces<I> {
         Pieces { kind, list: List::open(d, &format!("p_{name}"), fiber), extent }
     }
 
-    /// What its pieces are.
+    /// The kind of its pieces.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// One past the last coordinate of the piece at hand.
+    /// One past the last coordinate of the current piece.
     pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let last = match self.kind {
@@ -144,33 +144,33 @@ impl<I: Clone> Pieces<I> {
         d.arith(Arith::Add, &last, &one)
     }
 
-    /// Whether there is a piece at hand: of blocks, one that is not nothing all over.
+    /// The condition that there is a current piece; of blocks, one that has a block.
     pub fn valid<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
         self.list.valid(d)
     }
 
-    /// How many pieces there are from the one at hand on.
+    /// The number of pieces from the current one on.
     pub fn left<D: Domain<I = I>>(&self, d: &mut D) -> I {
         self.list.positions(d)
     }
 
-    /// To the next piece.
+    /// Steps to the next piece.
     pub fn leave<D: Domain<I = I>>(&self, d: &mut D) {
         self.list.next(d);
     }
 
-    /// To the next piece where `c` holds.
+    /// Steps to the next piece where `c` holds.
     pub fn leave_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
         self.list.next_if(d, c);
     }
 
-    /// The number of the piece at hand: of runs, its position.
+    /// The number of the current piece; of runs, its position.
     pub fn number<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> I {
         let number = self.list.entry(d).position;
         d.snapshot(&format!("q_{name}"), number)
     }
 
-    /// The block at hand; where there is none its numbers are 0.
+    /// The current block; all its numbers are 0 where `here` fails.
     fn numbers<D: Domain<I = I>>(&self, d: &mut D, name: &str, here: Option<&D::B>) -> Block<I> {
         let (Kind::Blocks(ofs) | Kind::Packed(ofs)) = self.kind else { unreachable!("runs have no blocks") };
         let (at, one) = (self.number(d, name), d.int(1));
@@ -183,7 +183,7 @@ impl<I: Clone> Pieces<I> {
         Block { last: number(crd, &at, "last"), begin: number(ofs, &at, "begin"), end: number(ofs, &next, "end") }
     }
 
-    /// Of blocks: the one at hand as an interval. Behind the last one it is empty, at the extent.
+    /// Of blocks: the current one as an interval; behind the last block, empty at the extent.
     pub fn block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
         let here = self.list.valid(d);
         let here = d.snapshot_bool("here", here);
@@ -198,7 +198,7 @@ impl<I: Clone> Pieces<I> {
         Interval { start, stop, base: block.base(d) }
     }
 
-    /// Of blocks, where there is one at hand: it as an interval.
+    /// Of blocks, where there certainly is a current one: its interval.
     pub fn certain_block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
         let (block, one) = (self.numbers(d, name, None), d.int(1));
         let (start, stop) = (block.first(d), d.arith(Arith::Add, &block.last, &one));
@@ -206,15 +206,15 @@ impl<I: Clone> Pieces<I> {
         Interval { start, stop, base: block.base(d) }
     }
 
-    /// Of packed pieces: whether the one at hand has a position for each coordinate; what that is more than it, if so; its only
-    /// position, if not.
+    /// Of packed pieces: the condition that the current one has a position for each coordinate; position minus coordinate, if so; its
+    /// only position, if not.
     pub fn packed<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> (D::B, I, I) {
         let block = self.numbers(d, name, None);
         (block.is_lookup(d), block.base(d), block.begin)
     }
 
-    /// The position of the coordinate that the fiber was opened at, and whether it has one, where that is not certain: a fiber
-    /// that is absent, which has no piece, is not asked.
+    /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it always has. The
+    /// fiber must be present.
     pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, at: &I) -> (Option<D::B>, I) {
         if self.kind == Kind::Runs {
             return (None, self.number(d, name));

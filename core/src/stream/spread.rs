@@ -1,19 +1,19 @@
-//! A list laid on a table: the position of each entry where its coordinate says, so that it is asked and not walked.
+//! A list scattered into a table: each entry's position at its coordinate, so that the list is looked up and not walked.
 //!
 //! ```text
-//!   positions  3 4 5           lay      table: 4 . . 5 6 .       the position and one, or 0
+//!   positions  3 4 5           lay      table: 4 . . 5 6 .       position + 1, or 0
 //!   coordinates 0 3 4          ask(3)   ─▶ 5 − 1 = 4             no loop
 //!                              take up  table: . . . . . .       as before
 //! ```
 //!
-//! Invariant: a table is 0 wherever no list is laid that has an entry there. So one table serves each list of a level in turn, and
-//! costs as much as the list has entries, twice; not as much as its extent.
+//! Invariant: a table is 0 wherever the list in it has no entry. So one table serves each list of a level in turn, at the cost of twice
+//! the list's entries, whatever the extent.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::ListFiber;
 use crate::loops::BufferId;
 
-/// A list that is laid.
+/// A list and its table.
 #[derive(Clone, Debug)]
 pub struct Spread<I> {
     fiber: ListFiber<I>,
@@ -21,7 +21,7 @@ pub struct Spread<I> {
 }
 
 impl<I: Clone> Spread<I> {
-    /// A list to be laid, whose coordinates are all below the table's length.
+    /// A list to be scattered; all of its coordinates are below the table's length.
     pub fn open<D: Domain<I = I>>(d: &mut D, fiber: ListFiber<I>, table: BufferId) -> Spread<I> {
         let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
         Spread { fiber: ListFiber { begin, end, ..fiber }, table }
@@ -32,7 +32,7 @@ impl<I: Clone> Spread<I> {
         self.table
     }
 
-    /// Lays it.
+    /// Scatters the list's positions into the table.
     pub fn lay<D: Domain<I = I>>(&self, d: &mut D) {
         self.each(d, &mut |d, at, position| {
             let one = d.int(1);
@@ -41,14 +41,14 @@ impl<I: Clone> Spread<I> {
         });
     }
 
-    /// Whether the list that lies on a table has an entry at a coordinate, and its position if so.
+    /// The condition that the list in a table has an entry at a coordinate, and the entry's position if so.
     pub fn ask<D: Domain<I = I>>(d: &mut D, table: BufferId, at: &I) -> (D::B, I) {
         let place = d.load(table, at);
         let (place, one) = (d.snapshot("place", place), d.int(1));
         (d.compare(Compare::Le, &one, &place), d.arith(Arith::Sub, &place, &one))
     }
 
-    /// Takes the list up again.
+    /// Clears the list's entries from the table.
     pub fn take_up<D: Domain<I = I>>(&self, d: &mut D) {
         self.each(d, &mut |d, at, _| {
             let none = d.int(0);
@@ -56,7 +56,7 @@ impl<I: Clone> Spread<I> {
         });
     }
 
-    /// Each entry's place and position.
+    /// A loop over the list's coordinates and positions.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, f: &mut dyn FnMut(&mut D, &I, &I)) {
         let ListFiber { crd, begin, end, .. } = &self.fiber;
         d.count("q", begin.clone(), end.clone(), &mut |d, position| {

@@ -3,10 +3,10 @@
 //! ```text
 //!   slot(parent, coordinate)
 //!            ▼
-//!   table: … 7 −1 3 12 −1 …     the position of an entry, or −1; from its slot on, the first place that was free
+//!   table: … 7 −1 3 12 −1 …     an entry's position, at the first place from its slot on that was free; or −1
 //! ```
 //!
-//! Invariants: as many places as a power of two, at most half of them taken; so every search ends at a free place.
+//! Invariants: the number of places is a power of two, and at most half of them are taken, so that every search ends.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::ListFiber;
@@ -65,7 +65,7 @@ impl<I: Clone> Table<I> {
         s
     }
 
-    /// Whether the fiber below `parent` has an entry at a coordinate, and its position if so.
+    /// The condition that the fiber below `parent` has an entry at a coordinate, and the entry's position if so.
     pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, parent: &I, fiber: &ListFiber<I>, at: &I) -> (D::B, I) {
         let (begin, end) = (d.snapshot("begin", fiber.begin.clone()), d.snapshot("end", fiber.end.clone()));
         let s = self.probe(d, (parent, at), &|d, position| {

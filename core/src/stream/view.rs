@@ -2,76 +2,76 @@
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             c = 3, r = 3, i in 0..3
-//!   start        ▲                               sought once
-//!   i            0   ✗   2    ✗                  what is between the steps is passed over
-//!   stop                      ▲ 12               nothing from here on is looked at
+//!   start        ▲                               one search
+//!   i            0   ✗   2    ✗                  entries between the steps are skipped
+//!   stop                      ▲ 12               nothing is read from here on
 //! ```
 //!
-//! Where each turn of an outer loop sees the next piece, a *finger* stays where the last one ended: it is moved on, and what
-//! is behind it is not looked at again.
+//! Where each turn of an outer loop sees the next piece, a cursor, the *finger*, stays where the last piece ended and moves on from
+//! there.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             pieces 0..5, 5..10, 10..15
 //!                            ▲                   after the second
 //! ```
 //!
-//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table says where the last one began, and the next one is looked for
-//! from there on, if that is not too far.
+//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table stores where the last one began, and the next one is sought
+//! from there on, unless that is behind its begin.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             windows 0..5, 1..6, 2..7
-//!                ▲                               after the second: a table has such for each fiber that a turn comes to
+//!                ▲                               after the second; a table has one for each fiber of a turn
 //! ```
 //!
-//! Seen *in blocks*, all that is stored from `c + L·i` to before `c + L·(i + 1)` is one entry at `i`: the outer projection of a
-//! list that is split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
+//! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a list that is
+//! split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             L = 5, the list as |L|·i + j
-//!   i        0           1   2    3              where a block begins is divided, once a block; there is none that is empty
-//!            p           q                       the block at hand is the positions p..q; in it j is 0, 3, 4
+//!   i        0           1   2    3              one division a block; no block is empty
+//!            p           q                       the current block is positions p..q; in it j is 0, 3, 4
 //! ```
 //!
-//! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1; what stands before
-//! `start` is below `c`, so that no coordinate is negative.
+//! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1. Entries below `c` stand
+//! before `start`, so that no coordinate in view is negative.
 
 use super::domain::{Arith, Compare, Domain, State};
 use crate::loops::BufferId;
 
-/// How the coordinates of a fiber are seen. `None` everywhere: as they are.
+/// A view of a fiber. With `None` everywhere, all entries at their stored coordinates.
 #[derive(Clone, Debug)]
 pub struct View<I> {
     /// `c`; `None`: 0.
     pub shift: Option<Shift<I>>,
     /// `r`; `None`: 1.
     pub stride: Option<I>,
-    /// `L`, where it is seen in blocks, which have no stride.
+    /// `L`, of a view in blocks, which has no stride.
     pub blocks: Option<I>,
-    /// The first coordinate, as stored, that is seen; `None`: there are none before.
+    /// The first stored coordinate in view; `None`: no entry is before the view.
     pub start: Option<I>,
-    /// One past the last, as stored; `None`: there are none behind.
+    /// One past the last stored coordinate in view; `None`: no entry is behind the view.
     pub stop: Option<I>,
-    /// A position of the fiber before which nothing is seen: the cursor itself, whoever opened the list first having set it.
+    /// The cursor itself, at a position before which nothing is in view; it is set before the list is first opened.
     pub finger: Option<State>,
-    /// Where it was begun before, which may be near: whatever stands there is right.
+    /// The table element that may hold a position near the view's begin. Any number in it is safe.
     pub mark: Option<Mark<I>>,
 }
 
-/// A place of a table of positions.
+/// An element of a table of positions.
 #[derive(Clone, Debug)]
 pub struct Mark<I> {
     /// The table.
     pub table: BufferId,
-    /// Where in it.
+    /// Its index.
     pub at: I,
 }
 
-/// A number that coordinates are moved by, or back by.
+/// The distance between stored coordinates and those in view, up or down.
 #[derive(Clone, Debug)]
 pub enum Shift<I> {
-    /// What is seen at `i` is stored at `i + c`.
+    /// The entry at `i` is stored at `i + c`.
     Up(I),
-    /// What is seen at `i` is stored at `i - c`.
+    /// The entry at `i` is stored at `i - c`.
     Down(I),
 }
 
@@ -98,12 +98,12 @@ impl<I> Default for View<I> {
 }
 
 impl<I: Clone> View<I> {
-    /// Whether every entry of the fiber is seen, by itself.
+    /// Whether every entry of the fiber is in view, each by itself.
     pub fn is_whole(&self) -> bool {
         self.stride.is_none() && self.blocks.is_none() && self.start.is_none() && self.stop.is_none()
     }
 
-    /// Whether a stored coordinate is neither before what is seen nor behind; `None` where none is.
+    /// The condition that a stored coordinate is neither before the view nor behind it; `None` if it never is.
     pub fn sees<D: Domain<I = I>>(&self, d: &mut D, stored: &I) -> Option<D::B> {
         let below = |d: &mut D| self.stop.as_ref().map(|stop| d.compare(Compare::Lt, stored, stop));
         let Some(start) = &self.start else { return below(d) };
@@ -114,24 +114,24 @@ impl<I: Clone> View<I> {
         Some(d.and(above, &|d| below(d).expect("it stops")))
     }
 
-    /// By how much stored coordinates ascend from one that is seen to the next; `None`: 1.
+    /// The distance between stored coordinates of successive `i`; `None`: 1.
     fn factor(&self) -> Option<&I> {
         self.stride.as_ref().or(self.blocks.as_ref())
     }
 
-    /// The coordinate, as stored, that is seen at `i`; the first that may be, in blocks.
+    /// The stored coordinate at `i`; in blocks, the first one that may be in block `i`.
     pub fn stored<D: Domain<I = I>>(&self, d: &mut D, i: &I) -> I {
         let scaled = self.factor().map_or_else(|| i.clone(), |r| d.arith(Arith::Mul, i, r));
         self.shift.as_ref().map_or(scaled.clone(), |c| c.stored(d, &scaled))
     }
 
-    /// The coordinate at which a stored one is seen.
+    /// The coordinate in view of a stored one.
     pub fn seen<D: Domain<I = I>>(&self, d: &mut D, stored: I) -> I {
         let shifted = self.shift.as_ref().map_or(stored.clone(), |c| c.seen(d, &stored));
         self.factor().map_or(shifted.clone(), |r| d.arith(Arith::Div, &shifted, r))
     }
 
-    /// Whether a stored coordinate is one of the steps; `None` where every one is.
+    /// The condition that a stored coordinate is on the stride; `None` if every one is.
     pub fn on<D: Domain<I = I>>(&self, d: &mut D, stored: &I) -> Option<D::B> {
         let r = self.stride.as_ref()?;
         let shifted = self.shift.as_ref().map_or(stored.clone(), |c| c.seen(d, stored));
