@@ -1,15 +1,15 @@
-//! Loops that append: what of a kernel only ever grows, and which loops add an entry to it in each turn.
+//! Loops that append: arrays of a kernel that only grow, and loops that add an entry to them in each turn.
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]         turn p
-//!     let j = A1_crd[p]                       its entry: values that are named,
-//!     C_vals[c] = A_vals[p] * x_vals[i]         and stores to arrays that are nobody's behind their last element
+//!     let j = A1_crd[p]                       its entry: named values,
+//!     C_vals[c] = A_vals[p] * x_vals[i]         and stores to arrays that are free behind their last element
 //!     C1_crd[c] = i32(j)
 //!     c = c + 1                               the count
-//!     C1_pos[i + 1] = i32(c)                  perhaps what is noted of it, in arrays that the loop reads nothing of
+//!     C1_pos[i + 1] = i32(c)                  perhaps notes of the count, in arrays that the loop does not read
 //! ```
 //!
-//! Or how many there are is found out on the way, by coordinates that are below a bound, or alike:
+//! Or the loop finds its end on the way, by coordinates that are below a bound, or equal to one:
 //!
 //! ```text
 //!   while p < end && A1_crd[p] < stop         turn p
@@ -18,8 +18,8 @@
 //!     p = p + 1
 //! ```
 //!
-//! *Nobody's*: all that is stored in the array stands where a counter says that only grows, nothing is read from it, and it is
-//! made unset. So it does not matter in which order a loop stores there, nor what it stores behind the last entry.
+//! *Free*: every store to the array is at a counter that only grows, nothing is read from it, and it is allocated unset. So neither the
+//! order in which a loop stores there matters, nor what it stores behind the last entry.
 
 use super::blocks::steps_with;
 use super::flatten::map_blocks;
@@ -28,13 +28,13 @@ use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a kernel appends to.
+/// The arrays that a kernel appends to.
 pub(super) struct Appends {
-    /// Results behind whose last entry is nothing, each with the counter of its entries.
+    /// Results that are free behind their last entry, each with the counter of its entries.
     counted: BTreeMap<BufferId, Var>,
-    /// Which buffers are operands: set to their end.
+    /// Whether each buffer is an operand, and so set up to its length.
     pub operands: Vec<bool>,
-    /// What their elements are.
+    /// The element type of each buffer.
     types: Vec<Type>,
 }
 
@@ -50,7 +50,7 @@ impl Appends {
         Appends { counted, operands, types: kernel.buffers.iter().map(|b| b.ty).collect() }
     }
 
-    /// The loop, if it does nothing but to append one entry in each turn, and to note how many there are.
+    /// The loop, if all it does is to append one entry in each turn, and to note the count.
     pub fn turn_of<'s>(&self, stmt: &'s Stmt) -> Option<Appending<'s>> {
         let Stmt::For { var: turn, lo, hi, how, body } = stmt else { return None };
         let (entry, [Stmt::Set(count, more), notes @ ..]) =
@@ -76,7 +76,7 @@ impl Appends {
         (appends && notes.iter().all(notes_only)).then_some(found)
     }
 
-    /// The loop, if it does nothing but to append one entry in each turn as long as coordinates of an operand are below a bound, or alike.
+    /// The loop, if all it does is to append one entry in each turn while an operand's coordinate is below a bound, or equal to one.
     pub fn turn_until<'s>(&self, stmt: &'s Stmt) -> Option<Until<'s>> {
         let Stmt::While(Expr::Op(Op::AndAlso, both), body) = stmt else { return None };
         let [Expr::Op(Op::Lt, range), Expr::Op(test, sides)] = &both[..] else { return None };
@@ -104,7 +104,7 @@ impl Appends {
         (steps && fixed && self.appends(entry, *count)).then_some(Until { of, ends: Ends { sought, crd, target } })
     }
 
-    /// Whether all that an entry stores is appended.
+    /// Whether every store of an entry appends.
     fn appends(&self, entry: &[Stmt], count: Var) -> bool {
         entry.iter().all(|stmt| match stmt {
             Stmt::Let(..) => true,
@@ -113,7 +113,7 @@ impl Appends {
         })
     }
 
-    /// The operand whose element at the turn an `i64` is.
+    /// The operand of which an expression is the element at the turn, as an `i64`.
     fn coordinate_at(&self, e: &Expr, turn: Var) -> Option<BufferId> {
         let (load, wide) = match e {
             Expr::Op(Op::Convert(Type::I64), args) => (&args[0], true),
@@ -124,7 +124,7 @@ impl Appends {
         (self.operands[crd.0 as usize] && fits && **at == Expr::Var(turn)).then_some(*crd)
     }
 
-    /// Whether a value is the same in all turns.
+    /// Whether a value is loop-invariant.
     fn stays(&self, e: &Expr, moving: &BTreeSet<Var>) -> bool {
         let mut stays = true;
         e.each(&mut |e| {
@@ -138,25 +138,25 @@ impl Appends {
     }
 }
 
-/// Whether a value is a variable's and one more.
+/// Whether an expression is `v + 1`.
 fn is_next(v: Var, e: &Expr) -> bool {
     *e == plus(Expr::Var(v), int(1))
 }
 
-/// What changes from turn to turn.
+/// The variables that change from turn to turn.
 fn moving(turn: Var, count: Var, entry: &[Stmt]) -> BTreeSet<Var> {
     let named = entry.iter().filter_map(|stmt| if let Stmt::Let(v, _) = stmt { Some(*v) } else { None });
     named.chain([turn, count]).collect()
 }
 
-/// What a kernel does to its buffers and variables.
+/// How a kernel uses its buffers and variables.
 #[derive(Default)]
 struct Seen<'k> {
-    /// Buffers that are stored to, with the variable where, if it is one throughout.
+    /// Buffers that are stored to, with the variable that is the index of every store, if there is one.
     stored: BTreeMap<BufferId, Option<Var>>,
-    /// Buffers that are read, or made with something in them.
+    /// Buffers that are read, or allocated with a fill.
     asked: BTreeSet<BufferId>,
-    /// What each variable is set to.
+    /// The expressions that each variable is set to.
     set: BTreeMap<Var, Vec<&'k Expr>>,
 }
 
@@ -185,7 +185,7 @@ impl<'k> Seen<'k> {
     }
 }
 
-/// Whether a variable is set to 0 once, and else to itself and 1 or a truth value more.
+/// Whether a variable is set to 0 once, and otherwise only to itself plus 1 or plus a truth value.
 fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     let begins = |e: &&&Expr| ***e == int(0);
     let more = |e: &Expr| match e {
@@ -196,7 +196,7 @@ fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
 }
 
-/// A block in which each statement that stands in no loop is what `f` makes of it.
+/// The block with `f` applied to each statement that is in no loop.
 pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
     let each = |stmt: Stmt| match stmt {
         Stmt::If(..) => map_blocks(vec![stmt], &mut |inner| in_no_loop(inner, f)),
@@ -213,30 +213,30 @@ pub(super) struct Appending<'s> {
     how: How,
     pub body: &'s [Stmt],
     pub count: Var,
-    /// Its body, but for the counting.
+    /// The part of its body before the counting.
     pub entry: &'s [Stmt],
-    /// What it stores once it has counted.
+    /// The stores behind the counting.
     pub notes: &'s [Stmt],
-    /// What changes from turn to turn.
+    /// The variables that change from turn to turn.
     pub moving: BTreeSet<Var>,
 }
 
-/// A loop that appends an entry in each turn, up to the one at which something is found.
+/// A loop that appends an entry in each turn, up to a turn at which a coordinate ends it.
 pub(super) struct Until<'s> {
     pub of: Appending<'s>,
     pub ends: Ends<'s>,
 }
 
-/// What ends a loop.
+/// The test that ends a loop.
 pub(super) struct Ends<'s> {
     pub sought: Sought,
-    /// Where it is sought, at the turn.
+    /// The array whose element at the turn is compared.
     pub crd: BufferId,
     pub target: &'s Expr,
 }
 
 impl<'s> Appending<'s> {
-    /// What it stores at the count, and where.
+    /// The arrays that it stores to at the count, with the values.
     pub fn stores(&self) -> impl Iterator<Item = (BufferId, &'s Expr)> {
         self.entry.iter().filter_map(|stmt| if let Stmt::Store(b, _, e) = stmt { Some((*b, e)) } else { None })
     }
@@ -246,23 +246,23 @@ impl<'s> Appending<'s> {
         steps_with(e, self.turn, &self.moving)
     }
 
-    /// Whether something depends on how many entries there are.
+    /// Whether a value of the entry depends on the count.
     pub fn reads_count(&self) -> bool {
         self.entry.iter().filter_map(|stmt| stmt.exprs().last()).any(|e| e.reads(self.count))
     }
 
-    /// Some of the loop's turns, as they were.
+    /// The loop over some of its turns, with its body.
     pub fn turns(&self, lo: Expr, hi: Expr) -> Stmt {
         self.each(lo, hi, self.body.to_vec())
     }
 
-    /// A loop over some of its turns.
+    /// A loop over some of its turns, with another body.
     pub fn each(&self, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
         Stmt::For { var: self.turn, lo, hi, how: self.how, body }
     }
 }
 
-/// What rewrites of loops that append are tried on.
+/// Kernels for tests of rewrites of loops that append.
 #[cfg(test)]
 pub(super) mod frame {
     use crate::loops::{Kernel, check, read};
@@ -299,7 +299,7 @@ pub(super) mod frame {
         kernel
     }
 
-    /// Its text when it was rewritten.
+    /// The kernel's text after a rewrite.
     pub fn rewritten(body: &str, rewrite: fn(&mut Kernel)) -> String {
         let mut kernel = kernel(body);
         rewrite(&mut kernel);

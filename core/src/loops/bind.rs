@@ -13,13 +13,12 @@ pub struct Bound<'a> {
     pub operands: Vec<Option<&'a Array<'a>>>,
 }
 
-/// Finds each operand of the kernel among `tensors`, by name; `extents` says those of every tensor, results too, and `solved` the
-/// extent of every index variable.
-/// The tensors' own invariants are not looked at: that was done once, when each became
-/// [`Checked`](crate::format::Checked).
+/// Finds each operand of the kernel among `tensors`, by name; `extents` gives those of every tensor, results too, and `solved`
+/// the extent of every index variable. The tensors must be well-formed ([`Checked`](crate::format::Checked)): nothing here
+/// checks them.
 ///
 /// # Errors
-/// The operand that is missing, or what of it is not as the kernel was compiled for.
+/// The operand that is missing, or the part of it that is not as the kernel was compiled for.
 pub fn bind<'a>(
     kernel: &Kernel,
     tensors: &[(&str, &'a Tensor<'a>)],
@@ -93,8 +92,8 @@ fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<impl Iterator<Item
     Ok(tensor.levels.iter().flat_map(Level::arrays).chain([&tensor.values]))
 }
 
-/// The kernel's results as tensors, in the order of its arguments; `made` is asked once for each array that the kernel made. Arrays
-/// that a result shares with an operand are shared here, or copied where they are borrowed; `None` if memory does not suffice for that.
+/// The kernel's results as tensors, in the order of its arguments; `made` is called once for each array that the kernel made. Arrays
+/// that a result has of an operand are shared, or copied if they are borrowed; `None` if memory does not suffice for the copy.
 ///
 /// # Panics
 /// If `bound` is not what this kernel was run on.
@@ -113,7 +112,7 @@ pub fn collect(
     };
     let mut results = Vec::with_capacity(kernel.arguments.len());
     for a in kernel.arguments.iter().filter(|a| !a.operand) {
-        // A call may take less than a microsecond: what is made here is made where it stays.
+        // A call may take less than a microsecond: tensors are built in place, not moved.
         let mut levels = Vec::with_capacity(a.levels.len());
         for of in &a.levels {
             levels.push(level(of, &mut take)?);
@@ -124,24 +123,24 @@ pub fn collect(
     Some(results)
 }
 
-/// Whether [`collect`] copies arrays: a result has some of an operand's that are borrowed.
+/// Whether [`collect`] copies arrays: a result has an operand's array that is borrowed.
 pub fn shares_borrowed(kernel: &Kernel, bound: &Bound) -> bool {
     let of_results = kernel.arguments.iter().filter(|a| !a.operand).flat_map(Argument::buffers);
     of_results.into_iter().any(|(b, _)| bound.operands[b.0 as usize].is_some_and(Array::is_borrowed))
 }
 
-/// What [`collect`] asks for, of arrays by buffer.
+/// The function that [`collect`] calls, from arrays by buffer.
 ///
 /// # Panics
-/// What is returned does, if it is asked for what is not there, or was asked for before.
+/// When the function is called for an array that is not there or was taken before.
 pub fn taken(mut arrays: Vec<Option<Array<'static>>>) -> impl FnMut(BufferId) -> Array<'static> {
     move |b| arrays[b.0 as usize].take().expect("every result has its array")
 }
 
-/// The results of a kernel, as it assembled them, in the formats that are declared for them.
+/// The results of a kernel, converted from the formats in which it assembled them to the declared ones.
 ///
 /// # Errors
-/// The name of the first that its format does not hold, and why.
+/// The name of the first whose format has no place for a value, and why.
 pub fn settle<'p>(
     kernel: &Kernel,
     results: Vec<(String, Tensor<'static>)>,

@@ -1,4 +1,4 @@
-//! What is appended whole is one block.
+//! Fibers that are appended whole, one behind the other, become one block.
 //!
 //! ```text
 //!   for i in 0..n_I                                   let shift = c - A1_pos[0]
@@ -9,9 +9,9 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! *Fibers*: where each turn of the inner loop appends one entry, as many were appended at a fiber's end as positions lie
-//! before it. So positions are moved in one loop, which compilers make vectors of, and entries in another, whose fibers lie
-//! one behind the other as those of `flatten` do. It needs that entries do not ask in which fiber they are.
+//! Each turn of the inner loop appends one entry, so at a fiber's end the number of appended entries is its position, shifted. So
+//! positions are moved in one loop, which vectorizes, and entries in another, over consecutive fibers as `flatten` makes it.
+//! An entry must not depend on its fiber.
 
 use super::flatten::{Known, bare, map_blocks, replaced};
 use super::inline::uses;
@@ -39,21 +39,21 @@ fn parted(block: Vec<Stmt>, known: &Known, vars: &mut Vars) -> Vec<Stmt> {
     out
 }
 
-/// A loop over fibers, the entries of each of which are appended, and where the fiber ends is stored.
+/// A loop over fibers that appends the entries of each and stores where the fiber ends.
 struct Appending<'s> {
     /// The outer loop.
     fibers: (Var, &'s Expr, &'s Expr),
-    /// The fiber's place in `pos`, and what the inner loop's bounds look like.
+    /// The fiber's index in `pos`, and the inner loop's bounds.
     at: &'s Expr,
     pos: BufferId,
     bounds: (&'s Expr, &'s Expr),
     /// The inner loop.
     entries: (Var, How, &'s [Stmt]),
-    /// How many entries there are so far.
+    /// The counter of entries.
     count: Var,
-    /// Where the result's positions go, and the store's place and value.
+    /// The result's array of positions, with the index and value of the store to it.
     ends: (BufferId, &'s Expr, &'s Expr),
-    /// Whether there may be no fiber at all, in which case nothing may be loaded.
+    /// Whether there may be no fiber: nothing may be loaded then.
     guarded: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'s> Appending<'s> {
             Stmt::Store(b, to, e) => b != ends && !to.loads_from(*ends) && !e.loads_from(*ends),
             _ => false,
         });
-        // The fiber's place moves with the outer loop, and nothing else does.
+        // The fiber's index moves with the outer loop alone.
         let steps = steps_with(at, *i, &fixed);
         fixed.remove(i);
         let outside = is_fixed(lo, &fixed) && is_fixed(hi, &fixed) && is_fixed(place, &fixed);
@@ -119,7 +119,7 @@ impl<'s> Appending<'s> {
     }
 }
 
-/// Whether an expression loads nothing, and reads none of these variables.
+/// Whether an expression loads nothing and reads none of the variables in `moving`.
 pub(super) fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
     match e {
         Expr::Const(_) => true,
@@ -129,7 +129,7 @@ pub(super) fn is_fixed(e: &Expr, moving: &BTreeSet<Var>) -> bool {
     }
 }
 
-/// Whether an expression grows by one where `i` does.
+/// Whether an expression is `i` plus a loop-invariant value.
 pub(super) fn steps_with(e: &Expr, i: Var, moving: &BTreeSet<Var>) -> bool {
     match e {
         Expr::Var(v) => *v == i,

@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 
 pub use flow::{accumulates, private};
 
-/// How many blocks may stand in each other.
+/// The greatest depth of nested blocks.
 pub const NESTING: usize = 256;
 
 /// A kernel that passed the checker: it need not be checked again.
@@ -89,7 +89,7 @@ fn nesting(stmts: &[Stmt], depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an expression has at most so many levels.
+/// Whether an expression is at most `depth` levels deep.
 pub(super) fn is_shallow(e: &Expr, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     match e {
@@ -128,7 +128,7 @@ fn parameters(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-/// What is solved for is a parameter, and no tensor's extent.
+/// Checks that each solved extent is a parameter, and no tensor's extent.
 fn solved(kernel: &Kernel) -> Result<(), String> {
     for (v, _) in &kernel.solved {
         let (name, _) = variable(kernel, *v)?;
@@ -195,8 +195,8 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     Ok(())
 }
 
-/// What a result has of operands: the arrays of some one's outermost levels, or all that it has; or its values, and coordinates with
-/// them.
+/// Arrays that a result may have of an operand: those of its outermost levels as far as both have the same; if it has the operand's
+/// values, also any of the operand's coordinates.
 fn shared(kernel: &Kernel, a: &Argument) -> FxHashSet<BufferId> {
     let of = |operand: &Argument| -> Vec<BufferId> {
         let pairs = operand.levels.iter().zip(&a.levels);

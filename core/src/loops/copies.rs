@@ -12,8 +12,8 @@
 //!                                                    c = ahead + max(last, begin)
 //! ```
 //!
-//! Fibers that lie one behind the other are one loop for all that does not ask in which of them it is, as values and coordinates of a
-//! matrix in compressed rows that becomes a list:
+//! Consecutive fibers are one loop for the arrays whose elements do not depend on the fiber, as values and column coordinates of a matrix
+//! in compressed rows that becomes a list:
 //!
 //! ```text
 //!   for i in 0..n_I                                  if 0 < n_I
@@ -26,9 +26,8 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! A loop that does nothing but copy is a copy of memory ([`whole_copy`]), and the C library knows how this machine does that best: two to
-//! three times as fast as a loop of vectors in the caches, by a third beyond them. Only of loops that stand in no other: short rows are
-//! [strips](super::strips).
+//! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does as this machine does it best. Only loops
+//! that stand in no other are rewritten: short rows are [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
 use super::blocks::{steps_with, with};
@@ -39,7 +38,7 @@ use super::{Buffer, BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Takes copies out of loops that append and stand in no other.
+/// Splits copies off loops that append and stand in no other.
 pub fn copies(kernel: &mut Kernel) {
     let (appends, known) = (Appends::of(kernel), Known::of(kernel));
     let body = std::mem::take(&mut kernel.body);
@@ -47,16 +46,16 @@ pub fn copies(kernel: &mut Kernel) {
     kernel.body = in_no_loop(body, &mut |stmt| copies.stmt(stmt));
 }
 
-/// A place of an array.
+/// An element of an array: the buffer and the index.
 pub type Element<'s> = (BufferId, &'s Expr);
 
-/// What a loop does whose turns copy the elements of one array into another, one behind the other, and do nothing else: where to, and where
-/// from, with the turn in the place of the first.
+/// The destination and the source of a loop that only copies consecutive elements of one array into another, as elements at a turn; `None`
+/// of any other loop.
 pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option<[Element<'s>; 2]> {
     let [Stmt::Store(to, at, Expr::Load(from, start))] = body else { return None };
     let moving = BTreeSet::from([turn]);
     let steps = [at, &**start].into_iter().all(|e| steps_with(e, turn, &moving));
-    // Of a truth value, any byte that is not 0 is true.
+    // Any byte but 0 is a true truth value: copying bytes may not normalize it.
     let is_bytes = buffers[to.0 as usize].ty != Type::Bool;
     (to != from && is_bytes && steps).then_some([(*to, at), (*from, start)])
 }
@@ -68,11 +67,11 @@ struct Copies<'k> {
     vars: Vars<'k>,
 }
 
-/// An array that a loop copies: where to, where from, and what it reads there.
+/// An array that a loop copies: destination, source, and the index in the source.
 type Copied<'s> = (BufferId, BufferId, &'s Expr);
 
 impl Copies<'_> {
-    /// A statement that stands in no loop.
+    /// Rewrites a statement that stands in no loop.
     fn stmt(&mut self, stmt: Stmt) -> Vec<Stmt> {
         self.one_loop(&stmt).or_else(|| self.fibers(&stmt)).unwrap_or_else(|| vec![stmt])
     }
@@ -87,7 +86,7 @@ impl Copies<'_> {
         })
     }
 
-    /// A loop over fibers, one behind the other.
+    /// Rewrites a loop over consecutive fibers.
     fn fibers(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let Stmt::For { var: outer, lo, hi, how: How::Serial, body } = stmt else { return None };
         let [fiber] = &body[..] else { return None };
@@ -114,7 +113,7 @@ impl Copies<'_> {
         Some(std::iter::once(Stmt::If(some, out, vec![])).chain(rest).collect())
     }
 
-    /// The arrays that get elements of operands as they are, which lie one behind the other.
+    /// The arrays that get consecutive elements of operands, unchanged.
     fn copied<'s>(&self, of: &Appending<'s>) -> Vec<Copied<'s>> {
         let arrays: BTreeSet<BufferId> = of.stores().map(|(b, _)| b).collect();
         if arrays.len() < of.stores().count() || of.reads_count() {
@@ -129,7 +128,7 @@ impl Copies<'_> {
         of.stores().filter_map(copied).collect()
     }
 
-    /// The element that a stored value is: what only widens and narrows it is gone.
+    /// The element that a stored value is, without conversions that only widen and narrow it.
     fn as_it_is<'s>(&self, of: &Appending<'s>, value: &'s Expr, to: BufferId) -> Option<&'s Expr> {
         match value {
             Expr::Var(v) => {
@@ -139,7 +138,7 @@ impl Copies<'_> {
                 };
                 self.as_it_is(of, of.entry.iter().find_map(named)?, to)
             }
-            // What was 32 bits wide, and is that again, went through 64.
+            // From 32 bits to 64 and back to 32 changes nothing.
             Expr::Op(Op::Convert(Type::I32 | Type::I64), args) if self.ty(to) == Type::I32 => {
                 self.as_it_is(of, &args[0], to)
             }
@@ -152,8 +151,8 @@ impl Copies<'_> {
         self.buffers[b.0 as usize].ty
     }
 
-    /// The loop from the one position to the other, an array that is copied after the other, and the other `chosen` arrays together;
-    /// and how many entries there are behind it.
+    /// The loop from `lo` to `hi`: one loop for each copied array, then one for the other `chosen` arrays together; and the number of
+    /// entries behind it.
     fn array_by_array(
         &mut self,
         of: &Appending,
@@ -182,7 +181,7 @@ impl Copies<'_> {
     }
 }
 
-/// The arrays for which a turn asks what `outer` is, or how many entries there are.
+/// The arrays whose stores depend on `outer` or on the count.
 fn asking(outer: Var, of: &Appending) -> BTreeSet<BufferId> {
     let (mut known, mut arrays) = (BTreeSet::from([outer, of.count]), BTreeSet::new());
     for stmt in of.body {
@@ -198,7 +197,7 @@ fn asking(outer: Var, of: &Appending) -> BTreeSet<BufferId> {
     arrays
 }
 
-/// What a turn does whose entry has this place: where it notes how many there are, that is `counted`.
+/// The body of a turn whose entry is stored at `place`; notes use `counted` for the count.
 fn placed(of: &Appending, place: &Expr, counted: Var) -> Vec<Stmt> {
     let now = BTreeMap::from([(of.count, counted)]);
     let entry = of.entry.iter().map(|stmt| match stmt {
@@ -212,7 +211,7 @@ fn placed(of: &Appending, place: &Expr, counted: Var) -> Vec<Stmt> {
     entry.chain([Stmt::Let(counted, plus(place.clone(), int(1)))]).chain(noted).collect()
 }
 
-/// A turn without the stores to some arrays, and what is named for them alone.
+/// The body of a turn without the stores to some arrays, and without names that only those use.
 fn without(turn: Vec<Stmt>, some: &dyn Fn(BufferId) -> bool) -> Vec<Stmt> {
     let mut needed: BTreeSet<Var> = BTreeSet::new();
     let mut out = vec![];

@@ -1,4 +1,4 @@
-//! A fold that nothing changes any more ends.
+//! Folds end where no further turn can change them.
 //!
 //! ```text
 //!   t = false                                        t = false
@@ -9,12 +9,12 @@
 //!                                                      t = t || x_vals[A1_crd[p]]; p = p + 1
 //! ```
 //!
-//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. It needs that loops do nothing else: what
-//! they set beside `t`, such as cursors, is read by them alone. Loops around them and inside of them end for the same reason.
+//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. The loops must do nothing else: variables that
+//! they set beside `t`, such as cursors, are read by them alone. Loops around them and inside of them end for the same reason.
 //!
-//! Only folds of truth values, and products of whole numbers, come to an annihilator often enough to be asked at each turn, and
-//! stay there whatever else is folded in: 0 times what is no number is none. A loop whose lanes are
-//! a vector's, one behind the other in memory and without a branch, goes on: it is done before it is asked.
+//! Only folds of truth values and products of whole numbers reach an annihilator often enough to test for it at each turn, and stay
+//! there whatever follows; of floats 0 times NaN is NaN. A loop over consecutive memory without a branch, which vectorizes, is not
+//! rewritten: the test would cost more.
 
 use super::flatten::map_blocks;
 use super::inline::uses;
@@ -24,19 +24,19 @@ use super::{Expr, How, Kernel, Stmt, Var, gathers};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use std::collections::BTreeSet;
 
-/// Ends loops whose fold nothing changes any more.
+/// Ends loops whose folds no further turn can change.
 pub fn exits(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     kernel.body = Exits { uses: uses(&body, kernel.vars.len()), vars: Vars::of(&mut kernel.vars) }.block(body);
 }
 
 struct Exits<'k> {
-    /// How often each variable is read, everywhere.
+    /// The number of reads of each variable in the kernel.
     uses: Vec<usize>,
     vars: Vars<'k>,
 }
 
-/// A scalar that is folded into, and what it is when nothing changes it any more.
+/// A scalar that is folded into, and the annihilator at which it stays.
 #[derive(Clone, Copy, PartialEq)]
 struct Absorbed {
     t: Var,
@@ -61,7 +61,7 @@ impl Exits<'_> {
         out
     }
 
-    /// A block in parts: how many statements, and when their loops end.
+    /// The parts of a block: the number of statements of each, and at which value their loops end, if at any.
     fn parts(&self, mut stmts: &[Stmt]) -> Vec<(usize, Option<Absorbed>)> {
         let mut parts = Vec::new();
         while !stmts.is_empty() {
@@ -72,7 +72,8 @@ impl Exits<'_> {
         parts
     }
 
-    /// How many of these statements, which begin with a loop, may end together, and when: as many as read what the first sets.
+    /// The number of statements, from a loop on, that may end together, and at which value: up to the last that reads a variable that
+    /// those before it set.
     fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
         let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
         let absorbed = self.folded(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
@@ -99,7 +100,7 @@ impl Exits<'_> {
         all
     }
 
-    /// Whether statements do nothing to a variable but to fold into it with one function that has an annihilator.
+    /// The annihilator, if statements set a variable only by folding into it with functions of that annihilator.
     fn absorbed(&self, t: Var, stmts: &[Stmt]) -> Option<Absorbed> {
         let mut all: Vec<Option<Value>> = Vec::new();
         stmts.iter().for_each(|s| s.each_set(&mut |v, e| all.extend((v == t).then(|| self.folds(t, e)))));
@@ -111,12 +112,12 @@ impl Exits<'_> {
     fn folds(&self, t: Var, e: &Expr) -> Option<Value> {
         let Expr::Op(op, args) = e else { return None };
         let ty = self.vars.ty(t);
-        // What comes behind a loop that was left folds in whatever it finds: of floats that may be no number.
+        // Statements behind the loop fold in other values, of floats perhaps NaN.
         let asked = ty == Type::Bool || !ty.is_float() && matches!(op, Op::Mul | Op::And | Op::Or);
         if !asked || !matches!(&args[..], [Expr::Var(v), _] if *v == t) {
             return None;
         }
-        // Without floats both modes are one.
+        // Integers and truth values have the same properties in both modes.
         let known = properties(*op, ty, Mode::Strict).annihilators;
         let (_, by, _) = known.into_iter().find(|(at, by, result)| *at == 0 && by == result)?;
         Some(by)
@@ -126,7 +127,7 @@ impl Exits<'_> {
         stmts.into_iter().flat_map(|stmt| self.ended(stmt, absorbed)).collect()
     }
 
-    /// The statement, whose loops end when nothing changes the fold any more.
+    /// The statement, with loops that end once the fold is absorbed.
     fn ended(&mut self, stmt: Stmt, absorbed: Absorbed) -> Vec<Stmt> {
         let mut changes = false;
         stmt.each_set(&mut |v, _| changes |= v == absorbed.t);
@@ -151,7 +152,7 @@ impl Exits<'_> {
 }
 
 impl Absorbed {
-    /// The condition under which another turn may change it.
+    /// The condition that another turn may change it.
     fn goes_on(self) -> Expr {
         let t = Expr::Var(self.t);
         match self.by {
@@ -166,7 +167,7 @@ fn both(a: Expr, b: Expr) -> Expr {
     Expr::Op(Op::AndAlso, vec![a, b])
 }
 
-/// Whether it changes nothing but variables.
+/// Whether a statement changes only variables.
 fn is_quiet(stmt: &Stmt) -> bool {
     !matches!(stmt, Stmt::Store(..) | Stmt::Call(_)) && stmt.blocks().flatten().all(is_quiet)
 }
@@ -181,7 +182,7 @@ fn set_by(stmts: &[Stmt]) -> BTreeSet<Var> {
     all
 }
 
-/// Whether a loop's turns read what lies one behind the other, and do nothing else.
+/// Whether a loop only folds, and reads consecutive memory.
 fn is_streamed(body: &[Stmt]) -> bool {
     body.iter().all(|s| matches!(s, Stmt::Set(..))) && !gathers(body)
 }

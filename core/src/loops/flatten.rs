@@ -1,4 +1,4 @@
-//! Fibers that lie one behind the other are one loop.
+//! A loop over consecutive fibers, and the loop over each, become one loop.
 //!
 //! ```text
 //!   for i in 0..n_I                                  for p in A1_pos[0]..A1_pos[n_I]
@@ -7,10 +7,10 @@
 //! ```
 //!
 //! The same turns in the same order: `pos` ascends (an invariant of operands, checked before a kernel runs), so a fiber
-//! begins where the one before ends. It needs that the inner loop is all that the outer one does, that it does not ask in
-//! which fiber it is, and that the outer loop comes to all positions from its first to its last: from 0 to an extent, or
-//! over a fiber. So it may be applied again, level by level. What nobody reads is dropped first, such as the coordinates
-//! that an outer loop says by the way.
+//! begins where the one before ends. The inner loop must be all that the outer one does and must not depend on the fiber, and
+//! the outer loop must visit all positions from its first to its last: from 0 to an extent, or over a fiber. So the rewrite
+//! applies again, level by level. Statements that nothing reads are dropped first, such as coordinates that an outer loop
+//! names.
 
 use super::inline::uses;
 use super::lower::plus;
@@ -18,8 +18,8 @@ use super::{BufferId, Entry, Expr, Holds, How, Kernel, Role, Stmt, Var};
 use crate::algebra::{Op, Value};
 use std::collections::BTreeSet;
 
-/// Drops every `let` whose variable is not read, what is written to workspaces of which nothing is read, and loops that do nothing.
-/// No expression has an effect.
+/// Drops every `let` whose variable is not read, stores to and allocations of workspaces that are not read, and empty counted loops, until
+/// nothing changes. Expressions have no effects.
 pub fn sweep(kernel: &mut Kernel) {
     loop {
         let used = uses(&kernel.body, kernel.vars.len());
@@ -47,7 +47,7 @@ fn swept(block: Vec<Stmt>, keep: &impl Fn(&Stmt) -> bool) -> Vec<Stmt> {
     map_blocks(block.into_iter().filter(keep).collect(), &mut |inner| swept(inner, keep))
 }
 
-/// Notes the buffers of which something is asked.
+/// Marks the buffers that are read, or whose capacity is.
 fn reads(block: &[Stmt], read: &mut [bool]) {
     for stmt in block {
         let mut asks = |e: &Expr| {
@@ -67,18 +67,18 @@ fn size(block: &[Stmt]) -> usize {
     block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
 }
 
-/// Makes one loop of two wherever fibers lie one behind the other.
+/// Makes one loop of two wherever fibers are consecutive.
 pub fn flatten(kernel: &mut Kernel) {
     let known = Known::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     kernel.body = joined(body, &known);
 }
 
-/// What is known of a kernel's data.
+/// Facts about a kernel's data.
 pub(super) struct Known {
-    /// Buffers of positions, of which none is below the one before.
+    /// Operands' arrays of positions, which ascend.
     ascending: BTreeSet<BufferId>,
-    /// Variables that are not negative, and never set.
+    /// Parameters: extents, not negative and never set.
     extents: BTreeSet<Var>,
     vars: usize,
 }
@@ -95,12 +95,12 @@ impl Known {
         Known { ascending, extents: kernel.params.iter().copied().collect(), vars: kernel.vars.len() }
     }
 
-    /// Whether these are all coordinates of an extent.
+    /// Whether a loop with these bounds runs over a whole extent.
     pub fn is_whole(&self, lo: &Expr, hi: &Expr) -> bool {
         *bare(lo) == Expr::Const(Value::i64(0)) && matches!(hi, Expr::Var(n) if self.extents.contains(n))
     }
 
-    /// Two loops as one.
+    /// The two loops as one, if they may be.
     fn one_loop(&self, outer: &Stmt) -> Option<Stmt> {
         let Stmt::For { var: p, lo, hi, how: How::Serial, body } = outer else { return None };
         let [Stmt::For { var, lo: first, hi: last, how, body }] = &body[..] else { return None };
@@ -114,25 +114,25 @@ impl Known {
         Some(Stmt::For { var: *var, lo: at(first, lo), hi: at(last, hi), how: *how, body: body.clone() })
     }
 
-    /// Whether a buffer holds positions of which none is below the one before.
+    /// Whether a buffer holds ascending positions.
     pub fn ascends(&self, pos: BufferId) -> bool {
         self.ascending.contains(&pos)
     }
 
-    /// The buffer whose fiber at `parent` these are the bounds of.
+    /// The ascending array of positions of which these are the bounds of the fiber at `parent`.
     pub fn fiber(&self, lo: &Expr, hi: &Expr, parent: &Expr) -> Option<BufferId> {
         one_fiber(lo, hi).filter(|(pos, at)| *at == parent && self.ascends(*pos)).map(|(pos, _)| pos)
     }
 }
 
-/// The positions, and where in them is written, where the one fiber begins that these are the bounds of.
+/// The array and the index, if `lo` and `hi` are the bounds of one fiber: `pos[at]` and `pos[at + 1]`.
 pub fn one_fiber<'e>(lo: &'e Expr, hi: &Expr) -> Option<(BufferId, &'e Expr)> {
     let (Expr::Load(pos, at), Expr::Load(same, next)) = (bare(lo), bare(hi)) else { return None };
     let is_next = **next == plus((**at).clone(), Expr::Const(Value::i64(1)));
     (pos == same && is_next).then_some((*pos, &**at))
 }
 
-/// An index without the conversion to 64 bits.
+/// An expression without a conversion around it.
 pub fn bare(e: &Expr) -> &Expr {
     match e {
         Expr::Op(Op::Convert(_), args) => &args[0],
@@ -140,7 +140,7 @@ pub fn bare(e: &Expr) -> &Expr {
     }
 }
 
-/// The load of `pos` in `e`, which may be converted, at another place.
+/// The load of `pos` that `e` is, up to conversions, at another index.
 pub(super) fn replaced(e: &Expr, pos: BufferId, place: &Expr) -> Expr {
     match e {
         Expr::Op(op, args) => Expr::Op(*op, args.iter().map(|a| replaced(a, pos, place)).collect()),

@@ -1,15 +1,15 @@
-//! A value that is used once, in the very next statement, is written there.
+//! A value that is used once, in the next statement, is substituted there.
 //!
 //! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
-//! Nothing happens between the two, so no load can see another store. What is deep already stays a `let`: expressions stand in
-//! each other no deeper than they did, but for [`DEEPEST`]. What loads is not made one of the values of a `select`: they are
-//! computed where they are chosen only, with a branch where there was none.
+//! No statement stands between the two, so no load can see another store. A value deeper than [`DEEPEST`] stays a `let`, which bounds
+//! the depth of expressions. A value that loads is not substituted as an arm of a `select`: arms are evaluated only where they are
+//! chosen, which would take a branch.
 
 use super::check::is_shallow;
 use super::{Expr, Kernel, Stmt, Var};
 use crate::algebra::Op;
 
-/// The deepest value that is written elsewhere.
+/// Depth of the deepest value that is substituted.
 const DEEPEST: usize = 64;
 
 /// Applies the rewrite everywhere.
@@ -41,7 +41,7 @@ fn block(stmts: Vec<Stmt>, uses: &[usize]) -> Vec<Stmt> {
     out
 }
 
-/// Puts `value` in the place of `v` if the statement evaluates `v` once, first of all.
+/// Substitutes `value` for `v` in a statement's own expressions. Whether it did.
 fn replace(stmt: &mut Stmt, v: Var, value: &Expr) -> bool {
     let exprs: Vec<&mut Expr> = match stmt {
         Stmt::Let(_, e) | Stmt::Set(_, e) | Stmt::If(e, _, _) => vec![e],
@@ -66,7 +66,7 @@ fn substitute(e: &mut Expr, v: Var, value: &Expr) -> bool {
     }
 }
 
-/// How often each of so many variables is read.
+/// The number of reads of each of `vars` variables in a block.
 pub(super) fn uses(block: &[Stmt], vars: usize) -> Vec<usize> {
     fn count(stmt: &Stmt, uses: &mut [usize]) {
         let mut reads = |e: &Expr| {

@@ -13,7 +13,7 @@ pub struct Var(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BufferId(pub u32);
 
-/// What one call computes: reads operands and extents, makes results.
+/// A kernel: what one call computes from operands and extents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// Its name, an identifier.
@@ -28,8 +28,8 @@ pub struct Kernel {
     pub body: Vec<Stmt>,
     /// The program's tensors: which buffers and params are theirs.
     pub arguments: Vec<Argument>,
-    /// Params that are extents of no tensor: each with an index variable of the typed program that has it. No formula says them: a
-    /// quotient by nothing does not, and then it is another equation that does.
+    /// Params that are extents of no tensor, each with an index variable of the typed program that has the extent. No formula computes
+    /// them from the other params: a quotient by 0 determines nothing, and another equation may.
     pub solved: Vec<(Var, VarId)>,
     /// Float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
@@ -298,7 +298,7 @@ impl Holds {
     }
 }
 
-/// How many elements [`Expr::Among`] looks at, at once.
+/// The number of elements that [`Expr::Among`] compares at once.
 pub const LANES: i64 = 8;
 
 /// What [`Expr::Among`] seeks: the number of the first lane, counted from `begin` on, else [`LANES`].
@@ -316,7 +316,7 @@ impl Sought {
     /// Each.
     pub const ALL: [Sought; 3] = [Sought::Target, Sought::NotBelow, Sought::Other];
 
-    /// What loops call it.
+    /// Its name in the text of kernels.
     pub fn name(self) -> &'static str {
         match self {
             Sought::Target => "among",
@@ -325,8 +325,8 @@ impl Sought {
         }
     }
 
-    /// Where it is from `begin` on and before `end`, of which some `[begin, end, target]` are given and each element is loaded, be it
-    /// asked for or not, as a machine does that compares all lanes at once.
+    /// The lane found, given `[begin, end, target]`. Loads every element before `end`, also behind the one found, as hardware does that
+    /// compares all lanes at once.
     ///
     /// # Errors
     /// Those of a load.
@@ -349,7 +349,7 @@ impl Sought {
         Ok(found)
     }
 
-    /// The one that is called so.
+    /// The one of this name.
     pub fn named(name: &str) -> Option<Sought> {
         Sought::ALL.into_iter().find(|sought| sought.name() == name)
     }
@@ -365,7 +365,7 @@ pub enum Expr {
     Var(Var),
     /// An element; the index is an `i64` and in bounds.
     Load(BufferId, Box<Expr>),
-    /// Where among the next [`LANES`] elements one stands that is sought: of `begin`, `end` and a target, all `i64`. An `i64`.
+    /// The lane, among the next [`LANES`] elements, of the first that is sought; from `begin`, `end` and a target, all `i64`. An `i64`.
     /// Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
     Among(Sought, BufferId, Box<[Expr; 3]>),
     /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
@@ -375,7 +375,7 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// Tells of it and of all its parts, whole before part.
+    /// Calls `f` with the expression and all its parts, each before its own parts.
     pub fn each(&self, f: &mut dyn FnMut(&Expr)) {
         f(self);
         match self {
@@ -386,7 +386,7 @@ impl Expr {
         }
     }
 
-    /// Whether a variable is read in it.
+    /// Whether the expression reads a variable.
     pub fn reads(&self, v: Var) -> bool {
         let mut found = false;
         self.each(&mut |e| found |= *e == Expr::Var(v));
@@ -400,7 +400,7 @@ impl Expr {
         found
     }
 
-    /// The same of other variables.
+    /// The expression with variables replaced by those in `now`.
     pub fn renamed(&self, now: &BTreeMap<Var, Var>) -> Expr {
         match self {
             Expr::Var(v) => Expr::Var(*now.get(v).unwrap_or(v)),
@@ -420,14 +420,14 @@ impl Expr {
         found
     }
 
-    /// Whether it has one of some variables.
+    /// Whether the expression reads one of some variables.
     fn mentions(&self, vars: &BTreeSet<Var>) -> bool {
         let mut found = false;
         self.each(&mut |e| found |= matches!(e, Expr::Var(v) if vars.contains(v)));
         found
     }
 
-    /// Whether a place that it reads from is itself read from a buffer, perhaps by one of some names.
+    /// Whether it loads at an index that is itself loaded, directly or through one of `named`.
     fn gathers(&self, named: &BTreeSet<Var>) -> bool {
         match self {
             Expr::Load(_, at) => at.loads() || at.mentions(named),
@@ -471,7 +471,7 @@ pub enum Stmt {
     Comment(String),
 }
 
-/// Whether a turn of a loop reads from a place that it read before, in the same expression or in one that it named.
+/// Whether a loop's body loads at an index that it has loaded, in the same expression or through a name.
 pub fn gathers(body: &[Stmt]) -> bool {
     let mut named = BTreeSet::new();
     body.iter().any(|stmt| {
@@ -503,7 +503,7 @@ impl Stmt {
         first.into_iter().chain(second)
     }
 
-    /// Tells of each variable that it sets, in its blocks too, and what to.
+    /// Calls `f` with each variable that the statement sets, in its blocks too, and the expression.
     pub fn each_set<'s>(&'s self, f: &mut dyn FnMut(Var, &'s Expr)) {
         if let Stmt::Set(v, e) = self {
             f(*v, e);
@@ -553,15 +553,14 @@ pub enum Entry {
         /// Elements.
         len: Expr,
     },
-    /// Says how many elements a result has at last; all of them are set, and there is room for them.
+    /// Sets a result's final length; all elements up to it are set, and there is room for them.
     Finish {
         /// A result.
         buffer: BufferId,
         /// Elements.
         len: Expr,
     },
-    /// Sorts elements `0..len` of `keys` ascending, and `order` with them: stable. `order` is overwritten with the
-    /// places at which the keys stood before.
+    /// Sorts elements `0..len` of `keys`, ascending and stably. `order` gets the index that each key had before.
     Sort {
         /// A workspace of `i64`.
         keys: BufferId,
@@ -586,7 +585,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// How many elements [`Entry::SortInto`] sorts at most: as many as the registers of a core hold while it does.
+    /// The most elements that [`Entry::SortInto`] sorts: as many as fit a core's vector registers.
     pub const FEW: i64 = 128;
 
     /// The buffers that it works on.
@@ -614,9 +613,9 @@ pub enum Failure {
     Positions,
     /// A step limit.
     Steps,
-    /// A coordinate that was read from a tensor leaves the one that it is for.
+    /// A coordinate that was read from a tensor is outside of the extent that it indexes.
     Outside,
-    /// A result that has an operand's values has not as many entries: a defect of the compiler.
+    /// A result that has an operand's values has another number of entries: a defect of the compiler.
     Entries,
     /// The limit on turns of the program's blocks.
     Turns,

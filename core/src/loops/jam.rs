@@ -13,9 +13,9 @@
 //!                                                      for p in begin + groups * 4..last  …  (as before)
 //! ```
 //!
-//! *Unroll and jam*: an element of the row that is folded into is loaded and stored once for four rows, and not for each. It needs no property
-//! of the function: what is folded into an element comes in the same order as before. Elements do not depend on each other, each is
-//! of one turn of the inner loop. A row whose length the program says stays in registers instead.
+//! *Unroll and jam*: an element of the target row is loaded and stored once for four rows. The function needs no property: values are
+//! folded into each element in the same order as before, and elements are independent, each of one turn of the inner loop. A row
+//! whose length is a constant is left alone: it stays in registers.
 
 use super::blocks::{is_fixed, steps_with};
 use super::flatten::map_blocks;
@@ -25,8 +25,7 @@ use super::{BufferId, Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
-/// How many rows go at a time, as a logarithm: as many as leave registers for what else the loop needs.
-/// To go on with two for those that are left gains nothing.
+/// log₂ of the number of rows that go at a time: as many as leave registers for the rest of the loop.
 const SHIFT: u32 = 2;
 
 /// Folds rows into a row four at a time.
@@ -44,11 +43,11 @@ struct Jam<'k> {
 struct Rows<'s> {
     turn: Var,
     range: [&'s Expr; 2],
-    /// What is said of a row before.
+    /// Values that are named for a row.
     named: Vec<(Var, &'s Expr)>,
     column: Var,
     columns: [&'s Expr; 2],
-    /// What is said of an element before.
+    /// Values that are named for an element.
     element: Vec<(Var, &'s Expr)>,
     into: (BufferId, &'s Expr),
     fold: (Op, &'s Expr),
@@ -66,7 +65,7 @@ impl Jam<'_> {
         out
     }
 
-    /// The loop in groups of rows, and one by one for those that are left.
+    /// The loop over groups of rows, then the loop over the rest, one by one.
     fn jammed(&mut self, rows: &Rows, stmt: &Stmt) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [begin, last, groups, group] = ["begin", "last", "groups", "group"].map(&mut fresh);
@@ -86,7 +85,7 @@ impl Jam<'_> {
         ]
     }
 
-    /// The rows of these turns, folded in at once.
+    /// The body that folds in the rows of these turns together.
     fn group(&mut self, rows: &Rows, turns: impl Iterator<Item = Expr>) -> Vec<Stmt> {
         let (column, (b, at)) = (self.vars.again(rows.column), rows.into);
         let place = at.renamed(&BTreeMap::from([(rows.column, column)]));
@@ -107,7 +106,7 @@ impl Jam<'_> {
     }
 }
 
-/// The loop, if it does nothing else.
+/// The loop, if all it does is to fold a row into the same row at each turn.
 fn rows(stmt: &Stmt) -> Option<Rows<'_>> {
     let Stmt::For { var: turn, lo, hi, how: How::Serial, body } = stmt else { return None };
     let (Stmt::For { var: column, lo: from, hi: to, how: How::Serial, body: inner }, named) = body.split_last()? else {

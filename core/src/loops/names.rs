@@ -4,19 +4,19 @@
 //!  t, p_A, p_A_2 taken      fresh("p_A") ─▶ p_A_3      fresh("q") ─▶ q
 //! ```
 //!
-//! A kernel may have ten thousand variables of one name: what was numbered last is known, and not searched for.
+//! A kernel may have ten thousand variables of one name: the last number of each name is stored, and not searched for.
 
 use super::{Expr, Stmt, Var};
 use crate::algebra::Type;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Names that are taken, each with the last number that was tried behind it.
+/// Names that are taken, each with the last number that was appended to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(FxHashMap<String, u32>);
 
 impl Names {
-    /// A name that is not taken, and is now: this one, or it with a number behind.
+    /// Takes a free name: this one, or this one with a number behind.
     pub(crate) fn fresh(&mut self, name: &str) -> String {
         let mut n = self.0.get(name).copied().unwrap_or(0);
         loop {
@@ -52,25 +52,25 @@ impl Vars<'_> {
         self.all.len()
     }
 
-    /// The type of one.
+    /// The type of a variable.
     pub(super) fn ty(&self, v: Var) -> Type {
         self.all[v.0 as usize].1
     }
 
-    /// Another like this one.
+    /// A new variable of the same name stem and type.
     pub(super) fn again(&mut self, v: Var) -> Var {
         let (name, ty) = self.all[v.0 as usize].clone();
         self.fresh(&name, ty)
     }
 
-    /// The same said of a variable of its own, which `now` has from then on, and of those that it has already.
+    /// A copy of `let v = e` for a new variable, which replaces `v` in `now`; in `e`, the replacements in `now` apply.
     pub(super) fn said_again(&mut self, (v, e): (Var, &Expr), now: &mut BTreeMap<Var, Var>) -> Stmt {
         let (fresh, e) = (self.again(v), e.renamed(now));
         now.insert(v, fresh);
         Stmt::Let(fresh, e)
     }
 
-    /// Another, with a name of its own that begins with this one.
+    /// A new variable whose name begins with this one.
     pub(super) fn fresh(&mut self, name: &str, ty: Type) -> Var {
         let taken = || Names(self.all.iter().map(|(name, _)| (name.clone(), 1)).collect());
         let name = self.names.get_or_insert_with(taken).fresh(name);

@@ -1,4 +1,4 @@
-//! A fold in a loop inside is a fold of its own.
+//! A fold in an inner loop gets a variable of its own.
 //!
 //! ```text
 //!   for j in 0..n_J                                  for j in 0..n_J
@@ -8,16 +8,16 @@
 //!                                                      t = t + part
 //! ```
 //!
-//! *Waiting*: the first turn of a fiber waited for the last of the fiber before, and lanes of vectors for all of them to be folded into one.
-//! Now a fiber waits for nothing, and what waits is one folding a fiber. It needs a function whose arguments may be grouped in any way,
-//! and its identity, which the new fold begins with, and which changes nothing when it is folded in.
+//! With one variable, the first turn of a fiber waits for the last of the fiber before, and lanes of vectors must be folded into one after
+//! each. With two, only the fold of `part` into `t` waits, once a fiber. The function must be associative and commutative, and have an
+//! identity, from which `part` begins and which changes nothing when it is folded into `t`.
 
 use super::flatten::map_blocks;
 use super::names::Vars;
 use super::{Expr, How, Kernel, Stmt, Var};
 use crate::algebra::{Mode, Op, Type, Value, identity, properties};
 
-/// Folds what loops inside of others fold for itself first.
+/// Gives folds in loops that stand in others variables of their own.
 pub fn partials(kernel: &mut Kernel) {
     let mode = if kernel.reassociate { Mode::Algebraic } else { Mode::Strict };
     let body = std::mem::take(&mut kernel.body);
@@ -29,7 +29,7 @@ struct Partials<'k> {
     vars: Vars<'k>,
 }
 
-/// What a loop folds: into which variable, with which function, and what that begins with.
+/// A loop's fold: the variable, the function, and the function's identity.
 #[derive(Clone, Copy)]
 struct Fold {
     t: Var,
@@ -38,7 +38,7 @@ struct Fold {
 }
 
 impl Partials<'_> {
-    /// A block; `begun` are variables that the turn of the loop around has set by then, `None` in no loop.
+    /// Rewrites a block; `begun` are variables that the current turn of the loop around has set so far, `None` outside of loops.
     fn block(&mut self, block: Vec<Stmt>, begun: Option<&[Var]>) -> Vec<Stmt> {
         let mut begun = begun.map(<[Var]>::to_vec);
         let mut out: Vec<Stmt> = Vec::with_capacity(block.len());
@@ -58,7 +58,7 @@ impl Partials<'_> {
         out
     }
 
-    /// What a loop folds, if it does nothing else, turn by turn.
+    /// A loop's fold, if the loop does nothing else.
     fn fold(&self, stmt: &Stmt) -> Option<Fold> {
         let Stmt::For { how: How::Serial, body, .. } = stmt else { return None };
         let (Stmt::Set(t, Expr::Op(op, args)), named) = body.split_last()? else { return None };
@@ -68,12 +68,12 @@ impl Partials<'_> {
         let fits = *first == Expr::Var(*t) && properties.associative && properties.commutative;
         let only = named.iter().all(|stmt| matches!(stmt, Stmt::Let(_, e) if !e.reads(*t))) && !folded.reads(*t);
         let begins = identity(*op, ty).filter(|_| fits && only && ty != Type::Bool)?;
-        // A loop may have no turns: of a number below 0 the greatest common divisor with what that comes to is another.
+        // A loop may have no turns, so the identity must leave every `t` unchanged: gcd(−6, 0) is 6.
         let stays = properties.identities.contains(&(1, begins));
         stays.then_some(Fold { t: *t, op: *op, begins })
     }
 
-    /// The loop with a fold of its own, which is folded in behind it.
+    /// The loop with a variable of its own, which is folded into `t` behind it.
     fn apart(&mut self, mut stmt: Stmt, Fold { t, op, begins }: Fold) -> [Stmt; 3] {
         let part = self.vars.fresh("part", self.vars.ty(t));
         let into = |v: Var, e: Expr| Stmt::Set(v, Expr::Op(op, vec![Expr::Var(v), e]));

@@ -19,7 +19,7 @@
 //!    }
 //! ```
 //!
-//! What makes the text short, and still say everything:
+//! Rules that keep the text short and unambiguous:
 //! 1. a literal has its type in itself: `1` is an `i64`, `1.0` an `f64`, any other carries it: `1u8`, `1.0f32`, `inff32`;
 //! 2. a variable has the type of what it is first set to;
 //! 3. a load from an `i32` buffer is widened to `i64` where an `i64` is needed (an index, a bound, an `i64` variable or
@@ -150,7 +150,7 @@ struct Printer<'a, W> {
     kernel: &'a Kernel,
     /// The variables that have been set so far in the text.
     seen: Vec<bool>,
-    /// How much deeper an expression may be: what is too deep for the checker is cut off in its messages.
+    /// Depth left for an expression: one that is too deep for the checker is cut off in its messages.
     depth: usize,
     out: &'a mut W,
 }
@@ -303,7 +303,7 @@ impl<W: Write> Printer<'_, W> {
         self.kernel.buffers.get(b.0 as usize).map(|b| b.ty)
     }
 
-    /// The load that `e` widens from `i32` to `i64`, if that is what it is.
+    /// The load, if `e` is one that is widened from `i32` to `i64`.
     fn widened<'e>(&self, e: &'e Expr) -> Option<&'e Expr> {
         match e {
             Expr::Op(Op::Convert(Type::I64), args) => match args.as_slice() {
@@ -314,7 +314,7 @@ impl<W: Write> Printer<'_, W> {
         }
     }
 
-    /// Where an `i64` is needed: a widened load as the bare load.
+    /// An expression where an `i64` is needed: a widened load is printed as the bare load.
     fn index(&mut self, e: &Expr) -> fmt::Result {
         self.expr(self.widened(e).unwrap_or(e), 0)
     }

@@ -17,7 +17,7 @@
 //!                                                      for p in done..last …  (as before)
 //! ```
 //!
-//! Where the end is found out on the way, a strip says how many of its eight belong to it:
+//! Where the loop finds its end on the way, each strip counts how many of its eight entries belong to the fiber:
 //!
 //! ```text
 //!   while p < end && A1_crd[p] < stop                p = p - 8; found = 8
@@ -29,10 +29,9 @@
 //!                                                    while p < end && A1_crd[p] < stop …  (as before)
 //! ```
 //!
-//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber writes again: what is
-//! behind the last entry of an appended array is nobody's. So a row takes a strip or two, and no branch that depends on
-//! its length, which nobody predicts; those cost more than the entries. It needs room: strips end before arrays do, and what is
-//! left is done one by one.
+//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites: an appended array
+//! is free behind its last entry. So a short row takes a strip or two, and few branches on its length, which are unpredictable
+//! and cost more than the entries. Strips end before arrays do; the rest is done one by one.
 
 use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
 use super::blocks::{is_fixed, with};
@@ -43,18 +42,18 @@ use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
-/// Makes strips of loops that stand in others and append: long enough that a usual row needs one, short enough that a row of one
-/// entry costs no more than a branch that was not foreseen.
+/// Makes strips of loops that stand in others and append. A strip is long enough for a usual row, and short enough that a row of one
+/// entry costs no more than a mispredicted branch.
 pub fn strips(kernel: &mut Kernel) {
     strips_of(kernel, LANES);
 }
 
-/// The same with strips of any length.
+/// As [`strips`], with strips of `lanes` entries.
 pub fn strips_of(kernel: &mut Kernel, lanes: i64) {
     let appends = Appends::of(kernel);
     let body = std::mem::take(&mut kernel.body);
     let mut strips = Strips { appends, lanes, vars: Vars::of(&mut kernel.vars) };
-    // What stands in no loop comes to an end once.
+    // The end of a loop that is in no other is reached once: it needs no strips.
     kernel.body = in_no_loop(body, &mut |stmt| map_blocks(vec![stmt], &mut |inner| strips.block(inner)));
 }
 
@@ -65,7 +64,7 @@ struct Strips<'k> {
 }
 
 impl Strips<'_> {
-    /// What stands in a loop.
+    /// Rewrites a block that is in a loop.
     fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(block.len());
         for stmt in block {
@@ -81,13 +80,13 @@ impl Strips<'_> {
         out
     }
 
-    /// The loop, if it appends what lanes of a vector can.
+    /// The loop, if it appends and lanes can compute its entries.
     fn stripped<'s>(&self, stmt: &'s Stmt) -> Option<Strip<'s>> {
         let of = self.appends.turn_of(stmt).filter(|of| of.notes.is_empty())?;
         self.strip(of)
     }
 
-    /// The loop, if it appends what lanes of a vector can, and what ends it.
+    /// The same for a loop that a coordinate ends, with the test that ends it.
     fn stripped_until<'s>(&self, stmt: &'s Stmt) -> Option<(Strip<'s>, Ends<'s>)> {
         let Until { of, ends } = self.appends.turn_until(stmt)?;
         let mut strip = self.strip(of)?;
@@ -98,7 +97,7 @@ impl Strips<'_> {
         Some((strip, ends))
     }
 
-    /// What lanes of a vector can do for a loop.
+    /// The strip of a loop that appends, if lanes can compute its entries.
     fn strip<'s>(&self, of: Appending<'s>) -> Option<Strip<'s>> {
         let (mut arrays, mut work) = (vec![], 0);
         for stmt in of.entry {
@@ -110,8 +109,8 @@ impl Strips<'_> {
         (work <= HEAVIEST).then_some(Strip { of, arrays })
     }
 
-    /// How many operations a value takes that needs nothing but what is there for each lane: elements of operands that lie one
-    /// behind the other or are the same for all turns.
+    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant values; notes the
+    /// arrays that it walks.
     fn streams<'s>(
         &self,
         e: &'s Expr,
@@ -128,7 +127,7 @@ impl Strips<'_> {
             }
             Expr::Op(op, args) if is_cheap(*op) => {
                 let all = args.iter().map(|a| self.streams(a, of, arrays)).sum::<Option<usize>>()?;
-                // What is not chosen may be nowhere.
+                // The arm of a `select` that is not chosen may load out of bounds.
                 let chosen = *op == Op::Select && e.loads();
                 (!chosen).then_some(all + 1)
             }
@@ -136,7 +135,7 @@ impl Strips<'_> {
         }
     }
 
-    /// The loop in strips, and what is left of it.
+    /// The loop in strips, then one by one.
     fn in_strips(&mut self, Strip { of, arrays }: &Strip) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [begin, last, ahead, stop, done] = ["begin", "last", "ahead", "stop", "done"].map(&mut fresh);
@@ -161,7 +160,7 @@ impl Strips<'_> {
         ]
     }
 
-    /// The loop in strips, as long as all of one belongs to it; what is left of it comes behind.
+    /// The loop in strips, up to the first that does not belong to it as a whole; the caller appends the loop for the rest.
     fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
@@ -176,7 +175,7 @@ impl Strips<'_> {
         vec![
             Stmt::Let(ahead, minus(Expr::Var(of.count), at())),
             Stmt::Let(stop, stops),
-            // From the strip before: where the next begins that all of one belongs to, nobody waits for what was found in it.
+            // Begin one strip early: the next strip's begin then does not wait for the number found in this one.
             Stmt::Set(of.turn, minus(at(), int(self.lanes))),
             Stmt::Set(found, int(self.lanes)),
             Stmt::While(
@@ -188,7 +187,7 @@ impl Strips<'_> {
         ]
     }
 
-    /// From which turns on arrays have not a strip left.
+    /// The turns from which on arrays have no room for a strip.
     fn full<'s>(&self, of: &Appending, arrays: &[Walked<'s>], ahead: Var) -> impl Iterator<Item = Expr> + use<'s> {
         let mut firsts: Vec<(Expr, Vec<Expr>)> = vec![];
         for (b, first) in arrays {
@@ -203,13 +202,13 @@ impl Strips<'_> {
         firsts.into_iter().map(|(first, rooms)| minus(rooms.into_iter().reduce(least).expect("one"), first))
     }
 
-    /// What all lanes do, from a turn on.
+    /// The loop over the lanes of a strip that begins at a turn.
     fn lanes(&mut self, of: &Appending, from: Expr, lane: Var, ahead: Var) -> Stmt {
         let body = self.lane(of, plus(from, Expr::Var(lane)), ahead);
         Stmt::For { var: lane, lo: int(0), hi: int(self.lanes), how: How::Vector, body }
     }
 
-    /// What one lane does, which is at this turn.
+    /// The body of a lane at a turn.
     fn lane(&mut self, of: &Appending, turn: Expr, ahead: Var) -> Vec<Stmt> {
         let mut now = BTreeMap::from([(of.turn, self.vars.again(of.turn))]);
         let mut out = vec![Stmt::Let(now[&of.turn], turn)];
@@ -231,7 +230,7 @@ struct Strip<'s> {
     arrays: Vec<Walked<'s>>,
 }
 
-/// What lies one behind the other, and where: elsewhere than at the count.
+/// An array that is walked, and the index at which; `None`: at the count.
 type Walked<'s> = (BufferId, Option<&'s Expr>);
 
 /// The lesser of two.
@@ -239,10 +238,10 @@ fn least(a: Expr, b: Expr) -> Expr {
     Expr::Op(Op::Min, vec![a, b])
 }
 
-/// The most operations of a lane: more of them cost more than branches.
+/// The most operations of an entry: more cost more than the branches that strips save.
 const HEAVIEST: usize = 8;
 
-/// Whether it takes a lane of a vector about a cycle.
+/// Whether an operation takes lanes about a cycle.
 fn is_cheap(op: Op) -> bool {
     let arithmetic = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Convert(_));
     let bits = matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Select | Op::Mask);

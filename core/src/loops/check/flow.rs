@@ -1,17 +1,17 @@
 //! What holds on every path: variables are set before they are read, buffers are allocated before they are used,
 //! results are finished at the end.
 //!
-//! A state is what is certain at a place: three sets. Where paths meet, it is their intersection; behind `fail` there
-//! is no path, hence no state. A loop's turn begins with what is certain before the loop but for what a turn may undo:
-//! the variables that vector and parallel loops inside it keep to their turns. (A turn may also undo *finished*, which
-//! nothing asks for before the end.) So once through the body is enough.
+//! A state is three sets of facts that hold at a place. Where paths meet, they are intersected; behind `fail` there is no
+//! path, hence no state. A loop's turn begins with the state before the loop, less the facts that a turn may undo: variables
+//! that are private to turns of vector and parallel loops inside it. (A turn may also undo *finished*, which is tested only
+//! at the end.) So one pass over the body is enough.
 
 use super::{buffer, variable};
 use crate::algebra::{Op, Type};
 use crate::loops::print::{expression, headline, role_name};
 use crate::loops::{BufferId, Entry, Expr, How, Kernel, Role, Stmt, Var};
 
-/// What is certain at a place of the kernel.
+/// The facts that hold at a place of the kernel.
 #[derive(Clone)]
 struct State {
     set: Vec<bool>,
@@ -22,7 +22,7 @@ struct State {
 /// `None`: no path leads here.
 type Reached = Option<State>;
 
-/// How a variable gets its values; the same all through a kernel.
+/// How a variable gets its values, throughout a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Parameter,
@@ -34,7 +34,7 @@ enum Kind {
 struct Flow<'k> {
     kernel: &'k Kernel,
     kinds: Vec<Option<Kind>>,
-    /// How the enclosing loops run: the least free of them.
+    /// How the enclosing loops run: the most restricted of them.
     how: How,
 }
 
@@ -105,7 +105,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A counted loop, from behind its bounds.
+    /// A counted loop, once its bounds are checked.
     fn each(&mut self, var: Var, how: How, body: &[Stmt], mut before: Reached) -> Result<Reached, String> {
         let (v, outer) = (var.0 as usize, self.how);
         let private = private(self.kernel, how, body);
@@ -125,7 +125,7 @@ impl Flow<'_> {
         Ok(after)
     }
 
-    /// What a statement does before its blocks.
+    /// The effect of a statement's own expressions, before its blocks.
     fn straight(&mut self, stmt: &Stmt, state: &mut Reached) -> Result<(), String> {
         match stmt {
             Stmt::Let(v, e) => {
@@ -324,13 +324,13 @@ impl Flow<'_> {
 fn forget(state: &mut Reached, vars: &[Var]) {
     if let Some(state) = state {
         for v in vars {
-            // One that there is not has not been refused yet.
+            // A variable that does not exist is not refused before here.
             state.set.get_mut(v.0 as usize).into_iter().for_each(|set| *set = false);
         }
     }
 }
 
-/// The variables that loops inside these statements keep to their turns.
+/// The variables that are private to turns of loops inside these statements.
 fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     for stmt in stmts {
         if let Stmt::For { how, body, .. } = stmt {
@@ -340,8 +340,8 @@ fn undoes(kernel: &Kernel, stmts: &[Stmt], out: &mut Vec<Var>) {
     }
 }
 
-/// The variables that belong to each turn of a loop by itself: what the body of a vector or parallel loop sets, but
-/// for what a vector loop's body only accumulates into.
+/// The variables that are private to each turn of a loop: those that the body of a vector or parallel loop sets, except those
+/// that a vector loop's body only accumulates into.
 pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
     let mut vars = vec![];
     if how != How::Serial {
@@ -353,9 +353,9 @@ pub fn private(kernel: &Kernel, how: How, body: &[Stmt]) -> Vec<Var> {
     vars
 }
 
-/// The function with which a vector loop's body accumulates into `v`, if that is all it does with `v`: it occurs only
-/// in statements `v = f(v, e)` or `v = f(e, v)` with one and the same `f`, whose folds may be regrouped (on floats
-/// `+` and `*` only in a kernel that reassociates). Any other variable that such a body sets is private to its turn.
+/// The function with which a vector loop's body accumulates into `v`, if that is all it does with `v`: `v` occurs only in
+/// statements `v = f(v, e)` or `v = f(e, v)` with one `f`, whose folds may be regrouped (`+` and `*` of floats only in a kernel
+/// that reassociates). Any other variable that such a body sets is private to its turn.
 pub fn accumulates(kernel: &Kernel, body: &[Stmt], v: Var) -> Option<Op> {
     let mut found = None;
     let ty = kernel.vars.get(v.0 as usize)?.1;

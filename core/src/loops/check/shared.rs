@@ -18,17 +18,17 @@
 //!   if c != capacity(A_vals) { fail entries }                            stands outside of all loops
 //! ```
 //!
-//! Where a result's values are counted entry by entry, a count that is right is a result that is whole. Where there are as
-//! many as some operand has entries, nothing counts: that loops come to each of them, under no condition, is seen from
-//! the loops' form alone, for whatever data. Of a condition, each block must do it.
+//! Where a result's values are counted as they are stored, the counter shows that it is complete. Where the result has an
+//! operand's entries, nothing counts: the form of the loops must show that they visit every entry unconditionally, whatever
+//! the data. Of a conditional, both blocks must.
 
 use crate::algebra::Op;
 use crate::loops::flatten::bare;
 use crate::loops::lower::{int, plus, times};
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Stmt};
 
-/// Holds every result to the law whose last level is an operand's and whose values are its own, or whose values are an operand's and
-/// whose levels are not.
+/// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are an operand's
+/// and whose levels are not.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     for result in kernel.arguments.iter().filter(|a| !a.operand) {
         let mut values = kernel.arguments.iter().filter(|a| a.operand && a.values == result.values).peekable();
@@ -50,19 +50,19 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a statement stops the kernel where a number of entries is not that of values.
+/// Whether a statement ends the kernel if a counter differs from the number of these values.
 fn compares(stmt: &Stmt, values: BufferId) -> bool {
     let Stmt::If(Expr::Op(Op::Ne, sides), yes, _) = stmt else { return false };
     matches!(sides[..], [Expr::Var(_), Expr::Capacity(b)] if b == values)
         && matches!(yes[..], [Stmt::Call(Entry::Fail(Failure::Entries))])
 }
 
-/// The level whose coordinates these are.
+/// The level that has these coordinates.
 fn level(a: &Argument, crd: BufferId) -> Option<usize> {
     a.levels.iter().position(|level| level.array(Holds::Coordinates) == Some(crd))
 }
 
-/// The entries of an operand's level, and where a value for each belongs.
+/// The entries of an operand's level, and the result's values, one for each.
 struct Entries<'k> {
     of: &'k Argument,
     last: usize,
@@ -70,8 +70,8 @@ struct Entries<'k> {
 }
 
 impl Entries<'_> {
-    /// Whether a block, which runs once for each position of the levels above `level`, being `at` then, stores a value for each
-    /// entry below it.
+    /// Whether a block stores a value for each entry below a position `at` of the levels above `level`; it runs once for each such
+    /// position.
     fn are_stored(&self, block: &[Stmt], level: usize, at: &Expr) -> bool {
         block.iter().any(|stmt| match stmt {
             Stmt::Store(to, place, _) => level > self.last && *to == self.values && same(place, at),
@@ -79,7 +79,7 @@ impl Entries<'_> {
                 let inside = self.open(level, at, (&Expr::Var(*var), lo, hi));
                 inside.is_some_and(|(level, at)| self.are_stored(body, level, &at))
             }
-            // What stands under a condition may not run, but one of two blocks does.
+            // Exactly one of the two blocks runs.
             Stmt::If(_, yes, no) => self.are_stored(yes, level, at) && self.are_stored(no, level, at),
             _ => false,
         })
@@ -91,7 +91,7 @@ impl Entries<'_> {
         values || self.of.levels[self.last].array(Holds::Coordinates) == Some(array)
     }
 
-    /// The level that a loop opens whole, with those above it from `level` on, and its position there.
+    /// The level behind those, from `level` on, whose whole fiber at `at` a loop visits, and the position there.
     fn open(&self, level: usize, at: &Expr, (var, lo, hi): (&Expr, &Expr, &Expr)) -> Option<(usize, Expr)> {
         if level == 0 && *lo == int(0) && matches!(hi, Expr::Capacity(b) if self.are_as_many(*b)) {
             return Some((self.last + 1, var.clone()));
@@ -101,7 +101,7 @@ impl Entries<'_> {
             match self.of.levels[l] {
                 LevelBuffers::Dense => {
                     let extent = Expr::Var(self.of.extents[self.of.format.order[l]]);
-                    // An extent that the program says stands there as its number.
+                    // An extent that the program states is a number in the loop.
                     if l == level && *lo == int(0) && (*hi == extent || matches!(hi, Expr::Const(_))) {
                         return Some((l + 1, plus(times(at.clone(), hi.clone()), var.clone())));
                     }
@@ -120,7 +120,7 @@ impl Entries<'_> {
     }
 }
 
-/// Whether two expressions are one but for the widths of indices.
+/// Whether two expressions are equal up to the widths of indices.
 fn same(a: &Expr, b: &Expr) -> bool {
     match (bare(a), bare(b)) {
         (Expr::Load(x, i), Expr::Load(y, j)) => x == y && same(i, j),
