@@ -1,17 +1,17 @@
-//! Where a number stands among the next elements of a buffer, or how many are below it or alike: all are compared with it at once.
+//! `among`, `below` and `alike`: the next eight elements of a buffer are compared with a number at once.
 //!
 //! ```text
 //!   begin ▼          ▼ end
 //!   … 3 7 8 9 12 15 │ 2 …       lanes before the end, no more than eight: read under a mask
 //!       =  =  =  =               compared with the target in each: a bit a lane
-//!       0  0  1  0  0  0  0  0   the lowest bit that is set says where; one is set behind the last lane
+//!       0  0  1  0  0  0  0  0   `among` is the lowest set bit; one is set behind the last lane
 //!       <  <  <  <
-//!       1  1  0  0  0  0  0  0   the lowest bit that is not says how many are below
+//!       1  1  0  0  0  0  0  0   `below` is the lowest clear bit
 //! ```
 //!
-//! Where a target is sought and the machine reads under masks nothing at or behind the end is read. Elsewhere all lanes are read if they
-//! are in the array, those behind the end do not count, and the mask is for the end of the array: LLVM makes a branch a lane of it where a
-//! machine has none, and how many are below or alike is waited for.
+//! `among`, on a machine with masked loads, reads nothing at or behind the end. Otherwise all lanes are read if the array has them, and
+//! those behind the end are ignored; a masked load serves only the end of the array. The reasons: without masked loads LLVM makes a
+//! branch a lane, and the results of `below` and `alike` are waited for, with any mask that depends on the end.
 
 use super::{Emitter, Typed};
 use crate::Error;
@@ -22,7 +22,7 @@ use inkwell::types::{IntType, VectorType};
 use inkwell::values::{IntValue, VectorValue};
 
 impl<'c> Emitter<'c, '_> {
-    /// The first lane from `begin` on and before `end` that is sought, or the number of lanes.
+    /// The number, from `begin` on, of the first lane before `end` that is sought; else the number of lanes.
     pub(super) fn among(
         &self,
         sought: Sought,
@@ -32,7 +32,7 @@ impl<'c> Emitter<'c, '_> {
         let count = self.count_before(begin, end)?;
         let some = || self.first(sought, self.masked_lanes(buffer, begin, count)?, target, count);
         let all = || self.first(sought, self.load_lanes(buffer, begin, self.lanes(buffer))?, target, count);
-        // How many are below or alike says where the next are, which are waited for, and so is what a mask depends on.
+        // The next strip begins at the result of `below` or `alike`, so its loads must not wait for a mask.
         if self.reads_masked && sought == Sought::Target {
             some()
         } else {
@@ -52,7 +52,7 @@ impl<'c> Emitter<'c, '_> {
         let word = self.context.i32_type();
         let count = builder.build_int_truncate(count, word, "")?;
         let behind = builder.build_left_shift(word.const_int(1, false), count, "")?;
-        // One bit is set behind those that count.
+        // Set a bit behind the last lane before the end.
         let bits = match sought {
             Sought::Target => {
                 let before = builder.build_int_sub(behind, word.const_int(1, false), "")?;
@@ -68,12 +68,12 @@ impl<'c> Emitter<'c, '_> {
         Ok(Typed { value: place.into(), ty: Type::I64 })
     }
 
-    /// The vector of a buffer's elements.
+    /// The type of a vector of a buffer's elements.
     fn lanes(&self, buffer: BufferId) -> VectorType<'c> {
         self.integer(self.kernel.buffers[buffer.0 as usize].ty).vec_type(LANES as u32)
     }
 
-    /// How many lanes from `begin` on are before `end`.
+    /// The number of lanes from `begin` on that are before `end`.
     fn count_before(&self, begin: IntValue<'c>, end: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let some = self.builder.build_int_compare(IntPredicate::SLT, begin, end, "")?;
         let left = self.builder.build_int_sub(end, begin, "")?;
@@ -82,19 +82,19 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.call_intrinsic("llvm.umin", self.context.i64_type().into(), &most)?.into_int_value())
     }
 
-    /// As many low bits as an element has.
+    /// The low bits of `x`, as wide as `to`.
     pub(super) fn low_bits(&self, x: IntValue<'c>, to: IntType<'c>) -> Result<IntValue<'c>, Error> {
         Ok(if to.get_bit_width() < 64 { self.builder.build_int_truncate(x, to, "")? } else { x })
     }
 
-    /// Whether the array has an element for each lane: the last place of which that is so is known before loops.
+    /// The condition that the array has an element for each lane. (The last such `begin` is loop-invariant.)
     fn has_all(&self, buffer: BufferId, begin: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (length, i64) = (self.capacity(buffer)?, self.context.i64_type());
         let places = self.call_intrinsic("llvm.usub.sat", i64.into(), &[length.into(), self.i64(LANES - 1).into()])?;
         Ok(self.builder.build_int_compare(IntPredicate::ULT, begin, places.into_int_value(), "")?)
     }
 
-    /// The elements of so many lanes.
+    /// The elements of the first `count` lanes, loaded under a mask.
     fn masked_lanes(
         &self,
         buffer: BufferId,
@@ -110,7 +110,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(loaded.into_vector_value())
     }
 
-    /// Which lanes are the target.
+    /// A bit for each lane that equals the target.
     fn equal(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let element = elements.get_type().get_element_type().into_int_type();
         let narrow = self.low_bits(target, element)?;
@@ -119,12 +119,12 @@ impl<'c> Emitter<'c, '_> {
         if narrow == target {
             return Ok(equal);
         }
-        // No lane has a number that does not fit it.
+        // A target that does not fit a lane equals none.
         let wide = self.builder.build_int_s_extend(narrow, self.context.i64_type(), "")?;
         self.if_so(self.builder.build_int_compare(IntPredicate::EQ, wide, target, "")?, equal)
     }
 
-    /// Which lanes are not below the target.
+    /// A bit for each lane that is not below the target.
     fn not_below(&self, elements: VectorValue<'c>, target: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (builder, element) = (&self.builder, elements.get_type().get_element_type().into_int_type());
         let reach = |target| -> Result<IntValue<'c>, Error> {
@@ -133,7 +133,8 @@ impl<'c> Emitter<'c, '_> {
         if element.get_bit_width() == 64 {
             return reach(target);
         }
-        // The nearest number that fits a lane is as good, unless all that fit are below: of a number that was one, LLVM knows.
+        // Compare with the nearest number that fits a lane, unless the target is above all of them. (Of a widened 32-bit number LLVM
+        // knows that it fits.)
         let [least, most] = [i32::MIN, i32::MAX].map(|end| self.i64(end.into()));
         let i64 = self.context.i64_type().into();
         let near = self.call_intrinsic("llvm.smax", i64, &[target.into(), least.into()])?;
@@ -148,7 +149,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_int_z_extend(bits.into_int_value(), self.context.i32_type(), "")?)
     }
 
-    /// The bits if a condition holds, else none.
+    /// The bits if a condition holds, else 0.
     fn if_so(&self, condition: IntValue<'c>, bits: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let none = self.context.i32_type().const_zero();
         Ok(self.builder.build_select(condition, bits, none, "")?.into_int_value())

@@ -11,7 +11,7 @@ use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, IntValue};
 
 impl<'c> Emitter<'c, '_> {
-    /// A runtime entry point; the kernel ends where it fails.
+    /// Calls a runtime entry point; the kernel ends if it fails.
     pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), Error> {
         match entry {
             Entry::Alloc { buffer, len, fill } => self.alloc(*buffer, len, *fill),
@@ -49,7 +49,7 @@ impl<'c> Emitter<'c, '_> {
         self.context.i32_type().const_int(self.kernel.buffers[b.0 as usize].ty.bytes() as u64, false)
     }
 
-    /// Calls an entry on buffers, behind the session, and goes on only if it returns 0.
+    /// Calls an entry point with the session, then buffers, then `rest`; the kernel ends unless it returns 0.
     fn call_on(&self, slot: Slot, buffers: &[BufferId], rest: &[IntValue<'c>]) -> Result<(), Error> {
         let session = self.function.get_nth_param(0).expect("a kernel has three arguments");
         let descriptions = buffers.iter().map(|b| self.buffer(*b).description.into());
@@ -59,7 +59,7 @@ impl<'c> Emitter<'c, '_> {
         call.add_attribute(AttributeLoc::Function, attribute(self.context, "cold", 0));
         let returned = call.try_as_basic_value().unwrap_basic();
         if let [only] = buffers {
-            // No other buffer's elements change.
+            // The call changes no other buffer's elements.
             self.annotate(returned, "noalias", self.buffer(*only).others);
         }
         self.go_on_if_zero(returned.into_int_value())
@@ -120,7 +120,7 @@ impl<'c> Emitter<'c, '_> {
         self.call_overloaded(name, &[ty], args)
     }
 
-    /// Calls the intrinsic `name` for these types, which has a value.
+    /// Calls the intrinsic `name` for these types, and returns its value.
     pub(super) fn call_overloaded(
         &self,
         name: &str,

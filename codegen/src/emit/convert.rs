@@ -32,7 +32,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// An integer that is in the range of a type that is not wider.
+    /// Narrows an integer that is in the range of a type that is not wider.
     pub(super) fn narrowed(&self, e: &Expr, to: Type) -> Result<BasicValueEnum<'c>, Error> {
         let value = self.expr(e)?;
         match value.ty.range().is_some() && value.ty.bits() > to.bits() {

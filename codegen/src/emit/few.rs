@@ -1,5 +1,5 @@
-//! Few integers are sorted into another array, by a function of the module: by a network ([`super::network`]), or, where a machine has
-//! no masks and where instructions are selected one by one, each is inserted among those before it.
+//! Sorts few integers into another array, by a function of the module: by a network ([`super::network`]), or by insertion, if the machine
+//! has no masked loads or LLVM selects instructions in its fast way.
 //!
 //! ```text
 //!   sort w[0..n] into C1_crd[c]      call sort_few_i32(&w[0], &C1_crd[c], n)
@@ -14,7 +14,7 @@ use inkwell::module::Linkage;
 use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 
-/// From where, to where, how many.
+/// Source, destination, and the number of integers.
 pub(super) type Ends<'c> = (PointerValue<'c>, PointerValue<'c>, IntValue<'c>);
 
 impl<'c> Emitter<'c, '_> {
@@ -29,7 +29,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The function of this module that has such a body, for integers of this type.
+    /// The function of this module with this body, for integers of this type; made on first use.
     pub(super) fn aside(
         &mut self,
         name: &str,
@@ -52,7 +52,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(function)
     }
 
-    /// A function of this module that touches no other memory than what it is given.
+    /// Declares a function of this module that accesses no memory except through its arguments.
     fn declare(&self, name: &str) -> FunctionValue<'c> {
         let pointer = self.context.ptr_type(Default::default());
         let args = [pointer.into(), pointer.into(), self.context.i64_type().into()];
@@ -64,7 +64,7 @@ impl<'c> Emitter<'c, '_> {
             }
         }
         say(self.context, function, WIDTH, "512");
-        // That memory is read and written.
+        // `memory(argmem: readwrite)`
         for (name, value) in [("nounwind", 0), ("willreturn", 0), ("noinline", 0), ("memory", 3)] {
             function.add_attribute(AttributeLoc::Function, attribute(self.context, name, value));
         }
@@ -74,7 +74,7 @@ impl<'c> Emitter<'c, '_> {
         function
     }
 
-    /// Inserts each element among those before it.
+    /// Insertion sort.
     fn insertions(&mut self, element: IntType<'c>, (from, to, len): Ends<'c>) -> Result<(), Error> {
         self.up_to(len, &|n| {
             let builder = &self.builder;

@@ -1,14 +1,14 @@
-//! Sums of what is gathered: as lanes of vectors where a machine gathers fast and fibers are long.
+//! Sums of gathered values: as lanes of vectors, if the machine gathers fast and fibers are long.
 //!
 //! ```text
 //!   for p in A1_pos[i]..A1_pos[i + 1]                 if 6 * fibers <= entries:  eight lanes at a time, the last of them masked
 //!     t = t + A_vals[p] * x_vals[A1_crd[p]]    ──▶    otherwise:                 one by one, several sums at a time
 //! ```
 //!
-//! With the last lanes masked, no turns are left over for a loop of their own, whose end would be one more to predict; but to begin and
-//! to end a sum of lanes takes as long as some entries do. The fibers' average length decides, which no loop changes: a short nest of
-//! loops is there twice, so that neither way waits for registers that the other takes. To gather is slow on machines that have to hide what
-//! they gather (GDS) or do it in microcode.
+//! With the last lanes masked there is no loop for remaining turns, whose end would be one more unpredictable branch; but beginning and
+//! ending a sum of lanes takes as long as some entries. The fibers' average length, which is loop-invariant, decides: a short nest of
+//! loops is emitted twice, so that neither form occupies the other's registers. Gathering is slow on machines with the mitigation of
+//! Gather Data Sampling, and on those that gather in microcode.
 
 use super::Emitter;
 use super::statement::Range;
@@ -18,32 +18,32 @@ use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, gathers};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
-/// The length of fibers on average from which on their sums are lanes.
+/// The least average length of fibers whose sums are lanes.
 const LONG: i64 = 6;
 
 /// Bytes of all lanes.
 const BYTES: usize = 64;
 
-/// The most statements of a loop that is there twice.
+/// The most statements of a loop that is emitted twice.
 const SHORT: usize = 16;
 
-/// Fibers that are walked: where they begin and end, and an array of their entries.
+/// Fibers that a loop walks: their array of positions, and an array of their entries.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Fibers {
     pos: BufferId,
     entries: BufferId,
 }
 
-/// Whether a loop's turns had better be lanes that gather.
+/// Whether a loop's turns should be lanes that gather.
 pub(super) enum Lanes<'c> {
     Yes,
     No,
-    /// Decided when it runs.
+    /// If this condition holds when the kernel runs.
     Asked(IntValue<'c>),
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// Whether a loop's turns had better be lanes that gather, if they may.
+    /// Whether a loop's turns should be lanes that gather; no, if they must not be.
     pub(super) fn gathers_lanes(
         &self,
         var: Var,
@@ -61,7 +61,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// The operand's fibers on which a loop that stands in no other depends, if it had better be there twice.
+    /// The operand's fibers whose lengths decide about an outermost loop, if it should be emitted twice.
     pub(super) fn depends_on_lengths(&self, body: &[Stmt]) -> Option<Fibers> {
         if self.loops > 0 || self.decided.is_some() || size(body) > SHORT {
             return None;
@@ -79,14 +79,14 @@ impl<'c> Emitter<'c, '_> {
         (folds && self.has_lanes(body)).then_some(Fibers { pos, entries })
     }
 
-    /// Whether they are, on average.
+    /// The condition that fibers are long on average.
     pub(super) fn are_long(&self, Fibers { pos, entries }: Fibers) -> Result<IntValue<'c>, Error> {
         let (fibers, entries) = (self.capacity(pos)?.into_int_value(), self.capacity(entries)?.into_int_value());
         let each = self.builder.build_int_unsigned_div(entries, self.i64(LONG), "")?;
         Ok(self.builder.build_int_compare(IntPredicate::ULE, fibers, each, "long")?)
     }
 
-    /// What LLVM should do with it.
+    /// Hints to LLVM for a loop of lanes that gather.
     pub(super) fn gather_hints(&self, body: &[Stmt]) -> Vec<MetadataValue<'c>> {
         self.widen();
         let widest = body.iter().flat_map(Stmt::exprs).filter_map(|e| self.widest(e)).max().unwrap_or(BYTES);
@@ -103,7 +103,7 @@ impl<'c> Emitter<'c, '_> {
         .into()
     }
 
-    /// Whether a loop gathers, and what it reads are elements of which this machine gathers lanes.
+    /// Whether a loop gathers, and this machine gathers lanes of all elements that it reads.
     fn has_lanes(&self, body: &[Stmt]) -> bool {
         let mut fit = self.gathers_fast;
         body.iter().flat_map(Stmt::exprs).for_each(|e| {
@@ -117,7 +117,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// Every counted loop of a block.
+/// Calls `f` with every counted loop of a block.
 fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, [&'s Expr; 2], &'s [Stmt])) {
     for stmt in block {
         if let Stmt::For { var, lo, hi, body, .. } = stmt {
@@ -127,12 +127,12 @@ fn each_loop<'s>(block: &'s [Stmt], f: &mut impl FnMut(Var, [&'s Expr; 2], &'s [
     }
 }
 
-/// How many statements there are.
+/// The number of statements of a block.
 fn size(block: &[Stmt]) -> usize {
     block.iter().map(|stmt| 1 + stmt.blocks().map(size).sum::<usize>()).sum()
 }
 
-/// The positions that a loop over a fiber begins at.
+/// The array of positions from which a loop's lower bound is loaded.
 fn pos_of(lo: &Expr) -> Option<BufferId> {
     match lo {
         Expr::Load(pos, _) => Some(*pos),
@@ -141,7 +141,7 @@ fn pos_of(lo: &Expr) -> Option<BufferId> {
     }
 }
 
-/// An array that is walked with a loop's turns.
+/// An array that is read at the loop's turn.
 fn walked(var: Var, body: &[Stmt]) -> Option<BufferId> {
     let mut found = None;
     body.iter().flat_map(Stmt::exprs).for_each(|e| {

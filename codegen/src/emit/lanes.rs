@@ -1,4 +1,4 @@
-//! Lanes: the same number in each, those before an end, and what is read of memory by those alone.
+//! Lanes of vectors: splats, masks of the lanes before an end, and masked loads and stores.
 
 use super::Emitter;
 use crate::Error;
@@ -7,7 +7,7 @@ use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 
 impl<'c> Emitter<'c, '_> {
-    /// The same number in each of so many lanes.
+    /// A vector with `x` in each lane.
     pub(super) fn splat(&self, x: IntValue<'c>, lanes: u32) -> Result<VectorValue<'c>, Error> {
         let of = x.get_type().vec_type(lanes);
         let one = self.builder.build_insert_element(of.get_undef(), x, self.context.i32_type().const_zero(), "")?;
@@ -15,14 +15,14 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_shuffle_vector(one, of.get_undef(), places, "")?)
     }
 
-    /// Which lanes are before an end, an integer as wide as they are; none if it is negative.
+    /// The mask of lanes before an end, an integer as wide as a lane; empty if that is negative.
     pub(super) fn lanes_before(&self, lanes: u32, end: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
         let numbers: Vec<IntValue> = (0..lanes).map(|k| end.get_type().const_int(k.into(), false)).collect();
         let ends = self.splat(end, lanes)?;
         Ok(self.builder.build_int_compare(IntPredicate::SLT, VectorType::const_vector(&numbers), ends, "")?)
     }
 
-    /// What lanes of a mask read from an address on; the others are `otherwise`.
+    /// Loads the lanes of a mask from an address on; the others are those of `otherwise`.
     pub(super) fn load_masked(
         &self,
         at: PointerValue<'c>,
@@ -34,7 +34,7 @@ impl<'c> Emitter<'c, '_> {
         self.call_overloaded("llvm.masked.load", &[of.into(), at.get_type().into()], &args)
     }
 
-    /// Writes lanes of a mask from an address on.
+    /// Stores the lanes of a mask from an address on.
     pub(super) fn store_masked(
         &self,
         at: PointerValue<'c>,
@@ -47,7 +47,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The bytes of a lane: arrays begin with an element, and no vector.
+    /// The alignment of accesses, in bytes: that of an element.
     fn alignment(&self, of: VectorType<'c>) -> IntValue<'c> {
         let bits = of.get_element_type().into_int_type().get_bit_width();
         self.context.i32_type().const_int((bits / 8).into(), false)

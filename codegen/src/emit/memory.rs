@@ -1,7 +1,7 @@
-//! Buffers: where they are, and what LLVM may assume of accesses to them.
+//! Buffers: their addresses, and what LLVM may assume of accesses to them.
 //!
 //! ```text
-//!   scope of operands      all of them share one: they are only read, so whether they overlap is nobody's concern
+//!   scope of operands      all of them share one: they are only read, and may overlap
 //!   scope of each result   each access is in its buffer's scope and in none of the others: `!alias.scope`, `!noalias`
 //!   and workspace
 //! ```
@@ -21,7 +21,7 @@ use inkwell::values::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a buffer while a kernel is emitted.
+/// A buffer while a kernel is emitted.
 pub(super) struct BufferState<'c> {
     place: Storage<'c>,
     /// The `fl_buffer` that describes it.
@@ -29,8 +29,8 @@ pub(super) struct BufferState<'c> {
     /// Lists of scopes: its own, and all others.
     own: MetadataValue<'c>,
     pub others: MetadataValue<'c>,
-    /// Whether it is an array of a result's coordinates: each is below its mode's extent, which the kernel has compared
-    /// with what the array can hold.
+    /// Whether it is an array of a result's coordinates: they are below their mode's extent, which the kernel has compared
+    /// with the range of the element type.
     pub coordinates: bool,
 }
 
@@ -44,14 +44,14 @@ enum Storage<'c> {
     Frame(PointerValue<'c>, u32),
 }
 
-/// Bytes of the longest workspace that stands in the frame.
+/// The most bytes of a workspace in the frame.
 const MOST_FRAMED: u64 = 1 << 12;
 
-/// The most bytes of a row that half the width of all registers holds, beside what is folded into it: of more, LLVM would move all from
-/// one register to the next in each turn.
+/// The most bytes of a row that fit the registers at half their width, beside the values that are folded into it. For longer rows vectors
+/// are widened: LLVM would move every value from register to register in each turn.
 const NARROW: u64 = 24 * 32;
 
-/// Where a workspace in the frame begins: with a line of the cache, for a vector that straddles two costs twice.
+/// Alignment of workspaces in the frame, in bytes: a cache line, since a vector that straddles two costs twice.
 const LINE: u32 = 64;
 
 /// Fields of `fl_buffer`.
@@ -60,7 +60,7 @@ const LEN: u64 = 1;
 const CAPACITY: u64 = 2;
 
 impl<'c> Emitter<'c, '_> {
-    /// Loads operands' descriptions, and makes slots for the others'.
+    /// Loads operands' addresses and lengths, and makes slots for those of other buffers.
     pub(super) fn enter_buffers(&mut self) -> Result<(), Error> {
         let word = self.context.i64_type();
         let address = self.context.ptr_type(Default::default());
@@ -123,13 +123,13 @@ impl<'c> Emitter<'c, '_> {
         matches!(self.buffer(b).place, Storage::Moving(..))
     }
 
-    /// Where what stands in the frame becomes registers, those that do not fit are spilled: whole vectors as well.
+    /// Aligns the stack for vectors: values of the frame that become registers may be spilled as whole vectors.
     fn align_frame(&self) {
         let aligned = attribute(self.context, "alignstack", LINE.into());
         self.function.add_attribute(AttributeLoc::Function, aligned);
     }
 
-    /// The scopes of each buffer that the function mentions: its own, and those of all that it does not overlap.
+    /// The scopes of each buffer that the function mentions: its own, and those of all buffers that it does not overlap.
     fn scopes(&self) -> BTreeMap<BufferId, (MetadataValue<'c>, MetadataValue<'c>)> {
         let node = |parts: &[BasicMetadataValueEnum<'c>]| self.context.metadata_node(parts);
         let domain = node(&[self.context.metadata_string(&self.kernel.name).into()]);
@@ -148,7 +148,7 @@ impl<'c> Emitter<'c, '_> {
         mentioned.iter().filter(|b| is_operand(b)).map(|b| (*b, of_operand)).chain(of_made).collect()
     }
 
-    /// Reads a buffer's address and capacity anew, after the runtime has changed them.
+    /// Reloads a buffer's address and capacity after the runtime has changed them.
     pub(super) fn refresh(&self, b: BufferId) -> Result<(), Error> {
         let state = self.buffer(b);
         let Storage::Moving(data, capacity) = state.place else {
@@ -181,7 +181,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// Whether a buffer is in the frame, where it need not be allocated.
+    /// Whether a buffer is in the frame, and so needs no allocation.
     pub(super) fn is_framed(&self, b: BufferId) -> bool {
         matches!(self.buffer(b).place, Storage::Frame(..))
     }
@@ -193,8 +193,8 @@ impl<'c> Emitter<'c, '_> {
         self.load_at(b, at)
     }
 
-    /// Element `index` of a buffer, or a constant: what is chosen is the address, since a choice between floats is a
-    /// branch on x86, and merges of lists choose in a way that no machine predicts.
+    /// Element `index` of a buffer where a condition holds, else a constant. It selects between two addresses: a `select` of
+    /// floats is a branch on x86, and in merges of lists an unpredictable one.
     pub(super) fn load_or(
         &self,
         condition: IntValue<'c>,
@@ -209,7 +209,7 @@ impl<'c> Emitter<'c, '_> {
         self.load_at(b, chosen.into_pointer_value())
     }
 
-    /// Where a constant stands in memory.
+    /// The address of a constant in memory.
     fn in_constants(&self, value: Value, in_memory: BasicTypeEnum<'c>) -> PointerValue<'c> {
         let name = format!("{}_{:x}", value.ty(), value.bits());
         let constant = self.module.get_global(&name).unwrap_or_else(|| {
@@ -225,7 +225,7 @@ impl<'c> Emitter<'c, '_> {
         constant.as_pointer_value()
     }
 
-    /// What stands at an address in a buffer.
+    /// Loads the element at an address in a buffer.
     fn load_at(&self, b: BufferId, at: PointerValue<'c>) -> Result<Typed<'c>, Error> {
         let ty = self.kernel.buffers[b.0 as usize].ty;
         let loaded = self.builder.build_load(self.in_memory(ty), at, "")?;
@@ -255,7 +255,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The address of an element, and the type in which memory holds it.
+    /// The address of an element, and its type in memory.
     fn address(
         &self,
         b: BufferId,
@@ -273,7 +273,7 @@ impl<'c> Emitter<'c, '_> {
         Ok((self.element(in_memory, base, index)?, in_memory))
     }
 
-    /// The type in which memory holds a value.
+    /// The type of a value in memory.
     fn in_memory(&self, ty: Type) -> BasicTypeEnum<'c> {
         if ty == Type::Bool { self.context.i8_type().into() } else { self.register(ty) }
     }
@@ -334,7 +334,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// The identity of a loop that carries `hints`: a node whose first part is itself.
+    /// The identity of a loop with `hints`: a metadata node whose first operand is itself.
     #[allow(unsafe_code)]
     pub(super) fn loop_id(&self, hints: &[MetadataValue<'c>]) -> MetadataValue<'c> {
         use inkwell::llvm_sys::core::{LLVMReplaceMDNodeOperandWith, LLVMValueAsMetadata};

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariants: `bool` is `i1` in registers and a byte that is 0 or 1 in memory. A variable that is never `Set` is an SSA
-//! value. Each access to memory says which buffer it is to (`memory.rs`), so that LLVM knows what cannot overlap. Nothing
-//! that is emitted traps: divisors, shifts and conversions are guarded where they are not constant.
+//! value. Each access to memory carries its buffer's scope (`memory.rs`), so that LLVM knows which cannot overlap. No
+//! emitted instruction traps: divisors, shifts and conversions are guarded where they are not constant.
 
 mod among;
 mod call;
@@ -44,7 +44,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, Po
 use memory::BufferState;
 use parts::{Cuts, Home};
 
-/// The attribute by which a function says how wide vectors had better be, in bits.
+/// The attribute of a function that gives its preferred vector width, in bits.
 const WIDTH: &str = "prefer-vector-width";
 
 /// A value of the loop language in a register, with its type there (LLVM's integers have no sign).
@@ -54,7 +54,7 @@ struct Typed<'c> {
     ty: Type,
 }
 
-/// Where a variable lives.
+/// The place of a variable.
 #[derive(Clone, Copy)]
 enum Place<'c> {
     /// Not defined yet.
@@ -92,23 +92,23 @@ struct Emitter<'c, 'k> {
     /// A word for each variable that functions share, if there are parts.
     frame: Option<PointerValue<'c>>,
     vars: Vec<Place<'c>>,
-    /// Of each buffer that the function mentions.
+    /// The state of each buffer; `None` if the function does not mention it.
     buffers: Vec<Option<BufferState<'c>>>,
-    /// The block that returns a failure's code, and the slot in which that is put.
+    /// The block that returns a failure's code, and the slot that holds the code.
     stop: (BasicBlock<'c>, PointerValue<'c>),
-    /// Whether LLVM selects instructions in its fast way.
+    /// Whether LLVM uses its fast instruction selection.
     is_fast: bool,
-    /// Whether the machine reads those elements of a vector that a mask says.
+    /// Whether the machine has masked vector loads.
     reads_masked: bool,
-    /// Whether to gather lanes is as fast as to read them one by one.
+    /// Whether gathering lanes is as fast as loading them one by one.
     gathers_fast: bool,
-    /// Fibers whose length was asked for around the outermost loop, and whether they are long.
+    /// Fibers whose average length was tested around the outermost loop, and whether this copy of it is for long ones.
     decided: Option<(Fibers, bool)>,
     /// The loop whose turns' accesses are independent, while its body is emitted.
     independent: Option<MetadataValue<'c>>,
-    /// Whether the innermost loop does not count: data say how it goes on.
+    /// Whether the innermost loop is a `while`, whose course depends on data.
     is_merge: bool,
-    /// How many loops stand around.
+    /// The number of loops around.
     loops: usize,
 }
 
@@ -257,12 +257,13 @@ impl<'c, 'k> Emitter<'c, 'k> {
         if ty == Type::F32 { self.context.f32_type() } else { self.context.f64_type() }
     }
 
-    /// Lets vectors be as wide as the machine has them. LLVM takes half of that, for processors that slow down otherwise.
+    /// Prefers vectors of the machine's full width. LLVM prefers half of it, since some processors slow down.
     fn widen(&self) {
         say(self.context, self.function, WIDTH, "512");
     }
 
-    /// Holds vectors to half of that, unless the kernel needs them whole: nearly each store of one that begins anywhere is in two lines.
+    /// Prefers vectors of half the width, unless the kernel needs the full one: nearly every unaligned store of a full one straddles two
+    /// cache lines.
     fn narrow(&self) {
         if self.function.get_string_attribute(AttributeLoc::Function, WIDTH).is_none() {
             say(self.context, self.function, WIDTH, "256");
@@ -279,7 +280,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
         self.context.insert_basic_block_after(self.here(), name)
     }
 
-    /// The block that is being written.
+    /// The current block.
     fn here(&self) -> BasicBlock<'c> {
         self.builder.get_insert_block().expect("the builder always stands in a block")
     }
@@ -289,7 +290,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
     }
 }
 
-/// An attribute that LLVM knows by this name.
+/// The LLVM attribute of this name.
 fn attribute(context: &Context, name: &str, value: u64) -> Attribute {
     context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value)
 }
@@ -317,7 +318,7 @@ fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
     function
 }
 
-/// The function's attributes: its CPU, and what is known of its arguments.
+/// Sets the function's attributes: its CPU, and facts about its arguments.
 fn describe_function(context: &Context, function: FunctionValue, kernel: &Kernel, machine: &Machine) {
     say(context, function, "target-cpu", &machine.cpu);
     if !machine.features.is_empty() {

@@ -1,20 +1,20 @@
-//! Few integers are sorted by a network (K. E. Batcher, *Sorting networks and their applications*, 1968), which no element waits for and
-//! in which nothing is to be predicted.
+//! Few integers are sorted by a bitonic network (K. E. Batcher, *Sorting networks and their applications*, 1968): in vector registers,
+//! without branches on elements.
 //!
 //! ```text
 //!   blocks of 2, 4, 8, … elements, each of two halves that are sorted:
 //!
 //!     1 4 7 9 │ 0 2 3 8      the k-th is exchanged with the k-th last if that is less
-//!     1 3 2 0 │ 9 7 4 8      then both halves ascend and descend, as a circle:
+//!     1 3 2 0 │ 9 7 4 8      then both halves are bitonic:
 //!     1 0 │ 2 3 …            in halves, quarters, … of them the k-th is exchanged with the k-th of the other half
 //!     0 │ 1 │ 2 │ 3 …
 //!
 //!   element e is in lane e % 16 of register e / 16 (of 8 lanes, if integers have 64 bits)
 //! ```
 //!
-//! Lanes behind the last element are read under a mask, hold the greatest number there is, stay last, and are not written. One or two
-//! registers are sorted in straight code; more stand in memory meanwhile, and code for one of them or for two runs in turns, which is
-//! compiled in a fraction of the time.
+//! Lanes behind the last element are masked in loads, hold the greatest integer, stay last, and are masked in stores. One or two registers
+//! are sorted in straight code. More are kept in memory, and loops sort one or exchange two of them at a time, which compiles in a
+//! fraction of the time.
 
 use super::Emitter;
 use super::few::Ends;
@@ -27,14 +27,14 @@ use inkwell::values::{BasicMetadataValueEnum, IntValue, PointerValue, VectorValu
 /// Bits of a register.
 const REGISTER: u32 = 512;
 
-/// Up to how many registers are sorted in straight code.
+/// The most registers that are sorted in straight code.
 const STRAIGHT: u32 = 2;
 
-/// How two elements differ that are compared: in the bits of their numbers that are set.
+/// The distance of compared elements: the set bits are those in which their numbers differ.
 #[derive(Clone, Copy)]
 struct Apart(u32);
 
-/// Registers that are sorted: what each is, a row of them in memory, and how many there are.
+/// Registers in memory: the type of each, their array, and their number.
 struct Network<'c> {
     of: VectorType<'c>,
     row: PointerValue<'c>,
@@ -42,7 +42,7 @@ struct Network<'c> {
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// Sorts few elements: of one or two registers in those, of more in turns.
+    /// The body of the function that sorts: straight code for one or two registers, a call for more.
     pub(super) fn network(&mut self, element: IntType<'c>, ends: Ends<'c>) -> Result<(), Error> {
         let lanes = REGISTER / element.get_bit_width();
         for count in 1..=STRAIGHT {
@@ -81,7 +81,7 @@ impl<'c> Emitter<'c, '_> {
         self.up_to(network.count, &|r| self.write(ends, r, self.get(&network, r)?))
     }
 
-    /// The elements of a register, behind them the greatest number there is.
+    /// Loads register `r`, with the greatest integer behind the last element.
     fn read(&self, element: IntType<'c>, (from, _, len): Ends<'c>, r: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
         let bits = element.get_bit_width();
         let of = element.vec_type(REGISTER / bits);
@@ -97,7 +97,7 @@ impl<'c> Emitter<'c, '_> {
         self.store_masked(at, mask, register)
     }
 
-    /// Of any two elements of these registers that are so far apart, the first becomes the less.
+    /// Puts any two elements of these registers that are so far apart in order.
     fn exchange(&self, registers: &mut [VectorValue<'c>], Apart(bits): Apart) -> Result<(), Error> {
         let lanes = registers[0].get_type().get_size();
         let (across, within) = ((bits / lanes) as usize, bits % lanes);
@@ -114,7 +114,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// How many registers hold so many elements: a power of two.
+    /// The number of registers that hold `len` elements, rounded up to a power of two.
     fn registers(&self, lanes: u32, len: IntValue<'c>) -> Result<IntValue<'c>, Error> {
         let (builder, word) = (&self.builder, self.context.i64_type());
         let most = [builder.build_int_nsw_sub(len, self.i64(1), "")?.into(), self.i64(0).into()];
@@ -126,7 +126,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(builder.build_left_shift(self.i64(1), bits, "registers")?)
     }
 
-    /// Sorts blocks of so many registers, of which both halves are sorted.
+    /// Sorts blocks of `block` registers whose halves are sorted.
     fn merge(&self, network: &Network<'c>, block: IntValue<'c>) -> Result<(), Error> {
         let builder = &self.builder;
         let half = |of| builder.build_right_shift(of, self.i64(1), false, "");
@@ -144,8 +144,8 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Of any two registers whose numbers differ in these bits, the highest of which is `upper`, and of any two lanes of them whose
-    /// numbers differ in `within`, the first becomes the less.
+    /// Puts in order any two lanes whose registers' numbers differ in `bits`, the highest of which is `upper`, and whose own numbers
+    /// differ in `within`.
     fn exchange_across(
         &self,
         network: &Network<'c>,
@@ -157,7 +157,7 @@ impl<'c> Emitter<'c, '_> {
         let below = builder.build_int_nsw_sub(upper, self.i64(1), "")?;
         let pairs = builder.build_right_shift(network.count, self.i64(1), false, "")?;
         self.up_to(pairs, &|pair| {
-            // The number of the pair with one more bit, which is not set, where the upper one is.
+            // The pair's number with a clear bit inserted at `upper`.
             let low = builder.build_and(pair, below, "")?;
             let high = builder.build_int_nsw_sub(pair, low, "")?;
             let first = builder.build_or(low, builder.build_left_shift(high, self.i64(1), "")?, "")?;
@@ -168,7 +168,7 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Of any two lanes of a register that are so far apart, the first becomes the less.
+    /// Puts any two lanes of a register that are so far apart in order.
     fn exchange_within(&self, register: VectorValue<'c>, Apart(bits): Apart) -> Result<VectorValue<'c>, Error> {
         let lanes = register.get_type().get_size();
         let turned = self.turned(register, bits)?;
@@ -187,7 +187,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// From 0 up to a number.
+    /// A loop from 0 up to `end`.
     pub(super) fn up_to(
         &self,
         end: IntValue<'c>,
@@ -197,7 +197,7 @@ impl<'c> Emitter<'c, '_> {
         self.each(self.i64(0), (IntPredicate::SLT, end), &next, body)
     }
 
-    /// From a number on, as long as it compares so with another.
+    /// A loop from `first` on, while the predicate holds against `end`.
     fn each(
         &self,
         first: IntValue<'c>,
@@ -223,7 +223,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Which lanes of a register are before the end.
+    /// The mask of lanes of register `r` before the end.
     fn before(&self, of: VectorType<'c>, r: IntValue<'c>, len: IntValue<'c>) -> Result<VectorValue<'c>, Error> {
         let lanes = of.get_size();
         let first = self.builder.build_int_nsw_mul(r, self.i64(lanes.into()), "")?;
@@ -231,7 +231,7 @@ impl<'c> Emitter<'c, '_> {
         self.lanes_before(lanes, self.low_bits(left, of.get_element_type().into_int_type())?)
     }
 
-    /// Each lane goes to the one whose number differs in these bits.
+    /// Moves each lane to the one whose number differs in the bits of `within`.
     fn turned(&self, register: VectorValue<'c>, within: u32) -> Result<VectorValue<'c>, Error> {
         let of = register.get_type();
         if within == 0 {
@@ -252,12 +252,12 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// What is compared, in turn, to sort `size` elements.
+/// The comparisons, in order, that sort `size` elements.
 fn steps(size: u32) -> impl Iterator<Item = Apart> {
     (1..=size.ilog2()).map(|n| 1 << n).flat_map(|block| std::iter::once(Apart(block - 1)).chain(bitonic(block / 2)))
 }
 
-/// What is compared, in turn, to sort `size` elements that ascend and then descend.
+/// The comparisons, in order, that sort a bitonic sequence of `size` elements.
 fn bitonic(size: u32) -> impl Iterator<Item = Apart> {
     (0..size.ilog2()).rev().map(|n| Apart(1 << n))
 }

@@ -1,26 +1,26 @@
-//! What is read here and there, or written now and then, is asked for ahead of time.
+//! Prefetches of rows that are read at random, or written at long intervals.
 //!
-//! Wide rows that are read here and there:
+//! Wide rows that are read at random:
 //!
 //! ```text
-//!   for p in A1_pos[i]..A1_pos[i + 1]           asks for the first lines of B's row A1_crd[min(p + 8, last)]
+//!   for p in A1_pos[i]..A1_pos[i + 1]           prefetch the first lines of B's row A1_crd[min(p + 8, last)]
 //!     let k = A1_crd[p]
 //!     for j in 0..128
 //!       C_row[j] = C_row[j] + A_vals[p] * B_vals[k * 128 + j]
 //! ```
 //!
-//! Machines follow a row once some of its lines were read, but wait for those; where rows are short, others are on the way meanwhile.
-//! Only what coordinates of operands say is asked for, which are in bounds.
+//! The hardware prefetches a row once some of its lines were read; the first ones are waited for. Short rows gain nothing: their loads
+//! overlap. Only rows at coordinates of operands are prefetched, which are in bounds.
 //!
 //! Rows of a result that are filled in behind their coordinates, each after much else was read and written:
 //!
 //! ```text
-//!   vector for q in begin..c                    asks for C_crd and C_vals from begin + 256 to c + 256, to write there
+//!   vector for q in begin..c                    prefetch C_crd and C_vals from begin + 256 to c + 256, for writing
 //!     let j = C_crd[q]
 //!     C_vals[q] = C_w[j]
 //! ```
 //!
-//! Who writes a row in a while is followed by no machine: each line was waited for.
+//! The hardware does not follow rows that are written at long intervals.
 
 use super::Emitter;
 use super::statement::Range;
@@ -31,21 +31,22 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use std::collections::BTreeSet;
 
-/// Bytes from which on a row is wide.
+/// The least bytes of a wide row.
 const WIDE: i64 = 512;
 
-/// How many turns ahead a row is asked for.
+/// The number of turns ahead of which a row is prefetched.
 const AHEAD: i64 = 8;
 
-/// How many of its lines, and their bytes.
+/// The number of lines of a row that are prefetched, and the bytes of a line.
 const LINES: i64 = 4;
 const LINE: i64 = 64;
 
-/// How many entries ahead a result is asked for, and one of how many is: no line holds fewer of eight bytes.
+/// The number of entries ahead of which a result is prefetched, and the step: a line holds eight entries of eight bytes, or more smaller
+/// ones.
 const ENTRIES: i64 = 256;
 const EVERY: i64 = 8;
 
-/// What an element is asked for.
+/// The access that a prefetch is for.
 #[derive(Clone, Copy)]
 enum To {
     Read,
@@ -60,7 +61,7 @@ struct Rows {
 }
 
 impl<'c> Emitter<'c, '_> {
-    /// Asks for what a later turn of a loop reads, if those are wide rows.
+    /// Prefetches the rows that a later turn of a loop reads, if they are wide.
     pub(super) fn ask_ahead(&self, var: Var, turn: IntValue<'c>, body: &[Stmt]) -> Result<(), Error> {
         let Some(Rows { crd, values, length }) = self.wide_rows(var, body) else { return Ok(()) };
         let row = self.load(crd, self.later(turn, AHEAD, crd)?)?;
@@ -74,7 +75,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Asks for what is filled in after a loop that has turns, if it fills in a row of a result among other rows.
+    /// Prefetches the elements that are filled in soon after a loop, which has turns, if it fills in a row of a result inside another loop.
     pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
         if how != How::Vector || self.loops == 0 || !gathers(body) {
             return Ok(());
@@ -121,7 +122,7 @@ impl<'c> Emitter<'c, '_> {
         arrays
     }
 
-    /// The place so many elements on, or the last.
+    /// The index `ahead` elements on, at most the last.
     fn later(&self, at: IntValue<'c>, ahead: i64, array: BufferId) -> Result<IntValue<'c>, Error> {
         let last = self.builder.build_int_nsw_sub(self.capacity(array)?.into_int_value(), self.i64(1), "")?;
         let later = self.builder.build_int_nsw_add(at, self.i64(ahead), "")?;
@@ -129,12 +130,12 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.call_intrinsic("llvm.smin", i64, &[later.into(), last.into()])?.into_int_value())
     }
 
-    /// Asks for the line of an element.
+    /// Prefetches the line of an element.
     fn ask(&self, array: BufferId, at: IntValue<'c>, to: To) -> Result<(), Error> {
         let pointer = self.context.ptr_type(Default::default()).into();
         let flag = |n| self.context.i32_type().const_int(n, false).into();
         let address = self.address_of(array, at)?;
-        // To be kept near, of data.
+        // Locality 3: keep it in all caches. Cache type 1: data.
         self.call_site("llvm.prefetch", &[pointer], &[address.into(), flag(to as u64), flag(3), flag(1)])?;
         Ok(())
     }
@@ -168,7 +169,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// The length of rows of which an element is read: `row * length + column`.
+/// The row length, if an index is `row * length + column`.
 fn row_length(at: &Expr, row: Var, column: Var) -> Option<i64> {
     let Expr::Op(Op::Add, sides) = at else { return None };
     let [Expr::Op(Op::Mul, factors), last] = &sides[..] else { return None };

@@ -1,4 +1,4 @@
-//! Folds into a dense array at one fiber's coordinates, which lanes can gather and scatter.
+//! Folds into a dense array at one fiber's coordinates, as lanes that gather and scatter.
 //!
 //! ```text
 //!   for p in A1_pos[j]..A1_pos[j + 1]
@@ -6,9 +6,9 @@
 //!     y_vals[i] = y_vals[i] + A_vals[p] * x           no turn reads what another writes
 //! ```
 //!
-//! Nothing waits for the end of a fiber as the end of a sum does: each fiber is lanes that is long enough by itself.
+//! Nothing waits for the end of a fiber, unlike that of a sum, so each fiber's own length decides whether it is lanes.
 //!
-//! LLVM cannot know it, and is told: all that the loop reads and writes is of this loop, whose turns' accesses are independent.
+//! LLVM cannot prove it: metadata say that the turns' accesses are independent.
 
 use super::Emitter;
 use super::statement::Range;
@@ -17,17 +17,17 @@ use fiberloom_core::loops::{BufferId, Expr, How, LevelBuffers, Role, Stmt, Var, 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
-/// The length from which on a fiber's entries are lanes.
+/// The least length of a fiber whose entries are lanes.
 const LONG: i64 = 7;
 
 impl<'c> Emitter<'c, '_> {
-    /// Whether a fiber is long enough to be lanes.
+    /// The condition that a fiber is long enough to be lanes.
     pub(super) fn is_long(&self, (lo, hi): Range<'c>) -> Result<IntValue<'c>, Error> {
         let length = self.builder.build_int_nsw_sub(hi, lo, "")?;
         Ok(self.builder.build_int_compare(IntPredicate::SGE, length, self.i64(LONG), "long")?)
     }
 
-    /// Whether no turn of a loop reads or writes what another writes: it says so, or is seen to.
+    /// Whether no turn of a loop accesses what another writes: the loop is a `vector for`, or its form shows it.
     pub(super) fn are_apart(&self, var: Var, range: [&Expr; 2], how: How, body: &[Stmt]) -> bool {
         how == How::Vector && body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Store(..)))
             || self.scatters(var, range, body)
@@ -55,7 +55,7 @@ impl<'c> Emitter<'c, '_> {
         body.iter().all(there) && !written.is_empty() && body.iter().all(|stmt| reads_there(stmt, &written, at))
     }
 
-    /// The coordinates of an operand's compressed level, whose fibers begin at these positions.
+    /// The coordinates of the operand's compressed level that has these positions.
     fn coordinates(&self, positions: BufferId) -> Option<BufferId> {
         let level = |level: &LevelBuffers| match level {
             LevelBuffers::Compressed { pos, crd } if *pos == positions => Some(*crd),
@@ -66,7 +66,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// Whether a statement reads these buffers at the one place only.
+/// Whether a statement reads these buffers only at the index `place`.
 fn reads_there(stmt: &Stmt, written: &[BufferId], place: Var) -> bool {
     let mut there = true;
     stmt.exprs().for_each(|e| {

@@ -12,10 +12,10 @@ use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
 /// Lanes of a sum of bytes.
 const BYTES: u64 = 16;
 
-/// Turns of which several sums at a time leave few over.
+/// The least number of turns for several sums at a time, so that few turns are left over.
 const MANY: i64 = 64;
 
-/// Where a loop begins, and before what it ends.
+/// A loop's bounds: the first value, and one past the last.
 pub(super) type Range<'c> = (IntValue<'c>, IntValue<'c>);
 
 impl<'c> Emitter<'c, '_> {
@@ -152,7 +152,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// A counted loop, there once for long fibers and once for short ones.
+    /// A counted loop, emitted once for long fibers and once for short ones.
     fn count_twice(
         &mut self,
         fibers: Fibers,
@@ -175,7 +175,7 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// The turns of a loop that has one, as lanes that gather.
+    /// A loop that has a turn at least, as lanes that gather.
     fn turns_as_lanes(
         &mut self,
         var: Var,
@@ -189,7 +189,7 @@ impl<'c> Emitter<'c, '_> {
         self.turns(var, range, Some(id), body, after)
     }
 
-    /// The turns of a loop that has one, with the test at the end, as LLVM's loop passes like it.
+    /// A loop that has a turn at least, with the test at its end, the form that LLVM's loop passes expect.
     fn turns(
         &mut self,
         var: Var,
@@ -213,7 +213,7 @@ impl<'c> Emitter<'c, '_> {
         self.end_iteration(next, hi, id, (inside, after))
     }
 
-    /// So many elements of one array, into another: to LLVM, which sees only where a loop begins, they could overlap.
+    /// Copies elements of one array into another. (LLVM does not make a copy of such a loop: it cannot exclude that they overlap.)
     fn copy(&self, [to, from]: [Element; 2], elements: IntValue<'c>) -> Result<(), Error> {
         let size = self.kernel.buffers[to.0.0 as usize].ty.bytes() as u32;
         let [to, from] = [to, from].map(|(b, at)| self.address_of(b, self.index(at)?));
@@ -222,23 +222,23 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// What LLVM should do with a loop, where it would not see it for itself; of some loops it is known how many turns they have.
+    /// Hints to LLVM for a loop; `turns` is the number of turns, if it is constant.
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
         if how == How::Vector && !gathers(body) {
             self.narrow();
-            // All lanes of a strip at once: elements of half a word fill half as many registers.
+            // All lanes of a strip at once: 32-bit elements fill half as many registers as 64-bit ones.
             let lanes = turns.and_then(|n| u64::try_from(n).ok()).filter(|n| n.is_power_of_two());
             let width = lanes.map(|n| self.hint("llvm.loop.vectorize.width", number(n)));
             width.into_iter().chain([self.hint("llvm.loop.vectorize.enable", yes)]).collect()
         } else if body.iter().any(constant_loop) {
-            // Such an inner loop is unrolled whole, and its sums are kept in registers: another copy of them for an odd
-            // number of turns would put them through memory.
+            // The inner loop is unrolled as a whole and its sums stay in registers. Unrolling this loop as well, with a copy
+            // for an odd number of turns, would put them through memory.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if gathers(body) {
-            // Putting gathered values together in vectors costs more than it saves, but for long fibers on some machines (`gather.rs`);
-            // several sums at a time save the wait for each addition.
+            // Assembling gathered values in vectors costs more than it saves, except for long fibers on some machines (`gather.rs`);
+            // several sums at a time hide the latency of each addition.
             let once = self.hint("llvm.loop.unroll.disable", yes);
             vec![
                 self.hint("llvm.loop.vectorize.width", number(1)),
@@ -246,10 +246,10 @@ impl<'c> Emitter<'c, '_> {
                 once,
             ]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::If(..))) {
-            // Branches make its turns uneven; whether their number is odd would be one more to predict.
+            // Unrolling would add an unpredictable branch on an odd number of turns.
             vec![self.hint("llvm.loop.unroll.disable", yes)]
         } else if body.iter().any(|stmt| matches!(stmt, Stmt::Store(b, ..) if self.is_framed(*b))) {
-            // Turns of whole vectors are written out, so that as many values as there are registers for stay there.
+            // Unroll the vectorized loop completely, so that the row stays in registers.
             let text = |name: &str| BasicMetadataValueEnum::from(self.context.metadata_string(name));
             let whole = self.context.metadata_node(&[text("llvm.loop.unroll.full")]);
             let then = [text("llvm.loop.vectorize.followup_vectorized"), whole.into()];
@@ -257,11 +257,11 @@ impl<'c> Emitter<'c, '_> {
         } else if let [sum @ Stmt::Set(..)] = body
             && sum.exprs().filter_map(|e| self.widest(e)).max() == Some(1)
         {
-            // Vectors would have as many lanes as there are of the sum's type: too few for bytes, which are loaded and multiplied many
-            // at a time.
+            // LLVM would take as many lanes as fit of the sum's type: too few for bytes, of which more are loaded and multiplied at a
+            // time.
             vec![self.hint("llvm.loop.vectorize.width", number(BYTES))]
         } else if turns.is_some_and(|n| n >= MANY) && matches!(body, [Stmt::Set(..)]) {
-            // One vector of sums would wait for each addition.
+            // Several vectors of sums hide the latency of additions.
             vec![self.hint("llvm.loop.interleave.count", number(4))]
         } else {
             vec![]
@@ -299,7 +299,7 @@ impl<'c> Emitter<'c, '_> {
     }
 }
 
-/// Whether a statement is a loop of as many turns as the program says.
+/// Whether a statement is a loop with constant bounds.
 fn constant_loop(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For { lo: Expr::Const(_), hi: Expr::Const(_), .. })
 }

@@ -7,10 +7,9 @@
 //! ```
 //!
 //! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]), and a loop
-//! that a condition says the coordinate of, as `j == p[i]` does inside of `i`, one. Inside of a loop that goes on where a list has no
-//! entry, what stands under the list is there as often as entries are: of `{dense, compressed}` plus `{compressed, dense}` a row is
-//! seldom full.
-//! Branch and bound over permutations, so that what is obviously worse is not completed.
+//! whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits coordinates at which a
+//! list has no entry, levels below the list are present in that proportion: of `{dense, compressed}` plus `{compressed, dense}` few
+//! rows are full. Branch and bound over permutations leaves out orders that are worse than the best so far.
 
 use crate::algebra::{Op, Value};
 use crate::format::{Format, LevelKind};
@@ -29,17 +28,17 @@ const WORKSPACE: f64 = 3.0;
 const SORTED: f64 = 25.0;
 const COPIED: f64 = 30.0;
 const STRIDED: f64 = 1.5;
-/// A copy is to be worth its while: the model's visits are no better than that.
+/// Factor on the visits of an order that needs a copy: the model is no more precise than that.
 const COPYING: f64 = 1.5;
 
 /// More loops than this are ordered greedily.
 const EXHAUSTIVE: usize = 7;
 
-/// What is to be ordered.
+/// A statement whose loops are to be ordered.
 pub struct Question<'a> {
     /// The program with its tensors.
     pub program: &'a Program,
-    /// What is written.
+    /// The result.
     pub target: Target<'a>,
     /// Variables that are folded over.
     pub sums: &'a [Index],
@@ -52,34 +51,34 @@ pub struct Question<'a> {
 /// A result under distinct variables, one a mode; a mapped one ascends with the loops over its roots.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
-    /// What binds its variables.
+    /// The program of its variables.
     pub program: &'a Program,
     /// Its levels.
     pub format: &'a Format,
     /// Its value where nothing is stored.
     pub fill: Value,
-    /// Its variables. A scatter has none: where it writes says nothing about the loops.
+    /// Its variables. A scatter has none: its target's coordinates are computed.
     pub vars: &'a [Index],
 }
 
 struct Search<'a, 'b> {
     q: &'b Question<'a>,
     accesses: Vec<AccessId>,
-    /// Where a loop over these lists has anything to do, by the lists: other orders ask the same.
+    /// The sequence of a loop over these lists, by the lists: several orders need the same.
     visited: BTreeMap<Vec<AccessId>, Sequence>,
     best: Option<(f64, Vec<Index>)>,
 }
 
-/// How much of what an access reads is there, inside of the loops at hand; what is not named always is.
+/// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in it.
 type Presence = BTreeMap<AccessId, f64>;
 
-/// What a loop does.
+/// The model of one loop.
 struct Trips {
-    /// Coordinates visited.
+    /// The number of coordinates visited.
     trips: f64,
-    /// Work of finding them.
+    /// The work of finding them.
     work: f64,
-    /// What is there inside of it.
+    /// Presence inside of it.
     there: Presence,
 }
 
@@ -94,7 +93,7 @@ pub fn choose(q: &Question) -> Vec<Index> {
     search.greedy(vars)
 }
 
-/// The variables in the order in which the result stores them, then the sums: the first of equals wins.
+/// The variables in the order in which the result stores them, then the sums. Of orders that cost the same, the first wins.
 fn natural(q: &Question) -> Vec<Index> {
     let mut vars: Vec<Index> = q.target.levels().flatten().collect();
     vars.extend(q.sums);
@@ -124,7 +123,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// One variable after the other, each the cheapest next.
+    /// Chooses one variable after the other, the cheapest next.
     fn greedy(&mut self, mut vars: Vec<Index>) -> Vec<Index> {
         let (mut order, mut there) = (Vec::new(), Presence::new());
         while !vars.is_empty() {
@@ -136,7 +135,7 @@ impl Search<'_, '_> {
         order
     }
 
-    /// Where the body is no quiet constant, in terms of these lists.
+    /// The set of coordinates, in terms of these lists, at which the body is no constant without effect.
     fn visited(&mut self, lists: Vec<AccessId>) -> Sequence {
         if let Some(known) = self.visited.get(&lists) {
             return known.clone();
@@ -149,25 +148,25 @@ impl Search<'_, '_> {
         visited
     }
 
-    /// What a loop over `v` inside `order` does, where so much of what it reads is there.
+    /// The model of a loop over `v` inside `order`, given presence around it.
     fn trips(&mut self, order: &[Index], v: Index, there: &Presence) -> Trips {
         if self.is_said(order, v) {
             return Trips { trips: 1.0, work: 1.0, there: there.clone() };
         }
         let part = |a: AccessId| there.get(&a).copied().unwrap_or(1.0);
         let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
-        // What is not always there is a list, of all coordinates.
+        // An access that is not always present counts as a list of all coordinates.
         let seldom = |a: &&AccessId| part(**a) < 1.0 && lists.iter().all(|(b, _)| b != *a) && self.moves(**a, v);
         let seldom: Vec<AccessId> = self.accesses.iter().filter(seldom).copied().collect();
         let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect());
         let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(EXTENT, |(_, n)| *n);
         let length = |a: AccessId| part(a) * listed(a);
-        // What no outer loop moves, beside a list that they all move, is asked instead of walked.
+        // A list that no outer loop moves, beside one that they all move, is searched instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
         let moved = |a: AccessId| self.q.program.moved(a, order, v);
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
         let walked: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
-        // What two lists have is independent.
+        // Lists are taken as independent.
         let (mut both, mut either) = (|a: f64, b: f64| a * b / EXTENT, |a: f64, b: f64| (a + b).min(EXTENT));
         let (trips, work) = match sequence {
             Sequence::Full => (EXTENT, walked.max(EXTENT)),
@@ -185,7 +184,7 @@ impl Search<'_, '_> {
         self.q.program.accesses[a.0].vars.iter().any(|w| self.q.program.follows(*w, v))
     }
 
-    /// Whether a condition leaves one coordinate to a loop over `v` inside `order`: `v == e`, where `e` is known by then.
+    /// Whether a condition `v == e`, where `e` is known inside `order`, leaves one coordinate to a loop over `v`.
     fn is_said(&self, order: &[Index], v: Index) -> bool {
         let bound = |w: Index| self.q.program.time(w, order).is_some();
         let leaf = |e: &Expr| match e {
@@ -227,7 +226,7 @@ impl Search<'_, '_> {
         let time = |w: Index| program.time(w, order);
         let bound = |l: usize| time(access.vars[format.order[l]]).is_some();
         if !self.followed(order, a) {
-            // It will be transposed: a dense level first, lists below, which share what is stored.
+            // It will be transposed into a dense level with lists below, of equal lengths.
             let open = access.vars.iter().any(|w| time(*w).is_some());
             let shared = (self.stored(a) / EXTENT).powf(1.0 / (format.rank() - 1) as f64);
             return open.then_some((a, shared.clamp(ENTRIES, EXTENT)));
@@ -239,7 +238,7 @@ impl Search<'_, '_> {
         (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
     }
 
-    /// Whether no variable of `order` has been bound before a level that must come first.
+    /// Whether the access can be followed in this order: no variable is bound before those of levels above its own.
     fn followed(&self, order: &[Index], a: AccessId) -> bool {
         let access = &self.q.program.accesses[a.0];
         let late = order.len();
@@ -247,7 +246,7 @@ impl Search<'_, '_> {
         self.q.program.concordant(a, &times)
     }
 
-    /// What the order costs besides its visits: transposed operands, assembly, strides.
+    /// The cost of an order: of transposed operands, and its visits weighted by assembly and strides.
     fn leaf(&self, order: &[Index], visits: f64) -> f64 {
         let copies: f64 = self.accesses.iter().filter(|a| !self.followed(order, **a)).map(|a| self.copy(*a)).sum();
         let mut factor = match assembly(self.q.target, order) {
@@ -266,8 +265,8 @@ impl Search<'_, '_> {
         copies + visits * factor
     }
 
-    /// Whether the target's last level is moved by several loops: sorting what falls on it costs more than a copy of an
-    /// operand in their order.
+    /// Whether several loops move the target's last level: sorting its entries then costs more than copying an operand into
+    /// the loops' order.
     fn collapses(&self) -> bool {
         self.q.target.levels().last().is_some_and(|roots| roots.len() > 1)
     }
@@ -276,7 +275,7 @@ impl Search<'_, '_> {
         COPIED * self.stored(a)
     }
 
-    /// How many entries an access's tensor has.
+    /// The number of entries that the model gives an access's tensor.
     fn stored(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
@@ -310,7 +309,7 @@ fn strided(vars: &[Index], format: &Format, inner: Index) -> bool {
 pub enum Assembly {
     /// Coordinates arrive in order, once; sums are innermost.
     Append,
-    /// The levels that are visited more than once, or out of order, are dense: values are folded in where they are.
+    /// Only located levels are visited more than once or out of order: values are folded in place.
     InPlace,
     /// From loop `prefix` on, `vars` of the result's variables arrive out of order at a compressed level.
     Workspace {
@@ -332,7 +331,7 @@ impl Target<'_> {
 pub fn assembly(target: Target, order: &[Index]) -> Assembly {
     let format = target.format;
     let levels: Vec<Vec<Index>> = target.levels().collect();
-    // Levels that are open, the loops that opened them, and how many have begun to open the next.
+    // The number of open levels, of the loops that opened them, and of loops that have bound roots of the next level.
     let (mut next, mut prefix, mut begun) = (0, 0, 0);
     for (n, v) in order.iter().enumerate() {
         if next == levels.len() {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  schedule { protocol(A[j], gallop); }      every mode of A under an index with j in it, in that statement
-//!    walk      entry by entry
-//!    gallop    where it is intersected, by leaps to where the others have come: levels that are lists of coordinates
-//!    locate    asked for each coordinate that others, or the extent, come to
+//!    walk      visit entry by entry
+//!    gallop    in an intersection, seek the others' coordinates by doubling steps: levels that are lists of coordinates
+//!    locate    search at each coordinate that the others, or the extent, visit
 //! ```
 
 use crate::notation::Diagnostic;
@@ -34,7 +34,7 @@ pub fn of(asked: &[Asked], tensor: TensorId, indices: &[Index]) -> BTreeMap<usiz
     protocols
 }
 
-/// What is wrong with the protocols of a statement: nothing to iterate so, or no list to gallop over.
+/// Errors in the protocols of a statement: no mode that is iterated so, or no list to gallop in.
 pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
     for (access, protocol) in commands(s) {
@@ -64,7 +64,7 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
     wrong
 }
 
-/// Whether a tensor of this name is read in an index, or under one that reads another.
+/// Whether a tensor of this name is read in an index, or under an index that reads another tensor.
 fn is_gathered(program: &typed::Program, s: &typed::Statement, name: &str) -> bool {
     let mut found = false;
     s.accesses(&mut |t, indices, written| {

@@ -1,4 +1,4 @@
-//! What temporaries are stored in, chosen by how large they would be.
+//! Storage of temporaries, chosen by their size.
 //!
 //! ```text
 //!   coordinates come     of one variable, its extent ...        of several
@@ -6,14 +6,13 @@
 //!     once               narrow: dense        wide: list        list
 //! ```
 //!
-//! A dense workspace costs its extent once, and a miss of the cache for each value if it does not fit there; a hashed one costs
-//! some steps and a sort, of what is there alone. Keys are one number if all extents together fit 63 bits, else a word for
-//! each variable.
+//! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache; a hashed one costs
+//! some steps and a sort of the values that are there. Keys are one number if all extents together fit 63 bits, else a word
+//! for each variable.
 //!
-//! Extents are known when a kernel is planned, as a [`Magnitude`] each, so that not every extent has a kernel of its own. An
-//! extent that is not known is taken for a narrow one. The choice changes what a kernel costs and whether its memory suffices,
-//! never an answer. Extents themselves are asked only for the fill values of undeclared results that depend on them: a sum over what is
-//! not stored of a tensor that is filled with 2.
+//! Each extent is known as a [`Magnitude`] when a kernel is planned, so that not every extent has a kernel of its own. An unknown
+//! extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only for fill values of
+//! undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
 
 use crate::notation::concrete::WorkspaceKind;
 use crate::notation::typed::{Program, SizeId};
@@ -35,13 +34,13 @@ impl Magnitude {
         Self::ALL.into_iter().find(|m| bits <= m.0).unwrap_or(Self::ALL[3])
     }
 
-    /// Whether an array of this extent is too long to be kept for a few values.
+    /// Whether an array of this extent is too long for a workspace of few values.
     fn is_wide(self) -> bool {
         self > Self::ALL[1]
     }
 }
 
-/// What was asked of extents that the program does not say, given or not.
+/// Which extents that the program does not state lowering has used, given or not.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Asked {
     /// The sizes by whose magnitudes storage is chosen.
@@ -50,7 +49,7 @@ pub struct Asked {
     pub extents: bool,
 }
 
-/// What is known of extents when a program is lowered, and what was asked.
+/// The extents that are known when a program is lowered, with a record of their use.
 pub struct Sizes<'a> {
     classes: &'a Classes,
     given: BTreeMap<ClassId, Magnitude>,
@@ -60,13 +59,13 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// What the program says, and what is given besides.
+    /// From the extents that the program states, and those given besides.
     pub fn new(classes: &'a Classes, given: &BTreeMap<SizeId, Magnitude>, extents: Option<&'a Extents>) -> Sizes<'a> {
         let given = given.iter().map(|(size, m)| (classes.class_of_size(*size), *m)).collect();
         Sizes { classes, given, extents, asked: RefCell::default(), asked_exactly: Cell::default() }
     }
 
-    /// What was asked so far.
+    /// The use so far.
     pub fn asked(&self, program: &Program) -> Asked {
         let asked = self.asked.borrow();
         let sizes = (0..program.sizes.len() as u32).map(SizeId);
@@ -74,7 +73,7 @@ impl<'a> Sizes<'a> {
         Asked { magnitudes, extents: self.asked_exactly.get() }
     }
 
-    /// An extent, if the program says it or it is given.
+    /// An extent, if the program states it or it is given.
     pub fn extent(&self, extent: ClassId) -> Option<u64> {
         self.classes.value(extent).or_else(|| {
             self.asked_exactly.set(true);
@@ -90,7 +89,7 @@ impl<'a> Sizes<'a> {
         self.given.get(&extent).copied()
     }
 
-    /// Whether an array of this extent is too long to be kept for a few values.
+    /// Whether an array of this extent is too long for a workspace of few values.
     pub fn wide(&self, extent: ClassId) -> bool {
         self.magnitude(extent).is_some_and(Magnitude::is_wide)
     }
@@ -107,7 +106,7 @@ impl<'a> Sizes<'a> {
 
     /// Whether one number can hold a coordinate of each.
     fn together(&self, extents: &[ClassId]) -> bool {
-        // All are asked; what is not known adds little.
+        // Use all of them, even where one is unknown, which counts as one bit.
         extents.len() == 1 || extents.iter().map(|e| self.magnitude(*e).map_or(1, |m| m.0)).sum::<u32>() <= 63
     }
 }
