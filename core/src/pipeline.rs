@@ -53,7 +53,8 @@ pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec
     lower_by(program, options, &mut |_, _| {})
 }
 
-/// Lowers a checked program; `seen` is shown the loops as they were emitted, and after each of [`REWRITES`] by its name.
+/// Lowers a checked program; `seen` is shown the loops as they were emitted, and after each of [`REWRITES`] by its
+/// name.
 ///
 /// # Errors
 /// As for [`lower`].

@@ -9,9 +9,10 @@
 //!       1  1  0  0  0  0  0  0   `below` is the lowest clear bit
 //! ```
 //!
-//! `among`, on a machine with masked loads, reads nothing at or behind the end. Otherwise all lanes are read if the array has them, and
-//! those behind the end are ignored; a masked load serves only the end of the array. The reasons: without masked loads LLVM makes a
-//! branch a lane, and the results of `below` and `alike` are waited for, with any mask that depends on the end.
+//! `among`, on a machine with masked loads, reads nothing at or behind the end. Otherwise all lanes are read if the
+//! array has them, and those behind the end are ignored; a masked load serves only the end of the array. The reasons:
+//! without masked loads LLVM makes a branch a lane, and the results of `below` and `alike` are waited for, with any
+//! mask that depends on the end.
 
 use super::{Emitter, Typed};
 use crate::Error;
@@ -133,8 +134,8 @@ impl<'c> Emitter<'c, '_> {
         if element.get_bit_width() == 64 {
             return reach(target);
         }
-        // Compare with the nearest number that fits a lane, unless the target is above all of them. (Of a widened 32-bit number LLVM
-        // knows that it fits.)
+        // Compare with the nearest number that fits a lane, unless the target is above all of them. (Of a widened
+        // 32-bit number LLVM knows that it fits.)
         let [least, most] = [i32::MIN, i32::MAX].map(|end| self.i64(end.into()));
         let i64 = self.context.i64_type().into();
         let near = self.call_intrinsic("llvm.smax", i64, &[target.into(), least.into()])?;

@@ -1,5 +1,5 @@
-//! Sorts few integers into another array, by a function of the module: by a network ([`super::network`]), or by insertion, if the machine
-//! has no masked loads or LLVM selects instructions in its fast way.
+//! Sorts few integers into another array, by a function of the module: by a network ([`super::network`]), or by
+//! insertion, if the machine has no masked loads or LLVM selects instructions in its fast way.
 //!
 //! ```text
 //!   sort w[0..n] into C1_crd[c]      call sort_few_i32(&w[0], &C1_crd[c], n)

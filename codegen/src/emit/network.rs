@@ -1,5 +1,5 @@
-//! Few integers are sorted by a bitonic network (K. E. Batcher, *Sorting networks and their applications*, 1968): in vector registers,
-//! without branches on elements.
+//! Few integers are sorted by a bitonic network (K. E. Batcher, *Sorting networks and their applications*, 1968): in
+//! vector registers, without branches on elements.
 //!
 //! ```text
 //!   blocks of 2, 4, 8, … elements, each of two halves that are sorted:
@@ -12,9 +12,9 @@
 //!   element e is in lane e % 16 of register e / 16 (of 8 lanes, if integers have 64 bits)
 //! ```
 //!
-//! Lanes behind the last element are masked in loads, hold the greatest integer, stay last, and are masked in stores. One or two registers
-//! are sorted in straight code. More are kept in memory, and loops sort one or exchange two of them at a time, which compiles in a
-//! fraction of the time.
+//! Lanes behind the last element are masked in loads, hold the greatest integer, stay last, and are masked in stores.
+//! One or two registers are sorted in straight code. More are kept in memory, and loops sort one or exchange two of
+//! them at a time, which compiles in a fraction of the time.
 
 use super::Emitter;
 use super::few::Ends;
@@ -144,8 +144,8 @@ impl<'c> Emitter<'c, '_> {
         })
     }
 
-    /// Puts in order any two lanes whose registers' numbers differ in `bits`, the highest of which is `upper`, and whose own numbers
-    /// differ in `within`.
+    /// Puts in order any two lanes whose registers' numbers differ in `bits`, the highest of which is `upper`, and
+    /// whose own numbers differ in `within`.
     fn exchange_across(
         &self,
         network: &Network<'c>,
@@ -266,8 +266,8 @@ fn bitonic(size: u32) -> impl Iterator<Item = Apart> {
 mod tests {
     use super::*;
 
-    /// A network sorts whatever it is given if it sorts all 0s and 1s (D. E. Knuth, *The Art of Computer Programming* 5.3.4): all there
-    /// are of up to 16, and as many 1s as there may be, wherever they begin, of more.
+    /// A network sorts whatever it is given if it sorts all 0s and 1s (D. E. Knuth, *The Art of Computer Programming*
+    /// 5.3.4): all there are of up to 16, and as many 1s as there may be, wherever they begin, of more.
     #[test]
     fn steps_sort() {
         let sorted = |size: u32, mut bits: u128| {

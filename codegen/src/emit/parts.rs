@@ -7,13 +7,14 @@
 //!    the first code that is not 0 is its own   writes back those that it sets; returns 0, or a failure's code
 //! ```
 //!
-//! What LLVM does to a function takes time that grows faster than its length. A block of more than [`Options::long`](crate::Options::long) statements is
-//! cut between its statements, so that each function has a bounded length and mentions few buffers. The body of a loop is cut only
-//! if it allocates in each turn, which costs more than a call.
+//! What LLVM does to a function takes time that grows faster than its length. A block of more than
+//! [`Options::long`](crate::Options::long) statements is cut between its statements, so that each function has a
+//! bounded length and mentions few buffers. The body of a loop is cut only if it allocates in each turn, which costs
+//! more than a call.
 //!
-//! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame; a workspace that more
-//! than one function mentions is in no function's frame; a function reads addresses of buffers when it begins, and those
-//! that a part may have changed after it has called it.
+//! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame; a workspace
+//! that more than one function mentions is in no function's frame; a function reads addresses of buffers when it
+//! begins, and those that a part may have changed after it has called it.
 
 use super::{Emitter, Place};
 use crate::Error;

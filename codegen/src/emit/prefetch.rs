@@ -9,8 +9,8 @@
 //!       C_row[j] = C_row[j] + A_vals[p] * B_vals[k * 128 + j]
 //! ```
 //!
-//! The hardware prefetches a row once some of its lines were read; the first ones are waited for. Short rows gain nothing: their loads
-//! overlap. Only rows at coordinates of operands are prefetched, which are in bounds.
+//! The hardware prefetches a row once some of its lines were read; the first ones are waited for. Short rows gain
+//! nothing: their loads overlap. Only rows at coordinates of operands are prefetched, which are in bounds.
 //!
 //! Rows of a result that are filled in behind their coordinates, each after much else was read and written:
 //!
@@ -41,8 +41,8 @@ const AHEAD: i64 = 8;
 const LINES: i64 = 4;
 const LINE: i64 = 64;
 
-/// The number of entries ahead of which a result is prefetched, and the step: a line holds eight entries of eight bytes, or more smaller
-/// ones.
+/// The number of entries ahead of which a result is prefetched, and the step: a line holds eight entries of eight
+/// bytes, or more smaller ones.
 const ENTRIES: i64 = 256;
 const EVERY: i64 = 8;
 
@@ -75,7 +75,8 @@ impl<'c> Emitter<'c, '_> {
         Ok(())
     }
 
-    /// Prefetches the elements that are filled in soon after a loop, which has turns, if it fills in a row of a result inside another loop.
+    /// Prefetches the elements that are filled in soon after a loop, which has turns, if it fills in a row of a result
+    /// inside another loop.
     pub(super) fn ask_for_rows(&self, var: Var, (lo, hi): Range<'c>, how: How, body: &[Stmt]) -> Result<(), Error> {
         if how != How::Vector || self.loops == 0 || !gathers(body) {
             return Ok(());

@@ -19,7 +19,8 @@ pub struct Point {
     pub body: Expr,
     /// Where it must run.
     pub sequence: Sequence,
-    /// Lists that lead: of an intersection those that every coordinate is in, if there are any, else all of the sequence.
+    /// Lists that lead: of an intersection those that every coordinate is in, if there are any, else all of the
+    /// sequence.
     pub leaders: Vec<AccessId>,
     /// Lists that the body reads but that do not lead.
     pub followers: Vec<AccessId>,

@@ -60,8 +60,8 @@ impl Sequence {
         all
     }
 
-    /// The lists that every coordinate is in, of an intersection those that take part by themselves, and what must hold beside,
-    /// which has none of them: s ∩ f(s) = s ∩ f(𝓕).
+    /// The lists that every coordinate is in, of an intersection those that take part by themselves, and what must hold
+    /// beside, which has none of them: s ∩ f(s) = s ∩ f(𝓕).
     pub fn needed(&self) -> Option<(Vec<AccessId>, Sequence)> {
         let parts = match self {
             Sequence::List(_) => std::slice::from_ref(self),
@@ -205,8 +205,8 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
     }
 }
 
-/// Where `select(c, a, b)` can differ from its background, if that says which of the two it is: where the one can, and where the
-/// condition can, unless the other is the same there.
+/// Where `select(c, a, b)` can differ from its background, if that says which of the two it is: where the one can, and
+/// where the condition can, unless the other is the same there.
 fn chosen(sets: &[Sequence], values: &[Expr]) -> Option<Sequence> {
     let [c, a, b] = sets else { return None };
     let Expr::Literal(holds) = values[0] else { return None };
@@ -215,8 +215,8 @@ fn chosen(sets: &[Sequence], values: &[Expr]) -> Option<Sequence> {
     Some(Sequence::or([here.clone(), Sequence::and([c.clone(), beside])]))
 }
 
-/// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would make
-/// something else.
+/// Where each argument is present that alone makes a call of a built-in what the background is: of ∞ + −∞ each would
+/// make something else.
 fn killers(known: &Properties, sets: &[Sequence], values: &[Expr], whole: &Expr, s: Simplify) -> Vec<Sequence> {
     let annihilates = |k: usize| match (&values[k], whole) {
         (Expr::Literal(v), Expr::Literal(w)) => known

@@ -1,4 +1,5 @@
-//! Simplification of bodies: constants fold, identities and annihilators apply, declared properties too (`declared.rs`).
+//! Simplification of bodies: constants fold, identities and annihilators apply, declared properties too
+//! (`declared.rs`).
 //!
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 

@@ -10,11 +10,12 @@
 //!                                └─ b.k runs out ─▶ A.i × A.j
 //! ```
 //!
-//! The sequence expressions of the shape paper (sections 5 and 6), with its rules: what can run out (figure 13) and what
-//! is left then (figure 27). `fiberloom show lattice` prints them; nothing else reads them. Lowering splits coordinate
-//! ranges first and builds a lattice in each (`super::Lattice`).
+//! The sequence expressions of the shape paper (sections 5 and 6), with its rules: what can run out (figure 13) and
+//! what is left then (figure 27). `fiberloom show lattice` prints them; nothing else reads them. Lowering splits
+//! coordinate ranges first and builds a lattice in each (`super::Lattice`).
 //!
-//! Invariant: spaces are made by the functions that are named as their rules, so that ∅ and 𝓕 never stand inside of one.
+//! Invariant: spaces are made by the functions that are named as their rules, so that ∅ and 𝓕 never stand inside of
+//! one.
 
 use crate::shape::{ClassId, Size};
 use std::fmt::Write;
@@ -111,8 +112,8 @@ impl Space {
         }
     }
 
-    /// Offsets: of what is done nothing is left. That it was everything says nothing of the coordinates around it: a dense
-    /// level of no extent is done before the coordinates before it were come to.
+    /// Offsets: of what is done nothing is left. That it was everything says nothing of the coordinates around it: a
+    /// dense level of no extent is done before the coordinates before it were come to.
     pub fn pad(before: Size, s: Space, behind: Size) -> Space {
         if s.is_done() { Space::Empty } else { Space::Pad(before, Box::new(s), behind) }
     }
@@ -151,7 +152,8 @@ impl Space {
     }
 
     /// What can run out, each with what is left (figure 13): of a product and of a concatenation the first part only,
-    /// since a product's second begins anew and a concatenation's second is behind; a slice or projection also by itself.
+    /// since a product's second begins anew and a concatenation's second is behind; a slice or projection also by
+    /// itself.
     pub fn edges(&self) -> Vec<Edge> {
         let itself = || {
             let left = if self.is_dense() { Space::Full } else { Space::Empty };

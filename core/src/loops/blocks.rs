@@ -9,9 +9,9 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! Each turn of the inner loop appends one entry, so at a fiber's end the number of appended entries is its position, shifted. So
-//! positions are moved in one loop, which vectorizes, and entries in another, over consecutive fibers as `flatten` makes it.
-//! An entry must not depend on its fiber.
+//! Each turn of the inner loop appends one entry, so at a fiber's end the number of appended entries is its position,
+//! shifted. So positions are moved in one loop, which vectorizes, and entries in another, over consecutive fibers as
+//! `flatten` makes it. An entry must not depend on its fiber.
 
 use super::flatten::{Known, bare, map_blocks, replaced};
 use super::inline::uses;

@@ -12,8 +12,8 @@
 //!                                                    c = ahead + max(last, begin)
 //! ```
 //!
-//! Consecutive fibers are one loop for the arrays whose elements do not depend on the fiber, as values and column coordinates of a matrix
-//! in compressed rows that becomes a list:
+//! Consecutive fibers are one loop for the arrays whose elements do not depend on the fiber, as values and column
+//! coordinates of a matrix in compressed rows that becomes a list:
 //!
 //! ```text
 //!   for i in 0..n_I                                  if 0 < n_I
@@ -26,8 +26,8 @@
 //!                                                        c = c + 1
 //! ```
 //!
-//! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does as this machine does it best. Only loops
-//! that stand in no other are rewritten: short rows are [strips](super::strips).
+//! A loop that only copies becomes a copy of memory ([`whole_copy`]), which the C library does as this machine does it
+//! best. Only loops that stand in no other are rewritten: short rows are [strips](super::strips).
 
 use super::appending::{Appending, Appends, in_no_loop};
 use super::blocks::{steps_with, with};
@@ -49,8 +49,8 @@ pub fn copies(kernel: &mut Kernel) {
 /// An element of an array: the buffer and the index.
 pub type Element<'s> = (BufferId, &'s Expr);
 
-/// The destination and the source of a loop that only copies consecutive elements of one array into another, as elements at a turn; `None`
-/// of any other loop.
+/// The destination and the source of a loop that only copies consecutive elements of one array into another, as
+/// elements at a turn; `None` of any other loop.
 pub fn whole_copy<'s>(turn: Var, body: &'s [Stmt], buffers: &[Buffer]) -> Option<[Element<'s>; 2]> {
     let [Stmt::Store(to, at, Expr::Load(from, start))] = body else { return None };
     let moving = BTreeSet::from([turn]);
@@ -151,8 +151,8 @@ impl Copies<'_> {
         self.buffers[b.0 as usize].ty
     }
 
-    /// The loop from `lo` to `hi`: one loop for each copied array, then one for the other `chosen` arrays together; and the number of
-    /// entries behind it.
+    /// The loop from `lo` to `hi`: one loop for each copied array, then one for the other `chosen` arrays together; and
+    /// the number of entries behind it.
     fn array_by_array(
         &mut self,
         of: &Appending,
@@ -316,7 +316,8 @@ mod tests {
         assert!(all.contains("    c = ahead + max(last, begin)\n  }\n") && !all.contains("for i"), "{all}");
     }
 
-    /// Fibers that are not all of them, one behind the other, are walked; so is what asks for the fiber, or for its own number.
+    /// Fibers that are not all of them, one behind the other, are walked; so is what asks for the fiber, or for its own
+    /// number.
     #[test]
     fn other_fibers_stay() {
         for (from, to) in [
@@ -391,8 +392,8 @@ mod tests {
         assert!(!got.contains("let j"), "{got}");
     }
 
-    /// Values that are computed, or strided, or lost on the way are not copied; nor are short rows, nor what is stored twice, nor
-    /// entries that say their number.
+    /// Values that are computed, or strided, or lost on the way are not copied; nor are short rows, nor what is stored
+    /// twice, nor entries that say their number.
     #[test]
     fn other_loops_stay() {
         let computed = BLOCK.replace("A_vals[p + n_J - 1]", "-A_vals[p]").replace("i32(j)", "i32(j + 1)");

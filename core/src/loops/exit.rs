@@ -9,12 +9,13 @@
 //!                                                      t = t || x_vals[A1_crd[p]]; p = p + 1
 //! ```
 //!
-//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. The loops must do nothing else: variables that
-//! they set beside `t`, such as cursors, are read by them alone. Loops around them and inside of them end for the same reason.
+//! *Absorbed*: once `t` is an annihilator of its fold, each further turn leaves it so. The loops must do nothing else:
+//! variables that they set beside `t`, such as cursors, are read by them alone. Loops around them and inside of them
+//! end for the same reason.
 //!
-//! Only folds of truth values and products of whole numbers reach an annihilator often enough to test for it at each turn, and stay
-//! there whatever follows; of floats 0 times NaN is NaN. A loop over consecutive memory without a branch, which vectorizes, is not
-//! rewritten: the test would cost more.
+//! Only folds of truth values and products of whole numbers reach an annihilator often enough to test for it at each
+//! turn, and stay there whatever follows; of floats 0 times NaN is NaN. A loop over consecutive memory without a
+//! branch, which vectorizes, is not rewritten: the test would cost more.
 
 use super::flatten::map_blocks;
 use super::inline::uses;
@@ -72,8 +73,8 @@ impl Exits<'_> {
         parts
     }
 
-    /// The number of statements, from a loop on, that may end together, and at which value: up to the last that reads a variable that
-    /// those before it set.
+    /// The number of statements, from a loop on, that may end together, and at which value: up to the last that reads a
+    /// variable that those before it set.
     fn region(&self, stmts: &[Stmt]) -> Option<(usize, Absorbed)> {
         let (Stmt::While(..) | Stmt::For { .. }) = &stmts[0] else { return None };
         let absorbed = self.folded(&stmts[..1]).into_iter().find_map(|t| self.absorbed(t, &stmts[..1]))?;
@@ -253,8 +254,8 @@ mod tests {
         assert!(text.contains("while q < n_I && t {"), "{text}");
     }
 
-    /// A loop that stores too, and one that folds with a function whose annihilator gives something else: where `t` is true,
-    /// `t < x` is false, and so no end.
+    /// A loop that stores too, and one that folds with a function whose annihilator gives something else: where `t` is
+    /// true, `t < x` is false, and so no end.
     #[test]
     fn loops_that_do_more_or_come_back_go_on() {
         let stores =

@@ -1,9 +1,9 @@
 //! A value that is used once, in the next statement, is substituted there.
 //!
-//! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`.
-//! No statement stands between the two, so no load can see another store. A value deeper than [`DEEPEST`] stays a `let`, which bounds
-//! the depth of expressions. A value that loads is not substituted as an arm of a `select`: arms are evaluated only where they are
-//! chosen, which would take a branch.
+//! Before: `j = A1_crd[p]`, `t = t + A_vals[p] * x_vals[j]`; after: `t = t + A_vals[p] * x_vals[A1_crd[p]]`. No
+//! statement stands between the two, so no load can see another store. A value deeper than [`DEEPEST`] stays a `let`,
+//! which bounds the depth of expressions. A value that loads is not substituted as an arm of a `select`: arms are
+//! evaluated only where they are chosen, which would take a branch.
 
 use super::check::is_shallow;
 use super::{Expr, Kernel, Stmt, Var};

@@ -13,9 +13,9 @@
 //!                                                      for p in begin + groups * 4..last  …  (as before)
 //! ```
 //!
-//! *Unroll and jam*: an element of the target row is loaded and stored once for four rows. The function needs no property: values are
-//! folded into each element in the same order as before, and elements are independent, each of one turn of the inner loop. A row
-//! whose length is a constant is left alone: it stays in registers.
+//! *Unroll and jam*: an element of the target row is loaded and stored once for four rows. The function needs no
+//! property: values are folded into each element in the same order as before, and elements are independent, each of one
+//! turn of the inner loop. A row whose length is a constant is left alone: it stays in registers.
 
 use super::blocks::{is_fixed, steps_with};
 use super::flatten::map_blocks;
@@ -202,8 +202,8 @@ mod tests {
         assert!(got.contains(jammed), "{got}");
     }
 
-    /// A row of another place each turn, or none; of what is folded into; as long as the turn says, or the program; two rows; turns that
-    /// set a variable.
+    /// A row of another place each turn, or none; of what is folded into; as long as the turn says, or the program; two
+    /// rows; turns that set a variable.
     #[test]
     fn other_loops_stay() {
         let moves = PRODUCT.replace("C_vals[i * n_K + k]", "C_vals[j * n_K + k]");

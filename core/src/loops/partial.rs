@@ -8,9 +8,10 @@
 //!                                                      t = t + part
 //! ```
 //!
-//! With one variable, the first turn of a fiber waits for the last of the fiber before, and lanes of vectors must be folded into one after
-//! each. With two, only the fold of `part` into `t` waits, once a fiber. The function must be associative and commutative, and have an
-//! identity, from which `part` begins and which changes nothing when it is folded into `t`.
+//! With one variable, the first turn of a fiber waits for the last of the fiber before, and lanes of vectors must be
+//! folded into one after each. With two, only the fold of `part` into `t` waits, once a fiber. The function must be
+//! associative and commutative, and have an identity, from which `part` begins and which changes nothing when it is
+//! folded into `t`.
 
 use super::flatten::map_blocks;
 use super::names::Vars;
@@ -38,7 +39,8 @@ struct Fold {
 }
 
 impl Partials<'_> {
-    /// Rewrites a block; `begun` are variables that the current turn of the loop around has set so far, `None` outside of loops.
+    /// Rewrites a block; `begun` are variables that the current turn of the loop around has set so far, `None` outside
+    /// of loops.
     fn block(&mut self, block: Vec<Stmt>, begun: Option<&[Var]>) -> Vec<Stmt> {
         let mut begun = begun.map(<[Var]>::to_vec);
         let mut out: Vec<Stmt> = Vec::with_capacity(block.len());
@@ -148,7 +150,8 @@ mod tests {
         assert!(rewritten("", &whole).contains("n = n + part"), "whole numbers are added in any order");
     }
 
-    /// Sums that round; what begins for each row anyway, or stands in no loop; what is read in a turn, or folded twice; and differences.
+    /// Sums that round; what begins for each row anyway, or stands in no loop; what is read in a turn, or folded twice;
+    /// and differences.
     #[test]
     fn other_folds_stay() {
         let begins = SUM.replace("    for p", "    t = 0.0\n    for p");

@@ -29,9 +29,9 @@
 //!                                                    while p < end && A1_crd[p] < stop …  (as before)
 //! ```
 //!
-//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites: an appended array
-//! is free behind its last entry. So a short row takes a strip or two, and few branches on its length, which are unpredictable
-//! and cost more than the entries. Strips end before arrays do; the rest is done one by one.
+//! *Beyond the end*: the last strip of a fiber writes up to seven entries too many, which the next fiber overwrites: an
+//! appended array is free behind its last entry. So a short row takes a strip or two, and few branches on its length,
+//! which are unpredictable and cost more than the entries. Strips end before arrays do; the rest is done one by one.
 
 use super::appending::{Appending, Appends, Ends, Until, in_no_loop};
 use super::blocks::{is_fixed, with};
@@ -42,8 +42,8 @@ use super::{BufferId, Expr, How, Kernel, LANES, Stmt, Var};
 use crate::algebra::{Op, Type};
 use std::collections::BTreeMap;
 
-/// Makes strips of loops that stand in others and append. A strip is long enough for a usual row, and short enough that a row of one
-/// entry costs no more than a mispredicted branch.
+/// Makes strips of loops that stand in others and append. A strip is long enough for a usual row, and short enough that
+/// a row of one entry costs no more than a mispredicted branch.
 pub fn strips(kernel: &mut Kernel) {
     strips_of(kernel, LANES);
 }
@@ -109,8 +109,8 @@ impl Strips<'_> {
         (work <= HEAVIEST).then_some(Strip { of, arrays })
     }
 
-    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant values; notes the
-    /// arrays that it walks.
+    /// The number of operations of a value, if it reads only consecutive elements of operands and loop-invariant
+    /// values; notes the arrays that it walks.
     fn streams<'s>(
         &self,
         e: &'s Expr,
@@ -160,7 +160,8 @@ impl Strips<'_> {
         ]
     }
 
-    /// The loop in strips, up to the first that does not belong to it as a whole; the caller appends the loop for the rest.
+    /// The loop in strips, up to the first that does not belong to it as a whole; the caller appends the loop for the
+    /// rest.
     fn in_strips_until(&mut self, Strip { of, arrays }: &Strip, Ends { sought, crd, target }: Ends) -> Vec<Stmt> {
         let mut fresh = |name| self.vars.fresh(name, Type::I64);
         let [ahead, stop, found, lane] = ["ahead", "stop", "found", "lane"].map(&mut fresh);
@@ -294,8 +295,8 @@ mod tests {
         assert!(got.contains(strips), "{got}");
     }
 
-    /// Where what is behind the last entry is somebody's: elements that are stored elsewhere too, are there from the beginning, or
-    /// are read; a counter that goes back, or by more than one.
+    /// Where what is behind the last entry is somebody's: elements that are stored elsewhere too, are there from the
+    /// beginning, or are read; a counter that goes back, or by more than one.
     #[test]
     fn what_is_behind_may_be_somebodys() {
         let elsewhere = format!("{ROWS}\n  L0_crd[0] = 0i32");
@@ -309,8 +310,8 @@ mod tests {
         }
     }
 
-    /// Entries of which some are not appended, or that take what is not there for each lane, or too much of it; and a loop that is
-    /// not in another: its end comes once.
+    /// Entries of which some are not appended, or that take what is not there for each lane, or too much of it; and a
+    /// loop that is not in another: its end comes once.
     #[test]
     fn other_loops_stay() {
         let some = ROWS.replace("c = c + 1", "c = c + i64(j > 3)");
@@ -372,8 +373,8 @@ mod tests {
         assert!(below.contains("below(A1_crd[p..n_J], i)"), "{below}");
     }
 
-    /// What ends with each entry, or with what was appended; a coordinate elsewhere, of something else, or that is compared otherwise; a
-    /// loop that goes two by two.
+    /// What ends with each entry, or with what was appended; a coordinate elsewhere, of something else, or that is
+    /// compared otherwise; a loop that goes two by two.
     #[test]
     fn other_runs_stay() {
         let moves = RUN.replace("== i", "== i64(A1_crd[p + 1])");

@@ -6,10 +6,11 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]), and a loop
-//! whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits coordinates at which a
-//! list has no entry, levels below the list are present in that proportion: of `{dense, compressed}` plus `{compressed, dense}` few
-//! rows are full. Branch and bound over permutations leaves out orders that are worse than the best so far.
+//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]),
+//! and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
+//! coordinates at which a list has no entry, levels below the list are present in that proportion: of
+//! `{dense, compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations leaves out
+//! orders that are worse than the best so far.
 
 use crate::algebra::{Op, Value};
 use crate::format::{Format, LevelKind};
@@ -69,7 +70,8 @@ struct Search<'a, 'b> {
     best: Option<(f64, Vec<Index>)>,
 }
 
-/// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in it.
+/// The share of turns of the loops so far in which an access's next levels are present; 1 for accesses that are not in
+/// it.
 type Presence = BTreeMap<AccessId, f64>;
 
 /// The model of one loop.
@@ -93,7 +95,8 @@ pub fn choose(q: &Question) -> Vec<Index> {
     search.greedy(vars)
 }
 
-/// The variables in the order in which the result stores them, then the sums. Of orders that cost the same, the first wins.
+/// The variables in the order in which the result stores them, then the sums. Of orders that cost the same, the first
+/// wins.
 fn natural(q: &Question) -> Vec<Index> {
     let mut vars: Vec<Index> = q.target.levels().flatten().collect();
     vars.extend(q.sums);
@@ -265,8 +268,8 @@ impl Search<'_, '_> {
         copies + visits * factor
     }
 
-    /// Whether several loops move the target's last level: sorting its entries then costs more than copying an operand into
-    /// the loops' order.
+    /// Whether several loops move the target's last level: sorting its entries then costs more than copying an operand
+    /// into the loops' order.
     fn collapses(&self) -> bool {
         self.q.target.levels().last().is_some_and(|roots| roots.len() > 1)
     }

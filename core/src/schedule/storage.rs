@@ -6,13 +6,13 @@
 //!     once               narrow: dense        wide: list        list
 //! ```
 //!
-//! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache; a hashed one costs
-//! some steps and a sort of the values that are there. Keys are one number if all extents together fit 63 bits, else a word
-//! for each variable.
+//! A dense workspace costs its extent once, and a cache miss for each value if it does not fit the cache; a hashed one
+//! costs some steps and a sort of the values that are there. Keys are one number if all extents together fit 63 bits,
+//! else a word for each variable.
 //!
-//! Each extent is known as a [`Magnitude`] when a kernel is planned, so that not every extent has a kernel of its own. An unknown
-//! extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only for fill values of
-//! undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
+//! Each extent is known as a [`Magnitude`] when a kernel is planned, so that not every extent has a kernel of its own.
+//! An unknown extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only
+//! for fill values of undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
 
 use crate::notation::concrete::WorkspaceKind;
 use crate::notation::typed::{Program, SizeId};

@@ -1,15 +1,16 @@
-//! A directory of a list: the position at which each stretch of `2^s` coordinates begins, so that a search starts near its target.
+//! A directory of a list: the position at which each stretch of `2^s` coordinates begins, so that a search starts near
+//! its target.
 //!
 //! ```text
 //!   crd           3  4  9  |  21 23            s = 3: the stretches 0..8, 8..16, 16..24, and that of the extent, 24
 //!   directory     0  2  3  5                   seek(22): gallops from position 3, where 16..24 begins
 //! ```
 //!
-//! It is filled once for a list that is searched many times, at a cost of one gallop a slot. Its maker chooses the number of slots. With
-//! one slot, a search gallops through the whole list, as without a directory.
+//! It is filled once for a list that is searched many times, at a cost of one gallop a slot. Its maker chooses the
+//! number of slots. With one slot, a search gallops through the whole list, as without a directory.
 //!
-//! Invariants: there are `(extent >> s) + 1` slots; each holds the first position whose coordinate is not before its stretch, or the
-//! list's end. Targets are neither negative nor greater than the extent.
+//! Invariants: there are `(extent >> s) + 1` slots; each holds the first position whose coordinate is not before its
+//! stretch, or the list's end. Targets are neither negative nor greater than the extent.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::{List, ListFiber};

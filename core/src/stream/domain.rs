@@ -59,8 +59,9 @@ pub trait Domain: Sized {
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
-    /// The number, from `begin` on, of the first `sought` element among the next [`LANES`](crate::loops::LANES) before `end`; `places`
-    /// are `[begin, end, target]`. If there is none, as [`Expr::Among`](crate::loops::Expr::Among) says.
+    /// The number, from `begin` on, of the first `sought` element among the next [`LANES`](crate::loops::LANES) before
+    /// `end`; `places` are `[begin, end, target]`. If there is none, as [`Expr::Among`](crate::loops::Expr::Among)
+    /// says.
     fn among(&mut self, sought: Sought, array: BufferId, places: [&Self::I; 3]) -> Self::I;
     /// Sets an element of a table of positions.
     fn store(&mut self, table: BufferId, i: &Self::I, x: &Self::I);

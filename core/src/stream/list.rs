@@ -8,13 +8,13 @@
 //!                            p     q       p..q, which are the fiber of the level below
 //! ```
 //!
-//! A list is walked under a [`View`]: the coordinates that it takes and returns are the view's. In blocks an entry is a run of positions
-//! too; its coordinate is stored, so that stored coordinates are divided once a block.
+//! A list is walked under a [`View`]: the coordinates that it takes and returns are the view's. In blocks an entry is a
+//! run of positions too; its coordinate is stored, so that stored coordinates are divided once a block.
 //!
 //! The end of an entry's run is found when it is first asked for, or by walking the run ([`Run`]), and only once.
 //!
-//! Invariant between calls: if entries are runs, `q` is inside the run that begins at `p` or at its end (a block's `q` always at its
-//! end), or both are at the fiber's end; under a stride `p` rests on an entry in view.
+//! Invariant between calls: if entries are runs, `q` is inside the run that begins at `p` or at its end (a block's `q`
+//! always at its end), or both are at the fiber's end; under a stride `p` rests on an entry in view.
 
 use super::directory::Directory;
 use super::domain::{Arith, Compare, Domain, State};
@@ -194,8 +194,9 @@ impl<I: Clone> List<I> {
         list
     }
 
-    /// Brings `p` to the first position whose stored coordinate is not before `start`, from the marked position on. Searches the fiber if
-    /// the mark is behind the target, or another fiber's. That test is a predicted branch, which nothing waits for.
+    /// Brings `p` to the first position whose stored coordinate is not before `start`, from the marked position on.
+    /// Searches the fiber if the mark is behind the target, or another fiber's. That test is a predicted branch, which
+    /// nothing waits for.
     fn resume<D: Domain<I = I>>(&self, d: &mut D, mark: &Mark<I>, start: &I) {
         let ListFiber { begin, end, crd, .. } = &self.fiber;
         let marked = d.load(mark.table, &mark.at);
@@ -258,8 +259,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// As [`List::close_block`], where `p` has just left the block before. Most often the next block has the next number: a comparison
-    /// confirms it, which is predicted, where a division would be waited for.
+    /// As [`List::close_block`], where `p` has just left the block before. Most often the next block has the next
+    /// number: a comparison confirms it, which is predicted, where a division would be waited for.
     fn close_next_block<D: Domain<I = I>>(&self, d: &mut D) {
         let (Some(q), Some(block)) = (self.q, self.block) else { return };
         let far = self.behind_block(d, block, 2);
@@ -277,8 +278,8 @@ impl<I: Clone> List<I> {
         self.pass(d, q, &past);
     }
 
-    /// Brings `q` to the first position from there on whose stored coordinate is not before `past`, [`LANES`] positions at a time as long
-    /// as there are as many.
+    /// Brings `q` to the first position from there on whose stored coordinate is not before `past`, [`LANES`] positions
+    /// at a time as long as there are as many.
     fn pass<D: Domain<I = I>>(&self, d: &mut D, q: State, past: &I) {
         let all = d.int(LANES);
         let passed = d.state("passed", all.clone());
@@ -359,7 +360,8 @@ impl<I: Clone> List<I> {
         List { fiber: ListFiber { view, ..self.fiber.clone() }, ..self.clone() }
     }
 
-    /// Whether several of its entries can be compared with a coordinate at once: each has one position, and all are in view.
+    /// Whether several of its entries can be compared with a coordinate at once: each has one position, and all are in
+    /// view.
     pub fn has_lanes(&self) -> bool {
         self.q.is_none() && self.fiber.view.stride.is_none() && self.fiber.view.finger.is_none()
     }
@@ -457,7 +459,8 @@ impl<I: Clone> List<I> {
         self.close_next_block(d);
     }
 
-    /// Steps to the next entry where `c` holds, with no branches except to find the end of a run or the next entry on a stride.
+    /// Steps to the next entry where `c` holds, with no branches except to find the end of a run or the next entry on a
+    /// stride.
     pub fn next_if<D: Domain<I = I>>(&self, d: &mut D, c: &D::B) {
         let Some(q) = self.q else {
             let x = d.to_int(c);
@@ -499,8 +502,8 @@ impl<I: Clone> List<I> {
         d.snapshot("next", next)
     }
 
-    /// Moves to the first entry at or after `target`, by steps that double until one goes too far, then by binary search in the
-    /// last: the number of comparisons is logarithmic in the distance.
+    /// Moves to the first entry at or after `target`, by steps that double until one goes too far, then by binary
+    /// search in the last: the number of comparisons is logarithmic in the distance.
     pub fn gallop<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let stored = self.fiber.view.stored(d, target);
         self.move_on(d, &stored);
@@ -529,8 +532,8 @@ impl<I: Clone> List<I> {
         self.settle(d);
     }
 
-    /// Moves to the first entry at or after `target`, without a branch if it is one of the next few. For lists that are likely to have
-    /// about as many entries as there are targets, which ascend.
+    /// Moves to the first entry at or after `target`, without a branch if it is one of the next few. For lists that are
+    /// likely to have about as many entries as there are targets, which ascend.
     pub fn come_near<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         if self.q.is_some() {
             return self.gallop(d, target);
@@ -569,8 +572,8 @@ impl<I: Clone> List<I> {
         d.branch(valid, &mut |d| few(d), &mut |_| {});
     }
 
-    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end; the number of
-    /// comparisons is logarithmic in the distance.
+    /// Brings `p` to the first position from there on whose stored coordinate is `target` or greater, or to the end;
+    /// the number of comparisons is logarithmic in the distance.
     fn move_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         self.look_up(d, target);
         let here = d.get(self.p);
@@ -602,8 +605,9 @@ impl<I: Clone> List<I> {
         d.to_int(&before)
     }
 
-    /// As [`List::move_on`], where `p` is before the target: each step compares the last entry that it passes. The first step is of
-    /// [`LANES`] entries, since short distances are unpredictable and the last few entries are compared at once.
+    /// As [`List::move_on`], where `p` is before the target: each step compares the last entry that it passes. The
+    /// first step is of [`LANES`] entries, since short distances are unpredictable and the last few entries are
+    /// compared at once.
     fn leap_on<D: Domain<I = I>>(&self, d: &mut D, target: &I) {
         let (one, lanes) = (d.int(1), d.int(LANES));
         d.advance(self.p, one.clone());
@@ -643,8 +647,8 @@ impl<I: Clone> List<I> {
 
     /// Brings `s` to the first position of `s..hi` whose stored coordinate is `target` or greater, or to `hi`.
     ///
-    /// Each step halves the width without a branch on the outcome, which is unpredictable; the number of steps is logarithmic in the
-    /// width. The last [`LANES`] entries are compared at once.
+    /// Each step halves the width without a branch on the outcome, which is unpredictable; the number of steps is
+    /// logarithmic in the width. The last [`LANES`] entries are compared at once.
     fn halve<D: Domain<I = I>>(&self, d: &mut D, (s, hi): (State, &I), target: &I) {
         let begin = d.get(s);
         let width = d.arith(Arith::Sub, hi, &begin);
@@ -694,7 +698,8 @@ impl<I: Clone> List<I> {
         })
     }
 
-    /// A loop over the remaining entries: `body(entry)`. During the body the list may rest on the entry; afterwards it is used up.
+    /// A loop over the remaining entries: `body(entry)`. During the body the list may rest on the entry; afterwards it
+    /// is used up.
     pub fn each<D: Domain<I = I>>(&self, d: &mut D, name: &str, body: &mut dyn FnMut(&mut D, Entry<I>)) {
         let view = &self.fiber.view;
         if self.q.is_none() && view.stride.is_none() && view.stop.is_none() {
@@ -722,7 +727,8 @@ impl<I: Clone> List<I> {
     }
 }
 
-/// A loop over the entries of a fiber: `body(entry, its coordinate)`; a counted one if no entry repeats and all are in view.
+/// A loop over the entries of a fiber: `body(entry, its coordinate)`; a counted one if no entry repeats and all are in
+/// view.
 pub fn each<D: Domain>(
     d: &mut D,
     name: &str,

@@ -41,9 +41,10 @@ pub fn meet<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut impl FnMut(&
     });
 }
 
-/// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as there are lanes:
-/// `body(coordinate of the first, entries of both, whether the second has it too)`, at every coordinate of the first until the second
-/// is exhausted. Both have lanes ([`List::has_lanes`]); coordinates of the first that the second has are in the second's view.
+/// Steps through the first of two lists, comparing each of its coordinates at once with as many of the second's as
+/// there are lanes: `body(coordinate of the first, entries of both, whether the second has it too)`, at every
+/// coordinate of the first until the second is exhausted. Both have lanes ([`List::has_lanes`]); coordinates of the
+/// first that the second has are in the second's view.
 ///
 /// ```text
 ///   first    2   3   5   9           each is compared with the block, which is left when the first is behind its last entry
@@ -71,9 +72,9 @@ pub fn meet_lanes<D: Domain>(
     });
 }
 
-/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops seeks the
-/// greatest coordinate at which one of them rests, the others step entry by entry: beside a list of m entries, one of n takes
-/// O(m log(n / m)) comparisons.
+/// Every coordinate at which all lists have an entry, as [`intersect`]: `body(coordinate)`. A list that gallops seeks
+/// the greatest coordinate at which one of them rests, the others step entry by entry: beside a list of m entries, one
+/// of n takes O(m log(n / m)) comparisons.
 pub fn leap<D: Domain>(d: &mut D, lists: &[(&List<D::I>, bool)], body: &mut dyn FnMut(&mut D, &D::I)) {
     if let [first, second] = lists {
         return leap_two(d, *first, *second, body);
@@ -143,7 +144,8 @@ pub enum Side {
     Second,
 }
 
-/// Every coordinate at which one of two lists has an entry, until either is exhausted: `body(which have it, coordinate)`.
+/// Every coordinate at which one of two lists has an entry, until either is exhausted:
+/// `body(which have it, coordinate)`.
 pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mut dyn FnMut(&mut D, Side, &D::I)) {
     d.repeat(&|d| all_valid(d, &[a, b]), &mut |d| {
         let (ia, ib) = (snapshot_index(d, a), snapshot_index(d, b));
@@ -175,12 +177,14 @@ pub fn unite_two<D: Domain>(d: &mut D, a: &List<D::I>, b: &List<D::I>, body: &mu
     });
 }
 
-/// The patience of [`unite_flat`]: long enough that tests for agreement cost little, short enough to find stretches that agree.
+/// The patience of [`unite_flat`]: long enough that tests for agreement cost little, short enough to find stretches
+/// that agree.
 pub const PATIENCE: i64 = 32;
 
-/// Every coordinate of two lists until one is exhausted, with few branches: `body(coordinate, present)`, where `present` says
-/// of each list whether it rests there, and is `None` where both do. The rest of the other list is the caller's. No entry
-/// of a list repeats. After at most `patience` entries of a list, 1 or more, the loop tests again whether the lists agree.
+/// Every coordinate of two lists until one is exhausted, with few branches: `body(coordinate, present)`, where
+/// `present` says of each list whether it rests there, and is `None` where both do. The rest of the other list is the
+/// caller's. No entry of a list repeats. After at most `patience` entries of a list, 1 or more, the loop tests again
+/// whether the lists agree.
 pub fn unite_flat<D: Domain>(
     d: &mut D,
     a: &List<D::I>,
@@ -352,8 +356,9 @@ mod tests {
         }
     }
 
-    /// Two lists of up to 20 entries, in steps of 1 to 3 and one behind the other: blocks end anywhere, and what is behind a list in its
-    /// array has coordinates that the other has. The one is seen where it is moved by 5 and its first entries are not seen.
+    /// Two lists of up to 20 entries, in steps of 1 to 3 and one behind the other: blocks end anywhere, and what is
+    /// behind a list in its array has coordinates that the other has. The one is seen where it is moved by 5 and its
+    /// first entries are not seen.
     #[test]
     fn lists_of_blocks() {
         let sizes = (0..=20).flat_map(|m| (0..=20).map(move |n| (m, n)));
@@ -381,8 +386,8 @@ mod tests {
         }
     }
 
-    /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is; so does a finger, wherever
-    /// it was.
+    /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is; so does a
+    /// finger, wherever it was.
     #[test]
     fn marks_are_guesses() {
         for (n, fingered) in [(1, false), (3, false), (40, false), (1, true), (3, true), (40, true)] {

@@ -206,15 +206,15 @@ impl<I: Clone> Pieces<I> {
         Interval { start, stop, base: block.base(d) }
     }
 
-    /// Of packed pieces: the condition that the current one has a position for each coordinate; position minus coordinate, if so; its
-    /// only position, if not.
+    /// Of packed pieces: the condition that the current one has a position for each coordinate; position minus
+    /// coordinate, if so; its only position, if not.
     pub fn packed<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> (D::B, I, I) {
         let block = self.numbers(d, name, None);
         (block.is_lookup(d), block.base(d), block.begin)
     }
 
-    /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it always has. The
-    /// fiber must be present.
+    /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it
+    /// always has. The fiber must be present.
     pub fn find<D: Domain<I = I>>(&self, d: &mut D, name: &str, at: &I) -> (Option<D::B>, I) {
         if self.kind == Kind::Runs {
             return (None, self.number(d, name));

@@ -1,4 +1,5 @@
-//! A list scattered into a table: each entry's position at its coordinate, so that the list is looked up and not walked.
+//! A list scattered into a table: each entry's position at its coordinate, so that the list is looked up and not
+//! walked.
 //!
 //! ```text
 //!   positions  3 4 5           lay      table: 4 . . 5 6 .       position + 1, or 0
@@ -6,8 +7,8 @@
 //!                              take up  table: . . . . . .       as before
 //! ```
 //!
-//! Invariant: a table is 0 wherever the list in it has no entry. So one table serves each list of a level in turn, at the cost of twice
-//! the list's entries, whatever the extent.
+//! Invariant: a table is 0 wherever the list in it has no entry. So one table serves each list of a level in turn, at
+//! the cost of twice the list's entries, whatever the extent.
 
 use super::domain::{Arith, Compare, Domain};
 use super::list::ListFiber;

@@ -7,24 +7,24 @@
 //!   stop                      ▲ 12               nothing is read from here on
 //! ```
 //!
-//! Where each turn of an outer loop sees the next piece, a cursor, the *finger*, stays where the last piece ended and moves on from
-//! there.
+//! Where each turn of an outer loop sees the next piece, a cursor, the *finger*, stays where the last piece ended and
+//! moves on from there.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             pieces 0..5, 5..10, 10..15
 //!                            ▲                   after the second
 //! ```
 //!
-//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table stores where the last one began, and the next one is sought
-//! from there on, unless that is behind its begin.
+//! Where the pieces of a fiber overlap, as windows do, a *mark* in a table stores where the last one began, and the
+//! next one is sought from there on, unless that is behind its begin.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             windows 0..5, 1..6, 2..7
 //!                ▲                               after the second; a table has one for each fiber of a turn
 //! ```
 //!
-//! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a list that is
-//! split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
+//! *In blocks*, all entries from `c + L·i` to before `c + L·(i + 1)` are one entry at `i`: the outer projection of a
+//! list that is split. The inner one is a view of that entry's positions, shifted by `c + L·i`.
 //!
 //! ```text
 //!   crd      0   3   4   9   10   15             L = 5, the list as |L|·i + j
@@ -32,8 +32,8 @@
 //!            p           q                       the current block is positions p..q; in it j is 0, 3, 4
 //! ```
 //!
-//! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1. Entries below `c` stand
-//! before `start`, so that no coordinate in view is negative.
+//! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1. Entries
+//! below `c` stand before `start`, so that no coordinate in view is negative.
 
 use super::domain::{Arith, Compare, Domain, State};
 use crate::loops::BufferId;

@@ -18,17 +18,17 @@
 //!   if c != capacity(A_vals) { fail entries }                            stands outside of all loops
 //! ```
 //!
-//! Where a result's values are counted as they are stored, the counter shows that it is complete. Where the result has an
-//! operand's entries, nothing counts: the form of the loops must show that they visit every entry unconditionally, whatever
-//! the data. Of a conditional, both blocks must.
+//! Where a result's values are counted as they are stored, the counter shows that it is complete. Where the result has
+//! an operand's entries, nothing counts: the form of the loops must show that they visit every entry unconditionally,
+//! whatever the data. Of a conditional, both blocks must.
 
 use crate::algebra::Op;
 use crate::loops::flatten::bare;
 use crate::loops::lower::{int, plus, times};
 use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Stmt};
 
-/// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are an operand's
-/// and whose levels are not.
+/// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are
+/// an operand's and whose levels are not.
 pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
     for result in kernel.arguments.iter().filter(|a| !a.operand) {
         let mut values = kernel.arguments.iter().filter(|a| a.operand && a.values == result.values).peekable();
@@ -70,8 +70,8 @@ struct Entries<'k> {
 }
 
 impl Entries<'_> {
-    /// Whether a block stores a value for each entry below a position `at` of the levels above `level`; it runs once for each such
-    /// position.
+    /// Whether a block stores a value for each entry below a position `at` of the levels above `level`; it runs once
+    /// for each such position.
     fn are_stored(&self, block: &[Stmt], level: usize, at: &Expr) -> bool {
         block.iter().any(|stmt| match stmt {
             Stmt::Store(to, place, _) => level > self.last && *to == self.values && same(place, at),

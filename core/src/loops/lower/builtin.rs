@@ -5,8 +5,8 @@
 //!                                      R_vals[p] = a / s                                 in strict mode
 //! ```
 //!
-//! Loops divide as IEEE 754 says. That a quotient of 0 is 0 in `algebraic` mode, whatever the divisor is, is written out here
-//! and nowhere else; where a constant says that it is so anyway, up to the sign of zero, it is not.
+//! Loops divide as IEEE 754 says. That a quotient of 0 is 0 in `algebraic` mode, whatever the divisor is, is written
+//! out here and nowhere else; where a constant says that it is so anyway, up to the sign of zero, it is not.
 
 use super::{Expr, binary};
 use crate::algebra::{Mode, Op, Value};

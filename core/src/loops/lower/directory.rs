@@ -1,5 +1,5 @@
-//! Directories of loop-invariant lists that each turn of a loop around searches: to begin another operand's blocks or bands, or because
-//! they gallop or are located beside another list (`stream::Directory`).
+//! Directories of loop-invariant lists that each turn of a loop around searches: to begin another operand's blocks or
+//! bands, or because they gallop or are located beside another list (`stream::Directory`).
 //!
 //! ```text
 //!   y[i] = sum(j: A[i,j] * x[j])              A {dense, vbl}, x {compressed}
@@ -7,10 +7,11 @@
 //!         for i { for block of row i { p = x0_by[start >> …]; … } }
 //! ```
 //!
-//! The length of stretches is computed when the kernel runs, from the number of entries. The number of slots is bounded by the number
-//! of searches, which pay for them ([`super::Options::sought`]), and by the number of entries, beyond which more slots do not help
-//! ([`STORED`]). With few searches the directory has one slot, and they gallop as they would without. So a search takes a constant
-//! number of steps where entries do not crowd in one stretch, and never more than a gallop.
+//! The length of stretches is computed when the kernel runs, from the number of entries. The number of slots is bounded
+//! by the number of searches, which pay for them ([`super::Options::sought`]), and by the number of entries, beyond
+//! which more slots do not help ([`STORED`]). With few searches the directory has one slot, and they gallop as they
+//! would without. So a search takes a constant number of steps where entries do not crowd in one stretch, and never
+//! more than a gallop.
 //!
 //! Invariant: the target of a search is a coordinate of the loop, whose extent is the list's.
 
@@ -26,8 +27,8 @@ use crate::shape::Map;
 use crate::stream::{Directory, Domain, Symbolic, Term};
 use std::collections::BTreeMap;
 
-/// Most slots for each entry of the list. More slots make it rarer that a stretch has an entry before the target, which is
-/// unpredictable; at this many it is about one in a hundred.
+/// Most slots for each entry of the list. More slots make it rarer that a stretch has an entry before the target, which
+/// is unpredictable; at this many it is about one in a hundred.
 const STORED: i64 = 64;
 
 impl Context<'_> {
@@ -58,8 +59,8 @@ impl Context<'_> {
         all
     }
 
-    /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks, bands, or entries
-    /// beside which it gallops, of an access that is needed.
+    /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks,
+    /// bands, or entries beside which it gallops, of an access that is needed.
     fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
         let (tensor, w) = (self.program.tensor(a), self.program.level_var(&self.program.accesses[a.0], 0));
         let order = [&nest.order[..], &super::range::around(&nest.rhs, a)?].concat();

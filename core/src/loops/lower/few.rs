@@ -1,12 +1,13 @@
-//! A set of few coordinates of one variable: a flag for each coordinate, and a list of those that are in, sorted at the end.
+//! A set of few coordinates of one variable: a flag for each coordinate, and a list of those that are in, sorted at the
+//! end.
 //!
 //! ```text
 //!   there[j]           whether j is in
 //!   few[0..listed]     those that are, in order of insertion
 //! ```
 //!
-//! A network sorts the list in registers, at most [`crate::loops::Entry::FEW`] coordinates. A set that is read in order ([`super::set`])
-//! takes an unpredictable branch for each of its words.
+//! A network sorts the list in registers, at most [`crate::loops::Entry::FEW`] coordinates. A set that is read in order
+//! ([`super::set`]) takes an unpredictable branch for each of its words.
 //!
 //! Invariant: reading leaves all flags clear.
 
@@ -57,7 +58,8 @@ impl Few {
         d.assign(self.listed, plus(Expr::Var(self.listed), int(1)));
     }
 
-    /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of its first entry.
+    /// Appends all coordinates to a last list, in ascending order, without values. Returns the number of its first
+    /// entry.
     pub fn note(&self, d: &mut Symbolic, output: &Output, slot: &Slot) -> Expr {
         output.open(d, slot, &|_| Expr::Var(self.listed));
         let begin = output.noted(d);

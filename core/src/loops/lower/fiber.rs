@@ -28,7 +28,8 @@ pub(super) struct Fiber {
     pub above: Expr,
     /// If the level's coordinates repeat: where the entry's positions end.
     pub run: Option<EntryRun<Term>>,
-    /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not used.
+    /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not
+    /// used.
     pub present: Option<Expr>,
     /// The value, if it is loaded already.
     pub value: Option<Expr>,
@@ -267,8 +268,8 @@ impl Context<'_> {
         all
     }
 
-    /// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists, those in tables,
-    /// and those with the protocol `locate`.
+    /// The lists over `v` that are walked. The others are searched: hashed ones that are intersected with other lists,
+    /// those in tables, and those with the protocol `locate`.
     pub(super) fn walked(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut lists = self.lists(scope, body, v);
         let asked = |a: AccessId| self.protocol(scope, a) == Some(Iterated::As(Protocol::Locate));
@@ -290,7 +291,8 @@ impl Context<'_> {
         lists
     }
 
-    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound. For `show looplets`.
+    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound. For
+    /// `show looplets`.
     pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<(AccessId, usize, Looplet)> {
         let mut all = Vec::new();
         for a in body.accesses() {
@@ -314,7 +316,8 @@ impl Context<'_> {
         &self.arrays(self.program.accesses[a.0].tensor).levels
     }
 
-    /// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is empty.
+    /// The whole fiber that an access opens next, of a list or of the ends of runs and blocks; an absent fiber is
+    /// empty.
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
@@ -416,8 +419,9 @@ impl Context<'_> {
         })
     }
 
-    /// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its extent is −1 where
-    /// the index permits it, and ends the kernel elsewhere; one that is computed from a missing coordinate is −1.
+    /// Computes a coordinate that no loop follows. Tensors that it reads are located. A coordinate that leaves its
+    /// extent is −1 where the index permits it, and ends the kernel elsewhere; one that is computed from a missing
+    /// coordinate is −1.
     fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
         let Computed { of, permit } = computed;
         self.locate(d, scope, of, false);
@@ -471,8 +475,8 @@ impl Context<'_> {
         scope.descend(a, entry, Some(found));
     }
 
-    /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in `scope` the lists
-    /// that are certainly present where it holds.
+    /// The condition under which a body that has searched `lists` has an effect; `None` if it always has. Marks in
+    /// `scope` the lists that are certainly present where it holds.
     pub(super) fn guard(
         &self,
         scope: &mut Scope,
@@ -558,8 +562,9 @@ impl Context<'_> {
         Expr::Var(t)
     }
 
-    /// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else with its first
-    /// value. Of no values it is the function's identity; the check of extents refuses an empty fold of a function without one.
+    /// A fold in the order of its loops. It begins with its `start`, else with a neutral value if there is one, else
+    /// with its first value. Of no values it is the function's identity; the check of extents refuses an empty fold of
+    /// a function without one.
     fn fold(&self, d: &mut Symbolic, scope: &Scope, fold: &Fold, ty: Type) -> Expr {
         let none = self.simplify.begins(fold.fun, ty);
         let start = match &fold.start {
@@ -577,8 +582,8 @@ impl Context<'_> {
         Expr::Var(t)
     }
 
-    /// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0 is 0.0: a sum
-    /// of something begins with −0.0.)
+    /// A value with which a fold may begin, in the place of its first value. (The sum of nothing is 0.0, but 0.0 + −0.0
+    /// is 0.0: a sum of something begins with −0.0.)
     fn first(&self, fold: &Fold, ty: Type) -> Option<Expr> {
         let none = self.simplify.begins(fold.fun, ty);
         if let Some(v) = none.filter(|v| self.simplify.leads(fold.fun, *v)) {

@@ -7,12 +7,12 @@
 //!   order    while draining: the entries by ascending keys
 //! ```
 //!
-//! A *list* takes every value as a new entry: for coordinates that arrive once, or values that must be folded in order of arrival, which
-//! draining does. A *hashed* one searches for the key first, and folds into the entry that has it.
+//! A *list* takes every value as a new entry: for coordinates that arrive once, or values that must be folded in order
+//! of arrival, which draining does. A *hashed* one searches for the key first, and folds into the entry that has it.
 //!
-//! Whatever the keys, a value in a hashed one inspects at most [`PROBES`] slots. If other keys hold them all, the value is a new
-//! entry without a slot, as in a list, and draining joins entries of the same key. So keys that are chosen to collide cost the
-//! memory of a list, and at most that many steps a value.
+//! Whatever the keys, a value in a hashed one inspects at most [`PROBES`] slots. If other keys hold them all, the value
+//! is a new entry without a slot, as in a list, and draining joins entries of the same key. So keys that are chosen to
+//! collide cost the memory of a list, and at most that many steps a value.
 //!
 //! Invariants: between uses the table holds −1 everywhere. Its size is a power of two; it doubles when half of it is
 //! taken, and halves after a use that left seven eighths of it free, so that short rows touch little memory.
@@ -44,7 +44,8 @@ pub(super) struct Keyed {
     count: Var,
     table: Option<Table>,
     fold: Option<Fun>,
-    /// Of a list that is folded: the number of its first entries that are the old version, into which the others are folded.
+    /// Of a list that is folded: the number of its first entries that are the old version, into which the others are
+    /// folded.
     laid: Option<Var>,
 }
 
@@ -143,7 +144,8 @@ impl Keyed {
         self.drain_sorted(cx, d, output, slot, (0, int(0), n));
     }
 
-    /// Moves out the sorted entries `begin..end`, which agree in the variables before `t`: those that agree in `t` too form one coordinate.
+    /// Moves out the sorted entries `begin..end`, which agree in the variables before `t`: those that agree in `t` too
+    /// form one coordinate.
     fn drain_sorted(
         &self,
         cx: &Context,
@@ -193,7 +195,8 @@ impl Keyed {
         }
     }
 
-    /// Folds the first value of a key, unless it is of the old version, into the value of coordinates at which nothing is put.
+    /// Folds the first value of a key, unless it is of the old version, into the value of coordinates at which nothing
+    /// is put.
     fn begin_fold(&self, cx: &Context, d: &mut Symbolic, folded: Var, first: &Expr) {
         let Some((laid, fun)) = self.laid.zip(self.fold) else { return };
         if cx.simplify.leads(fun, self.front.initial) {
@@ -332,7 +335,8 @@ impl Table {
         self.search(d, key, &|entry| keys.are(&entry, key))
     }
 
-    /// The first of [`PROBES`] slots, from a key's own on, that is free or whose entry is `wanted`; else the last of them.
+    /// The first of [`PROBES`] slots, from a key's own on, that is free or whose entry is `wanted`; else the last of
+    /// them.
     fn search(&self, d: &mut Symbolic, key: &[Expr], wanted: &dyn Fn(Expr) -> Expr) -> Expr {
         let (last, outer) = key.split_last().expect("a word or more");
         let parent = outer.iter().cloned().reduce(|a, b| binary(Op::Xor, times(a, int(hash::PARENT)), b));

@@ -71,7 +71,8 @@ struct Part {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
-    /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by piece.
+    /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by
+    /// piece.
     stepped: Vec<AccessId>,
 }
 
@@ -102,9 +103,9 @@ impl Forall<'_> {
 impl<'a> Context<'a> {
     /// A whole statement: storage for its result, its loops, the result's end.
     ///
-    /// How much room a result needs, and whether all of it is stored, is known after its loops are emitted: the statements that
-    /// allocate it are changed then. If the loops visit exactly the entries of one operand whose levels the result can have, they are
-    /// emitted a second time, onto those levels.
+    /// How much room a result needs, and whether all of it is stored, is known after its loops are emitted: the
+    /// statements that allocate it are changed then. If the loops visit exactly the entries of one operand whose levels
+    /// the result can have, they are emitted a second time, onto those levels.
     ///
     /// A result that is an operand as it stands has the operand's arrays, and needs no loops.
     pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
@@ -145,8 +146,8 @@ impl<'a> Context<'a> {
         output.finish(d);
     }
 
-    /// Lowers a statement whose result has `entries` of an operand. Returns false, and emits nothing, if the loops do not append
-    /// every entry.
+    /// Lowers a statement whose result has `entries` of an operand. Returns false, and emits nothing, if the loops do
+    /// not append every entry.
     fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest, entries: &Kept) -> bool {
         let place = nest.target.tensor;
         let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
@@ -345,9 +346,9 @@ impl<'a> Context<'a> {
         self.point(d, &forall, top);
     }
 
-    /// Accesses whose coordinates bound the number of entries that a point appends: an entry of one of them leads to each coordinate of
-    /// the point, and none leads twice, because every loop is over the variable of that entry's level or of one above. `None` if there
-    /// is no such bound, as in a range that is split piece by piece.
+    /// Accesses whose coordinates bound the number of entries that a point appends: an entry of one of them leads to
+    /// each coordinate of the point, and none leads twice, because every loop is over the variable of that entry's
+    /// level or of one above. `None` if there is no such bound, as in a range that is split piece by piece.
     fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
         let (scope, point) = (&part.piece.scope, part.top());
         if !part.stepped.is_empty() {
@@ -376,8 +377,8 @@ impl<'a> Context<'a> {
         (!shared && loops.iter().all(moves) && above_once()).then_some((a, crd))
     }
 
-    /// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range of the next one.
-    /// (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
+    /// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range
+    /// of the next one. (A window, `i + k`, visits most coordinates again; nothing is known of computed ones.)
     fn comes_once(&self, w: Index, loops: &[Index]) -> bool {
         if self.program.computed(w).is_some() {
             return false;
@@ -392,8 +393,8 @@ impl<'a> Context<'a> {
         ascends || factors.windows(2).all(|pair| beyond(&pair[0], &pair[1]))
     }
 
-    /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries that are written
-    /// tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
+    /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries
+    /// that are written tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
     fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
         let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
@@ -488,7 +489,8 @@ impl<'a> Context<'a> {
         self.protocol(scope, a) == Some(Iterated::As(Protocol::Gallop)) || scope.leaps(a)
     }
 
-    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not used.
+    /// Whether a point's value takes a few instructions and neither loop nor search: it may be computed where it is not
+    /// used.
     fn is_flat(&self, scope: &Scope, point: &Point, rest: &[Index]) -> bool {
         rest.is_empty() && cheap(&point.body) && self.is_open(scope, point)
     }
@@ -572,8 +574,8 @@ impl<'a> Context<'a> {
         });
     }
 
-    /// Emits what happens at a coordinate of a point: followers seek it, then the body runs, if the followers that decide on it have
-    /// entries.
+    /// Emits what happens at a coordinate of a point: followers seek it, then the body runs, if the followers that
+    /// decide on it have entries.
     fn arrive(&self, d: &mut Symbolic, f: &Forall, point: &Point, at: &Term, here: &[Here], driven: Driven) {
         let mut all: Vec<Here> = here.to_vec();
         let accesses = point.body.accesses();
@@ -605,8 +607,8 @@ impl<'a> Context<'a> {
         self.holds(&point.beside, &|a| present(a).expect("who follows may be absent"))
     }
 
-    /// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there; a list in blocks
-    /// is bounded by its block.
+    /// The scope in which an index variable is bound to a coordinate, and lists have descended to their entries there;
+    /// a list in blocks is bounded by its block.
     fn come_to_entries(
         &self,
         d: &mut Symbolic,
@@ -669,9 +671,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops inside; in an
-    /// innermost loop only those stand that functions' properties give (sets that omit coordinates), since testing others costs more
-    /// than the value.
+    /// Emits the rest of the body under conditions of the value that are decided here. They stand around the loops
+    /// inside; in an innermost loop only those stand that functions' properties give (sets that omit coordinates),
+    /// since testing others costs more than the value.
     #[allow(clippy::too_many_arguments)]
     fn sieved(
         &self,
@@ -771,8 +773,8 @@ impl<'a> Context<'a> {
                 let before = self.before(nest);
                 let was = before.as_ref().map(|before| (before, &before.rhs));
                 if let Some(most) = scratch.most() {
-                    // A pass that only counts, before the one that puts: it loads the ends of all inner fibers into the cache,
-                    // with no load waiting for another, and spares the other pass the counting.
+                    // A pass that only counts, before the one that puts: it loads the ends of all inner fibers into the
+                    // cache, with no load waiting for another, and spares the other pass the counting.
                     let seen = self.foralls.borrow().len();
                     d.assign(most, int(0));
                     // The counting pass must not move fingers.

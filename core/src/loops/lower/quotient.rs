@@ -11,7 +11,8 @@
 //!   compressed rows                                 C1_pos[i + 1] = p + 1                         until the last of the row
 //! ```
 //!
-//! A walk row by row costs an unpredictable branch a row. Division is slow, and has no lanes. With `2^log <= J < 2^(log + 1)`:
+//! A walk row by row costs an unpredictable branch a row. Division is slow, and has no lanes. With
+//! `2^log <= J < 2^(log + 1)`:
 //!
 //! ```text
 //!   far      the shift that leaves the greatest k 31 bits                 k / 2^far is at most 1 too small
@@ -19,9 +20,9 @@
 //!   near     31 + log - far
 //! ```
 //!
-//! *One less at most*: rounding `k >> far` down takes less than `2^far / J` from the quotient, rounding the inverse less than `2^(far - log)`, the
-//! last shift less than 1. Up to 2^27 rows, `far <= log - 2`, or it is 0 and takes nothing: less than 2 in all. So `r < 2 J <= 2^32`, and its
-//! last 32 bits are those of `k` less those of `q * J`.
+//! *One less at most*: rounding `k >> far` down takes less than `2^far / J` from the quotient, rounding the inverse
+//! less than `2^(far - log)`, the last shift less than 1. Up to 2^27 rows, `far <= log - 2`, or it is 0 and takes
+//! nothing: less than 2 in all. So `r < 2 J <= 2^32`, and its last 32 bits are those of `k` less those of `q * J`.
 
 use super::output::Output;
 use super::{Context, Expr, LevelBuffers, binary, int, minus, plus, store_index, times};
@@ -45,8 +46,8 @@ pub(super) struct Split {
 }
 
 impl Context<'_> {
-    /// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into rows and columns of
-    /// 32-bit coordinates.
+    /// The split, if a nest whose result has an operand's entries does nothing but split a vector's coordinates into
+    /// rows and columns of 32-bit coordinates.
     pub(super) fn splits(&self, nest: &Nest) -> Option<Split> {
         let concrete::Expr::Access(access, _) = nest.rhs else { return None };
         let (result, operand) =
@@ -146,7 +147,8 @@ impl Division {
     }
 }
 
-/// The low 32 bits of a number. On factors that have no others it tells LLVM so: lanes multiply those in a third of the time.
+/// The low 32 bits of a number. On factors that have no others it tells LLVM so: lanes multiply those in a third of the
+/// time.
 fn low_bits(e: Expr) -> Expr {
     binary(Op::And, e, int(u32::MAX.into()))
 }

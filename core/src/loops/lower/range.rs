@@ -7,12 +7,13 @@
 //! ```
 //!
 //! Ranges are split before a lattice is built: they ascend, no two overlap, and inside of each the body is one
-//! expression. A search at a fiber's begin, and a stop at its end, are emitted only where extents do not exclude entries
-//! outside of the range.
+//! expression. A search at a fiber's begin, and a stop at its end, are emitted only where extents do not exclude
+//! entries outside of the range.
 //!
-//! Several loops may walk one list, such as that of coordinates `|L|·i + j`. The loop over `i` sees it in blocks, if it would visit its
-//! whole extent otherwise; the loop over `j` then sees one block. If the loop over `i` is led by other lists, or has to visit its whole
-//! extent, each of its turns sees a piece, and a cursor, the finger, stays where the last piece ended.
+//! Several loops may walk one list, such as that of coordinates `|L|·i + j`. The loop over `i` sees it in blocks, if it
+//! would visit its whole extent otherwise; the loop over `j` then sees one block. If the loop over `i` is led by other
+//! lists, or has to visit its whole extent, each of its turns sees a piece, and a cursor, the finger, stays where the
+//! last piece ended.
 
 use super::fiber::{Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
@@ -84,7 +85,8 @@ struct Line {
 }
 
 impl Context<'_> {
-    /// A size in the form in which sizes are compared: known extents are numbers, and extents made of parts are replaced by these.
+    /// A size in the form in which sizes are compared: known extents are numbers, and extents made of parts are
+    /// replaced by these.
     pub(super) fn known(&self, size: &Size) -> Size {
         let number = |c: ClassId| self.constants.get(&c).map(|n| Size::number(*n));
         size.within(&|c| number(c).or_else(|| Some(self.sizes.get(&c)?.within(&number))))
@@ -157,8 +159,8 @@ impl Context<'_> {
         Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
     }
 
-    /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is in one
-    /// of them.
+    /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is
+    /// in one of them.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
         let (body, scope) = (body.clone(), scope.clone());
         let whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
@@ -281,7 +283,8 @@ impl Context<'_> {
         cuts
     }
 
-    /// The body with choice `n` of a concatenation in its place, and in that of others that are split at the same coordinates.
+    /// The body with choice `n` of a concatenation in its place, and in that of others that are split at the same
+    /// coordinates.
     fn chosen(&self, body: &concrete::Expr, of: &Concat, n: usize) -> concrete::Expr {
         let extents = |c: &Concat| -> Vec<Size> {
             let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
@@ -302,9 +305,9 @@ impl Context<'_> {
         }
     }
 
-    /// Makes fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one before:
-    /// coordinates `c + J·u + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two sees a piece
-    /// again, and no other loop walks the list.
+    /// Makes fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one
+    /// before: coordinates `c + J·u + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two
+    /// sees a piece again, and no other loop walks the list.
     pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, order: &[Index], body: &concrete::Expr) {
         for a in body.accesses().into_iter().filter(|a| !scope.in_blocks.contains(a)) {
             let Some((level, w)) = self.next_var(scope, a) else { continue };
@@ -322,7 +325,8 @@ impl Context<'_> {
         }
     }
 
-    /// The loops, from the first up to the last that moves `w`, if together they visit its coordinates in order, piece by piece.
+    /// The loops, from the first up to the last that moves `w`, if together they visit its coordinates in order, piece
+    /// by piece.
     fn in_pieces<'o>(&self, scope: &Scope, w: Index, order: &'o [Index]) -> Option<&'o [Index]> {
         let (map, roots) = (self.program.root_map(w), self.program.roots(w));
         let last = order.iter().rposition(|u| roots.contains(u)).filter(|last| *last > 0)?;
@@ -338,8 +342,8 @@ impl Context<'_> {
         (roots.iter().all(bound) && through.windows(2).all(behind)).then_some(through)
     }
 
-    /// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit exactly the
-    /// coordinates between two of `v`.
+    /// The accesses of a body whose next level is a list that a loop over `v` may see in blocks: the loops inside visit
+    /// exactly the coordinates between two of `v`.
     pub(super) fn in_blocks(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = body.accesses();
         all.retain(|a| {
@@ -350,7 +354,8 @@ impl Context<'_> {
         all
     }
 
-    /// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between two of its turns.
+    /// Whether the variables of a map that are bound inside of the loop over `v` cover exactly the coordinates between
+    /// two of its turns.
     fn goes_between(&self, scope: &Scope, map: &Map<Index>, v: Index) -> bool {
         let factor = |u: &Index| map.factors.get(u).map(|f| self.known(f)).filter(|f| *f != Size::default());
         let free = |u: &&Index| **u != v && scope.coordinate(**u).is_none();

@@ -8,8 +8,8 @@
 //!
 //! A fiber ends when the next one begins, since several loops may append to it.
 //!
-//! Invariant: between the statements that this module emits, the runs of the current fiber end at `next`, and those of every fiber
-//! before it reach the extent.
+//! Invariant: between the statements that this module emits, the runs of the current fiber end at `next`, and those of
+//! every fiber before it reach the extent.
 
 use super::output::{Output, Slot, reserve};
 use super::{Expr, binary, compared, held, int, plus, store_index};
@@ -68,8 +68,8 @@ impl Output {
         });
     }
 
-    /// Emitted before at most `most` runs without gaps from `first` on, if the slot is right above the runs: a run of fill up to
-    /// `first`, and room for all.
+    /// Emitted before at most `most` runs without gaps from `first` on, if the slot is right above the runs: a run of
+    /// fill up to `first`, and room for all.
     pub(super) fn expect_runs(&self, d: &mut Symbolic, slot: &Slot, first: Expr, most: Expr) {
         if self.ends.is_some() && slot.level + 1 == self.levels.len() {
             self.fill_up(d, first);
@@ -77,8 +77,8 @@ impl Output {
         }
     }
 
-    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by `expect_runs`, which
-    /// begins where the last one ends.
+    /// Stores a value for the coordinates from `lo` up to `hi`, at least one. `lo` is `None` for a run announced by
+    /// `expect_runs`, which begins where the last one ends.
     pub(super) fn put_run(&self, d: &mut Symbolic, slot: &Slot, (lo, hi): (Option<Expr>, Expr), value: Expr) {
         let Some(ends) = self.ends else { return };
         let value = d.define("value", self.fill.ty(), value);
@@ -117,7 +117,8 @@ impl Output {
         let level = self.levels.len() - 1;
         let crd = self.crd(level).expect("runs have coordinates");
         let (count, last) = (self.count(level), binary(Op::Sub, end, int(1)));
-        // Whether values are equal is unpredictable, so there is no branch: the run is written over the last one or behind it.
+        // Whether values are equal is unpredictable, so there is no branch: the run is written over the last one or
+        // behind it.
         let first = binary(Op::Eq, count.clone(), Expr::Var(ends.begin));
         let differs = compared(self.mode, Op::Ne, Expr::Var(ends.held), (value.clone(), self.fill.ty()));
         let begins = binary(Op::Or, first, differs);

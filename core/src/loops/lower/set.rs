@@ -6,9 +6,9 @@
 //!   blocks[j / 32768]    whether any of 8 such words is not 0
 //! ```
 //!
-//! The cost of an insertion does not depend on the extent. Reading tests a flag for each block of the extent, the 8 words of
-//! each block that is not empty, and the words of bits that are not 0: for a row of few entries among millions of columns
-//! that is little more than sorting the row.
+//! The cost of an insertion does not depend on the extent. Reading tests a flag for each block of the extent, the 8
+//! words of each block that is not empty, and the words of bits that are not 0: for a row of few entries among millions
+//! of columns that is little more than sorting the row.
 //!
 //! Invariant: reading leaves bits, words and blocks clear.
 
@@ -54,7 +54,8 @@ impl Set {
         binary(Op::Eq, binary(Op::And, bits, binary(Op::Shl, int(1), at.clone())), int(0))
     }
 
-    /// Inserts a coordinate that is not in the set. (Inserting without the test would make each insertion into a word wait for the last.)
+    /// Inserts a coordinate that is not in the set. (Inserting without the test would make each insertion into a word
+    /// wait for the last.)
     pub fn insert(&self, d: &mut Symbolic, at: &Expr) {
         let up = |levels: i64| shifted(at.clone(), WORD * levels);
         let set = |d: &mut Symbolic, buffer: BufferId, level: i64| {
@@ -94,8 +95,9 @@ impl Set {
         self.each_word(d, &mut |d, word, bits| each_bit(d, name, (word, bits), |d, at| inner(d, at)));
     }
 
-    /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds. The number of bits in a
-    /// word is unpredictable, but where coordinates are few it is mostly one or two, so that the loop has one turn.
+    /// Removes all coordinates two by two; the second is one only where the condition that comes with it holds. The
+    /// number of bits in a word is unpredictable, but where coordinates are few it is mostly one or two, so that the
+    /// loop has one turn.
     pub fn drain_pairs(&self, d: &mut Symbolic, inner: &mut dyn FnMut(&mut Symbolic, Expr, Option<Expr>)) {
         self.each_word(d, &mut |d, word, bits| {
             while_some(d, (word, bits), |d, first, rest| {

@@ -1,17 +1,18 @@
-//! Sieves: conditions that outer loops decide. What they rule out is passed over with all of its loops, and inside of what is left
-//! they hold.
+//! Sieves: conditions that outer loops decide. What they rule out is passed over with all of its loops, and inside of
+//! what is left they hold.
 //!
 //! ```text
 //!  forall i: y[i] = sum(j: mask(m[i], A[i,j] * x[j]))
 //!    ─▶  for i { if m[i] { for j … A[i,j] * x[j] } }         and not: for i { for j … mask(m[i], …) }
 //! ```
 //!
-//! A condition on a loop's own variable is no sieve but an end of its range (`compare.rs`): `sum(j: mask(j == p[i], x[j]))` comes to
-//! one coordinate. With the two a statement visits what its conditions leave, which is what `sieve` says in the looplets paper
-//! (section 5.2).
+//! A condition on a loop's own variable is no sieve but an end of its range (`compare.rs`):
+//! `sum(j: mask(j == p[i], x[j]))` comes to one coordinate. With the two a statement visits what its conditions leave,
+//! which is what `sieve` says in the looplets paper (section 5.2).
 //!
-//! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point* (functions
-//! paper, section 5.2): nothing is computed, and nothing stored. Explicit fills are no members, so that values are asked.
+//! Where an innermost loop has come to a coordinate, what a declared `iterate` set takes away is an *omitter point*
+//! (functions paper, section 5.2): nothing is computed, and nothing stored. Explicit fills are no members, so that
+//! values are asked.
 //!
 //! ```text
 //!  fn f(x, y) … where iterate(x & !y)
@@ -26,8 +27,8 @@ use crate::notation::typed::{Fun, Set};
 use crate::stream::Symbolic;
 
 impl Context<'_> {
-    /// A condition, computable from what loops around have bound, without which a body has no effect, and the body where it holds;
-    /// `None` if there is none.
+    /// A condition, computable from what loops around have bound, without which a body has no effect, and the body
+    /// where it holds; `None` if there is none.
     pub(super) fn sieve(
         &self,
         d: &mut Symbolic,
@@ -40,7 +41,8 @@ impl Context<'_> {
         all.reduce(|all, c| binary(Op::AndAlso, all, c)).map(|all| (all, body))
     }
 
-    /// Conditions that loops around have decided, without each of which a body has no effect, and the body where all hold.
+    /// Conditions that loops around have decided, without each of which a body has no effect, and the body where all
+    /// hold.
     pub(super) fn all_needed(
         &self,
         scope: &Scope,
@@ -86,8 +88,8 @@ impl Context<'_> {
         }
     }
 
-    /// The condition, from the declared sets of the functions that a body calls, outside of which it has no effect; `None` if it may
-    /// have one everywhere. Sets do not hold for NaN: an argument that is NaN counts as inside.
+    /// The condition, from the declared sets of the functions that a body calls, outside of which it has no effect;
+    /// `None` if it may have one everywhere. Sets do not hold for NaN: an argument that is NaN counts as inside.
     pub(super) fn produces(
         &self,
         scope: &Scope,

@@ -9,11 +9,13 @@
 //!        }
 //! ```
 //!
-//! Invariant: a list is removed from its table in the scope in which it was scattered, so that one table serves a level. The list is not
-//! merged with each of the others: beside lists of m entries in all it costs m, and twice its own entries.
+//! Invariant: a list is removed from its table in the scope in which it was scattered, so that one table serves a
+//! level. The list is not merged with each of the others: beside lists of m entries in all it costs m, and twice its
+//! own entries.
 //!
-//! If the other list is much longer, the loop gallops through that one instead, from entry to entry of the list that stays. The lengths
-//! decide when the kernel runs. Two lists of an outermost loop, such as those of a dot product, are handled so too.
+//! If the other list is much longer, the loop gallops through that one instead, from entry to entry of the list that
+//! stays. The lengths decide when the kernel runs. Two lists of an outermost loop, such as those of a dot product, are
+//! handled so too.
 
 use super::fiber::Scope;
 use super::nest::{Sink, cheap, yes};
@@ -35,7 +37,8 @@ pub(super) struct Laid {
     buffer: BufferId,
     /// Whether the table holds values, and the fill value elsewhere; else it holds positions plus 1, and 0 elsewhere.
     by_value: bool,
-    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a cache.
+    /// Flags of the coordinates that have an entry, if most lookups need only these: eight times as many stay in a
+    /// cache.
     flags: Option<BufferId>,
 }
 
@@ -103,8 +106,9 @@ impl Context<'_> {
         all
     }
 
-    /// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at its coordinate,
-    /// provided that it has none without the entry: an entry that violates one may be left out of the table.
+    /// Conditions on an entry of an access's last level, decided by loops around, without which a body has no effect at
+    /// its coordinate, provided that it has none without the entry: an entry that violates one may be left out of the
+    /// table.
     fn needed_of(&self, scope: &Scope, a: AccessId, body: &concrete::Expr, sink: &Sink) -> Vec<concrete::Expr> {
         let without = self.simplify.replace(body, &|x| (x == a).then(|| self.fill(x)));
         let last = scope.fiber(a).depth + 1 == self.program.tensor(a).format.rank();
@@ -181,8 +185,9 @@ impl Context<'_> {
         scope.keep(a, value);
     }
 
-    /// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by value: where an entry
-    /// is absent the table holds its fill, with which the body has the right value. A test would be an unpredictable branch.
+    /// The value to fold in without testing whether the searched entries exist, if every one of them is looked up by
+    /// value: where an entry is absent the table holds its fill, with which the body has the right value. A test would
+    /// be an unpredictable branch.
     pub(super) fn folded_anyway(
         &self,
         d: &mut Symbolic,
@@ -194,9 +199,9 @@ impl Context<'_> {
         anyway.then(|| self.value(d, scope, body))
     }
 
-    /// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops through it, and the
-    /// scope for that. If one is scattered, only the other is considered; if both are walked, each, but only in an outermost loop, where
-    /// the lengths are compared once.
+    /// For two lists that an innermost loop intersects: the condition that one is so much longer that the loop gallops
+    /// through it, and the scope for that. If one is scattered, only the other is considered; if both are walked, each,
+    /// but only in an outermost loop, where the lengths are compared once.
     pub(super) fn leaped(
         &self,
         d: &mut Symbolic,

@@ -11,8 +11,9 @@
 //!                                           r and s step, if their run ended
 //! ```
 //!
-//! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the number of
-//! phases. Where more than [`PHASES`] meet, one loop runs from the first coordinate of any to the last of any, and tests each.
+//! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the
+//! number of phases. Where more than [`PHASES`] meet, one loop runs from the first coordinate of any to the last of
+//! any, and tests each.
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
@@ -32,7 +33,8 @@ pub(super) enum Phase {
     Inside(Expr),
     /// Behind the diagonal of a symmetric level.
     Mirrored,
-    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`, `step` 0 or 1.
+    /// In a packed piece, a run or one with a position for each coordinate: a position is `base + step · coordinate`,
+    /// `step` 0 or 1.
     Packed { base: Expr, step: Expr },
     /// Nothing: each coordinate is tested.
     Asked,
@@ -87,7 +89,8 @@ impl Context<'_> {
         self.coordinate(scope, above).expect("levels above are open")
     }
 
-    /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent there.
+    /// Opens an access's next level, neither a list nor located, at a coordinate. Returns whether it may be absent
+    /// there.
     pub(super) fn open_computed(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
@@ -149,7 +152,8 @@ impl Context<'_> {
         all
     }
 
-    /// Splits a range by the phases of one access, or by the hull of all if there are many; `None` if no access has phases.
+    /// Splits a range by the phases of one access, or by the hull of all if there are many; `None` if no access has
+    /// phases.
     pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let phased = self.phased(&piece.scope, &piece.body, v);
         let (a, rest) = phased.split_first()?;
@@ -193,8 +197,8 @@ impl Context<'_> {
         pieces
     }
 
-    /// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and behind, where all
-    /// are fill.
+    /// Three ranges: from the first coordinate of any interval to the last of any, where each is tested; before and
+    /// behind, where all are fill.
     fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
         let depth = |a: AccessId| piece.scope.fiber(a).depth;
         let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)] == LevelKind::Symmetric;

@@ -5,8 +5,9 @@
 //!                                                    A1_from[k]           a position for each k, in a table
 //! ```
 //!
-//! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where it is likely to gain: a
-//! loop moves the window, and between it and the list's own loop there is at most one, short, over rows.
+//! A mark is a guess: it is tested before use, so no order of loops has to be proved. A list gets a table where it is
+//! likely to gain: a loop moves the window, and between it and the list's own loop there is at most one, short, over
+//! rows.
 
 use super::fiber::Scope;
 use super::output::alloc;
@@ -64,8 +65,8 @@ impl Context<'_> {
         marks
     }
 
-    /// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the list's own, if there
-    /// is one, each turn of which is at another of few fibers. `None` if marks would not pay.
+    /// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the
+    /// list's own, if there is one, each turn of which is at another of few fibers. `None` if marks would not pay.
     fn marked_by(&self, w: Index, above: &[Index], order: &[Index]) -> Option<Option<Index>> {
         if self.program.computed(w).is_some() {
             return None;

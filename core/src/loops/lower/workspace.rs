@@ -11,8 +11,8 @@
 //! Filled by `put`, drained in ascending order into the result's next levels; Gustavson's algorithm is the dense one
 //! inside the loop over rows.
 //!
-//! Invariant of a dense workspace whose fold has the identity 0: between rows every value is 0, so that values are folded in without
-//! a test.
+//! Invariant of a dense workspace whose fold has the identity 0: between rows every value is 0, so that values are
+//! folded in without a test.
 
 use super::few::Few;
 use super::fiber::Scope;
@@ -57,7 +57,8 @@ impl Scratch {
         }
     }
 
-    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace needs one.
+    /// The variable that must hold a bound on the number of values that are put before the next drain, if the workspace
+    /// needs one.
     pub fn most(&self) -> Option<Var> {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { most, .. }, .. }) => Some(*most),
@@ -95,7 +96,8 @@ impl Scratch {
         }
     }
 
-    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the first one.
+    /// Whether coordinates of `v` may be inserted in bulk: the workspace has a set, and values need no test for the
+    /// first one.
     pub fn has_set(&self, v: Index, fold: bool) -> bool {
         match self {
             Scratch::Dense(Dense { reached: Reached::Anywhere { .. }, front, clear, .. }) => {
@@ -105,8 +107,8 @@ impl Scratch {
         }
     }
 
-    /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their values must be
-    /// put, without a test.
+    /// Inserts a coordinate and the `distance` ones behind it, below 63, in bulk. Returns the workspace in which their
+    /// values must be put, without a test.
     ///
     /// # Panics
     /// If it has no set.
@@ -179,8 +181,8 @@ impl Row {
 }
 
 impl Context<'_> {
-    /// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is filled, and without
-    /// an entry of it the folded value is neutral.
+    /// A list at whose entries alone a nest puts values in its workspace over `v`: it is spread while the workspace is
+    /// filled, and without an entry of it the folded value is neutral.
     fn puts_within(&self, nest: &Nest, w: Workspace, v: Index) -> Option<AccessId> {
         let fun = nest.fold.filter(|_| nest.places.is_none() && self.program.vars[v.0].origin == Origin::Loop)?;
         let around = &nest.order[..w.prefix];
@@ -233,7 +235,8 @@ pub(super) struct Dense {
 
 /// The record of the coordinates at which values were put.
 enum Reached {
-    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` serves in the place of the set.
+    /// Any coordinates. `most` bounds the number of values that are put; if it is small, `few` serves in the place of
+    /// the set.
     Anywhere { set: Set, most: Var, few: Option<Few> },
     /// Any coordinates, in a short row.
     Few(Few),
@@ -244,7 +247,8 @@ enum Reached {
 }
 
 impl Reached {
-    /// Emits the record of a value put at a coordinate, and `first` where it is the first there, `again` where it is not.
+    /// Emits the record of a value put at a coordinate, and `first` where it is the first there, `again` where it is
+    /// not.
     fn insert(
         &self,
         d: &mut Symbolic,
@@ -343,8 +347,8 @@ impl Dense {
         output.close(d, slot);
     }
 
-    /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list, so that the next row
-    /// does not wait for the sort.
+    /// Appends the coordinates of a short row, sorted, then their values. Places are cleared along the unsorted list,
+    /// so that the next row does not wait for the sort.
     fn drain_few(&self, cx: &Context, d: &mut Symbolic, few: Few, output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let begin = few.note(d, output, slot);
@@ -352,8 +356,8 @@ impl Dense {
         few.drain(d, name, &mut |d, at| self.wipe(d, at));
     }
 
-    /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in behind: the number of
-    /// coordinates in a word of the set is unpredictable, and so no value waits for that branch.
+    /// Moves out the coordinates of a set. To the last list, coordinates are appended first and values filled in
+    /// behind: the number of coordinates in a word of the set is unpredictable, and so no value waits for that branch.
     fn drain_set(&self, cx: &Context, d: &mut Symbolic, (set, most): (&Set, Var), output: &Output, slot: &Slot) {
         let name = &cx.program.vars[self.front.vars[0].0].name;
         let most = binary(Op::Min, Expr::Var(most), self.front.extents[0].clone());
@@ -377,8 +381,8 @@ impl Dense {
         });
     }
 
-    /// Moves out the values that were put at entries of a list. Which entries have one is unpredictable: to the last list, an entry is
-    /// written at each, without a branch, and kept if a value was put there.
+    /// Moves out the values that were put at entries of a list. Which entries have one is unpredictable: to the last
+    /// list, an entry is written at each, without a branch, and kept if a value was put there.
     fn drain_along(
         &self,
         cx: &Context,

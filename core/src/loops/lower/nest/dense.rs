@@ -1,4 +1,5 @@
-//! Loops over a whole extent: dense levels are located, lists followed by cursors, and gaps of a constant value counted.
+//! Loops over a whole extent: dense levels are located, lists followed by cursors, and gaps of a constant value
+//! counted.
 //!
 //! ```text
 //!   y[i] = x[i] + d[i]       for i in 0..n: x is at i ? … : …                    a cursor
@@ -9,9 +10,9 @@
 //!   s = sum(i: x[i] + y[i])  the same between coordinates that x or y has        several lists: one wide loop
 //! ```
 //!
-//! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product (of floats: in
-//! `algebraic` mode) or idempotent. The value may be a fold of its own: of a tree whose leaves are folded level by level, each absent
-//! branch is folded once.
+//! A gap is counted if its value is loop-invariant, the sink is a scalar, and the fold is a sum that may be a product
+//! (of floats: in `algebraic` mode) or idempotent. The value may be a fold of its own: of a tree whose leaves are
+//! folded level by level, each absent branch is folded once.
 
 use super::{Driven, Forall, Here, Sink, placed};
 use crate::algebra::{Mode, Op, Type, identity, properties};
@@ -53,9 +54,9 @@ impl Context<'_> {
         });
     }
 
-    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without conditions, or are
-    /// counted: all together behind the entries, if the list's loop is counted too. Folds of counted gaps may run in any order:
-    /// idempotent built-ins are commutative and associative, as sums are.
+    /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
+    /// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted
+    /// gaps may run in any order: idempotent built-ins are commutative and associative, as sums are.
     fn gaps(&self, d: &mut Symbolic, f: &Forall, point: &Point, a: AccessId, (rest, counts): (&concrete::Expr, bool)) {
         let list = &f.lists[&a];
         let name = &self.program.vars[f.v.0].name;
@@ -133,8 +134,8 @@ impl Context<'_> {
         apart && (sums || properties.idempotent) && self.is_one(f.scope(), &f.scope().order, &f.folded(body))
     }
 
-    /// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the variables in `order`,
-    /// which are the scope's and, inside of its own folds, those of their loops.
+    /// Whether an expression is invariant in a loop inside of this scope: everything that it reads is known from the
+    /// variables in `order`, which are the scope's and, inside of its own folds, those of their loops.
     pub(super) fn is_one(&self, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
         let known = |v: &Index| self.program.time(*v, order).is_some();
         let same = |e: &concrete::Expr| self.is_one(scope, order, e);
@@ -193,7 +194,8 @@ impl Context<'_> {
         );
     }
 
-    /// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not yet.
+    /// The entry on which a cursor rests, and the condition that it is at a coordinate, behind which the cursor is not
+    /// yet.
     pub(super) fn follow(&self, d: &mut Symbolic, f: &Forall, access: AccessId, at: &Term) -> Here {
         let list = &f.lists[&access];
         let found = list.found(d, at);

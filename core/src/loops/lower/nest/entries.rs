@@ -27,7 +27,8 @@ fn has_conditions(block: &[Stmt]) -> bool {
 }
 
 impl Context<'_> {
-    /// The loop over a single list: counted, with no comparison of coordinates, if it is a whole fiber in which none repeats.
+    /// The loop over a single list: counted, with no comparison of coordinates, if it is a whole fiber in which none
+    /// repeats.
     pub(super) fn each(
         &self,
         d: &mut Symbolic,
@@ -57,7 +58,8 @@ impl Context<'_> {
         self.seen(d, point, (v, rest), fiber, scope, sink);
     }
 
-    /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace without a test.
+    /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace
+    /// without a test.
     fn may_be_gapless(
         &self,
         (v, rest): (Index, &[Index]),
@@ -120,8 +122,9 @@ impl Context<'_> {
         });
     }
 
-    /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must be cheap and
-    /// appended to the last list: each is written, and kept if it is in view. Nothing else may be read at a coordinate out of view.
+    /// Whether each entry of a short fiber is tested, in the place of a search for the first one in view. Values must
+    /// be cheap and appended to the last list: each is written, and kept if it is in view. Nothing else may be read at
+    /// a coordinate out of view.
     fn sifts(
         &self,
         scope: &Scope,
@@ -206,8 +209,8 @@ impl Context<'_> {
         single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
     }
 
-    /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts the same
-    /// coordinate again at once, and reading the others again costs nothing.
+    /// Whether entries of several positions are walked position by position, as if each were an entry: the sink accepts
+    /// the same coordinate again at once, and reading the others again costs nothing.
     fn one_by_one(
         &self,
         scope: &Scope,

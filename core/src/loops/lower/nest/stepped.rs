@@ -1,4 +1,5 @@
-//! Levels that store where their pieces end: a loop steps to the next end of any, and between two ends each level is in one piece.
+//! Levels that store where their pieces end: a loop steps to the next end of any, and between two ends each level is in
+//! one piece.
 //!
 //! ```text
 //!   while from < n
@@ -26,7 +27,8 @@ use crate::loops::lower::{Context, Expr, LevelBuffers, binary, held};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
-/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a branch.
+/// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
+/// branch.
 const SWITCHES: usize = 2;
 
 /// A level along a loop that lists where its pieces end.
@@ -74,7 +76,8 @@ impl Context<'_> {
         // Packed pieces may not be runs.
         let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
         if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
-            // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound the result's.
+            // Each turn ends a run of an operand and begins one of the result where the last ends: operands' runs bound
+            // the result's.
             let left: Vec<Term> = all.iter().map(|stepped| stepped.pieces.left(d)).collect();
             let most =
                 left.into_iter().reduce(|sum, more| d.arith(Arith::Add, &sum, &more)).expect("one level or more");
@@ -127,9 +130,10 @@ impl Context<'_> {
         self.nothing(sink, &self.simplify.replace(body, &|x| (x == access).then(|| self.fill(access))))
     }
 
-    /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It ends where one has no
-    /// more blocks, or a list that leads too is exhausted. A list with a directory is looked up for each block, and its end not tested: the
-    /// lookup tells the same, and at which block the list ends is unpredictable.
+    /// The loop over the blocks of levels that all lead; of several, over the coordinates that their blocks share. It
+    /// ends where one has no more blocks, or a list that leads too is exhausted. A list with a directory is looked up
+    /// for each block, and its end not tested: the lookup tells the same, and at which block the list ends is
+    /// unpredictable.
     fn block_by_block(
         &self,
         d: &mut Symbolic,
@@ -222,8 +226,8 @@ impl Context<'_> {
         d.define("end", Type::I64, end)
     }
 
-    /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches` packed levels get
-    /// code for either kind of piece.
+    /// Emits a range in which no piece ends, with each level opened, or its block's interval loaded. Up to `switches`
+    /// packed levels get code for either kind of piece.
     fn entered(
         &self,
         d: &mut Symbolic,
@@ -263,7 +267,8 @@ impl Context<'_> {
         self.entered(d, piece, (rest, switches), go)
     }
 
-    /// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent there.
+    /// Opens an access's next level, which has pieces, at a coordinate, by a search. Returns whether it may be absent
+    /// there.
     pub(in crate::loops::lower) fn open_at(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) -> bool {
         let at = Term::fixed(at);
         let pieces = self.pieces_from(d, scope, a, Some(at.clone()));

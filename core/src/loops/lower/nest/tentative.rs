@@ -14,8 +14,8 @@ use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Domain, Entry, List, Symbolic, Term, meet, meet_lanes};
 
 impl Context<'_> {
-    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap and
-    /// appended to the last list.
+    /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap
+    /// and appended to the last list.
     pub(super) fn tentative(&self, scope: &Scope, sink: &Sink, point: &Point, (v, rest): (Index, &[Index])) -> bool {
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));
@@ -38,8 +38,9 @@ impl Context<'_> {
         });
     }
 
-    /// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists rest, and the
-    /// condition that they meet there. Two lists meet by blocks, stepping through the left one; either would do.
+    /// Steps through the lists of an intersection; `body` gets a coordinate of the first, the entries on which lists
+    /// rest, and the condition that they meet there. Two lists meet by blocks, stepping through the left one; either
+    /// would do.
     pub(super) fn meets(
         &self,
         d: &mut Symbolic,
@@ -67,8 +68,8 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The body must be
-    /// small: it is emitted twice, for the part before the follower's end and for the part behind.
+    /// Whether a list has one follower, several of whose entries can be compared at once with each of the leader's. The
+    /// body must be small: it is emitted twice, for the part before the follower's end and for the part behind.
     pub(super) fn has_follower_in_lanes(&self, f: &Forall, point: &Point) -> bool {
         let [leader] = point.leaders[..] else { return false };
         let [follower] = point.followers[..] else { return false };
