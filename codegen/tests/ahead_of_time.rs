@@ -97,6 +97,8 @@ fn names_that_c_has_taken_are_changed() {
         ("FL_MEMORY", "kernel_FL_MEMORY"),
         ("NULL", "kernel_NULL"),
         ("int32_t", "kernel_int32_t"),
+        ("int", "kernel_int"),
+        ("xor", "kernel_xor"),
     ] {
         let k = kernel(&SPMV.replace("spmv", name));
         assert_eq!(symbol(&k), want);
@@ -129,6 +131,35 @@ fn headers_of_kernels_with_taken_names_compile() {
         #include "NULL.h"
         int main(void) { return kernel_FL_MEMORY == kernel_NULL || NULL != 0; }"#;
     run_in_c("taken", &[&named("FL_MEMORY"), &named("NULL")], main);
+}
+
+/// Whatever word C or C++ has, the header of a kernel that is called so is read by both compilers.
+#[test]
+fn headers_of_kernels_that_are_called_as_reserved_words_compile() {
+    let words = "auto break case char const continue default do double else enum extern float for goto if inline int long \
+        register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool \
+        _Complex _Imaginary _Alignas _Atomic _Generic _Noreturn _Static_assert _Thread_local alignas alignof and and_eq asm \
+        bitand bitor bool catch char8_t char16_t char32_t class co_await co_return co_yield compl concept consteval \
+        constexpr constinit const_cast decltype delete dynamic_cast explicit export false friend mutable namespace new \
+        noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert \
+        static_cast template this thread_local throw true try typeid typename typeof typeof_unqual using virtual wchar_t \
+        xor xor_eq main std";
+    let dir = directory("words");
+    let mut all = String::new();
+    for word in words.split_whitespace() {
+        all.push_str(&header(&kernel(&SPMV.replace("spmv", word)), &Contract::default()));
+    }
+    std::fs::write(dir.join("all.h"), all + "int main(void) { return 0; }\n").unwrap();
+    for (compiler, language, standard) in
+        [("cc", "c", "-std=c99"), ("cc", "c", "-std=gnu2x"), ("c++", "c++", "-std=c++11"), ("c++", "c++", "-std=c++20")]
+    {
+        let args = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", standard, "-x", language, "all.h"];
+        let Ok(read) = Command::new(compiler).current_dir(&dir).args(args).output() else {
+            eprintln!("skipped: there is no compiler called `{compiler}`");
+            continue;
+        };
+        assert!(read.status.success(), "{standard}: {}", String::from_utf8_lossy(&read.stderr));
+    }
 }
 
 #[test]

@@ -30,3 +30,4 @@ mod text;
 
 pub use loops::lower::{Options, Widths};
 pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by};
+pub use text::counted;

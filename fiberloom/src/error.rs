@@ -1,6 +1,7 @@
 //! Everything that can go wrong between a program's text and its results.
 
 use crate::data;
+use fiberloom_core::format::Malformed;
 use fiberloom_core::notation::Diagnostic;
 use std::fmt;
 
@@ -18,6 +19,16 @@ pub enum Error {
     },
     /// A call asks for what the program or this build does not have: an unknown tensor or engine, an operand left out.
     Call(String),
+    /// The program reads operands that the call was not given. Printed as [`Error::Program`] is; the help of each
+    /// diagnostic says how a call of the library gives it.
+    Missing {
+        /// The file's name, for messages.
+        file: String,
+        /// Its text.
+        text: String,
+        /// The tensors' names, one or more, each with its declaration's place.
+        tensors: Vec<(String, Diagnostic)>,
+    },
     /// A file is not read or written.
     Data(data::Error),
     /// Operands contradict the program's extents or each other. Printed as [`Error::Program`] is.
@@ -35,6 +46,8 @@ pub enum Error {
         tensor: String,
         /// What is wrong and what was expected.
         what: String,
+        /// The place in its arrays, if an invariant of its format is broken there: the error's source.
+        malformed: Option<Malformed>,
     },
     /// A limit on memory, size or steps was reached.
     Stopped(String),
@@ -50,7 +63,7 @@ impl Error {
     pub fn exit(&self) -> u8 {
         match self {
             Error::Wrong(_) | Error::Defect(_) => 1,
-            Error::Program { .. } | Error::Call(_) => 2,
+            Error::Program { .. } | Error::Missing { .. } | Error::Call(_) => 2,
             Error::Operand { .. } | Error::Mismatch { .. } => 3,
             Error::Data(e) => match e.cause {
                 data::Cause::Extension => 2,
@@ -63,7 +76,11 @@ impl Error {
     }
 
     pub(crate) fn operand(tensor: &str, what: impl fmt::Display) -> Error {
-        Error::Operand { tensor: tensor.to_string(), what: what.to_string() }
+        Error::Operand { tensor: tensor.to_string(), what: what.to_string(), malformed: None }
+    }
+
+    pub(crate) fn malformed(tensor: &str, malformed: Malformed) -> Error {
+        Error::Operand { tensor: tensor.to_string(), what: malformed.to_string(), malformed: Some(malformed) }
     }
 }
 
@@ -80,12 +97,24 @@ impl fmt::Display for Error {
                 let rendered = fiberloom_front::render(file, text, diagnostics, false);
                 f.write_str(rendered.trim_end())
             }
+            Error::Missing { file, text, tensors } => {
+                let diagnostics: Vec<Diagnostic> = tensors.iter().map(|(_, diagnostic)| diagnostic.clone()).collect();
+                f.write_str(fiberloom_front::render(file, text, &diagnostics, false).trim_end())
+            }
             Error::Call(what) | Error::Stopped(what) | Error::Wrong(what) => f.write_str(what),
             Error::Data(e) => write!(f, "{e}"),
-            Error::Operand { tensor, what } => write!(f, "tensor `{tensor}`: {what}"),
+            Error::Operand { tensor, what, .. } => write!(f, "tensor `{tensor}`: {what}"),
             Error::Defect(what) => write!(f, "a defect of Fiberloom, please report it: {what}"),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Data(e) => Some(e),
+            Error::Operand { malformed: Some(malformed), .. } => Some(malformed),
+            _ => None,
+        }
+    }
+}

@@ -22,6 +22,7 @@ use crate::program::Program;
 use fiberloom_codegen::{Prepared, Take};
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::counted;
 use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
@@ -271,8 +272,8 @@ impl Kernel {
         }
         let typed = self.program.typed();
         let missing = self.program.inputs().iter().filter(|id| !given.contains(id));
-        let missing: Vec<Diagnostic> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
-        if missing.is_empty() { Ok(()) } else { Err(self.program.refused(missing)) }
+        let missing: Vec<_> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
+        if missing.is_empty() { Ok(()) } else { Err(self.program.missing(missing)) }
     }
 
     /// Whether an operand is well-formed and as declared.
@@ -282,7 +283,8 @@ impl Kernel {
         let refused = |what: String| Err(Error::operand(&declared.name, what));
         let format = self.program.stored_format(id);
         if tensor.extents.len() != declared.sizes.len() {
-            return refused(format!("{} modes, declared with {}", tensor.extents.len(), declared.sizes.len()));
+            let modes = counted(tensor.extents.len(), "mode", "modes");
+            return refused(format!("{modes}, declared with {}", declared.sizes.len()));
         }
         if tensor.values.ty() != declared.ty {
             return refused(format!("values of type {}, declared as {}", tensor.values.ty(), declared.ty));
@@ -293,7 +295,7 @@ impl Kernel {
         if declared.fill.is_some_and(|fill| fill != tensor.fill) {
             return refused(format!("its fill value is {}, declared as another", tensor.fill));
         }
-        operand.check().map_err(|malformed| Error::operand(&declared.name, malformed))
+        operand.check().map_err(|malformed| Error::malformed(&declared.name, malformed))
     }
 
     /// Every extent, from what the operands have.
@@ -306,9 +308,11 @@ impl Kernel {
     }
 }
 
-fn no_data(tensor: &typed::Tensor) -> Diagnostic {
+/// The name of a tensor that was not given, and what to change.
+fn no_data(tensor: &typed::Tensor) -> (String, Diagnostic) {
     let what = format!("no data are given for tensor `{}`, which the program reads", tensor.name);
-    Diagnostic::new(tensor.span, what).help(format!("give it: --in {}=FILE", tensor.name))
+    let help = format!("give the call a tensor of this name: (\"{}\", &tensor)", tensor.name);
+    (tensor.name.clone(), Diagnostic::new(tensor.span, what).help(help))
 }
 
 /// A kernel with its operands: checked, and ready to run.

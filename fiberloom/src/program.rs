@@ -207,6 +207,11 @@ impl Program {
         refused(&self.inner.file, &self.inner.text, diagnostics)
     }
 
+    /// What this program reads and was not given.
+    pub(crate) fn missing(&self, tensors: Vec<(String, Diagnostic)>) -> Error {
+        Error::Missing { file: self.inner.file.clone(), text: self.inner.text.clone(), tensors }
+    }
+
     /// A contradiction between operands and this program's extents.
     pub(crate) fn mismatch(&self, diagnostic: Diagnostic) -> Error {
         let (file, text) = (self.inner.file.clone(), self.inner.text.clone());

@@ -65,7 +65,7 @@ fn operands_are_checked_before_any_code_sees_them() {
         refused(with(vec![0, 2, 2, 4], vec![0, 2, 1, 3]), "level 1, position 3: coordinate 3 is not in 0..3");
         refused(with(vec![0, 2, 2, 9], vec![0, 2, 1, 2]), "pos ends with 9");
         refused(with(vec![0, 2, 2, 4], vec![2, 0, 1, 2]), "stands behind 2");
-        refused(Tensor { values: vec![1.0].into(), ..good.clone() }, "1 values");
+        refused(Tensor { values: vec![1.0].into(), ..good.clone() }, "1 value");
         refused(Tensor { values: vec![1i64; 4].into(), fill: Value::i64(0), ..good.clone() }, "declared as f64");
         refused(Tensor { fill: f(1.0), ..good.clone() }, "fill value");
         refused(Tensor { extents: vec![3, 4], ..good.clone() }, "extent");
@@ -237,7 +237,7 @@ fn tensors_are_checked_once_and_mixed_with_others() {
         assert_eq!(kernel.run(&[("A", &checked), ("x", &x)]).unwrap().results, y);
     }
     let torn = Tensor { values: vec![1.0].into(), ..matrix(Type::I32, Type::I32) };
-    assert_eq!(torn.checked().unwrap_err().what, "1 values for 4 positions of the last level");
+    assert_eq!(torn.checked().unwrap_err().what, "1 value for 4 positions of the last level");
 }
 
 /// Few entries at coordinates that 32 bits do not hold: kernels are compiled for 32-bit results first, stop, and are

@@ -2,6 +2,7 @@
 
 use ariadne::{Config, IndexType, Label, Report, ReportKind, Source};
 use fiberloom_core::notation::{Diagnostic, Span};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -59,16 +60,14 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
         start..floor(text, s.end as usize).max(start)
     };
     let main = range(d.span);
-    let labels: Vec<(Range<usize>, &String)> = d.labels.iter().map(|(span, label)| (range(*span), label)).collect();
+    let labels = labels(d.labels.iter().map(|(span, label)| (range(*span), label.as_str())), &main);
     let is_wide = |at: &Range<usize>| lines(text, at).len() > WIDEST;
-    if text.len() > LONGEST || is_wide(&main) || labels.iter().any(|(at, _)| is_wide(at)) {
+    if text.len() > LONGEST || labels.iter().any(|(at, _)| is_wide(at)) {
         return excerpt(text, main.start) + &help();
     }
     let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
-    let mut report = Report::build(ReportKind::Error, (file, main.clone()))
-        .with_config(config)
-        .with_message(&d.message)
-        .with_label(Label::new((file, main)).with_message("here"));
+    let mut report =
+        Report::build(ReportKind::Error, (file, main.clone())).with_config(config).with_message(&d.message);
     for (at, label) in labels {
         report = report.with_label(Label::new((file, at)).with_message(label));
     }
@@ -81,6 +80,23 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
         Ok(()) => String::from_utf8_lossy(&bytes).split_once('\n').map_or(String::new(), |(_, rest)| rest.to_string()),
         Err(_) => String::new(),
     }
+}
+
+/// The places that are drawn, from the top down, as a drawing in one box takes them: each once, with all that is said
+/// of it, and the main one among them, of which something is said in any case.
+fn labels<'d>(
+    others: impl Iterator<Item = (Range<usize>, &'d str)>,
+    main: &Range<usize>,
+) -> Vec<(Range<usize>, String)> {
+    let mut said: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
+    for (at, label) in others {
+        let here = said.entry((at.start, at.end)).or_default();
+        if !here.contains(&label) {
+            here.push(label);
+        }
+    }
+    said.entry((main.start, main.end)).or_insert_with(|| vec!["here"]);
+    said.into_iter().map(|((start, end), labels)| (start..end, labels.join(", "))).collect()
 }
 
 /// The lines that a stretch of the text stands on.

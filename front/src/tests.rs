@@ -1,6 +1,7 @@
 //! What the parser reads, what it says, and that print and read are inverse.
 
 use super::*;
+use fiberloom_core::notation::Span;
 
 fn read(text: &str) -> syntax::Program {
     let (program, diagnostics) = parse(text);
@@ -115,6 +116,19 @@ fn the_furthest_error_is_reported() {
         assert_eq!(said.len(), 1, "{text}: {said:#?}");
         assert!(said[0].starts_with(place) && said[0].contains(says), "{text}: {said:#?}");
     }
+}
+
+/// One box, in which a place stands once, whatever is said of it.
+#[test]
+fn a_drawing_is_one_box() {
+    let text = "tensor A: f64[N, N] csr\ntensor x: f64[N] dense\n";
+    let (a, x) = (Span::new(7, 8), Span::new(31, 32));
+    let drawn = |d: Diagnostic| render("p.loom", text, &[d], false);
+    let two = drawn(Diagnostic::new(x, "differs").label(x, "extent 4").label(a, "extent 3"));
+    assert_eq!((two.matches("─[ p.loom").count(), two.matches("here").count()), (1, 0), "{two}");
+    assert!(two.find("extent 3") < two.find("extent 4"), "{two}");
+    let one = drawn(Diagnostic::new(a, "differs").label(a, "extent 3").label(a, "extent 4").label(a, "extent 3"));
+    assert!(one.contains("── extent 3, extent 4\n"), "{one}");
 }
 
 /// A drawing has the line, the labels and the advice; columns count characters.

@@ -32,7 +32,7 @@ fn names() {
     refused("tensor A: f64[I] csr", &["1:18: error: format `csr` does not fit `A`, which has 1 mode"]);
     refused("tensor A: f64[I] dens", &["1:18: error: unknown format `dens`"]);
     refused("tensor A: f64[I]\ntensor A: f64[J]\ny[i] = A[i]", &["2:8: error: tensor `A` is declared twice"]);
-    refused("tensor A: f64[I,J]\ny[i] = A[i]", &["2:8: error: `A` has 2 modes and is given 1 indices"]);
+    refused("tensor A: f64[I,J]\ny[i] = A[i]", &["2:8: error: `A` has 2 modes and is given 1 index"]);
     refused(
         "tensor s: f64[]\ntensor A: f64[I]\ny[i] = A[i] * s",
         &["3:15: error: tensor `s` is read without its indices"],

@@ -22,6 +22,7 @@ pub use support::evaluate as evaluate_stored;
 use crate::algebra::{self, Number, Reason};
 use crate::shape::Extents;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
+use fiberloom_core::counted;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
@@ -186,8 +187,8 @@ impl<'p> World<'p> {
             if let Some(tensor) = given {
                 let (rank, ty) = (declared.sizes.len(), declared.ty);
                 if tensor.extents.len() != rank || tensor.values.ty() != ty || tensor.fill.ty() != ty {
-                    let (modes, is) = (tensor.extents.len(), tensor.values.ty());
-                    return wrong(format!("{modes} modes of type {is}, declared as {rank} of type {ty}"));
+                    let (modes, is) = (counted(tensor.extents.len(), "mode", "modes"), tensor.values.ty());
+                    return wrong(format!("{modes} of type {is}, declared as {rank} of type {ty}"));
                 }
                 if let Err(malformed) = tensor.check() {
                     return wrong(malformed.to_string());

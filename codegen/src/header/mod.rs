@@ -14,11 +14,14 @@ use std::fmt::Write;
 
 pub use contract::Contract;
 
-/// C's reserved words, and what the headers that ours includes declare, where a kernel may be called so.
+/// The reserved words of C and C++, and what the headers that ours includes declare, where a kernel may be called so.
 const TAKEN: &str = "auto break case char const continue default do double else enum extern float for goto if inline int \
     long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while \
     bool true false class delete friend new operator private protected public template this throw try using virtual \
-    namespace main abort abs atexit atof atoi atol bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc \
+    namespace alignas alignof and and_eq asm bitand bitor catch co_await co_return co_yield compl concept const_cast \
+    consteval constexpr constinit decltype dynamic_cast explicit export mutable noexcept not not_eq nullptr or or_eq \
+    reinterpret_cast requires static_assert static_cast thread_local typeid typename typeof typeof_unqual xor xor_eq std \
+    main abort abs atexit atof atoi atol bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc \
     mblen qsort rand random realloc srand strtod strtol system memchr memcmp memcpy memmove memset strcat strchr strcmp \
     strcpy strlen strncmp strncpy strstr strtok index rindex acos acosh asin asinh atan atan2 atanh cbrt ceil copysign \
     cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp \

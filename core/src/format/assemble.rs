@@ -124,7 +124,14 @@ impl std::fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Malformed(malformed) => Some(malformed),
+            _ => None,
+        }
+    }
+}
 
 /// `I32` if it holds every number up to `most`, else `I64`.
 pub(super) fn index_type(most: u64) -> Type {

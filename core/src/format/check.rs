@@ -10,6 +10,7 @@ mod table;
 
 use super::{Array, Level, Malformed, Tensor};
 use crate::algebra::Type;
+use crate::counted;
 use std::rc::Rc;
 
 /// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
@@ -137,7 +138,9 @@ impl Tensor<'_> {
     fn check_values(&self, above: &Above) -> Result<(), Malformed> {
         let n = self.values.len();
         if n as u64 != above.positions {
-            return malformed(None, n, format!("{n} values for {} positions of the last level", above.positions));
+            let values = counted(n, "value", "values");
+            let positions = counted(above.positions, "position", "positions");
+            return malformed(None, n, format!("{values} for {positions} of the last level"));
         }
         if self.values.ty() != self.fill.ty() {
             let what = format!("values of type {} and a fill value of type {}", self.values.ty(), self.fill.ty());

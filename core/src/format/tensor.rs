@@ -258,6 +258,8 @@ impl std::fmt::Display for Malformed {
     }
 }
 
+impl std::error::Error for Malformed {}
+
 impl Tensor<'_> {
     /// Extent of storage level `l`.
     pub fn level_extent(&self, l: usize) -> u64 {

@@ -1,6 +1,7 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
 use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
+use crate::counted;
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::{TensorId, VarId};
 
@@ -62,7 +63,7 @@ pub fn bind<'a>(
 
 fn set_extents(kernel: &Kernel, a: &Argument, modes: &[u64], params: &mut [Option<i64>]) -> Result<(), String> {
     if modes.len() != a.extents.len() {
-        return Err(format!("{} modes are needed, there are {}", a.extents.len(), modes.len()));
+        return Err(format!("{} needed, there are {}", counted(a.extents.len(), "mode is", "modes are"), modes.len()));
     }
     a.extents.iter().zip(modes).try_for_each(|(v, n)| set_extent(kernel, *v, *n, params))
 }

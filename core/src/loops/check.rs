@@ -17,6 +17,7 @@ mod typing;
 use super::print::role_name;
 use super::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
+use crate::counted;
 use crate::text::{DEPTH, LITERALS, is_name};
 use rustc_hash::FxHashSet;
 
@@ -177,7 +178,8 @@ fn shape(kernel: &Kernel, a: &Argument) -> Result<(), String> {
     let mut order = a.format.order.to_vec();
     order.sort_unstable();
     if order.into_iter().ne(0..rank) {
-        return Err(format!("its order {:?} is no permutation of its {rank} modes", a.format.order));
+        let modes = counted(rank, "mode", "modes");
+        return Err(format!("its order {:?} is no permutation of its {modes}", a.format.order));
     }
     if let Some(l) = (0..rank).find(|&l| a.levels[l].kind() != a.format.levels[l]) {
         let (has, is) = (a.levels[l].kind().name(), a.format.levels[l].name());

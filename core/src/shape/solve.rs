@@ -2,6 +2,7 @@
 
 use super::bounds;
 use super::classes::Classes;
+use crate::counted;
 use crate::notation::typed::{Program, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
 
@@ -123,8 +124,9 @@ fn learn(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Classes, D
     for (id, extents) in given {
         let tensor = &program.tensors[id.index()];
         if extents.len() != tensor.sizes.len() {
-            let (modes, found) = (tensor.sizes.len(), extents.len());
-            let message = format!("`{}` has {modes} modes, and its data has {found} extents", tensor.name);
+            let modes = counted(tensor.sizes.len(), "mode", "modes");
+            let found = counted(extents.len(), "extent", "extents");
+            let message = format!("`{}` has {modes}, and its data has {found}", tensor.name);
             return Err(Diagnostic::new(tensor.span, message));
         }
         for (mode, (size, extent)) in tensor.sizes.iter().zip(extents).enumerate() {

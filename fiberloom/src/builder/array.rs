@@ -13,6 +13,7 @@
 use super::expr::{Expr, Tensor, Var, concat, split};
 use super::name::{ident, own};
 use super::{Builder, Format, Size};
+use fiberloom_core::counted;
 use fiberloom_core::notation::{Span, syntax};
 use std::ops::{Range, RangeFull};
 
@@ -314,7 +315,7 @@ impl Builder {
             }
             Kind::Windows(a, windows) => {
                 let inner = self.shape(a)?;
-                of_rank(windows.len(), inner.len(), "windows")?;
+                of_rank(windows.len(), inner.len(), ("window", "windows"))?;
                 let length =
                     |range: &Range<u64>, step: u64| range.end.saturating_sub(range.start).div_ceil(step.max(1));
                 let seen = |(size, window): (Option<syntax::Size>, &Window)| match &window.0 {
@@ -329,7 +330,7 @@ impl Builder {
     /// An array's element at these modes.
     fn element(&mut self, array: &Array, modes: &[Mode]) -> Result<Expr, Wrong> {
         let rank = self.shape(array)?.len();
-        of_rank(modes.len(), rank, "index variables")?;
+        of_rank(modes.len(), rank, ("index variable", "index variables"))?;
         match &array.0 {
             Kind::Tensor(name) => Ok(Tensor(name).at(vars(modes)).into()),
             Kind::Flat(a) => self.collapsed(a, &modes[0]),
@@ -460,8 +461,11 @@ fn no_axis(axis: Axis) -> Wrong {
     format!("there is no axis {} to join along", axis.of(2))
 }
 
-fn of_rank(given: usize, rank: usize, what: &str) -> Result<(), Wrong> {
-    if given == rank { Ok(()) } else { Err(format!("{given} {what} for an array of {rank} modes")) }
+fn of_rank(given: usize, rank: usize, what: (&str, &str)) -> Result<(), Wrong> {
+    if given == rank {
+        return Ok(());
+    }
+    Err(format!("{} for an array of {}", counted(given, what.0, what.1), counted(rank, "mode", "modes")))
 }
 
 /// Which mode of what is inside each mode is.
@@ -470,5 +474,8 @@ fn order(axes: Option<&[usize]>, rank: usize) -> Result<Vec<usize>, Wrong> {
     let mut sorted = axes.to_vec();
     sorted.sort_unstable();
     let all: Vec<usize> = (0..rank).collect();
-    if sorted == all { Ok(axes.to_vec()) } else { Err(format!("{axes:?} is no order of {rank} modes")) }
+    if sorted == all {
+        return Ok(axes.to_vec());
+    }
+    Err(format!("{axes:?} is no order of {}", counted(rank, "mode", "modes")))
 }

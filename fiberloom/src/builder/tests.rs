@@ -316,8 +316,8 @@ fn arrays_that_cannot_be() {
     says(&|a, _| permute_dims(a, [0, 0]), "[0, 0] is no order of 2 modes");
     says(&|a, b| concatenate([a, b], 2), "there is no axis 2 to join along");
     says(&|a, b| stack([a, b], 3), "there is no axis 3 to join along");
-    says(&|a, b| vstack([Array::from(a), flatten(b)]), "2 index variables for an array of 1 modes");
-    says(&|a, _| windows(a, [(..).into()]), "1 windows for an array of 2 modes");
+    says(&|a, b| vstack([Array::from(a), flatten(b)]), "2 index variables for an array of 1 mode");
+    says(&|a, _| windows(a, [(..).into()]), "1 window for an array of 2 modes");
     says(&|_, _| vstack([] as [Tensor; 0]), "nothing is joined");
     says(&|a, b| vstack([reshape(a, [2, 3]), reshape(b, [4, 2])]), "3");
     says(&|a, b| stack([windows(b, [(..).into(), (0..2).into()]), a.into(), b.into()], 0), "2");

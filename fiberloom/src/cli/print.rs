@@ -2,6 +2,7 @@
 
 use super::run::Measured;
 use fiberloom::{Error, Tensor, data};
+use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::Path;
@@ -41,6 +42,11 @@ pub fn message(error: &Error) -> String {
         Error::Program { file, text, diagnostics } | Error::Mismatch { file, text, diagnostics } => {
             let color = std::io::stderr().is_terminal();
             fiberloom_front::render(file, text, diagnostics, color).trim_end().to_string()
+        }
+        Error::Missing { file, text, tensors } => {
+            let asked = |(name, d): &(String, Diagnostic)| d.clone().help(format!("give it: --in {name}=FILE"));
+            let diagnostics: Vec<Diagnostic> = tensors.iter().map(asked).collect();
+            fiberloom_front::render(file, text, &diagnostics, std::io::stderr().is_terminal()).trim_end().to_string()
         }
         Error::Data(e) => e.to_string(),
         error => format!("fiberloom: {error}"),

@@ -23,6 +23,7 @@ use super::number::{Number, Plain, integer};
 use super::text::{Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -141,7 +142,8 @@ impl<R: Read> Market<'_, R> {
         };
         if !fits {
             let [rows, columns] = [size.extents[0], size.extents[1]];
-            let what = format!("a matrix of {rows} by {columns} for a tensor declared with {rank} modes");
+            let modes = counted(rank, "mode", "modes");
+            let what = format!("a matrix of {rows} by {columns} for a tensor declared with {modes}");
             return Err(Fault::new(place, what));
         }
         Ok(size)
@@ -177,7 +179,8 @@ impl<R: Read> Market<'_, R> {
                 match size.entries {
                     None => break,
                     Some(n) => {
-                        let what = format!("the file ends after {} of {n} entries", listed.len());
+                        let what =
+                            format!("the file ends after {} of {}", listed.len(), counted(n, "entry", "entries"));
                         return Err(Fault::new(text.here(), what));
                     }
                 }
@@ -185,7 +188,8 @@ impl<R: Read> Market<'_, R> {
             listed.entry(text, &size.extents, header.number, ty)?;
         }
         if text.next_line()? {
-            let what = format!("expected the file to end after its {} entries", listed.len());
+            let entries = counted(listed.len(), "entry", "entries");
+            let what = format!("expected the file to end after its {entries}");
             return Err(Fault::new(text.here(), what));
         }
         let of = mirror(header.symmetry, &mut listed, ty)?;

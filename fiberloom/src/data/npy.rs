@@ -11,6 +11,7 @@
 use super::import::{Contents, cast, import};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Type;
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Tensor};
 use std::io::{Read, Write};
 
@@ -27,8 +28,8 @@ pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> 
     let mut npy = Npy::of(input)?;
     if npy.shape.len() != declared.rank() {
         let what = format!(
-            "an array of {} modes for a tensor that the program declares with {}",
-            npy.shape.len(),
+            "an array of {} for a tensor that the program declares with {}",
+            counted(npy.shape.len(), "mode", "modes"),
             declared.rank()
         );
         return Err(Fault::new(Place::Byte(10), what));
@@ -139,7 +140,8 @@ impl<R: Read> Npy<R> {
     fn not_as_many(&self, ty: Type, got: &str) -> Fault {
         let extents: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         let extents = if extents.is_empty() { "1".to_string() } else { extents.join(" by ") };
-        self.fault(format!("{got} bytes of data for {extents} elements of type {ty}"))
+        let elements = counted(extents, "element", "elements");
+        self.fault(format!("{got} bytes of data for {elements} of type {ty}"))
     }
 }
 

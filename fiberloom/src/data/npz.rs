@@ -12,6 +12,7 @@ use super::import::{Contents, import};
 use super::npy::{Npy, write_array, write_header};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Assembly, Entries, Format, Level, Tensor};
 use std::io::{Read, Seek, Write};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
@@ -23,7 +24,8 @@ pub(super) fn read(input: impl Read + Seek, declared: &Declared, options: &Optio
     let format = member(&mut archive, "format", text)?;
     let extents = shape(&member(&mut archive, "shape", |npy| indices(npy, limit))?)?;
     if declared.rank() != 2 {
-        return Err(whole(format!("a matrix for a tensor that the program declares with {} modes", declared.rank())));
+        let modes = counted(declared.rank(), "mode", "modes");
+        return Err(whole(format!("a matrix for a tensor that the program declares with {modes}")));
     }
     if !["coo", "csr", "csc"].contains(&&*format) {
         return Err(whole(format!("a matrix in SciPy's format `{format}`: save `matrix.tocsr()` instead")));
@@ -40,7 +42,8 @@ pub(super) fn read(input: impl Read + Seek, declared: &Declared, options: &Optio
         }
     };
     if let Some(column) = coordinates.iter().find(|c| c.len() != values.len()) {
-        return Err(whole(format!("{} coordinates for {} values", column.len(), values.len())));
+        let coordinates = counted(column.len(), "coordinate", "coordinates");
+        return Err(whole(format!("{coordinates} for {}", counted(values.len(), "value", "values"))));
     }
     let contents = Contents::Sparse { extents: extents.to_vec(), entries: Entries { coordinates, values } };
     import(contents, declared, options, &Place::Element)
@@ -97,7 +100,7 @@ fn shape(extents: &[i64]) -> Result<[u64; 2], Fault> {
 fn list(npy: &mut Npy<&mut dyn Read>, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
     match npy.shape.len() {
         1 => npy.array(ty, limit),
-        modes => Err(whole(format!("an array of {modes} modes, expected one mode"))),
+        modes => Err(whole(format!("an array of {modes} modes, one mode expected"))),
     }
 }
 

@@ -188,7 +188,7 @@ fn hostile_text_is_refused_at_its_place() {
         ("2 2 1\n1 1 x\n", "in:3:5:", "expected a number, not `x`"),
         ("2 2 1\n1 1\n", "in:3:4:", "expected a number before the end of the line"),
         ("2 2 1\n1 1 1 1\n", "in:3:7:", "the end of the line"),
-        ("2 2 1\n1 1 1\n2 2 2\n", "in:4:1:", "end after its 1 entries"),
+        ("2 2 1\n1 1 1\n2 2 2\n", "in:4:1:", "end after its 1 entry"),
         ("2 2 3\n2 1 1\n% c\n\n1 2 1\n2 1 5\n", "in:7:1:", "(1, 0) stand twice: in line 3 too"),
         ("2 2 1\n1 1 1e400\n", "in:3:5:", "1e400 is not exactly a value of type f64"),
         ("2 2 1\n1 1 \u{fe}\n", "in:3:5:", "expected a number"),
@@ -228,7 +228,7 @@ fn tensors_with_and_without_the_number_of_entries() {
     assert_eq!(dense(&vector("3\n2 5\n").unwrap()), [0.0, 5.0, 0.0]);
     assert_eq!(dense(&vector("3 1\n2 5\n").unwrap()), [0.0, 5.0, 0.0]);
     refused(vector("3 2\n2 5\n"), "in:4:1:", "after 1 of 2");
-    refused(vector("3 1\n2 5\n1 1\n"), "in:4:1:", "after its 1 entries");
+    refused(vector("3 1\n2 5\n1 1\n"), "in:4:1:", "after its 1 entry");
     refused(vector("3 1 1\n2 5\n"), "in:2:5:", "the end of the line");
     refused(cube(Kind::Ttx, &format!("{TENSOR}2 3\n")), "in:2:4:", "the extent of mode 2, below 2^63");
     refused(cube(Kind::Ttx, &format!("{HEAD}2 3 0\n")), "in:2:1:", "2 by 3 for a tensor declared with 3 modes");
@@ -288,7 +288,7 @@ fn hostile_tns_is_refused_at_its_place() {
         ("3\n2 1 3 4\n", "in:2:7:", "the end of the line"),
         ("3\n2 -1 3\n", "in:2:3:", "the extent of mode 1, below 2^63, not `-1`"),
         ("3 2\n2 1 3\n1 1 1 1\n", "in:4:1:", "after 1 of 2"),
-        ("3 1\n2 1 3\n1 1 1 1\n2 1 1 1\n", "in:4:1:", "after 1 entries"),
+        ("3 1\n2 1 3\n1 1 1 1\n2 1 1 1\n", "in:4:1:", "after 1 entry"),
         ("3 1000000000000000\n9223372036854775807 1 3\n", "in:3:1:", "after 0 of"),
         ("# extents 2 1\n", "in:1:1:", "declared with 3 modes"),
         ("# extents 2 1 3\n3\n2 1 4\n", "in:4:1:", "not those of the comment"),
@@ -456,7 +456,7 @@ fn hostile_npy_is_refused_at_its_place() {
         (npy_file(1, &head("<c16", "(1,)"), &[0; 16]), "in: byte", "type `<c16`"),
         (npy_file(1, &head("|O", "(1,)"), &[0; 16]), "in: byte", "type `|O`"),
         (npy_file(1, &head("<f8", "(2,)"), &[0; 8]), "in: byte", "8 bytes of data for 2 elements"),
-        (npy_file(1, &head("<f8", "(1,)"), &[0; 9]), "in: byte", "more than 8 bytes of data for 1 elements"),
+        (npy_file(1, &head("<f8", "(1,)"), &[0; 9]), "in: byte", "more than 8 bytes of data for 1 element"),
         (npy_file(1, &head("<f8", "(9223372036854775807,)"), &[]), "in: byte", "0 bytes of data"),
         (npy_file(1, &head("<f8", "(-1,)"), &[]), "in: byte", "an extent below 2^63"),
         (npy_file(1, &head("<f8", "(99999999999999999999,)"), &[]), "in: byte", "an extent below 2^63"),

@@ -14,6 +14,7 @@ use super::number::{Number, Plain, expected, natural};
 use super::text::{self, Listed, Text};
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Value;
+use fiberloom_core::counted;
 use fiberloom_core::format::{Entries, Tensor};
 use std::io::{Read, Write};
 
@@ -112,7 +113,8 @@ impl<R: Read> Frostt<R> {
             }
         }
         if extents.len() != self.rank {
-            return Err(Fault::new(place, format!("extents for a tensor declared with {} modes expected", self.rank)));
+            let modes = counted(self.rank, "mode", "modes");
+            return Err(Fault::new(place, format!("extents for a tensor declared with {modes} expected")));
         }
         Ok(Some(extents))
     }
@@ -222,15 +224,17 @@ impl<R: Read> Frostt<R> {
         let text = &mut self.text;
         while text.next_line()? {
             if count == Some(listed.len() as u64) || self.rank == 0 && listed.len() == 1 {
-                let what = format!("expected the file to end after {} entries", listed.len());
+                let entries = counted(listed.len(), "entry", "entries");
+                let what = format!("expected the file to end after {entries}");
                 return Err(Fault::new(text.here(), what));
             }
             listed.entry(text, extents, Some(Number::Real), declared.ty)?;
         }
         match count {
-            Some(n) if n != listed.len() as u64 => {
-                Err(Fault::new(text.here(), format!("the file ends after {} of {n} entries", listed.len())))
-            }
+            Some(n) if n != listed.len() as u64 => Err(Fault::new(
+                text.here(),
+                format!("the file ends after {} of {}", listed.len(), counted(n, "entry", "entries")),
+            )),
             _ => Ok(()),
         }
     }

@@ -2,12 +2,14 @@
 
 use super::{Above, malformed};
 use crate::algebra::Type;
+use crate::counted;
 use crate::format::{Array, Malformed};
 
 /// An array of this length and of one of these types.
 pub(super) fn length_and_type(l: usize, name: &str, array: &Array, n: u64, types: &[Type]) -> Result<(), Malformed> {
     if array.len() as u64 != n {
-        return malformed(Some(l), array.len(), format!("{name} has {} elements, {n} expected", array.len()));
+        let elements = counted(array.len(), "element", "elements");
+        return malformed(Some(l), array.len(), format!("{name} has {elements}, {n} expected"));
     }
     if !types.contains(&array.ty()) {
         let names: Vec<_> = types.iter().map(|ty| ty.name()).collect();

@@ -2,6 +2,7 @@
 
 use super::{Above, Source, Unset, list, malformed, spread};
 use crate::algebra::Type;
+use crate::counted;
 use crate::format::{Array, LevelKind, Malformed, triangle};
 use std::rc::Rc;
 
@@ -28,7 +29,8 @@ pub(super) fn check_intervals(
         let begin = first.map_or(0, |first| first.index(parent));
         let length = pos.index(parent + 1) - pos.index(parent);
         if begin < 0 || begin as u64 > extent || length as u64 > extent - begin as u64 {
-            let what = format!("{length} coordinates from {begin} on are not in 0..{extent}");
+            let coordinates = counted(length, "coordinate", "coordinates");
+            let what = format!("{coordinates} from {begin} on: not all are in 0..{extent}");
             return malformed(Some(l), parent, what);
         }
     }

@@ -119,7 +119,7 @@ fn singletons_by_themselves_have_a_coordinate_a_parent() {
         fill: f(0.0),
     };
     assert_eq!(with(&[2, 1]).check(), Ok(()));
-    refused(&with(&[2]), Some(1), 1, "1 elements, 2 expected");
+    refused(&with(&[2]), Some(1), 1, "1 element, 2 expected");
     refused(&with(&[2, 3]), Some(1), 1, "3 is not in 0..3");
     refused(&with(&[-1, 3]), Some(1), 0, "-1 is not in 0..3");
     let mut flagged = with(&[0, 1]);

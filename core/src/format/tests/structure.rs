@@ -79,9 +79,9 @@ fn each_invariant_is_checked_at_its_first_offence() {
     let band = |pos: &[i32], first: &[i32]| with(Band, 4, Level::Band { pos: index(pos), first: index(first) });
     refused(&band(&[0, 2], &[0, 0]), Some(1), 2, "2 elements, 2 + 1 expected");
     refused(&band(&[0, 2, 1], &[0, 0]), Some(1), 2, "falls from 2 to 1");
-    refused(&band(&[0, 2, 3], &[3, 0]), Some(1), 0, "2 coordinates from 3 on are not in 0..4");
-    refused(&band(&[0, 2, 3], &[0, -1]), Some(1), 1, "1 coordinates from -1 on");
-    refused(&band(&[0, 2, 3], &[0]), Some(1), 1, "first has 1 elements, 2 expected");
+    refused(&band(&[0, 2, 3], &[3, 0]), Some(1), 0, "2 coordinates from 3 on: not all are in 0..4");
+    refused(&band(&[0, 2, 3], &[0, -1]), Some(1), 1, "1 coordinate from -1 on");
+    refused(&band(&[0, 2, 3], &[0]), Some(1), 1, "first has 1 element, 2 expected");
     refused(&band(&[0, 2, 3], &[0, 0]), None, 0, "0 values for 3 positions");
     refused(&with(Ragged, 4, Level::Ragged { pos: index(&[0, 5, 5]) }), Some(1), 0, "5 coordinates from 0 on");
     let runs = |pos: &[i32], crd: &[i32]| with(Runs, 4, Level::Runs { pos: index(pos), crd: index(crd) });
@@ -92,7 +92,7 @@ fn each_invariant_is_checked_at_its_first_offence() {
         let (pos, crd, ofs) = (index(pos), index(crd), index(ofs));
         with(kind, 4, if kind == Vbl { Level::Vbl { pos, crd, ofs } } else { Level::Packbits { pos, crd, ofs } })
     };
-    refused(&in_blocks(Vbl, &[0, 1, 1], &[3], &[0]), Some(1), 1, "ofs has 1 elements, 2 expected");
+    refused(&in_blocks(Vbl, &[0, 1, 1], &[3], &[0]), Some(1), 1, "ofs has 1 element, 2 expected");
     refused(&in_blocks(Vbl, &[0, 1, 1], &[3], &[1, 2]), Some(1), 0, "ofs begins with 1");
     refused(&in_blocks(Vbl, &[0, 1, 2], &[3, 1], &[0, 1, 1]), Some(1), 2, "ofs does not rise from 1 to 1");
     refused(

@@ -2,6 +2,7 @@
 
 use super::{Check, statements};
 use crate::algebra::{Type, Value};
+use crate::counted;
 use crate::format::{Format, LevelKind, NAMES};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Item, Size};
@@ -109,7 +110,7 @@ impl Check {
             let rank = t.sizes.len();
             if !function.takes(&vec![Type::I64; rank]) || function.result != t.ty {
                 let message = format!("`{0}` is not given by the function `{0}`: its types are others", t.name);
-                let params = if rank == 1 { "one coordinate".to_string() } else { format!("{rank} coordinates") };
+                let params = counted(rank, "coordinate", "coordinates");
                 let help = format!("one that takes {params} of type i64 and gives a value of type {} gives it", t.ty);
                 let d = Diagnostic::new(function.span, message).label(t.span, "declared here").help(help);
                 self.error(d);
@@ -134,7 +135,7 @@ impl Check {
 
     fn format(&mut self, format: &syntax::Format, sizes: &[SizeId], tensor: &str) -> Option<Format> {
         let rank = sizes.len();
-        let modes = if rank == 1 { "1 mode".to_string() } else { format!("{rank} modes") };
+        let modes = counted(rank, "mode", "modes");
         match format {
             syntax::Format::Name(name) => {
                 let known = Format::named(&name.name, rank);
@@ -176,7 +177,8 @@ impl Check {
         let permutes = order.len() == rank && (0..rank).all(|m| order.contains(&m));
         if !permutes {
             let help = format!("storage level l holds mode order[l]: each of 0 to {} once", rank.saturating_sub(1));
-            self.error(Diagnostic::new(span, format!("the order is no permutation of {rank} modes")).help(help));
+            let message = format!("the order is no permutation of {}", counted(rank, "mode", "modes"));
+            self.error(Diagnostic::new(span, message).help(help));
         }
         permutes.then_some(order)
     }

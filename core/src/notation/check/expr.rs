@@ -5,6 +5,7 @@
 
 use super::{Check, Scope};
 use crate::algebra::{Op, Type, Value, properties, result_type};
+use crate::counted;
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Argument, BinaryOp, ExprKind, Float, Ident, Literal, UnaryOp};
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Property, Role, TensorId};
@@ -483,7 +484,9 @@ impl Check {
         if t.sizes.len() == a.indices.len() {
             return Some(());
         }
-        let message = format!("`{}` has {} modes and is given {} indices", t.name, t.sizes.len(), a.indices.len());
+        let modes = counted(t.sizes.len(), "mode", "modes");
+        let given = counted(a.indices.len(), "index", "indices");
+        let message = format!("`{}` has {modes} and is given {given}", t.name);
         let d = Diagnostic::new(a.span, message).label(t.span, "declared here");
         self.error(d);
         None

@@ -13,6 +13,7 @@ use super::{
     Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
+use crate::counted;
 use crate::notation::typed::{FnId, Fun, TensorId};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
@@ -317,7 +318,8 @@ impl<'t> Reader<'t> {
         let first = self.program.vars.len() - self.extents.len();
         let tensor = &self.program.tensors[tensor.0];
         if vars.len() != tensor.extents.len() {
-            return Err(format!("{} has {} modes, not {}", tensor.name, tensor.extents.len(), vars.len()));
+            let modes = counted(tensor.extents.len(), "mode", "modes");
+            return Err(format!("{} has {modes}, not {}", tensor.name, vars.len()));
         }
         for (v, extent) in vars.iter().zip(&tensor.extents) {
             self.extents[v.0 - first].get_or_insert(*extent);

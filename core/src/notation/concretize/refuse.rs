@@ -42,7 +42,7 @@ struct Refuse<'a> {
 
 impl Refuse<'_> {
     fn say(&mut self, span: Span, what: String) {
-        let help = "run it with --engine meaning, which evaluates the whole language";
+        let help = "the engine `meaning` evaluates the whole language";
         self.found.push(Diagnostic::new(span, format!("{what} is not lowered yet")).help(help));
     }
 
