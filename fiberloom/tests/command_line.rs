@@ -123,6 +123,7 @@ fn rejected_programs_and_calls_are_2() {
     dir.exits(2, "run unknown.loom --in A=A.mtx", "unknown.loom:2:5: error: the extent of index variable `k`");
     dir.exits(0, "check p.loom", "");
     dir.exits(2, "run p.loom --in A=A.mtx", "p.loom:2:");
+    dir.exits(2, "run p.loom --in A=A.mtx", "give it: --in x=FILE");
     dir.exits(2, &format!("run p.loom {INPUTS} --in z=x.mtx"), "no tensor `z`");
     dir.exits(2, &format!("run p.loom {INPUTS} --out z=z.npy"), "no tensor `z`");
     dir.exits(2, &format!("run p.loom {INPUTS} --out A=z.npy"), "it reads it");

@@ -74,7 +74,10 @@ fn operands_are_checked_before_any_code_sees_them() {
         refused(csc, "declared as {dense, compressed}");
         let twice = kernel.run(&[("A", &good), ("A", &good), ("x", &x)]).map(|_| ()).unwrap_err();
         assert_eq!((twice.exit(), twice.to_string().contains("twice")), (2, true));
-        assert_eq!(kernel.run(&[("A", &good)]).map(|_| ()).unwrap_err().exit(), 2);
+        let missing = kernel.run(&[("A", &good)]).map(|_| ()).unwrap_err();
+        assert!(matches!(&missing, Error::Missing { tensors, .. } if tensors[0].0 == "x" && tensors.len() == 1));
+        let said = missing.to_string();
+        assert!(missing.exit() == 2 && said.contains("(\"x\", &tensor)") && !said.contains("--"), "{said}");
     }
 }
 

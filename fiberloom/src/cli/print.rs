@@ -44,13 +44,18 @@ pub fn message(error: &Error) -> String {
             fiberloom_front::render(file, text, diagnostics, color).trim_end().to_string()
         }
         Error::Missing { file, text, tensors } => {
-            let asked = |(name, d): &(String, Diagnostic)| d.clone().help(format!("give it: --in {name}=FILE"));
-            let diagnostics: Vec<Diagnostic> = tensors.iter().map(asked).collect();
-            fiberloom_front::render(file, text, &diagnostics, std::io::stderr().is_terminal()).trim_end().to_string()
+            fiberloom_front::render(file, text, &asked_for(tensors), std::io::stderr().is_terminal())
+                .trim_end()
+                .to_string()
         }
         Error::Data(e) => e.to_string(),
         error => format!("fiberloom: {error}"),
     }
+}
+
+/// What to say of operands that were not given.
+pub fn asked_for(tensors: &[(String, Diagnostic)]) -> Vec<Diagnostic> {
+    tensors.iter().map(|(name, d)| d.clone().help(format!("give it: --in {name}=FILE"))).collect()
 }
 
 /// A result, shortened.

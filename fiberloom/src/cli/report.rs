@@ -92,6 +92,7 @@ fn failure(error: &Error) -> Failure {
     let (kind, diagnostics) = match error {
         Error::Program { file, text, diagnostics } => ("program", places(file, text, diagnostics)),
         Error::Mismatch { file, text, diagnostics } => ("mismatch", places(file, text, diagnostics)),
+        Error::Missing { file, text, tensors } => ("program", places(file, text, &print::asked_for(tensors))),
         Error::Data(e) => ("data", vec![in_file(e)]),
         Error::Call(_) => ("call", Vec::new()),
         Error::Operand { .. } => ("operand", Vec::new()),
@@ -102,6 +103,9 @@ fn failure(error: &Error) -> Failure {
     let message = match error {
         Error::Program { diagnostics, .. } | Error::Mismatch { diagnostics, .. } => {
             diagnostics.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Error::Missing { tensors, .. } => {
+            tensors.iter().map(|(_, d)| d.message.as_str()).collect::<Vec<_>>().join("\n")
         }
         error => error.to_string(),
     };
