@@ -40,6 +40,7 @@ pub fn all() -> Result<Vec<Row>, Error> {
     for n in [100, 1000] {
         calls(n, &mut rows)?;
     }
+    checks(1_000_000, &mut rows)?;
     Ok(rows)
 }
 
@@ -56,6 +57,27 @@ fn calls(n: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
     let (a, x) = (a.checked().expect("well-formed"), x.checked().expect("well-formed"));
     rows.push((format!("spmv of {n}: called, checked before"), called(SPMV, &[("A", &a), ("x", &x)])?));
     rows.push((format!("sum of 2 of {n}: called, checked before"), called(&sum(2, 0), &[("A0", &a), ("A1", &a)])?));
+    Ok(())
+}
+
+/// What it takes to check a matrix with `n` entries and to multiply it, taking turns.
+fn checks(n: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
+    let matrix = Kind::Uniform.matrix(n, 1).expect("drawn");
+    let x = dense(&matrix.extents[1..], 2);
+    let (a, x) = (matrix.tensor(), x.tensor().checked().expect("well-formed"));
+    let checked = a.borrow().checked().expect("well-formed");
+    let operands = [("A", Operand::from(&checked)), ("x", Operand::from(&x))];
+    let kernel = Program::parse(SPMV)?.compile(&Options::default())?;
+    let mut call = kernel.bind(&operands)?;
+    let (mut check, mut multiply) = (vec![], vec![]);
+    for _ in 0..101 {
+        let begin = Instant::now();
+        std::hint::black_box(a.check()).expect("well-formed");
+        check.push(begin.elapsed());
+        multiply.push(call.run()?.time);
+    }
+    rows.push((format!("spmv of {n}: its matrix checked"), middle(check)));
+    rows.push((format!("spmv of {n}: multiplied, beside that"), middle(multiply)));
     Ok(())
 }
 

@@ -295,7 +295,10 @@ impl Kernel {
         if declared.fill.is_some_and(|fill| fill != tensor.fill) {
             return refused(format!("its fill value is {}, declared as another", tensor.fill));
         }
-        operand.check().map_err(|malformed| Error::malformed(&declared.name, malformed))
+        operand.check().map_err(|malformed| match malformed.is_unchecked() {
+            true => Error::Stopped(format!("tensor `{}`: {malformed}", declared.name)),
+            false => Error::malformed(&declared.name, malformed),
+        })
     }
 
     /// Every extent, from what the operands have.
@@ -502,7 +505,7 @@ fn well_formed(outcome: &Outcome) -> Result<(), Error> {
 /// The function in a format.
 fn stored(function: &Function, format: &Format, how: &Assembly) -> Result<Tensor<'static>, format::Error> {
     let entries = function.entries.iter().map(|(at, number)| (at.clone(), number.value));
-    let entries = Entries::of(function.extents.len(), function.ty, entries);
+    let entries = Entries::of(function.extents.len(), function.ty, entries)?;
     entries.assemble(&function.extents, format, function.fill.value, how)
 }
 

@@ -116,7 +116,7 @@ fn stored(extents: &[u64], elements: &[i64], format: &Format) -> Tensor<'static>
         at
     };
     let entries = elements.iter().enumerate().filter(|(_, x)| **x != 0).map(|(place, x)| (at(place), Value::i64(*x)));
-    let entries = Entries::of(extents.len(), Type::I64, entries);
+    let entries = Entries::of(extents.len(), Type::I64, entries).unwrap();
     entries.assemble(extents, format, Value::i64(0), &Assembly::default()).unwrap()
 }
 

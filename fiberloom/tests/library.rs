@@ -37,7 +37,7 @@ fn a_kernel_runs_on_other_tensors_and_other_index_widths() {
             let outcome = kernel.run(&[("A", &matrix(pos, crd)), ("x", &x)]).unwrap();
             assert_eq!(outcome["y"].values, vec![7.0, 0.0, 18.0].into(), "{engine:?} {pos} {crd}");
         }
-        let empty = Entries::of(2, Type::F64, []).assemble(
+        let empty = Entries::of(2, Type::F64, []).unwrap().assemble(
             &[0, 2],
             &Format::named("csr", 2).unwrap(),
             f(0.0),
@@ -167,7 +167,7 @@ fn engines_agree_in_every_format() {
         };
         let all: std::collections::BTreeMap<Vec<i64>, Value> =
             (0..7).map(|_| ((0..rank).map(|_| next(n) as i64).collect(), f(1.0 + next(7) as f64))).collect();
-        Entries::of(rank, Type::F64, all)
+        Entries::of(rank, Type::F64, all).unwrap()
     };
     for (seed, statement) in STATEMENTS.iter().enumerate() {
         for (a, b, r) in [
@@ -324,7 +324,7 @@ fn entries_are_more_than_a_narrow_index_holds() {
         let program = Program::parse(&text).unwrap();
         let levels = program.format(program.tensor("A").unwrap().0);
         let extents = [n as u64; 2];
-        let all = Entries::of(2, Type::I64, entries());
+        let all = Entries::of(2, Type::I64, entries()).unwrap();
         let with = |crd| all.assemble(&extents, levels, Value::i64(0), &Assembly { crd, ..Assembly::default() });
         assert!(with(Some(Type::I16)).is_err(), "{format}");
         let a = with(None).unwrap();

@@ -1,6 +1,6 @@
 //! Typed arrays, borrowed from the caller or shared by whoever holds them.
 
-use super::Elements;
+use super::{Elements, Error, room};
 use crate::algebra::{Type, Value};
 
 macro_rules! arrays {
@@ -16,20 +16,32 @@ macro_rules! arrays {
             pub fn filled(value: Value, len: usize) -> Option<Array<'static>> {
                 match value.ty() { $(Type::$variant => {
                     let x: $rust = $from(value.bits());
-                    let mut v = Vec::new();
-                    v.try_reserve_exact(len).ok()?;
-                    v.resize(len, x);
-                    Some(Array::$variant(Elements::from(v)))
+                    Some(Array::$variant(Elements::from(room::repeated(x, len).ok()?)))
                 })* }
             }
 
-            /// An owned array of these values, all of type `ty`.
+            /// An owned array of these values, all of type `ty`. For few values: [`Array::collected`] asks for memory.
             pub fn from_values(ty: Type, values: impl IntoIterator<Item = Value>) -> Array<'static> {
                 match ty { $(Type::$variant => Array::$variant(Elements::from(values.into_iter().map(|v| {
                     debug_assert_eq!(v.ty(), ty);
                     let x: $rust = $from(v.bits());
                     x
                 }).collect::<Vec<_>>())),)* }
+            }
+
+            /// An owned array of these values, all of type `ty`.
+            ///
+            /// # Errors
+            /// Memory does not suffice.
+            pub fn collected(ty: Type, values: impl IntoIterator<Item = Value>) -> Result<Array<'static>, Error> {
+                match ty { $(Type::$variant => {
+                    let values = values.into_iter().map(|v| {
+                        debug_assert_eq!(v.ty(), ty);
+                        let x: $rust = $from(v.bits());
+                        x
+                    });
+                    Ok(Array::$variant(Elements::from(room::collected(values)?)))
+                })* }
             }
 
             /// Element type.
@@ -86,8 +98,7 @@ macro_rules! arrays {
             /// If a place is none of the array's.
             pub fn gather(&self, places: &[usize]) -> Option<Array<'static>> {
                 match self { $(Array::$variant(v) => {
-                    let mut out: Vec<$rust> = Vec::new();
-                    out.try_reserve_exact(places.len()).ok()?;
+                    let mut out: Vec<$rust> = room::room(places.len()).ok()?;
                     out.extend(places.iter().map(|&p| v[p]));
                     Some(Array::$variant(Elements::from(out)))
                 })* }
@@ -153,20 +164,21 @@ arrays! {
 }
 
 impl<'a> Array<'a> {
-    /// An owned array of positions or coordinates, of type `I32` or `I64`; `None` if memory does not suffice or a
-    /// number does not fit: nothing is narrowed silently.
-    pub fn from_indices(ty: Type, indices: &[i64]) -> Option<Array<'static>> {
+    /// An owned array of positions or coordinates, of type `I32` or `I64`: nothing is narrowed silently.
+    ///
+    /// # Errors
+    /// [`Error::Narrow`] if a number does not fit the type or it is none of the two; [`Error::Memory`].
+    pub fn from_indices(ty: Type, indices: &[i64]) -> Result<Array<'static>, Error> {
         match ty {
-            Type::I64 => Some(Array::I64(Elements::from(indices.to_vec()))),
+            Type::I64 => Ok(Array::I64(Elements::from(room::copied(indices)?))),
             Type::I32 => {
-                let mut out = Vec::new();
-                out.try_reserve_exact(indices.len()).ok()?;
+                let mut out = room::room(indices.len())?;
                 for &x in indices {
-                    out.push(i32::try_from(x).ok()?);
+                    out.push(i32::try_from(x).map_err(|_| Error::Narrow(ty))?);
                 }
-                Some(Array::I32(Elements::from(out)))
+                Ok(Array::I32(Elements::from(out)))
             }
-            _ => None,
+            _ => Err(Error::Narrow(ty)),
         }
     }
 

@@ -93,7 +93,7 @@ pub enum Error {
     },
     /// It would take more than the limit, or than memory has.
     Memory {
-        /// Bytes asked for.
+        /// Bytes asked for; 0 where nobody counted them.
         bytes: u128,
     },
     /// It would have more positions than the index type holds: ask for `I64`.
@@ -104,7 +104,7 @@ pub enum Error {
 
 impl From<Malformed> for Error {
     fn from(m: Malformed) -> Error {
-        Error::Malformed(m)
+        if m.is_unchecked() { Error::Memory { bytes: 0 } } else { Error::Malformed(m) }
     }
 }
 
@@ -117,6 +117,7 @@ impl std::fmt::Display for Error {
                 write!(f, "entry {second}: {what}: in entry {first} too, counted from 0")
             }
             Error::Unheld { what, .. } => write!(f, "{what}"),
+            Error::Memory { bytes: 0 } => write!(f, "memory does not suffice"),
             Error::Memory { bytes } => write!(f, "the tensor would take {bytes} bytes, more than the limit"),
             Error::Narrow(ty) => write!(f, "positions or coordinates do not fit {ty}"),
             Error::Kind(kind) => write!(f, "levels of kind `{}` cannot be stored yet", kind.name()),
@@ -152,22 +153,24 @@ impl Entries<'_> {
         fill: Value,
         how: &Assembly,
     ) -> Result<Tensor<'static>, Error> {
-        self.check(extents, fill)?;
+        self.check(extents, format, fill)?;
         let sorted = Sorted::of(self, extents, format)?;
         let unique = match (how.duplicates, sorted.first_duplicate()) {
             (_, None) => sorted,
             (Duplicates::Reject, Some(e)) => return Err(self.duplicate(e)),
-            (Duplicates::Combine(f), Some(_)) => sorted.combined(f),
+            (Duplicates::Combine(f), Some(_)) => sorted.combined(f)?,
         };
         // Some levels store fill values of their own accord: those among the entries say nothing.
         let structured = |l: usize| format.levels[l].pads() && format.levels[l] != LevelKind::Dense;
         let padded = (0..format.rank()).any(|l| format.is_single(l) || structured(l));
-        let told = if padded { unique.without(fill) } else { unique };
+        let told = if padded { unique.without(fill)? } else { unique };
         told.folded(format, fill, how)?.levelled(extents, format, fill, how)
     }
 
-    /// Columns of one length, coordinates in bounds, values of the fill value's type.
-    fn check(&self, extents: &[u64], fill: Value) -> Result<(), Malformed> {
+    /// A format of as many levels as there are extents, columns of one length, coordinates in bounds, values of the fill
+    /// value's type.
+    fn check(&self, extents: &[u64], format: &Format, fill: Value) -> Result<(), Malformed> {
+        format.check(extents)?;
         let malformed = |position, what| Err(Malformed { level: None, position, what });
         if self.coordinates.len() != extents.len() || self.coordinates.iter().any(|c| c.len() != self.len()) {
             return malformed(0, format!("{} columns of {} coordinates expected", extents.len(), self.len()));

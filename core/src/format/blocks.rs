@@ -13,12 +13,17 @@
 //! Invariants: `ofs` begins with 0, rises, and numbers all positions; a block is behind the one before it in its fiber. A piece
 //! of packbits begins where the one before it ended, or at 0, and has one position or as many as coordinates.
 
-use super::{Array, LevelKind};
+use super::{Array, Error, LevelKind, room};
 use std::ops::RangeInclusive;
 
 /// The blocks of a list, or the pieces of runs: `pos`, `crd` and `ofs`.
-pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
-    let (mut blocks, mut last, mut ofs) = (vec![0], Vec::new(), vec![]);
+pub(super) fn grouped(
+    kind: LevelKind,
+    pos: &[i64],
+    crd: &[i64],
+) -> Result<(Vec<i64>, Vec<i64>, Vec<i64>), Error> {
+    let (mut blocks, mut last, mut ofs) = (room::room(pos.len())?, Vec::new(), Vec::new());
+    blocks.push(0);
     for fiber in pos.windows(2) {
         // The coordinate of the position before, and whether another may join it.
         let (mut before, mut open) = (-1, false);
@@ -28,15 +33,15 @@ pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> (Vec<i64>, V
             if open && next {
                 *last.last_mut().expect("one that is open") = c;
             } else {
-                last.push(c);
-                ofs.push(p);
+                room::push(&mut last, c)?;
+                room::push(&mut ofs, p)?;
             }
             (before, open) = (c, next || kind == LevelKind::Vbl);
         }
         blocks.push(last.len() as i64);
     }
-    ofs.push(crd.len() as i64);
-    (blocks, last, ofs)
+    room::push(&mut ofs, crd.len() as i64)?;
+    Ok((blocks, last, ofs))
 }
 
 /// The coordinate of a position of a block.

@@ -8,13 +8,29 @@ mod list;
 mod structure;
 mod table;
 
-use super::{Array, Level, Malformed, Tensor};
+use super::{Array, Format, Level, Malformed, Tensor};
 use crate::algebra::Type;
 use crate::counted;
+use chain::Chain;
 use std::rc::Rc;
 
 /// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
 const POSITIONS: u64 = i64::MAX as u64;
+
+/// What a check finds that has not the memory that it needs.
+const MEMORY: &str = "memory does not suffice to check what is stored";
+
+impl Malformed {
+    /// Level `l` could not be checked: memory does not suffice for it.
+    fn unchecked(l: usize) -> Malformed {
+        Malformed { level: Some(l), position: 0, what: MEMORY.to_string() }
+    }
+
+    /// Whether nothing is known to be wrong, but memory did not suffice for the check.
+    pub fn is_unchecked(&self) -> bool {
+        self.what == MEMORY
+    }
+}
 
 fn malformed<T>(level: Option<usize>, position: usize, what: impl Into<String>) -> Result<T, Malformed> {
     Err(Malformed { level, position, what: what.into() })
@@ -36,7 +52,7 @@ impl Tensor<'_> {
     /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
-        let mut above = Above { positions: 1, ties: None, unset: None };
+        let mut above = Above { positions: 1, chain: None, unset: None };
         for l in 0..self.levels.len() {
             above = self.check_level(l, above)?;
         }
@@ -46,7 +62,7 @@ impl Tensor<'_> {
     /// Level `l`, and what it is for the level below.
     fn check_level<'t>(&'t self, l: usize, above: Above<'t>) -> Result<Above<'t>, Malformed> {
         let (level, extent, parents) = (&self.levels[l], self.level_extent(l), above.positions);
-        let below = |positions: usize| Above { positions: positions as u64, ties: None, unset: None };
+        let below = |positions: usize| Above { positions: positions as u64, chain: None, unset: None };
         if level.kind() != self.format.levels[l] {
             let kind = self.format.levels[l].name();
             return malformed(Some(l), 0, format!("the arrays are not those of a `{kind}` level"));
@@ -54,21 +70,21 @@ impl Tensor<'_> {
         match level {
             Level::Dense => {
                 let unset = Unset::spread(above.unset, extent);
-                Ok(Above { positions: spread(l, parents, extent)?, ties: None, unset })
+                Ok(Above { positions: spread(l, parents, extent)?, chain: None, unset })
             }
             Level::Bitmap { words } => {
                 let positions = spread(l, parents, extent)?;
                 list::length_and_type(l, "words", words, positions.div_ceil(64), &[Type::U64])?;
                 check_unused(l, words, positions)?;
                 check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, ties: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
+                Ok(Above { positions, chain: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
             }
             Level::Bytemap { flags } => {
                 let positions = spread(l, parents, extent)?;
                 list::length_and_type(l, "flags", flags, positions, &[Type::Bool])?;
                 check_bools(Some(l), flags)?;
                 check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, ties: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
+                Ok(Above { positions, chain: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
             }
             Level::Compressed { pos, crd } => {
                 list::check(l, pos, crd, extent, &above)?;
@@ -77,21 +93,20 @@ impl Tensor<'_> {
             Level::Nonunique { pos, crd } => {
                 list::check_pos(l, pos, crd.len(), &above)?;
                 let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
-                let ties = chain::ties(pos, crd.len());
-                let ties = chain::check(l, crd, extent, ties, last)?;
-                Ok(Above { ties: (!last).then_some(ties), ..below(crd.len()) })
+                let chain = Chain::of(pos).check(l, crd, extent, last)?;
+                Ok(Above { chain: (!last).then_some(chain), ..below(crd.len()) })
             }
             Level::Singleton { crd } => {
                 list::length_and_type(l, "crd", crd, parents, &[Type::I32, Type::I64])?;
-                match above.ties {
-                    Some(ties) => {
+                match above.chain {
+                    Some(chain) => {
                         let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
-                        let ties = chain::check(l, crd, extent, ties, last)?;
-                        Ok(Above { ties: (!last).then_some(ties), ..below(crd.len()) })
+                        let chain = chain.check(l, crd, extent, last)?;
+                        Ok(Above { chain: (!last).then_some(chain), ..below(crd.len()) })
                     }
                     None => {
                         check_single(l, crd, extent, &above)?;
-                        Ok(Above { positions: parents, ties: None, unset: above.unset })
+                        Ok(Above { positions: parents, chain: None, unset: above.unset })
                     }
                 }
             }
@@ -119,20 +134,11 @@ impl Tensor<'_> {
 
     fn check_shape(&self) -> Result<(), Malformed> {
         let rank = self.extents.len();
-        if self.levels.len() != rank || self.format.levels.len() != rank || self.format.order.len() != rank {
+        if self.levels.len() != rank {
             let what = format!("a tensor of {rank} extents needs {rank} levels in its format and among its arrays");
             return malformed(None, 0, what);
         }
-        let mut seen = vec![false; rank];
-        for (l, &m) in self.format.order.iter().enumerate() {
-            if m >= rank || std::mem::replace(&mut seen[m], true) {
-                return malformed(Some(l), 0, "the format's order is not a permutation of the modes");
-            }
-            if self.extents[m] > POSITIONS {
-                return malformed(Some(l), 0, format!("extent {} is not below 2^63", self.extents[m]));
-            }
-        }
-        Ok(())
+        self.format.check(&self.extents)
     }
 
     fn check_values(&self, above: &Above) -> Result<(), Malformed> {
@@ -156,13 +162,34 @@ impl Tensor<'_> {
     }
 }
 
+impl Format {
+    /// Whether it is a format of tensors of these extents: a level and an extent a mode, extents below 2⁶³, the order a
+    /// permutation of the modes.
+    pub(super) fn check(&self, extents: &[u64]) -> Result<(), Malformed> {
+        let rank = extents.len();
+        if self.levels.len() != rank || self.order.len() != rank {
+            let what = format!("a tensor of {rank} extents needs {rank} levels in its format and among its arrays");
+            return malformed(None, 0, what);
+        }
+        let mut seen = vec![false; rank];
+        for (l, &m) in self.order.iter().enumerate() {
+            if m >= rank || std::mem::replace(&mut seen[m], true) {
+                return malformed(Some(l), 0, "the format's order is not a permutation of the modes");
+            }
+            if extents[m] > POSITIONS {
+                return malformed(Some(l), 0, format!("extent {} is not below 2^63", extents[m]));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What the check of a level has to know of those above it.
 struct Above<'t> {
     /// How many positions the level above has.
     positions: u64,
-    /// Within a chain, of each position: whether its coordinates so far are those of the position before it, in the
-    /// same fiber.
-    ties: Option<Vec<bool>>,
+    /// The chain that goes on below, if one does.
+    chain: Option<Chain<'t>>,
     /// Which positions lie below flags that are not set.
     unset: Option<Unset<'t>>,
 }
@@ -243,7 +270,7 @@ fn check_unused(l: usize, words: &Array, positions: u64) -> Result<(), Malformed
 
 /// Below a flag that is not set, none is.
 fn check_flags(l: usize, level: &Level, positions: u64, extent: u64, above: &Above) -> Result<(), Malformed> {
-    let above = Above { positions, ties: None, unset: Unset::spread(above.unset.clone(), extent) };
+    let above = Above { positions, chain: None, unset: Unset::spread(above.unset.clone(), extent) };
     match above.first_unset(positions as usize, |p| level.is_set(p)) {
         Some(p) => malformed(Some(l), p, "the flag is set below one that is not"),
         None => Ok(()),

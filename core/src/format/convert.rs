@@ -13,8 +13,8 @@ impl<'a> Tensor<'a> {
     ///
     /// To let the index types be chosen, combine duplicates or limit memory, see [`Entries::assemble`].
     ///
-    /// # Panics
-    /// If an entry has not as many coordinates as there are extents.
+    /// # Errors
+    /// An entry that has not as many coordinates as there are extents; those of [`Entries::assemble`].
     pub fn from_entries(
         extents: Vec<u64>,
         format: Format,
@@ -23,7 +23,7 @@ impl<'a> Tensor<'a> {
         crd_ty: Type,
         entries: impl IntoIterator<Item = (Vec<i64>, Value)>,
     ) -> Result<Tensor<'static>, Error> {
-        let entries = Entries::of(extents.len(), fill.ty(), entries);
+        let entries = Entries::of(extents.len(), fill.ty(), entries)?;
         entries.assemble(
             &extents,
             &format,
@@ -64,13 +64,14 @@ impl<'a> Tensor<'a> {
 
     /// The same function in another format, borrowing if the format is the same and its index types are as asked.
     ///
-    /// # Panics
-    /// If the tensor is malformed.
+    /// # Errors
+    /// [`Error::Malformed`]: see [`Tensor::check`]; else those of [`Entries::assemble`].
     pub fn convert(self, format: &Format, how: &Assembly) -> Result<Tensor<'a>, Error> {
+        self.check()?;
         if self.format == *format && self.has_types(how) {
             return Ok(self);
         }
-        self.stored_entries()?.assemble(&self.extents, format, self.fill, how)
+        self.entries_to_store()?.assemble(&self.extents, format, self.fill, how)
     }
 
     /// Whether the index arrays have the types that are asked for.
@@ -81,24 +82,29 @@ impl<'a> Tensor<'a> {
 
     /// The entries that another format has to store: see the head of this module.
     ///
-    /// # Panics
-    /// If the tensor is malformed.
+    /// # Errors
+    /// [`Error::Malformed`]: see [`Tensor::check`]. [`Error::Memory`].
     pub fn stored_entries(&self) -> Result<Entries<'_>, Error> {
+        self.check()?;
+        self.entries_to_store()
+    }
+
+    /// The same of a tensor that is known to be well-formed.
+    fn entries_to_store(&self) -> Result<Entries<'_>, Error> {
         let padded = |l: usize| self.format.levels[l].pads() || self.format.is_single(l);
         if !self.extents.len().checked_sub(1).is_some_and(padded) {
-            return Ok(self.listed());
+            return self.listed_all();
         }
-        let mut differing = self.stored_positions();
+        let mut differing = self.stored_positions()?;
         differing.retain(|&p| self.values.get(p) != self.fill);
-        let bytes = 8 * (self.extents.len() as u128 + 1) * self.values.len() as u128;
-        self.listed_at(differing).ok_or(Error::Memory { bytes })
+        self.listed_at(differing)
     }
 
     /// The value at every coordinate, the last mode's coordinate running fastest. Refused if that takes more than
     /// `limit` bytes.
     ///
-    /// # Panics
-    /// If the tensor is malformed.
+    /// # Errors
+    /// As of [`Tensor::convert`].
     pub fn to_dense(&self, limit: u64) -> Result<Array<'_>, Error> {
         let how = Assembly { limit, ..Assembly::default() };
         Ok(self.borrow().convert(&Format::dense(self.extents.len()), &how)?.values)

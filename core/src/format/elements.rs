@@ -7,6 +7,7 @@
 //!
 //! So a result can have arrays of its operands, and cloning a tensor that owns its arrays costs a count each.
 
+use super::room;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub enum Elements<'a, T> {
     Counted(Arc<Vec<T>>),
 }
 
-impl<T: Clone> Elements<'_, T> {
+impl<T: Copy> Elements<'_, T> {
     /// The elements to write to: copied before if they are borrowed or held by others.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
         if let Elements::Borrowed(v) = self {
@@ -45,12 +46,7 @@ impl<T: Clone> Elements<'_, T> {
     pub fn share(&self) -> Option<Elements<'static, T>> {
         match self {
             Elements::Counted(v) => Some(Elements::Counted(v.clone())),
-            Elements::Borrowed(v) => {
-                let mut copy = Vec::new();
-                copy.try_reserve_exact(v.len()).ok()?;
-                copy.extend_from_slice(v);
-                Some(copy.into())
-            }
+            Elements::Borrowed(v) => Some(room::copied(v).ok()?.into()),
         }
     }
 

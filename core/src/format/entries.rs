@@ -9,7 +9,7 @@
 //! Entries may stand in any order and may repeat a coordinate; what is read off a tensor stands in its storage order
 //! and does not. An entry may hold the fill value. What is stored once for several coordinates, as a run, is an entry at each.
 
-use super::{Array, Level, Tensor, blocks, triangle};
+use super::{Array, Error, Level, Malformed, Tensor, blocks, room, triangle};
 use crate::algebra::{Type, Value};
 use std::cmp::Ordering;
 
@@ -25,19 +25,30 @@ pub struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// Entries of `rank` modes and type `ty` from (coordinates in the order of declaration, value).
     ///
-    /// # Panics
-    /// If an entry has not `rank` coordinates.
-    pub fn of(rank: usize, ty: Type, entries: impl IntoIterator<Item = (Vec<i64>, Value)>) -> Entries<'static> {
+    /// # Errors
+    /// [`Error::Malformed`] names the first entry that has not `rank` coordinates or not a value of that type;
+    /// [`Error::Memory`].
+    pub fn of(
+        rank: usize,
+        ty: Type,
+        entries: impl IntoIterator<Item = (Vec<i64>, Value)>,
+    ) -> Result<Entries<'static>, Error> {
         let mut coordinates = vec![Vec::new(); rank];
-        let values = entries.into_iter().map(|(at, value)| {
-            assert_eq!(at.len(), rank, "an entry has a coordinate a mode");
-            for (column, c) in coordinates.iter_mut().zip(at) {
-                column.push(c);
+        let mut values = Vec::new();
+        for (position, (at, value)) in entries.into_iter().enumerate() {
+            let malformed = |what| Err(Error::Malformed(Malformed { level: None, position, what }));
+            if at.len() != rank {
+                return malformed(format!("{} coordinates, {rank} expected", at.len()));
             }
-            value
-        });
-        let values = Array::from_values(ty, values);
-        Entries { coordinates, values }
+            if value.ty() != ty {
+                return malformed(format!("a value of type {}, {ty} expected", value.ty()));
+            }
+            for (column, c) in coordinates.iter_mut().zip(at) {
+                room::push(column, c)?;
+            }
+            room::push(&mut values, value)?;
+        }
+        Ok(Entries { coordinates, values: Array::collected(ty, values)? })
     }
 
     /// Their number.
@@ -71,21 +82,27 @@ impl Tensor<'_> {
     /// What is stored, fill values among it, in storage order: a column of coordinates a mode, the values borrowed
     /// unless flags leave some out. It takes time and memory proportional to what is stored.
     ///
-    /// # Panics
-    /// If the tensor is malformed.
-    pub fn listed(&self) -> Entries<'_> {
-        if self.is_flagged() || self.format.levels.iter().any(|kind| kind.shares()) {
-            return self.listed_at(self.stored_positions()).expect("memory for as many values as coordinates");
-        }
-        let positions = (0..self.values.len()).collect();
-        let (_, coordinates) = self.coordinates_at(positions).expect("memory for as many coordinates as values");
-        Entries { coordinates, values: self.values.borrow() }
+    /// # Errors
+    /// [`Error::Malformed`]: see [`Tensor::check`]. [`Error::Memory`].
+    pub fn listed(&self) -> Result<Entries<'_>, Error> {
+        self.check()?;
+        self.listed_all()
     }
 
-    /// What is stored at these positions of the last level; `None` if memory does not suffice.
-    pub(super) fn listed_at(&self, positions: Vec<usize>) -> Option<Entries<'static>> {
+    /// The same of a tensor that is known to be well-formed.
+    pub(super) fn listed_all(&self) -> Result<Entries<'_>, Error> {
+        if self.is_flagged() || self.format.levels.iter().any(|kind| kind.shares()) {
+            return self.listed_at(self.stored_positions()?);
+        }
+        let (_, coordinates) = self.coordinates_at(room::collected(0..self.values.len())?)?;
+        Ok(Entries { coordinates, values: self.values.borrow() })
+    }
+
+    /// What is stored at these positions of the last level.
+    pub(super) fn listed_at(&self, positions: Vec<usize>) -> Result<Entries<'static>, Error> {
         let (positions, coordinates) = self.coordinates_at(positions)?;
-        Some(Entries { coordinates, values: self.values.gather(&positions)? })
+        let bytes = positions.len() as u128 * self.values.ty().bytes() as u128;
+        Ok(Entries { coordinates, values: self.values.gather(&positions).ok_or(Error::Memory { bytes })? })
     }
 
     /// Whether some level has flags.
@@ -93,83 +110,117 @@ impl Tensor<'_> {
         self.levels.iter().any(|level| matches!(level, Level::Bitmap { .. } | Level::Bytemap { .. }))
     }
 
+    /// Whether all flags above a position of the last level are set.
+    pub(super) fn is_stored(&self, mut p: usize) -> bool {
+        (0..self.levels.len()).rev().all(|l| {
+            let set = self.levels[l].is_set(p);
+            p = self.parent(l, p);
+            set
+        })
+    }
+
+    /// From a position of level `l` to its parent's: searched for, where a level lists how many each parent has.
+    fn parent(&self, l: usize, p: usize) -> usize {
+        match &self.levels[l] {
+            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => p / self.level_extent(l).max(1) as usize,
+            Level::Compressed { pos, .. }
+            | Level::Nonunique { pos, .. }
+            | Level::Hashed { pos, .. }
+            | Level::Runs { pos, .. }
+            | Level::Band { pos, .. }
+            | Level::Ragged { pos } => parent(pos, p),
+            Level::Vbl { pos, ofs, .. } | Level::Packbits { pos, ofs, .. } => parent(pos, parent(ofs, p)),
+            Level::Lower | Level::Upper | Level::Symmetric => {
+                let (which, (i, _)) = self.in_triangle(l, p);
+                (which * self.level_extent(l) + i) as usize
+            }
+            Level::Singleton { .. } => p,
+        }
+    }
+
     /// The positions of the last level under flags that are all set, ascending.
-    pub(super) fn stored_positions(&self) -> Vec<usize> {
-        let mut kept: Vec<usize> = (0..self.values.len()).collect();
+    pub(super) fn stored_positions(&self) -> Result<Vec<usize>, Error> {
+        let mut kept: Vec<usize> = room::collected(0..self.values.len())?;
         if !self.is_flagged() {
-            return kept;
+            return Ok(kept);
         }
         // Of each position that is kept, the position in the level at hand.
-        let mut at = kept.clone();
+        let mut at = room::copied(&kept)?;
         for (l, level) in self.levels.iter().enumerate().rev() {
             let mut set = at.iter().map(|&p| level.is_set(p));
             kept.retain(|_| set.next() == Some(true));
             at.retain(|&p| level.is_set(p));
-            self.to_parents(l, &mut at);
+            self.to_parents(l, &mut at)?;
         }
-        kept
+        Ok(kept)
     }
 
     /// The coordinates of these positions of the last level, a column a mode, and the position of each: one that stands for
-    /// several coordinates comes as often. In storage order. `None` if memory does not suffice.
-    fn coordinates_at(&self, mut positions: Vec<usize>) -> Option<(Vec<usize>, Vec<Vec<i64>>)> {
+    /// several coordinates comes as often. In storage order.
+    fn coordinates_at(&self, mut positions: Vec<usize>) -> Result<(Vec<usize>, Vec<Vec<i64>>), Error> {
         // A column a level, outermost first.
         let mut columns: Vec<Vec<i64>> = vec![];
         // From the last level up: the position of each entry in the level at hand, then that of its parent.
-        let mut at = positions.clone();
+        let mut at = room::copied(&positions)?;
         for l in (0..self.levels.len()).rev() {
             let column = match &self.levels[l] {
                 Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
                     let spread = self.spread(l, &at)?;
-                    let again = |column: &Vec<i64>| spread.iter().map(|s| column[s.entry]).collect();
-                    columns = columns.iter().map(again).collect();
-                    positions = spread.iter().map(|s| positions[s.entry]).collect();
-                    at = spread.iter().map(|s| s.parent).collect();
-                    spread.iter().map(|s| s.coordinate).collect()
+                    let again = |column: &Vec<i64>| room::collected(spread.iter().map(|s| column[s.entry]));
+                    columns = columns.iter().map(again).collect::<Result<_, _>>()?;
+                    positions = room::collected(spread.iter().map(|s| positions[s.entry]))?;
+                    at = room::collected(spread.iter().map(|s| s.parent))?;
+                    room::collected(spread.iter().map(|s| s.coordinate))?
                 }
                 _ => {
-                    let column = self.column(l, &at);
-                    self.to_parents(l, &mut at);
+                    let column = self.column(l, &at)?;
+                    self.to_parents(l, &mut at)?;
                     column
                 }
             };
             columns.insert(0, column);
         }
         if self.format.levels.iter().any(|kind| kind.shares()) {
-            let mut order: Vec<usize> = (0..positions.len()).collect();
-            order.sort_by(|&a, &b| columns.iter().map(|c| c[a].cmp(&c[b])).fold(Ordering::Equal, Ordering::then));
-            columns = columns.iter().map(|c| order.iter().map(|&e| c[e]).collect()).collect();
-            positions = order.iter().map(|&e| positions[e]).collect();
+            let mut order: Vec<usize> = room::collected(0..positions.len())?;
+            let before = |a: usize, b: usize| {
+                let levels = columns.iter().map(|c| c[a].cmp(&c[b]));
+                levels.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+            };
+            order.sort_unstable_by(|&a, &b| before(a, b));
+            let sorted = |c: &Vec<i64>| room::collected(order.iter().map(|&e| c[e]));
+            columns = columns.iter().map(sorted).collect::<Result<_, _>>()?;
+            positions = room::collected(order.iter().map(|&e| positions[e]))?;
         }
         let mut coordinates = vec![Vec::new(); columns.len()];
         self.format.order.iter().zip(columns).for_each(|(&mode, column)| coordinates[mode] = column);
-        Some((positions, coordinates))
+        Ok((positions, coordinates))
     }
 
     /// The coordinates in level `l` of positions that stand for one each.
-    fn column(&self, l: usize, at: &[usize]) -> Vec<i64> {
+    fn column(&self, l: usize, at: &[usize]) -> Result<Vec<i64>, Error> {
         match &self.levels[l] {
             Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
                 let extent = self.level_extent(l).max(1) as usize;
-                at.iter().map(|p| (p % extent) as i64).collect()
+                room::collected(at.iter().map(|p| (p % extent) as i64))
             }
             Level::Compressed { crd, .. }
             | Level::Nonunique { crd, .. }
             | Level::Singleton { crd }
-            | Level::Hashed { crd, .. } => at.iter().map(|&p| crd.index(p)).collect(),
+            | Level::Hashed { crd, .. } => room::collected(at.iter().map(|&p| crd.index(p))),
             Level::Band { pos, first } => {
-                let parents = parents(pos);
-                at.iter().map(|&p| first.index(parents[p]) + p as i64 - pos.index(parents[p])).collect()
+                let parents = parents(pos)?;
+                let within = |p: usize| p as i64 - pos.index(parents[p]);
+                room::collected(at.iter().map(|&p| first.index(parents[p]) + within(p)))
             }
             Level::Ragged { pos } => {
-                let parents = parents(pos);
-                at.iter().map(|&p| p as i64 - pos.index(parents[p])).collect()
+                let parents = parents(pos)?;
+                room::collected(at.iter().map(|&p| p as i64 - pos.index(parents[p])))
             }
             Level::Vbl { crd, ofs, .. } => {
-                let blocks = parents(ofs);
-                at.iter().map(|&p| blocks::coordinate(crd, ofs, blocks[p], p)).collect()
+                let blocks = parents(ofs)?;
+                room::collected(at.iter().map(|&p| blocks::coordinate(crd, ofs, blocks[p], p)))
             }
-            Level::Lower | Level::Upper => at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64).collect(),
+            Level::Lower | Level::Upper => room::collected(at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64)),
             Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
                 unreachable!("their positions stand for several coordinates")
             }
@@ -183,25 +234,25 @@ impl Tensor<'_> {
         (p as u64 / all, triangle::coordinates(self.format.levels[l], n, p as u64 % all))
     }
 
-    /// What entries at these positions of level `l` stand for; `None` if memory does not suffice.
-    fn spread(&self, l: usize, at: &[usize]) -> Option<Vec<Spread>> {
+    /// What entries at these positions of level `l` stand for.
+    fn spread(&self, l: usize, at: &[usize]) -> Result<Vec<Spread>, Error> {
         let mut all: Vec<Spread> = Vec::new();
         match &self.levels[l] {
             Level::Runs { pos, crd } => {
-                let parents = parents(pos);
+                let parents = parents(pos)?;
                 for (entry, &p) in at.iter().enumerate() {
                     let parent = parents[p];
                     let begin = if p as i64 == pos.index(parent) { 0 } else { crd.index(p - 1) + 1 };
-                    all.try_reserve((crd.index(p) + 1 - begin) as usize).ok()?;
+                    room::more(&mut all, (crd.index(p) + 1 - begin) as usize)?;
                     all.extend((begin..=crd.index(p)).map(|coordinate| Spread { entry, parent, coordinate }));
                 }
             }
             Level::Packbits { pos, crd, ofs } => {
-                let (pieces, fibers) = (parents(ofs), parents(pos));
+                let (pieces, fibers) = (parents(ofs)?, parents(pos)?);
                 for (entry, &p) in at.iter().enumerate() {
                     let (piece, parent) = (pieces[p], fibers[pieces[p]]);
                     let own = blocks::coordinates(pos, crd, ofs, (parent, piece), p);
-                    all.try_reserve(own.clone().count()).ok()?;
+                    room::more(&mut all, own.clone().count())?;
                     all.extend(own.map(|coordinate| Spread { entry, parent, coordinate }));
                 }
             }
@@ -210,17 +261,17 @@ impl Tensor<'_> {
                     let (which, (i, j)) = self.in_triangle(l, p);
                     let first = which * self.level_extent(l);
                     let at = |i: u64, j: u64| Spread { entry, parent: (first + i) as usize, coordinate: j as i64 };
-                    all.try_reserve(2).ok()?;
+                    room::more(&mut all, 2)?;
                     all.push(at(i, j));
                     all.extend((i != j).then(|| at(j, i)));
                 }
             }
         }
-        Some(all)
+        Ok(all)
     }
 
     /// From positions of level `l` to their parents'.
-    fn to_parents(&self, l: usize, at: &mut [usize]) {
+    fn to_parents(&self, l: usize, at: &mut [usize]) -> Result<(), Error> {
         match &self.levels[l] {
             Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
                 let extent = self.level_extent(l).max(1) as usize;
@@ -232,11 +283,11 @@ impl Tensor<'_> {
             | Level::Runs { pos, .. }
             | Level::Band { pos, .. }
             | Level::Ragged { pos } => {
-                let parents = parents(pos);
+                let parents = parents(pos)?;
                 at.iter_mut().for_each(|p| *p = parents[*p]);
             }
             Level::Vbl { pos, ofs, .. } | Level::Packbits { pos, ofs, .. } => {
-                let (blocks, fibers) = (parents(ofs), parents(pos));
+                let (blocks, fibers) = (parents(ofs)?, parents(pos)?);
                 at.iter_mut().for_each(|p| *p = fibers[blocks[*p]]);
             }
             Level::Lower | Level::Upper | Level::Symmetric => {
@@ -248,23 +299,27 @@ impl Tensor<'_> {
             }
             Level::Singleton { .. } => {}
         }
+        Ok(())
     }
 
     /// What is stored, fill values among it, in storage order: coordinates in the order of declaration, and the value.
     ///
     /// # Panics
-    /// If the tensor is malformed.
+    /// If the tensor is malformed or memory does not suffice: [`Tensor::listed`] says so instead.
     pub fn entries(&self) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
-        pairs(self.listed())
+        pairs(self.listed_all().expect("memory for what is stored"))
     }
 
     /// The first of [`Tensor::entries`], so many of them or all; none if memory does not suffice. No more are listed.
     pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
-        let mut positions =
-            if self.is_flagged() { self.stored_positions() } else { (0..self.values.len().min(n)).collect() };
-        positions.truncate(n);
+        let all = self.values.len().min(n);
+        let positions = if self.is_flagged() { self.stored_positions() } else { room::collected(0..all) };
+        let listed = positions.and_then(|mut positions| {
+            positions.truncate(n);
+            self.listed_at(positions)
+        });
         // A position may stand for several coordinates.
-        self.listed_at(positions).into_iter().flat_map(pairs).take(n)
+        listed.into_iter().flat_map(pairs).take(n)
     }
 }
 
@@ -272,11 +327,21 @@ fn pairs(entries: Entries<'_>) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
     (0..entries.len()).map(move |e| (entries.coordinate(e), entries.values.get(e)))
 }
 
+/// The parent of a position of a level with this `pos`.
+fn parent(pos: &Array, p: usize) -> usize {
+    let (mut lo, mut hi) = (0, pos.len() - 1);
+    while lo + 1 < hi {
+        let middle = lo + (hi - lo) / 2;
+        if pos.index(middle) as usize <= p { lo = middle } else { hi = middle }
+    }
+    lo
+}
+
 /// The parent of each position that a level with this `pos` has.
-pub(super) fn parents(pos: &Array) -> Vec<usize> {
-    let mut parents = Vec::with_capacity(pos.index(pos.len() - 1) as usize);
+pub(super) fn parents(pos: &Array) -> Result<Vec<usize>, Error> {
+    let mut parents = room::room(pos.index(pos.len() - 1) as usize)?;
     for parent in 1..pos.len() {
         parents.resize(pos.index(parent) as usize, parent - 1);
     }
-    parents
+    Ok(parents)
 }

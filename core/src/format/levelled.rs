@@ -18,7 +18,7 @@ use super::assemble::{Assembly, Error, index_type};
 use super::entries::parents;
 use super::hash::slot;
 use super::sort::Sorted;
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor, blocks};
+use super::{Array, Format, Level, LevelKind, Malformed, Tensor, blocks, room};
 use crate::algebra::{Type, Value};
 
 impl Sorted {
@@ -31,7 +31,7 @@ impl Sorted {
         how: &Assembly,
     ) -> Result<Tensor<'static>, Error> {
         let Sorted { columns, values, .. } = self;
-        let at = vec![0; values.len()];
+        let at = room::repeated(0, values.len())?;
         let mut store = Store::new((format, extents), columns, (values.borrow(), at), how);
         let mut levels = Vec::new();
         for (l, &mode) in format.order.iter().enumerate() {
@@ -193,8 +193,7 @@ impl<'s> Store<'s> {
         let parents = self.positions as usize;
         let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
         spend(&mut self.left, bytes)?;
-        let mut pos: Vec<i64> = Vec::new();
-        pos.try_reserve_exact(parents + 1).map_err(|_| Error::Memory { bytes })?;
+        let mut pos: Vec<i64> = room::room(parents + 1)?;
         let columns = &self.columns[levels.clone()];
         let (mut heads, mut parent) = (Vec::new(), 0);
         for e in 0..self.at.len() {
@@ -202,7 +201,7 @@ impl<'s> Store<'s> {
             parent = self.at[e];
             if !repeats {
                 pos.resize(parent + 1, heads.len() as i64);
-                heads.push(e);
+                room::push(&mut heads, e)?;
             }
             self.at[e] = heads.len() - 1;
         }
@@ -215,22 +214,22 @@ impl<'s> Store<'s> {
     /// The coordinates in level `l` of the positions of a list or chain.
     fn coordinates(&mut self, l: usize) -> Result<Vec<i64>, Error> {
         spend(&mut self.left, self.heads.len() as u128 * self.crd_ty.bytes() as u128)?;
-        Ok(self.heads.iter().map(|&e| self.columns[l][e]).collect())
+        room::collected(self.heads.iter().map(|&e| self.columns[l][e]))
     }
 
     /// Positions, in their type.
     fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
-        narrowed(self.pos_ty, pos)
+        Array::from_indices(self.pos_ty, pos)
     }
 
     /// Coordinates, in theirs.
     fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
-        narrowed(self.crd_ty, crd)
+        Array::from_indices(self.crd_ty, crd)
     }
 
     /// A list's positions, or runs', in blocks.
     fn blocks(&mut self, kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
-        let (pos, crd, ofs) = blocks::grouped(kind, pos, crd);
+        let (pos, crd, ofs) = blocks::grouped(kind, pos, crd)?;
         spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
         let (pos, crd, ofs) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?);
         Ok(match kind {
@@ -268,7 +267,7 @@ impl<'s> Store<'s> {
             }
             (crd[p], before) = (c, Some(p));
         }
-        narrowed(self.crd_ty, &crd)
+        Array::from_indices(self.crd_ty, &crd)
     }
 
     /// The table of a hashed level.
@@ -277,30 +276,22 @@ impl<'s> Store<'s> {
         let size = (2 * n).next_power_of_two().max(2);
         let mut table: Vec<i64> = self.zeros(size as u64, self.pos_ty.bytes())?;
         table.fill(-1);
-        for (p, parent) in parents(pos).into_iter().enumerate() {
+        for (p, parent) in parents(pos)?.into_iter().enumerate() {
             let mut at = slot(parent as i64, crd.index(p), size as i64) as usize;
             while table[at] >= 0 {
                 at = (at + 1) % size;
             }
             table[at] = p as i64;
         }
-        narrowed(self.pos_ty, &table)
+        Array::from_indices(self.pos_ty, &table)
     }
 
     /// So many zeros, which take `bytes` each when they are stored.
     fn zeros<T: Copy + Default>(&mut self, n: u64, bytes: usize) -> Result<Vec<T>, Error> {
         let bytes = n as u128 * bytes as u128;
         spend(&mut self.left, bytes)?;
-        let mut zeros = Vec::new();
-        zeros.try_reserve_exact(n as usize).map_err(|_| Error::Memory { bytes })?;
-        zeros.resize(n as usize, T::default());
-        Ok(zeros)
+        room::repeated(T::default(), n as usize)
     }
-}
-
-/// Positions or coordinates in their type.
-fn narrowed(ty: Type, indices: &[i64]) -> Result<Array<'static>, Error> {
-    Array::from_indices(ty, indices).ok_or(Error::Narrow(ty))
 }
 
 /// Takes `bytes` off what is left to spend.

@@ -3,7 +3,7 @@
 use super::assemble::Assembly;
 use super::levelled::declared;
 use super::sort::Sorted;
-use super::{Error, Format, LevelKind};
+use super::{Error, Format, LevelKind, room};
 use crate::algebra::Value;
 use std::cmp::Ordering;
 
@@ -47,7 +47,7 @@ impl Sorted {
                 return Err(Error::unheld(LevelKind::Symmetric, declared(format, &self.columns, e)));
             }
         }
-        let kept: Vec<usize> = (0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]).collect();
-        Ok(self.only(&kept))
+        let kept = room::collected((0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]))?;
+        self.only(&kept)
     }
 }

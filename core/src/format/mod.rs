@@ -41,6 +41,7 @@ pub mod hash;
 mod level;
 mod levelled;
 mod mirror;
+pub mod room;
 mod sort;
 mod tensor;
 #[cfg(test)]

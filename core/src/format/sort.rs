@@ -10,7 +10,7 @@
 //! Sorting goes from the innermost level out, each pass stable; a column already in order costs one look.
 
 use super::assemble::Error;
-use super::{Array, Entries, Format};
+use super::{Array, Entries, Format, room};
 use crate::algebra::Value;
 
 /// Sorted entries.
@@ -27,19 +27,18 @@ impl Sorted {
     /// The entries, whose coordinates are in bounds, in the storage order of `format`.
     pub(super) fn of(entries: &Entries, extents: &[u64], format: &Format) -> Result<Sorted, Error> {
         let n = entries.len();
-        let memory = || Error::Memory { bytes: 8 * (entries.coordinates.len() as u128 + 2) * n as u128 };
+        let memory = || Error::Memory { bytes: n as u128 * entries.values.ty().bytes() as u128 };
         let columns: Vec<&[i64]> = format.order.iter().map(|&m| &entries.coordinates[m][..]).collect();
         if ascends(&columns, n) {
-            let columns = columns.iter().map(|c| c.to_vec()).collect();
-            return Ok(Sorted { columns, values: entries.values.clone().into_owned(), origin: None });
+            let columns = columns.iter().map(|c| room::copied(c)).collect::<Result<_, _>>()?;
+            let values = entries.values.share().ok_or_else(memory)?;
+            return Ok(Sorted { columns, values, origin: None });
         }
-        let mut order: Vec<usize> = Vec::new();
-        order.try_reserve_exact(n).map_err(|_| memory())?;
-        order.extend(0..n);
+        let mut order: Vec<usize> = room::collected(0..n)?;
         for (column, &m) in columns.iter().zip(&*format.order).rev() {
-            sort_by_column(&mut order, column, extents[m]);
+            sort_by_column(&mut order, column, extents[m])?;
         }
-        let columns = columns.iter().map(|c| order.iter().map(|&e| c[e]).collect()).collect();
+        let columns = columns.iter().map(|c| picked(c, &order)).collect::<Result<_, _>>()?;
         let values = entries.values.gather(&order).ok_or_else(memory)?;
         Ok(Sorted { columns, values, origin: Some(order) })
     }
@@ -56,7 +55,7 @@ impl Sorted {
     }
 
     /// Each coordinate once, its values folded with `f` in their original order.
-    pub(super) fn combined(self, f: &dyn Fn(Value, Value) -> Value) -> Sorted {
+    pub(super) fn combined(self, f: &dyn Fn(Value, Value) -> Value) -> Result<Sorted, Error> {
         let mut kept: Vec<usize> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
         for e in 0..self.values.len() {
@@ -64,30 +63,37 @@ impl Sorted {
             match values.last_mut() {
                 Some(sum) if self.repeats(e) => *sum = f(*sum, value),
                 _ => {
-                    kept.push(e);
-                    values.push(value);
+                    room::push(&mut kept, e)?;
+                    room::push(&mut values, value)?;
                 }
             }
         }
-        self.of_these(&kept, values)
+        let values = Array::collected(self.values.ty(), values)?;
+        Ok(Sorted { columns: self.picked(&kept)?, values, origin: None })
     }
 
     /// The entries that do not hold `fill`, bit for bit.
-    pub(super) fn without(self, fill: Value) -> Sorted {
-        let kept: Vec<usize> = (0..self.values.len()).filter(|&e| self.values.get(e) != fill).collect();
+    pub(super) fn without(self, fill: Value) -> Result<Sorted, Error> {
+        let kept = room::collected((0..self.values.len()).filter(|&e| self.values.get(e) != fill))?;
         self.only(&kept)
     }
 
     /// These entries.
-    pub(super) fn only(self, kept: &[usize]) -> Sorted {
-        let values = kept.iter().map(|&e| self.values.get(e)).collect();
-        self.of_these(kept, values)
+    pub(super) fn only(self, kept: &[usize]) -> Result<Sorted, Error> {
+        let bytes = kept.len() as u128 * self.values.ty().bytes() as u128;
+        let values = self.values.gather(kept).ok_or(Error::Memory { bytes })?;
+        Ok(Sorted { columns: self.picked(kept)?, values, origin: None })
     }
 
-    fn of_these(self, kept: &[usize], values: Vec<Value>) -> Sorted {
-        let columns = self.columns.iter().map(|c| kept.iter().map(|&e| c[e]).collect()).collect();
-        Sorted { columns, values: Array::from_values(self.values.ty(), values), origin: None }
+    /// The columns of these entries.
+    fn picked(&self, kept: &[usize]) -> Result<Vec<Vec<i64>>, Error> {
+        self.columns.iter().map(|column| picked(column, kept)).collect()
     }
+}
+
+/// These elements of a column.
+fn picked(column: &[i64], kept: &[usize]) -> Result<Vec<i64>, Error> {
+    room::collected(kept.iter().map(|&e| column[e]))
 }
 
 /// Whether the rows of `columns` never fall, lexicographically.
@@ -99,29 +105,37 @@ fn ascends(columns: &[&[i64]], n: usize) -> bool {
 }
 
 /// Sorts entry numbers by a column of coordinates in `0..extent`, stably: by counting where the extent is not much
-/// larger than the number of entries, else by merging.
-fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) {
+/// larger than the number of entries, else by comparing.
+fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) -> Result<(), Error> {
     if order.windows(2).all(|w| column[w[0]] <= column[w[1]]) {
-        return;
+        return Ok(());
     }
     if extent > 4 * order.len() as u64 + 1024 {
-        order.sort_by_key(|&e| column[e]);
-        return;
+        return sort_by_comparing(order, column);
     }
-    let mut next = vec![0usize; extent as usize + 1];
+    let mut next = room::repeated(0usize, extent as usize + 1)?;
     for &c in column {
         next[c as usize + 1] += 1;
     }
     for c in 1..next.len() {
         next[c] += next[c - 1];
     }
-    let mut sorted = vec![0; order.len()];
+    let mut sorted = room::repeated(0, order.len())?;
     for &e in order.iter() {
         let place = &mut next[column[e] as usize];
         sorted[*place] = e;
         *place += 1;
     }
     *order = sorted;
+    Ok(())
+}
+
+/// The same by comparisons, in place: entries of one coordinate stay as they are because each is told its place before.
+fn sort_by_comparing(order: &mut [usize], column: &[i64]) -> Result<(), Error> {
+    let mut keys: Vec<(i64, usize, usize)> = room::collected(order.iter().enumerate().map(|(n, &e)| (column[e], n, e)))?;
+    keys.sort_unstable();
+    order.iter_mut().zip(keys).for_each(|(place, (_, _, e))| *place = e);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -159,7 +173,7 @@ mod tests {
         let entries = numbered(vec![vec![1, 0, 1, 1]]);
         let sorted = Sorted::of(&entries, &[2], &Format::csf(1)).unwrap();
         let digits = |a: Value, b: Value| Value::i64(10 * a.as_i64().unwrap() + b.as_i64().unwrap());
-        let combined = sorted.combined(&digits);
+        let combined = sorted.combined(&digits).unwrap();
         assert_eq!(numbers(&combined), [1, 23]);
         assert_eq!(combined.columns, [[0, 1]]);
         assert_eq!(combined.first_duplicate(), None);

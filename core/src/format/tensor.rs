@@ -293,6 +293,7 @@ impl Tensor<'_> {
     /// # Panics
     /// If the tensor is malformed.
     pub fn stored(&self) -> usize {
-        if self.is_flagged() { self.stored_positions().len() } else { self.values.len() }
+        let all = 0..self.values.len();
+        if self.is_flagged() { all.filter(|&p| self.is_stored(p)).count() } else { all.len() }
     }
 }

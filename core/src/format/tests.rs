@@ -200,7 +200,7 @@ fn stored_fill_values_stay_in_compressed_levels_only() {
 #[test]
 fn entries_are_refused_at_the_first_offence() {
     let assemble = |at: &[[i64; 2]], how: &Assembly| {
-        let entries = Entries::of(2, Type::F64, at.iter().map(|c| (c.to_vec(), f(1.0))));
+        let entries = Entries::of(2, Type::F64, at.iter().map(|c| (c.to_vec(), f(1.0)))).unwrap();
         entries.assemble(&[3, 3], &Format::csf(2), f(0.0), how)
     };
     let place = |error: Error| match error.clone() {
@@ -219,7 +219,7 @@ fn entries_are_refused_at_the_first_offence() {
 
 #[test]
 fn limits_come_before_memory() {
-    let none = Entries::of(2, Type::F64, []);
+    let none = Entries::of(2, Type::F64, []).unwrap();
     let limited = Assembly { limit: 1 << 20, ..Assembly::default() };
     for format in ["csr", "dense", "csc"] {
         let format = Format::named(format, 2).unwrap();
@@ -236,10 +236,68 @@ fn limits_come_before_memory() {
 
 #[test]
 fn indices_are_never_narrowed() {
-    let entries = Entries::of(1, Type::F64, [(vec![1 << 31], f(1.0))]);
+    let entries = Entries::of(1, Type::F64, [(vec![1 << 31], f(1.0))]).unwrap();
     let narrow = Assembly { crd: Some(Type::I32), ..Assembly::default() };
     let e = entries.assemble(&[1 << 33], &Format::csf(1), f(0.0), &narrow).unwrap_err();
     assert_eq!(e, Error::Narrow(Type::I32));
     let t = entries.assemble(&[1 << 33], &Format::csf(1), f(0.0), &Assembly::default()).unwrap();
     assert_eq!(t.entries().collect::<Vec<_>>(), [(vec![1 << 31], f(1.0))]);
+}
+
+/// What a caller passes wrongly is an error, whatever it is.
+#[test]
+fn wrong_arguments_are_refused() {
+    let entries = Entries::of(2, Type::F64, [(vec![0, 1], f(1.0))]).unwrap();
+    let csf = Format::csf(2);
+    let assembled = |extents: &[u64], format: &Format| {
+        entries.assemble(extents, format, f(0.0), &Assembly::default()).unwrap_err().to_string()
+    };
+    for order in [[0, 7], [0, 0], [usize::MAX, 0]] {
+        let format = Format { order: order.into(), ..csf.clone() };
+        assert!(assembled(&[2, 2], &format).contains("not a permutation of the modes"), "{order:?}");
+    }
+    let short = Format { order: [0].into(), ..csf.clone() };
+    assert!(assembled(&[2, 2], &short).contains("needs 2 levels in its format"));
+    assert!(assembled(&[2, 2], &Format::csf(3)).contains("needs 2 levels in its format"));
+    assert!(assembled(&[2, 2, 2], &Format::csf(3)).contains("3 columns of 1 coordinates expected"));
+    for extents in [[u64::MAX, 2], [2, 1 << 63]] {
+        assert!(assembled(&extents, &csf).contains("is not below 2^63"), "{extents:?}");
+    }
+    let of = |entries: [(Vec<i64>, Value); 2]| Entries::of(1, Type::F64, entries).unwrap_err().to_string();
+    assert_eq!(of([(vec![0], f(1.0)), (vec![1, 2], f(1.0))]), "entry 1: 2 coordinates, 1 expected");
+    assert_eq!(of([(vec![0], Value::i64(1)), (vec![1], f(1.0))]), "entry 0: a value of type i64, f64 expected");
+    let made = Tensor::from_entries(vec![3], Format::csf(1), f(0.0), Type::I32, Type::I32, [(vec![], f(1.0))]);
+    assert_eq!(made.unwrap_err().to_string(), "entry 0: 0 coordinates, 1 expected");
+    let made = Tensor::from_entries(vec![3], Format::csf(1), f(0.0), Type::F64, Type::I32, []);
+    assert_eq!(made.unwrap_err(), Error::Narrow(Type::F64));
+}
+
+/// A malformed tensor is refused by what would read it.
+#[test]
+fn malformed_tensors_are_neither_converted_nor_listed() {
+    let compressed = |pos: Vec<i32>, crd: Vec<i32>| Tensor {
+        extents: vec![2, 2],
+        format: Format::named("csr", 2).unwrap(),
+        levels: vec![Level::Dense, Level::Compressed { pos: pos.into(), crd: crd.into() }],
+        values: vec![1.0, 2.0].into(),
+        fill: f(0.0),
+    };
+    for (pos, crd) in [
+        (vec![0, 1, 2], vec![0, 2]),
+        (vec![0, 1, 2], vec![0, -1]),
+        (vec![0, 9, 2], vec![0, 1]),
+        (vec![0, -1, 2], vec![0, 1]),
+        (vec![0, 2, 2], vec![1, 1]),
+        (vec![], vec![0, 1]),
+        (vec![0, 1, 2], vec![0]),
+    ] {
+        let t = compressed(pos, crd);
+        let refused = |made: Result<(), Error>| assert!(matches!(made, Err(Error::Malformed(_))), "{t:?}: {made:?}");
+        for format in [Format::dense(2), Format::csf(2), t.format.clone()] {
+            refused(t.borrow().convert(&format, &Assembly::default()).map(drop));
+        }
+        refused(t.to_dense(1 << 20).map(drop));
+        refused(t.listed().map(drop));
+        refused(t.stored_entries().map(drop));
+    }
 }

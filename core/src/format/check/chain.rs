@@ -1,7 +1,7 @@
 //! Chains: a nonunique level and the singletons below it, whose tuples of coordinates ascend.
 //!
 //! ```text
-//!   nonunique  0 0 0 2      never falls
+//!   nonunique  0 0 0 2      never falls within a fiber
 //!   singleton  1 1 3 0      never falls where the levels above are tied with the position before
 //!   singleton  0 4 1 1      the last: rises there
 //!   tied       . = . .      (before the last level: 0,1 and 0,1)
@@ -10,38 +10,56 @@
 use super::malformed;
 use crate::format::{Array, Malformed};
 
-/// Before the first level of a chain, each position is tied with the one before it in its fiber. `pos` has been checked.
-pub(super) fn ties(pos: &Array, n: usize) -> Vec<bool> {
-    let mut ties = vec![true; n];
-    for parent in 0..pos.len() - 1 {
-        let (begin, end) = (pos.index(parent), pos.index(parent + 1));
-        if begin < end {
-            ties[begin as usize] = false;
-        }
-    }
-    ties
+/// A chain down to some level. Two positions are tied there if they are in one fiber and their coordinates are equal.
+pub(super) struct Chain<'t> {
+    /// Of the nonunique level; it has been checked.
+    pos: &'t Array<'t>,
+    /// The coordinates of the levels so far, one a position.
+    levels: Vec<&'t Array<'t>>,
 }
 
-/// One level of a chain, of as many coordinates as `ties`; those that remain tied. In the `last` level none may.
-pub(super) fn check(l: usize, crd: &Array, extent: u64, ties: Vec<bool>, last: bool) -> Result<Vec<bool>, Malformed> {
-    if !matches!(crd, Array::I32(_) | Array::I64(_)) {
-        return malformed(Some(l), 0, format!("crd is of type {}, i32 or i64 expected", crd.ty()));
+impl<'t> Chain<'t> {
+    /// Above its first level, in whose fibers all positions are tied.
+    pub(super) fn of(pos: &'t Array<'t>) -> Chain<'t> {
+        Chain { pos, levels: vec![] }
     }
-    let mut remain = ties;
-    let mut before = 0;
-    for (p, tied) in remain.iter_mut().enumerate() {
-        let c = crd.index(p);
-        if c < 0 || c as u64 >= extent {
-            return malformed(Some(l), p, format!("coordinate {c} is not in 0..{extent}"));
+
+    /// The chain with level `l`, of a coordinate a position: none falls where the positions are tied, and in the `last`
+    /// level each rises there.
+    pub(super) fn check(
+        mut self,
+        l: usize,
+        crd: &'t Array<'t>,
+        extent: u64,
+        last: bool,
+    ) -> Result<Chain<'t>, Malformed> {
+        if !matches!(crd, Array::I32(_) | Array::I64(_)) {
+            return malformed(Some(l), 0, format!("crd is of type {}, i32 or i64 expected", crd.ty()));
         }
-        if *tied && c < before {
-            return malformed(Some(l), p, format!("coordinate {c} stands behind {before}: a fiber's entries ascend"));
+        for parent in 0..self.pos.len() - 1 {
+            let fiber = self.pos.index(parent) as usize..self.pos.index(parent + 1) as usize;
+            let begin = fiber.start;
+            let mut before = 0;
+            for p in fiber {
+                let c = crd.index(p);
+                let tied = p > begin && self.levels.iter().all(|level| level.index(p - 1) == level.index(p));
+                if let Some(what) = wrong(c, before, extent, (tied, last)) {
+                    return malformed(Some(l), p, what);
+                }
+                before = c;
+            }
         }
-        *tied &= c == before;
-        if *tied && last {
-            return malformed(Some(l), p, format!("coordinate {c} stands twice in one fiber"));
-        }
-        before = c;
+        self.levels.push(crd);
+        Ok(self)
     }
-    Ok(remain)
+}
+
+/// What is wrong with coordinate `c` behind `before`, if it is tied with it.
+fn wrong(c: i64, before: i64, extent: u64, (tied, last): (bool, bool)) -> Option<String> {
+    match c {
+        _ if c < 0 || c as u64 >= extent => Some(format!("coordinate {c} is not in 0..{extent}")),
+        _ if tied && c < before => Some(format!("coordinate {c} stands behind {before}: a fiber's entries ascend")),
+        _ if tied && c == before && last => Some(format!("coordinate {c} stands twice in one fiber")),
+        _ => None,
+    }
 }

@@ -42,12 +42,14 @@ pub(super) fn check_pos(l: usize, pos: &Array, stored: usize, above: &Above) -> 
     }
 }
 
-fn check_pos_of<T: Copy + Into<i64> + PartialOrd>(l: usize, pos: &[T], stored: usize) -> Result<(), Malformed> {
+fn check_pos_of<T: Index>(l: usize, pos: &[T], stored: usize) -> Result<(), Malformed> {
     let first: i64 = pos[0].into();
     if first != 0 {
         return malformed(Some(l), 0, format!("pos begins with {first}, not with 0"));
     }
-    if let Some(p) = pos.windows(2).position(|w| w[0] > w[1]) {
+    if neighbours(pos, |a, b| a > b) > 0
+        && let Some(p) = pos.windows(2).position(|w| w[0] > w[1])
+    {
         let (a, b): (i64, i64) = (pos[p].into(), pos[p + 1].into());
         return malformed(Some(l), p + 1, format!("pos falls from {a} to {b}"));
     }
@@ -69,11 +71,10 @@ fn check_crd(l: usize, pos: &Array, crd: &Array, extent: u64) -> Result<(), Malf
     }
 }
 
-fn check_crd_of<P, C>(l: usize, pos: &[P], crd: &[C], extent: u64) -> Result<(), Malformed>
-where
-    P: Copy + Into<i64>,
-    C: Copy + Into<i64>,
-{
+fn check_crd_of<P: Index, C: Index>(l: usize, pos: &[P], crd: &[C], extent: u64) -> Result<(), Malformed> {
+    if are_within(crd, extent) && ascend(pos, crd) {
+        return Ok(());
+    }
     for fiber in pos.windows(2) {
         let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
         let mut least = 0;
@@ -88,10 +89,142 @@ where
     Ok(())
 }
 
+/// The types of positions and of coordinates.
+trait Index: Copy + Ord + Into<i64> {
+    /// The last coordinate of an extent below 2⁶³, or the last of this type if that is less; −1 of an extent of 0.
+    fn last(extent: u64) -> Self;
+
+    /// Whether it is none of the coordinates from 0 to such a last one.
+    fn is_outside(self, last: Self) -> bool;
+}
+
+macro_rules! index {
+    ($($ty:ty)*) => { $(
+        impl Index for $ty {
+            fn last(extent: u64) -> $ty {
+                <$ty>::try_from(extent as i64 - 1).unwrap_or(<$ty>::MAX)
+            }
+
+            fn is_outside(self, last: $ty) -> bool {
+                // A difference wraps around only where the number is negative itself.
+                (self | last.wrapping_sub(self)) < 0
+            }
+        }
+    )* };
+}
+
+index! { i32 i64 }
+
+/// How many elements one pass of a loop without branches takes.
+const BLOCK: usize = 1 << 14;
+
+/// Whether all are in `0..extent`.
+fn are_within<T: Index>(crd: &[T], extent: u64) -> bool {
+    let last = T::last(extent);
+    crd.chunks(BLOCK).all(|block| !block.iter().fold(false, |outside, c| outside | c.is_outside(last)))
+}
+
+/// How many elements are to the one behind them as `holds` says.
+fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
+    let behind = elements.get(1..).unwrap_or(&[]);
+    let blocks = elements.chunks(BLOCK).zip(behind.chunks(BLOCK));
+    let of_block = |(a, b): (&[T], &[T])| a.iter().zip(b).map(|(a, b)| holds(*a, *b) as u32).sum::<u32>() as usize;
+    blocks.map(of_block).sum()
+}
+
+/// Whether the coordinates of each fiber are strictly ascending: those that are not behind the one before them are as many as
+/// those of them that begin a fiber.
+fn ascend<P: Index, C: Index>(pos: &[P], crd: &[C]) -> bool {
+    let falls = neighbours(crd, |a, b| a >= b);
+    let begins = |fiber: &[P]| {
+        let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
+        0 < lo && lo < hi && crd[lo as usize - 1] >= crd[lo as usize]
+    };
+    falls == 0 || falls == pos.windows(2).filter(|fiber| begins(fiber)).count()
+}
+
+#[cold]
 fn wrong_coordinate(c: i64, least: i64, extent: u64) -> String {
     match c {
         _ if c < 0 || c as u64 >= extent => format!("coordinate {c} is not in 0..{extent}"),
         _ if c + 1 == least => format!("coordinate {c} stands twice in one fiber"),
         _ => format!("coordinate {c} stands behind {}: a fiber's coordinates ascend", least - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::Value;
+    use crate::format::{Format, Level, Tensor};
+
+    /// A matrix in CSR whose rows, of all lengths up to `longest`, hold each second coordinate: more of them than a block.
+    fn rows(longest: i64) -> (Vec<i64>, Vec<i64>) {
+        let (mut pos, mut crd) = (vec![0], vec![]);
+        while crd.len() < 2 * BLOCK + 100 {
+            crd.extend((0..pos.len() as i64 % (longest + 1)).map(|c| 2 * c + 1));
+            pos.push(crd.len() as i64);
+        }
+        (pos, crd)
+    }
+
+    fn checked(ty: Type, pos: &[i64], crd: &[i64], extent: u64) -> Result<(), Malformed> {
+        let [pos, crd] = [pos, crd].map(|array| Array::from_indices(ty, array).unwrap());
+        let values = Array::filled(Value::i64(1), crd.len()).unwrap();
+        let (extents, format) = (vec![pos.len() as u64 - 1, extent], Format::named("csr", 2).unwrap());
+        let levels = vec![Level::Dense, Level::Compressed { pos, crd }];
+        Tensor { extents, format, levels, values, fill: Value::i64(0) }.check()
+    }
+
+    /// The first coordinate that is not behind its predecessor or not in the extent: what the invariant says, one by one.
+    fn first_wrong(pos: &[i64], crd: &[i64], extent: u64) -> Option<usize> {
+        (0..pos.len() - 1).find_map(|row| {
+            let mut fiber = pos[row] as usize..pos[row + 1] as usize;
+            let begin = fiber.start;
+            fiber.find(|&p| crd[p] < 0 || crd[p] as u64 >= extent || p > begin && crd[p] <= crd[p - 1])
+        })
+    }
+
+    /// Every wrong coordinate is found at its place, whether it stands within a block, at its border or where a row begins.
+    #[test]
+    fn each_changed_coordinate_of_a_long_list_is_found() {
+        let extent = 400;
+        for (ty, longest) in [(Type::I32, 3), (Type::I64, 190)] {
+            let (pos, mut crd) = rows(longest);
+            assert_eq!(checked(ty, &pos, &crd, extent), Ok(()));
+            assert_eq!(checked(ty, &pos, &crd, u64::MAX >> 1), Ok(()));
+            assert!(checked(ty, &pos, &crd, 0).is_err());
+            let near = |border: usize| border - 3..border + 3;
+            let n = crd.len();
+            for at in (0..6).chain(near(BLOCK)).chain(near(2 * BLOCK)).chain(n - 6..n) {
+                let was = crd[at];
+                for c in [-1, 0, was - 2, was - 1, was + 1, was + 2, 399, 400, i32::MAX as i64, i32::MIN as i64] {
+                    crd[at] = c;
+                    let found = checked(ty, &pos, &crd, extent).err().map(|m| (m.level, m.position));
+                    assert_eq!(found, first_wrong(&pos, &crd, extent).map(|p| (Some(1), p)), "{ty}: {c} at {at}");
+                }
+                crd[at] = was;
+            }
+        }
+    }
+
+    /// Every position that falls is found at its place.
+    #[test]
+    fn each_changed_position_of_a_long_list_is_found() {
+        let (mut pos, crd) = rows(1);
+        let near = |border: usize| border - 2..border + 2;
+        for at in (1..4).chain(near(BLOCK)).chain(near(2 * BLOCK)) {
+            let was = pos[at];
+            for (p, wrong) in [(-1, at), (was - 2, at), (was + 2, at + 1), (i32::MAX as i64, at + 1)] {
+                pos[at] = p;
+                let falls = (1..pos.len()).find(|&i| pos[i] < pos[i - 1]);
+                assert!(falls == Some(wrong) || falls.is_none());
+                if let Some(falls) = falls {
+                    let found = checked(Type::I32, &pos, &crd, 400).unwrap_err();
+                    assert_eq!((found.level, found.position), (Some(1), falls), "{p} at {at}");
+                }
+            }
+            pos[at] = was;
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Above, Source, Unset, list, malformed, spread};
 use crate::algebra::Type;
 use crate::counted;
-use crate::format::{Array, LevelKind, Malformed, triangle};
+use crate::format::{Array, LevelKind, Malformed, room, triangle};
 use std::rc::Rc;
 
 const INDICES: [Type; 2] = [Type::I32, Type::I64];
@@ -51,7 +51,7 @@ pub(super) fn check_triangles<'t>(
         return malformed(Some(l), 0, "the number of positions does not fit 63 bits");
     };
     let unset = above.unset.map(|u| Unset { each: u.each.checked_div(n).unwrap_or(0), ..u });
-    Ok(Above { positions: spread(l, squares, all)?, ties: None, unset: Unset::spread(unset, all) })
+    Ok(Above { positions: spread(l, squares, all)?, chain: None, unset: Unset::spread(unset, all) })
 }
 
 /// Runs, of which each fiber has all of the extent; below a flag that is not set, one run.
@@ -61,7 +61,7 @@ pub(super) fn check_runs<'t>(
     extent: u64,
     above: &Above<'t>,
 ) -> Result<Above<'t>, Malformed> {
-    let anywhere = Above { positions: above.positions, ties: None, unset: None };
+    let anywhere = Above { positions: above.positions, chain: None, unset: None };
     list::check(l, pos, crd, extent, &anywhere)?;
     for parent in 0..pos.len() - 1 {
         let (begin, end) = (pos.index(parent), pos.index(parent + 1));
@@ -85,13 +85,13 @@ pub(super) fn check_runs<'t>(
     }
     let mut unset = None;
     if above.unset.is_some() {
-        let mut flags = vec![true; positions];
+        let mut flags = room::repeated(true, positions).map_err(|_| Malformed::unchecked(l))?;
         for p in above.unset_among(pos.len() - 1) {
             flags[within(p)].fill(false);
         }
         unset = Some(Unset { of: Source::Listed(Rc::new(flags)), each: 1 });
     }
-    Ok(Above { positions: positions as u64, ties: None, unset })
+    Ok(Above { positions: positions as u64, chain: None, unset })
 }
 
 /// Blocks, of which `pos` and `crd` have been checked: how many positions they have. Those of a packed level are its pieces, each

@@ -6,7 +6,7 @@
 use super::malformed;
 use crate::format::entries::parents;
 use crate::format::hash::slot;
-use crate::format::{Array, Malformed};
+use crate::format::{Array, Malformed, room};
 
 /// The table of a level whose `pos` and `crd` have been checked.
 pub(super) fn check(l: usize, pos: &Array, crd: &Array, table: &Array) -> Result<(), Malformed> {
@@ -18,8 +18,8 @@ pub(super) fn check(l: usize, pos: &Array, crd: &Array, table: &Array) -> Result
     if table.ty() != pos.ty() {
         return malformed(Some(l), 0, format!("the table is of type {}, and pos of type {}", table.ty(), pos.ty()));
     }
-    let parents = parents(pos);
-    let mut found = vec![false; n];
+    let parents = parents(pos).map_err(|_| Malformed::unchecked(l))?;
+    let mut found = room::repeated(false, n).map_err(|_| Malformed::unchecked(l))?;
     // How many places directly before the one at hand are taken.
     let mut taken = (0..size).rev().take_while(|&at| table.index(at) != -1).count();
     for at in 0..size {

@@ -13,7 +13,7 @@
 //! before its level is made its parent, stands in the tensor that is made.
 
 use super::{Store, counts, placed, spend};
-use crate::format::{Assembly, Error, Format, Level, LevelKind, Tensor};
+use crate::format::{Assembly, Error, Format, Level, LevelKind, Tensor, room};
 use std::ops::Range;
 
 impl Tensor<'_> {
@@ -40,7 +40,7 @@ impl Tensor<'_> {
             // The levels of a chain are made of the coordinates of all of them.
             let chain = format.chain(l).unwrap_or(l..l + 1);
             if chain.start == l {
-                nodes = self.below(&mut store, nodes, chain);
+                nodes = self.below(&mut store, nodes, chain)?;
             }
             let kind = format.levels[l];
             if kind.is_triangle() {
@@ -62,29 +62,30 @@ impl Tensor<'_> {
 
     /// The nodes of the last of these levels below such nodes, with their coordinates in each of the levels. What a flag says
     /// to be empty is left out.
-    fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Vec<usize> {
+    fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Result<Vec<usize>, Error> {
         for l in levels.clone() {
             let (mut children, mut column, mut from) = (vec![], vec![], vec![]);
             for (n, &p) in nodes.iter().enumerate() {
                 let fiber = self.fiber(l, p);
                 let first = fiber.start;
                 for child in fiber.filter(|&child| self.levels[l].is_set(child)) {
-                    children.push(child);
-                    from.push(n);
-                    column.push(match &self.levels[l] {
+                    let coordinate = match &self.levels[l] {
                         Level::Compressed { crd, .. } | Level::Runs { crd, .. } => crd.index(child),
                         _ => (child - first) as i64,
-                    });
+                    };
+                    room::push(&mut children, child)?;
+                    room::push(&mut from, n)?;
+                    room::push(&mut column, coordinate)?;
                 }
             }
             for above in &mut store.columns[levels.start..l] {
-                *above = from.iter().map(|&n| above[n]).collect();
+                *above = room::collected(from.iter().map(|&n| above[n]))?;
             }
             store.columns[l] = column;
-            store.at = from.iter().map(|&n| store.at[n]).collect();
+            store.at = room::collected(from.iter().map(|&n| store.at[n]))?;
             nodes = children;
         }
-        nodes
+        Ok(nodes)
     }
 
     /// The positions below a position of the level above `l`, which is located or appended to.
@@ -109,7 +110,8 @@ impl Tensor<'_> {
             let (i, j) = ((store.at[*e] % n) as i64, store.columns[l][*e]);
             if kind == LevelKind::Upper { i <= j } else { j <= i }
         };
-        let (kept, outside): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(inside);
+        let kept = room::collected((0..nodes.len()).filter(inside))?;
+        let outside = room::collected((0..nodes.len()).filter(|e| !inside(e)))?;
         if outside.is_empty() && kind != LevelKind::Symmetric {
             return Ok(nodes);
         }
@@ -118,9 +120,9 @@ impl Tensor<'_> {
         } else if let Some(value) = self.told_below(l, outside.iter().map(|&e| nodes[e]), how) {
             return Err(Error::unheld(kind, self.coordinates_of(value)));
         }
-        store.at = kept.iter().map(|&e| store.at[e]).collect();
-        store.columns[l] = kept.iter().map(|&e| store.columns[l][e]).collect();
-        Ok(kept.into_iter().map(|e| nodes[e]).collect())
+        store.at = room::collected(kept.iter().map(|&e| store.at[e]))?;
+        store.columns[l] = room::collected(kept.iter().map(|&e| store.columns[l][e]))?;
+        room::collected(kept.into_iter().map(|e| nodes[e]))
     }
 
     /// The position of a value that is not the fill value, below such positions of level `l`.
@@ -140,10 +142,10 @@ impl Tensor<'_> {
     fn mirrored(&self, store: &Store, nodes: &[usize], (l, n): (usize, usize), how: &Assembly) -> Result<(), Error> {
         let column = &store.columns[l];
         // Where each row's nodes begin; and how far those before its diagonal have been compared.
-        let mut rows = vec![0; store.positions as usize + 1];
+        let mut rows = room::repeated(0, store.positions as usize + 1)?;
         store.at.iter().for_each(|row| rows[row + 1] += 1);
         (0..rows.len() - 1).for_each(|row| rows[row + 1] += rows[row]);
-        let mut next = rows.clone();
+        let mut next = room::copied(&rows)?;
         let value = |e: usize| self.values.get(nodes[e]);
         let same = |e: usize, other| match how.alike(value(e), other) {
             true => Ok(()),
@@ -181,7 +183,8 @@ impl Tensor<'_> {
         let (parents, extent) = (store.positions as usize, self.level_extent(l) as i64);
         let most = (parents as u128 + 1) * store.pos_ty.bytes() as u128;
         spend(&mut store.left, most + (parents + nodes.len()) as u128 * store.crd_ty.bytes() as u128)?;
-        let (mut pos, mut crd, mut e) = (vec![0], vec![], 0);
+        let (mut pos, mut crd, mut e) = (room::room(parents + 1)?, room::room(parents + nodes.len())?, 0);
+        pos.push(0);
         for parent in 0..parents {
             let before = crd.len();
             while e < nodes.len() && store.at[e] == parent {

@@ -9,8 +9,8 @@
 //!
 //! Intervals are as short as the entries allow; no two runs of values that follow one another are equal.
 
-use super::{Store, declared, narrowed, spend};
-use crate::format::{Array, Error, Malformed, triangle};
+use super::{Store, declared, spend};
+use crate::format::{Array, Error, Malformed, room, triangle};
 
 /// Positions of one level are fewer.
 const POSITIONS: u64 = 1 << 60;
@@ -40,7 +40,7 @@ impl Store<'_> {
             *p = (pos[*p] + c - first.get(*p).unwrap_or(&0)) as usize;
         }
         self.positions = pos[parents as usize] as u64;
-        Ok((narrowed(self.pos_ty, &pos)?, narrowed(self.crd_ty, &first)?))
+        Ok((Array::from_indices(self.pos_ty, &pos)?, Array::from_indices(self.crd_ty, &first)?))
     }
 
     /// The triangles of squares of `n` rows, which the level above holds.
@@ -69,14 +69,18 @@ impl Store<'_> {
         spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
         let most = if extent == 0 { 0 } else { parents as u128 + 2 * self.at.len() as u128 };
         spend(&mut self.left, most * self.crd_ty.bytes() as u128)?;
-        let (mut pos, mut crd) = (Vec::with_capacity(parents + 1), Vec::<i64>::new());
+        let (mut pos, mut crd) = (room::room(parents + 1)?, Vec::<i64>::new());
         pos.push(0);
         let mut e = 0;
         for parent in 0..parents {
+            if extent > 0 {
+                room::more(&mut crd, 1)?;
+            }
             // What the runs so far reach, and what the last of them holds, where only values stand below.
             let (mut next, mut held) = (0, None);
             while e < self.at.len() && self.at[e] == parent {
                 let c = self.columns[l][e];
+                room::more(&mut crd, 3)?;
                 if c > next {
                     crd.push(c - 1);
                     held = None;

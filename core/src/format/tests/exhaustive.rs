@@ -18,7 +18,7 @@ fn maps(extents: &[u64]) -> impl Iterator<Item = Map> {
 }
 
 pub(super) fn made(map: &Map, extents: &[u64], format: &Format) -> Result<Tensor<'static>, Error> {
-    let entries = Entries::of(extents.len(), Type::I16, map.clone());
+    let entries = Entries::of(extents.len(), Type::I16, map.clone()).unwrap();
     entries.assemble(extents, format, Value::zero(Type::I16), &Assembly::default())
 }
 

@@ -9,7 +9,7 @@ use crate::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, T
 fn matrix(levels: &[LevelKind]) -> Tensor<'static> {
     let entries = [(vec![2, 0], f(7.0)), (vec![0, 1], f(5.0)), (vec![2, 3], f(1.0))];
     let format = Format::of(levels.to_vec());
-    Entries::of(2, Type::F64, entries).assemble(&[3, 4], &format, f(0.0), &Assembly::default()).unwrap()
+    Entries::of(2, Type::F64, entries).unwrap().assemble(&[3, 4], &format, f(0.0), &Assembly::default()).unwrap()
 }
 
 fn index(v: &[i32]) -> Array<'static> {
@@ -63,12 +63,12 @@ const TABLE: [i32; 8] = [-1, -1, 1, 2, 0, -1, -1, -1];
 fn a_singleton_takes_one_entry_a_parent() {
     let format = Format::of(vec![Dense, Singleton]);
     let entries = [(vec![0, 1], f(5.0)), (vec![2, 3], f(1.0)), (vec![2, 0], f(2.0))];
-    let entries = Entries::of(2, Type::F64, entries);
+    let entries = Entries::of(2, Type::F64, entries).unwrap();
     let error = entries.assemble(&[3, 4], &format, f(0.0), &Assembly::default()).unwrap_err();
     let Error::Unheld { at, .. } = &error else { panic!("{error}") };
     assert_eq!(at, &[2, 3]);
     assert!(error.to_string().contains("parent position 2 has 0 and 3"), "{error}");
-    let none = Entries::of(2, Type::F64, []);
+    let none = Entries::of(2, Type::F64, []).unwrap();
     let error = none.assemble(&[3, 0], &format, f(0.0), &Assembly::default()).unwrap_err();
     assert!(error.to_string().contains("in an extent of 0 is none"), "{error}");
 }
@@ -101,7 +101,7 @@ fn chains_ascend() {
     // What is tied in one fiber is not with the last of the fiber before.
     let entries = [([0, 1, 2], 1), ([1, 1, 2], 2), ([1, 2, 0], 3)].map(|(at, v)| (at.to_vec(), Value::i64(v)));
     let format = Format::of(vec![Dense, Nonunique, Singleton]);
-    let entries = Entries::of(3, Type::I64, entries);
+    let entries = Entries::of(3, Type::I64, entries).unwrap();
     let t = entries.assemble(&[2, 3, 3], &format, Value::i64(0), &Assembly::default()).unwrap();
     assert_eq!(t.check(), Ok(()));
     let mut joined = t.clone();
@@ -235,12 +235,12 @@ fn limits_hold_for_every_array() {
         let bytes: usize = arrays.iter().map(|a| a.len() * a.ty().bytes()).sum();
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let how = Assembly { limit: limit as u64, ..Assembly::default() };
-            let made = t.listed().assemble(&t.extents, &t.format, t.fill, &how);
+            let made = t.listed().unwrap().assemble(&t.extents, &t.format, t.fill, &how);
             assert_eq!(made, if fits { Ok(t.clone()) } else { made.clone() });
             assert_eq!(made.is_ok(), fits, "{}", t.format);
         }
     }
-    let none = Entries::of(2, Type::F64, []);
+    let none = Entries::of(2, Type::F64, []).unwrap();
     let limited = Assembly { limit: 1 << 20, ..Assembly::default() };
     for kinds in [[Dense, Bitmap], [Bytemap, Dense], [Dense, Singleton], [Bitmap, Compressed]] {
         let made = none.assemble(&[1 << 40, 1 << 19], &Format::of(kinds.to_vec()), f(0.0), &limited);

@@ -15,7 +15,7 @@ fn index(v: &[i32]) -> Array<'static> {
 
 fn matrix(levels: [LevelKind; 2], extents: [u64; 2], entries: &[(i64, i64, f64)]) -> Tensor<'static> {
     let entries = entries.iter().map(|(i, j, x)| (vec![*i, *j], f(*x)));
-    let entries = Entries::of(2, Type::F64, entries);
+    let entries = Entries::of(2, Type::F64, entries).unwrap();
     entries.assemble(&extents, &Format::of(levels.to_vec()), f(0.0), &Assembly::default()).unwrap()
 }
 
@@ -53,7 +53,7 @@ fn each_kind_is_stored_as_it_is_drawn() {
 #[test]
 fn what_a_structure_has_no_place_for_is_refused() {
     let refused = |kind, entries: &[(i64, i64, f64)], says: &str| {
-        let entries = Entries::of(2, Type::F64, entries.iter().map(|(i, j, x)| (vec![*i, *j], f(*x))));
+        let entries = Entries::of(2, Type::F64, entries.iter().map(|(i, j, x)| (vec![*i, *j], f(*x)))).unwrap();
         let made = entries.assemble(&[3, 3], &Format::of(vec![Dense, kind]), f(0.0), &Assembly::default());
         let error = made.unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
@@ -65,7 +65,7 @@ fn what_a_structure_has_no_place_for_is_refused() {
     // A fill value is nothing that stands there.
     assert_eq!(matrix([Dense, Lower], [2, 2], &[(0, 1, 0.0)]).values, vec![0.0; 3].into());
     let unequal =
-        Entries::of(2, Type::F64, []).assemble(&[2, 3], &Format::of(vec![Dense, Lower]), f(0.0), &Assembly::default());
+        Entries::of(2, Type::F64, []).unwrap().assemble(&[2, 3], &Format::of(vec![Dense, Lower]), f(0.0), &Assembly::default());
     assert!(unequal.unwrap_err().to_string().contains("a dense level of an equal extent"));
 }
 

@@ -333,7 +333,7 @@ fn settled(
     let entries = f.entries.iter().map(|(at, number)| (at.clone(), number.value));
     let format = declared(made.tensor).expect("what is refused is declared");
     let exact = mode == Mode::Strict || f.entries.values().chain([&f.fill]).all(|n| n.error() == 0.0);
-    let held = Entries::of(f.extents.len(), f.ty, entries).assemble(&f.extents, format, f.fill.value, &how);
+    let held = Entries::of(f.extents.len(), f.ty, entries).unwrap().assemble(&f.extents, format, f.fill.value, &how);
     if held.is_ok() && exact {
         return Err(Finding::new("refused result", format!("`{name}`: {why}")));
     }

@@ -1,0 +1,127 @@
+//! Memory for what grows with the data: asked for, and refused with [`Error::Memory`] where it does not suffice.
+//!
+//! Invariant: after a large request was granted, [`SPARE`] bytes more could have been had. They are for what cannot be
+//! foreseen, such as messages.
+
+use super::Error;
+
+/// What a large request leaves for small ones, in bytes.
+const SPARE: usize = 1 << 20;
+
+/// The least request that is large, in bytes.
+const LARGE: usize = 1 << 16;
+
+/// An empty vector with room for `n` elements.
+///
+/// # Errors
+/// Memory does not suffice.
+pub fn room<T>(n: usize) -> Result<Vec<T>, Error> {
+    let mut empty = Vec::new();
+    more(&mut empty, n)?;
+    Ok(empty)
+}
+
+/// Makes room for `n` elements more, and for as many as there are if the vector is moved.
+///
+/// # Errors
+/// Memory does not suffice.
+#[inline]
+pub fn more<T>(v: &mut Vec<T>, n: usize) -> Result<(), Error> {
+    if v.capacity() - v.len() >= n { Ok(()) } else { grow(v, n) }
+}
+
+#[cold]
+fn grow<T>(v: &mut Vec<T>, n: usize) -> Result<(), Error> {
+    let bytes = (v.len() as u128 + n as u128) * size_of::<T>() as u128;
+    // An empty vector is mostly filled once; another one grows again.
+    let granted = if v.is_empty() { v.try_reserve_exact(n) } else { v.try_reserve(n) };
+    granted.map_err(|_| Error::Memory { bytes })?;
+    spare(bytes)
+}
+
+/// Whether [`SPARE`] bytes more can be had beside a request of so many.
+fn spare(bytes: u128) -> Result<(), Error> {
+    let mut spare: Vec<u8> = Vec::new();
+    let granted = bytes < LARGE as u128 || spare.try_reserve_exact(SPARE).is_ok();
+    // What is never looked at need not be allocated.
+    std::hint::black_box(&spare);
+    if granted { Ok(()) } else { Err(Error::Memory { bytes }) }
+}
+
+/// Appends an element.
+///
+/// # Errors
+/// Memory does not suffice.
+#[inline]
+pub fn push<T>(v: &mut Vec<T>, element: T) -> Result<(), Error> {
+    more(v, 1)?;
+    v.push(element);
+    Ok(())
+}
+
+/// Makes the vector longer, up to a length, with copies of an element; or shorter.
+///
+/// # Errors
+/// Memory does not suffice.
+pub fn resize<T: Clone>(v: &mut Vec<T>, len: usize, element: T) -> Result<(), Error> {
+    more(v, len.saturating_sub(v.len()))?;
+    v.resize(len, element);
+    Ok(())
+}
+
+/// `n` copies of an element.
+///
+/// # Errors
+/// Memory does not suffice.
+pub fn repeated<T: Clone>(element: T, n: usize) -> Result<Vec<T>, Error> {
+    let mut all = room(n)?;
+    all.resize(n, element);
+    Ok(all)
+}
+
+/// All elements, in their order.
+///
+/// # Errors
+/// Memory does not suffice.
+pub fn collected<T>(elements: impl IntoIterator<Item = T>) -> Result<Vec<T>, Error> {
+    let elements = elements.into_iter();
+    let mut all = room(elements.size_hint().0)?;
+    for element in elements {
+        push(&mut all, element)?;
+    }
+    Ok(all)
+}
+
+/// The same elements in a vector of their own.
+///
+/// # Errors
+/// Memory does not suffice.
+pub fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>, Error> {
+    let mut all = room(elements.len())?;
+    all.extend_from_slice(elements);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_machine_has_is_refused_with_its_size() {
+        assert_eq!(room::<u64>(1 << 50).unwrap_err(), Error::Memory { bytes: 8 << 50 });
+        assert_eq!(repeated(0u8, usize::MAX).unwrap_err(), Error::Memory { bytes: usize::MAX as u128 });
+        let mut v = vec![1u32];
+        assert_eq!(more(&mut v, usize::MAX).unwrap_err(), Error::Memory { bytes: 4 << 64 });
+        assert_eq!(resize(&mut v, 1 << 60, 0).unwrap_err(), Error::Memory { bytes: 4 << 60 });
+        assert_eq!(v, [1]);
+    }
+
+    #[test]
+    fn vectors_hold_what_they_are_made_of() {
+        assert_eq!(collected((0..3).filter(|x| x % 2 == 0)), Ok(vec![0, 2]));
+        assert_eq!((repeated('a', 2), copied(&[3, 4])), (Ok(vec!['a', 'a']), Ok(vec![3, 4])));
+        let mut v = vec![1];
+        push(&mut v, 2).and_then(|()| resize(&mut v, 4, 5)).unwrap();
+        assert_eq!(v, [1, 2, 5, 5]);
+    }
+}
