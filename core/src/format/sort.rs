@@ -132,7 +132,8 @@ fn sort_by_column(order: &mut Vec<usize>, column: &[i64], extent: u64) -> Result
 
 /// The same by comparisons, in place: entries of one coordinate stay as they are because each is told its place before.
 fn sort_by_comparing(order: &mut [usize], column: &[i64]) -> Result<(), Error> {
-    let mut keys: Vec<(i64, usize, usize)> = room::collected(order.iter().enumerate().map(|(n, &e)| (column[e], n, e)))?;
+    let mut keys: Vec<(i64, usize, usize)> =
+        room::collected(order.iter().enumerate().map(|(n, &e)| (column[e], n, e)))?;
     keys.sort_unstable();
     order.iter_mut().zip(keys).for_each(|(place, (_, _, e))| *place = e);
     Ok(())

@@ -5,7 +5,7 @@
 
 use super::{Cause, Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, Tensor};
+use fiberloom_core::format::{Array, Assembly, Entries, Error, Format, Level, Tensor, room};
 
 /// What a file holds.
 pub(super) enum Contents {
@@ -88,15 +88,15 @@ fn fault(error: Error, element: &dyn Fn(&[i64]) -> Option<usize>, place: &dyn Fn
             Fault::new(place(second), what + &too)
         }
         Error::Unheld { at, what } => Fault::new(element(&at).map_or(Place::Whole, place), what),
-        Error::Memory { .. } => Fault::limit(error),
-        error => Fault::new(Place::Whole, error.to_string()),
+        error => error.into(),
     }
 }
 
-impl Fault {
-    /// A tensor that is too large.
-    pub(super) fn limit(error: Error) -> Fault {
-        Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, error.to_string()) }
+/// What became of a tensor as a whole: it is too large, or not what a file holds.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        let cause = if let Error::Memory { .. } = error { Cause::Limit } else { Cause::Rejected };
+        Fault { cause, ..Fault::whole(error.to_string()) }
     }
 }
 
@@ -121,14 +121,14 @@ pub(super) fn cast(values: Array<'static>, ty: Type) -> Result<Array<'static>, F
     if values.ty() == ty {
         return Ok(values);
     }
-    let mut out = Vec::with_capacity(values.len());
+    let mut out = room::room(values.len())?;
     for (e, value) in values.iter().enumerate() {
         match exact(value, ty) {
             Some(v) => out.push(v),
             None => return Err(Fault::new(Place::Element(e), inexact(&format!("{value}"), ty))),
         }
     }
-    Ok(Array::from_values(ty, out))
+    Ok(Array::collected(ty, out)?)
 }
 
 /// The message for a number that a type does not hold.

@@ -24,8 +24,7 @@ use super::text::{Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor};
-use std::collections::BTreeSet;
+use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor, room};
 use std::io::{Read, Write};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -54,7 +53,7 @@ struct Size {
 
 /// The tensor that a Matrix Market file holds.
 pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
-    let mut market = Market { text: Text::new(input, b'%'), declared, options };
+    let mut market = Market { text: Text::new(input, b'%')?, declared, options };
     let header = market.header()?;
     market.text.next_line()?;
     let size = market.size(&header)?;
@@ -199,7 +198,7 @@ impl<R: Read> Market<'_, R> {
         // A vector or a scalar is a matrix whose further coordinates are all the same.
         listed.coordinates.truncate(self.declared.rank());
         let extents = size.extents[..self.declared.rank()].to_vec();
-        let (entries, place) = listed.entries(ty);
+        let (entries, place) = listed.entries(ty)?;
         let place = |e: usize| match header.symmetry {
             Symmetry::General => place(e),
             _ => of.get(e).map_or(Place::Whole, |e| place(*e)),
@@ -222,7 +221,7 @@ impl<R: Read> Market<'_, R> {
             // Now as many were there, so that n and its square are small.
             symmetry => square(n, symmetry, &listed, ty, self.options.limit)?,
         };
-        let values = Array::from_values(ty, values.into_iter().map(|bits| Value::from_bits(ty, bits)));
+        let values = Array::collected(ty, values.into_iter().map(|bits| Value::from_bits(ty, bits)))?;
         let extents = size.extents[..self.declared.rank()].to_vec();
         let contents = Contents::Dense { extents, first_fastest: true, values };
         let place = |e: usize| match header.symmetry {
@@ -285,8 +284,7 @@ fn mirror(symmetry: Symmetry, listed: &mut Listed, ty: Type) -> Result<Vec<usize
             listed.coordinates[0].push(r);
             listed.coordinates[1].push(c);
             listed.bits.push(bits);
-            of.push(e);
-            Ok(())
+            room::push(&mut of, e).map_err(Fault::from)
         };
         put([r, c], bits)?;
         if r != c {
@@ -306,8 +304,9 @@ fn mirror(symmetry: Symmetry, listed: &mut Listed, ty: Type) -> Result<Vec<usize
 /// Puts zeros where the diagonal of a skew-symmetric matrix is not listed.
 fn diagonal(n: u64, listed: &mut Listed, ty: Type) -> Result<(), Fault> {
     let [rows, columns] = [0, 1].map(|m| listed.coordinates[m].iter());
-    let said: BTreeSet<i64> = rows.zip(columns).filter(|(r, c)| r == c).map(|(r, _)| *r).collect();
-    for i in (0..n as i64).filter(|i| !said.contains(i)) {
+    let mut said = room::collected(rows.zip(columns).filter(|(r, c)| r == c).map(|(r, _)| *r))?;
+    said.sort_unstable();
+    for i in (0..n as i64).filter(|i| said.binary_search(i).is_err()) {
         listed.room(1)?;
         listed.coordinates.iter_mut().for_each(|column| column.push(i));
         listed.bits.push(Value::zero(ty).bits());
@@ -318,9 +317,10 @@ fn diagonal(n: u64, listed: &mut Listed, ty: Type) -> Result<(), Fault> {
 /// The whole square matrix, a column after the other, of the triangle that the file lists.
 fn square(n: usize, symmetry: Symmetry, listed: &Listed, ty: Type, limit: u64) -> Result<Vec<u64>, Fault> {
     let mut values = Vec::new();
-    if 8 * (n as u128 * n as u128) > limit as u128 || values.try_reserve_exact(n * n).is_err() {
+    if 8 * (n as u128 * n as u128) > limit as u128 {
         return Err(Fault::over(limit));
     }
+    room::more(&mut values, n * n)?;
     for (c, r) in (0..n).flat_map(|c| (0..n).map(move |r| (c, r))) {
         let value = match in_triangle(n, symmetry, r, c) {
             None => Value::zero(ty),
@@ -347,7 +347,13 @@ fn in_triangle(n: usize, symmetry: Symmetry, r: usize, c: usize) -> Option<usize
 /// Writes a tensor of up to two modes as a matrix: as entries if some level is not dense and the fill value is 0, else
 /// as an array, which may take `limit` bytes.
 pub(super) fn write_matrix(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
-    let field = if tensor.fill.ty().is_float() { "real" } else { "integer" };
+    // Where other programs take the numbers of an integer field to have 64 bits with a sign.
+    let large = |values: &Array| matches!(values, Array::U64(v) if v.iter().any(|x| *x > i64::MAX as u64));
+    let field = match tensor.fill.ty() {
+        ty if ty.is_float() => "real",
+        _ if large(&tensor.values) || tensor.fill.as_i128() > Some(i64::MAX as i128) => "unsigned-integer",
+        _ => "integer",
+    };
     write(tensor, "matrix", field, limit, out)
 }
 
@@ -365,7 +371,7 @@ fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Wri
     let extents: String = tensor.extents.iter().chain(&[1, 1][..ones]).map(|e| format!("{e} ")).collect();
     let zero = !tensor.fill.is_true() && !tensor.fill.is_nan();
     if tensor.format.levels.iter().any(|kind| *kind != LevelKind::Dense) && zero {
-        let entries = tensor.stored_entries().map_err(Fault::limit)?;
+        let entries = tensor.stored_entries()?;
         write!(out, "%%MatrixMarket {what} coordinate {field} general\n{extents}{}\n", entries.len())
             .map_err(Fault::io)?;
         return super::tns::write_entries(&entries, ones, out).map_err(Fault::io);
@@ -373,7 +379,7 @@ fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Wri
     // The first mode runs fastest: the order of modes reversed.
     let reversed = Format::dense(rank).reversed();
     let how = Assembly { limit, ..Default::default() };
-    let dense = tensor.borrow().convert(&reversed, &how).map_err(Fault::limit)?;
+    let dense = tensor.borrow().convert(&reversed, &how)?;
     write!(out, "%%MatrixMarket {what} array {field} general\n{}\n", extents.trim_end()).map_err(Fault::io)?;
     dense.values.iter().try_for_each(|v| writeln!(out, "{}", Plain(v))).map_err(Fault::io)
 }

@@ -13,7 +13,9 @@
 //! | `.ttx` | TACO's extension of it to any number of modes | the same | any tensor |
 //! | `.tns` | FROSTT's list of entries | with extents or, if something else says them, without | whose fill value is 0 |
 //! | `.npy` | one NumPy array | versions 1 to 3, both orders, both byte orders | any tensor, made dense |
-//! | `.npz` | a SciPy sparse matrix | csr, csc, coo | matrices whose fill value is 0 |
+//! | `.npz` | a sparse array of SciPy or of PyData/Sparse | csr, csc, coo, bsr, dia; coo and gcxs of any number of modes | from one mode on, whose fill value is 0 |
+//!
+//! Behind each may stand `.gz`: the same, packed by gzip.
 //!
 //! Files are read through buffers, and what a file claims is believed only as far as its bytes go: memory grows with
 //! what has been read, never for a header's sake, and not beyond [`Options::limit`]. Every rejection is an [`Error`]
@@ -33,7 +35,8 @@ pub use import::exact;
 pub use write::{holds, resolved, to_bytes, write, write_all, write_bytes};
 
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Duplicates, Format, Tensor};
+use fiberloom_core::format::{Duplicates, Format, Tensor, room};
+use flate2::read::MultiGzDecoder;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -77,7 +80,7 @@ impl Default for Options<'_> {
 pub struct Error {
     /// The file.
     pub file: String,
-    /// Where in it.
+    /// Where in it: of a file packed by gzip, in what it holds.
     pub place: Place,
     /// What is wrong, and what was expected.
     pub message: String,
@@ -141,6 +144,11 @@ impl Fault {
         Fault { place, message: message.into(), cause: Cause::Rejected }
     }
 
+    /// A fault of the file as a whole.
+    fn whole(message: impl Into<String>) -> Fault {
+        Fault::new(Place::Whole, message)
+    }
+
     fn io(error: std::io::Error) -> Fault {
         Fault { place: Place::Whole, message: error.to_string(), cause: Cause::Io }
     }
@@ -149,14 +157,14 @@ impl Fault {
     fn input(error: std::io::Error) -> Fault {
         match error.raw_os_error() {
             Some(_) => Fault::io(error),
-            None => Fault::new(Place::Whole, error.to_string()),
+            None => Fault::whole(format!("damaged: {error}")),
         }
     }
 
     /// The data, or the tensor, take more than the limit.
     fn over(limit: u64) -> Fault {
         let message = format!("the data take more than the limit of {limit} bytes");
-        Fault { cause: Cause::Limit, ..Fault::new(Place::Whole, message) }
+        Fault { cause: Cause::Limit, ..Fault::whole(message) }
     }
 
     /// The same fault in data before which so many elements stand.
@@ -183,7 +191,7 @@ pub enum Kind {
     Tns,
     /// A NumPy array.
     Npy,
-    /// A SciPy sparse matrix.
+    /// A sparse array of SciPy or of PyData/Sparse.
     Npz,
 }
 
@@ -196,17 +204,24 @@ impl Kind {
         ["mtx", "ttx", "tns", "npy", "npz"][self as usize]
     }
 
-    /// The kind of file that the extension of `path` says.
+    /// The kind of file that the extension of `path` says, before `.gz` if it ends so.
     ///
     /// # Errors
     /// It says none.
     pub fn of(path: &Path) -> Result<Kind, Error> {
-        let extension = path.extension().and_then(|e| e.to_str());
+        let unpacked = if is_packed(path) { path.with_extension("") } else { path.to_path_buf() };
+        let extension = unpacked.extension().and_then(|e| e.to_str());
         Kind::ALL.into_iter().find(|kind| extension == Some(kind.extension())).ok_or_else(|| {
-            let message = "the name of a data file ends in .mtx, .ttx, .tns, .npy or .npz".to_string();
-            Fault { place: Place::Whole, message, cause: Cause::Extension }.within(path)
+            let message =
+                "the name of a data file ends in .mtx, .ttx, .tns, .npy or .npz, and may have .gz behind that";
+            Fault { cause: Cause::Extension, ..Fault::whole(message) }.within(path)
         })
     }
+}
+
+/// Whether the name of a file says that gzip has packed it: it ends in `.gz`.
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "gz")
 }
 
 /// Reads the tensor in a file, by the extension of its name.
@@ -216,15 +231,10 @@ impl Kind {
 pub fn read(path: &Path, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Error> {
     let kind = Kind::of(path)?;
     let file = std::fs::File::open(path).map_err(|e| Fault::io(e).within(path))?;
-    // A text is read through a buffer of its own.
-    match kind {
-        Kind::Npy | Kind::Npz => read_from(kind, BufReader::with_capacity(1 << 16, file), declared, options),
-        _ => read_from(kind, file, declared, options),
-    }
-    .map_err(|fault| fault.within(path))
+    read_file(path, kind, file, declared, options).map_err(|fault| fault.within(path))
 }
 
-/// Reads the tensor in the bytes of a file; `name` is for messages.
+/// Reads the tensor in the bytes of a file of this name, which are packed by gzip if it ends in `.gz`.
 ///
 /// # Errors
 /// As of [`read`].
@@ -235,19 +245,54 @@ pub fn read_bytes(
     declared: &Declared,
     options: &Options,
 ) -> Result<Tensor<'static>, Error> {
-    read_from(kind, Cursor::new(bytes), declared, options).map_err(|fault| fault.within(name))
+    read_file(name, kind, Cursor::new(bytes), declared, options).map_err(|fault| fault.within(name))
 }
 
-fn read_from(
+/// Reads what is in a file of this name.
+fn read_file(
+    name: &Path,
     kind: Kind,
-    input: impl Read + Seek,
+    file: impl Read + Seek,
     declared: &Declared,
     options: &Options,
 ) -> Result<Tensor<'static>, Fault> {
     match kind {
-        Kind::Mtx | Kind::Ttx => market::read(input, declared, options),
+        _ if is_packed(name) => read_forward(kind, MultiGzDecoder::new(BufReader::new(file)), declared, options),
+        // A text is read through a buffer of its own.
+        Kind::Npz => npz::read(BufReader::with_capacity(1 << 16, file), declared, options),
+        _ => read_forward(kind, file, declared, options),
+    }
+}
+
+/// Reads a file from its beginning. Nothing of it is kept, but of an archive, which is read from its end.
+fn read_forward(
+    kind: Kind,
+    mut input: impl Read,
+    declared: &Declared,
+    options: &Options,
+) -> Result<Tensor<'static>, Fault> {
+    match kind {
+        Kind::Npz => {
+            let archive = whole(&mut input, options.limit)?;
+            npz::read(Cursor::new(archive), declared, options)
+        }
+        Kind::Npy => npy::read(BufReader::with_capacity(1 << 16, input), declared, options),
         Kind::Tns => tns::read(input, declared, options),
-        Kind::Npy => npy::read(input, declared, options),
-        Kind::Npz => npz::read(input, declared, options),
+        Kind::Mtx | Kind::Ttx => market::read(input, declared, options),
+    }
+}
+
+/// All that is read, at most `limit` bytes.
+fn whole(input: &mut impl Read, limit: u64) -> Result<Vec<u8>, Fault> {
+    const CHUNK: usize = 1 << 16;
+    let mut all = Vec::new();
+    loop {
+        room::more(&mut all, CHUNK)?;
+        let got = input.by_ref().take(CHUNK as u64).read_to_end(&mut all).map_err(Fault::input)?;
+        match got {
+            0 => return Ok(all),
+            _ if all.len() as u64 > limit => return Err(Fault::over(limit)),
+            _ => {}
+        }
     }
 }

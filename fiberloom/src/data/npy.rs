@@ -12,7 +12,7 @@ use super::import::{Contents, cast, import};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Tensor};
+use fiberloom_core::format::{Array, Tensor, room};
 use std::io::{Read, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -43,7 +43,8 @@ pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> 
 pub(super) struct Npy<R> {
     /// `f8` with its byte order.
     pub(super) descr: String,
-    first_fastest: bool,
+    /// Whether the first mode's coordinate runs fastest, not the last one's.
+    pub(super) first_fastest: bool,
     /// Extents.
     pub(super) shape: Vec<u64>,
     /// What follows the header.
@@ -101,7 +102,7 @@ impl<R: Read> Npy<R> {
         let count = self.shape.iter().fold(1u128, |n, &e| n.saturating_mul(e as u128));
         let expected = count.saturating_mul(stored.bytes() as u128);
         let mut values = Array::from_values(ty, []);
-        let mut chunk = Vec::with_capacity(CHUNK);
+        let mut chunk = room::room(CHUNK)?;
         let mut got = 0u128;
         while got < expected {
             chunk.clear();
@@ -114,9 +115,10 @@ impl<R: Read> Npy<R> {
             let elements = self.elements(stored, swapped, &chunk, values.len())?;
             let elements = cast(elements, ty).map_err(|fault| fault.behind(values.len()))?;
             let bytes = (values.len() as u64 + elements.len() as u64).saturating_mul(ty.bytes() as u64);
-            if bytes > limit || !append(&mut values, &elements) {
+            if bytes > limit {
                 return Err(Fault::over(limit));
             }
+            append(&mut values, &elements)?;
         }
         if self.data.by_ref().take(1).read_to_end(&mut chunk).map_err(Fault::input)? > 0 {
             return Err(self.not_as_many(stored, &format!("more than {got}")));
@@ -183,16 +185,14 @@ macro_rules! elements {
             })* }
         }
 
-        /// Appends the elements of another array of the type; false if memory does not suffice.
-        fn append(array: &mut Array<'static>, more: &Array) -> bool {
+        /// Appends the elements of another array of the type.
+        fn append(array: &mut Array<'static>, more: &Array) -> Result<(), Fault> {
             match (array, more) {
                 $((Array::$variant(to), Array::$variant(more)) => {
                     let to = to.to_mut();
-                    let granted = to.try_reserve(more.len()).is_ok();
-                    if granted {
-                        to.extend_from_slice(more);
-                    }
-                    granted
+                    room::more(to, more.len())?;
+                    to.extend_from_slice(more);
+                    Ok(())
                 })*
                 (to, more) => unreachable!("{} behind {}", more.ty(), to.ty()),
             }
@@ -225,6 +225,10 @@ impl Dictionary<'_> {
             let at = self.at;
             let key = self.string()?;
             self.expect(b":", "`:`")?;
+            let known = [("descr", descr.is_some()), ("fortran_order", order.is_some()), ("shape", shape.is_some())];
+            if known.contains(&(&key, true)) {
+                return Err((at, "each key once"));
+            }
             match &*key {
                 "descr" => descr = Some(self.string()?),
                 "fortran_order" => order = Some(self.boolean()?),
@@ -305,7 +309,7 @@ impl Dictionary<'_> {
 
 /// Writes a tensor as a dense array in C order, which may take `limit` bytes.
 pub(super) fn write(tensor: &Tensor, limit: u64, out: &mut dyn Write) -> Result<(), Fault> {
-    let values = tensor.to_dense(limit).map_err(Fault::limit)?;
+    let values = tensor.to_dense(limit)?;
     write_array(&values, &tensor.extents, out).map_err(Fault::io)
 }
 

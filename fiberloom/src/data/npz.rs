@@ -1,56 +1,172 @@
-//! SciPy's sparse matrices in `.npz` files: zip archives of `.npy` files.
+//! Sparse arrays in `.npz` files, of SciPy and of PyData/Sparse: zip archives of `.npy` files.
 //!
 //! ```text
-//!  format.npy  b'csr'      shape.npy  [rows, columns]     data.npy  the values
-//!  csr, csc:  indptr.npy   indices.npy                    coo:  row.npy  col.npy
+//!  format.npy  'csr'      shape.npy  an extent a mode     data.npy  the values     fill_value.npy  PyData/Sparse's
+//!  csr, csc   indptr.npy  indices.npy                     coo   coords.npy, or of a matrix row.npy and col.npy
+//!  bsr        the same, of blocks: data has three modes   dia   offsets.npy, a row of data for each
+//!  gcxs       the same, of modes taken together, the outer ones as compressed_axes.npy says
 //! ```
 //!
-//! SciPy's matrices may be unsorted; that is put right. Duplicate entries are treated as the caller says. `bsr` and
-//! `dia` matrices are refused: `matrix.tocsr()` converts them.
+//! Entries may be unsorted; that is put right. Duplicate entries are treated as the caller says. Of blocks and diagonals
+//! what is bit-identical to the fill value is not stored: there everything has a place.
+mod layout;
+mod write;
 
 use super::import::{Contents, import};
-use super::npy::{Npy, write_array, write_header};
+use super::npy::Npy;
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Assembly, Entries, Format, Level, Tensor};
-use std::io::{Read, Seek, Write};
-use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
+use fiberloom_core::format::{Array, Entries, room};
+use layout::Laid;
+use std::io::{Read, Seek};
+use zip::{ZipArchive, result::ZipError};
 
-/// The matrix that a `.npz` file holds, as declared.
-pub(super) fn read(input: impl Read + Seek, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
-    let mut archive = ZipArchive::new(input).map_err(|e| unzipped("not a zip archive", e))?;
-    let limit = options.limit;
-    let format = member(&mut archive, "format", text)?;
-    let extents = shape(&member(&mut archive, "shape", |npy| indices(npy, limit))?)?;
-    if declared.rank() != 2 {
-        let modes = counted(declared.rank(), "mode", "modes");
-        return Err(whole(format!("a matrix for a tensor that the program declares with {modes}")));
+pub(super) use write::write;
+
+/// The array that a `.npz` file holds, as declared.
+pub(super) fn read(
+    input: impl Read + Seek,
+    declared: &Declared,
+    options: &Options,
+) -> Result<fiberloom_core::format::Tensor<'static>, Fault> {
+    let mut archive = Archive::of(input, declared.ty, options.limit)?;
+    let format = archive.member("format", text)?;
+    let extents = archive.shape()?;
+    if declared.rank() != extents.len() {
+        let (modes, declared) = (extents.len(), declared.rank());
+        return Err(Fault::whole(format!(
+            "an array of {modes} modes for a tensor that the program declares with {declared}"
+        )));
     }
-    if !["coo", "csr", "csc"].contains(&&*format) {
-        return Err(whole(format!("a matrix in SciPy's format `{format}`: save `matrix.tocsr()` instead")));
-    }
-    let values = member(&mut archive, "data", |npy| list(npy, declared.ty, limit))?;
-    let mut column = |name: &str| member(&mut archive, name, |npy| indices(npy, limit));
-    let coordinates = match &*format {
-        "coo" => vec![column("row")?, column("col")?],
-        _ => {
-            let major = (format == "csc") as usize;
-            let inner = column("indices")?;
-            let outer = named("indptr", expand(&column("indptr")?, extents[major], inner.len()))?;
-            if major == 0 { vec![outer, inner] } else { vec![inner, outer] }
-        }
-    };
+    let Laid { mut coordinates, mut values, of } = archive.laid(&format, &extents, declared.fill)?;
     if let Some(column) = coordinates.iter().find(|c| c.len() != values.len()) {
-        let coordinates = counted(column.len(), "coordinate", "coordinates");
-        return Err(whole(format!("{coordinates} for {}", counted(values.len(), "value", "values"))));
+        return Err(Fault::whole(format!("{} coordinates for {} values", column.len(), values.len())));
     }
-    let contents = Contents::Sparse { extents: extents.to_vec(), entries: Entries { coordinates, values } };
-    import(contents, declared, options, &Place::Element)
+    if let Some(fill) = archive.other_fill(declared.fill)? {
+        let everywhere = extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128));
+        match (everywhere, values.len()) {
+            // A scalar has one value; where it is the fill value, nothing else says it.
+            (1, 0) => {
+                values = Array::collected(declared.ty, [fill])?;
+                coordinates = vec![vec![0]; extents.len()];
+            }
+            // The fill value stands nowhere.
+            (all, stored) if all == stored as u128 => {}
+            _ => {
+                let what = format!("the array's fill value is {fill}, and the program declares {}", declared.fill);
+                return Err(Fault::whole(format!("in `fill_value`: {what}: declare the tensor with `fill {fill}`")));
+            }
+        }
+    }
+    let contents = Contents::Sparse { extents, entries: Entries { coordinates, values } };
+    import(contents, declared, options, &|e| Place::Element(of.as_ref().map_or(e, |of| of[e])))
 }
 
-fn whole(message: String) -> Fault {
-    Fault::new(Place::Whole, message)
+/// An archive of arrays, whose values become ones of a type.
+struct Archive<R> {
+    zip: ZipArchive<R>,
+    ty: Type,
+    limit: u64,
+}
+
+impl<R: Read + Seek> Archive<R> {
+    fn of(input: R, ty: Type, limit: u64) -> Result<Archive<R>, Fault> {
+        let zip = ZipArchive::new(input).map_err(|e| unzipped("not a zip archive", e))?;
+        if zip.has_duplicate_names() {
+            return Err(Fault::whole("two members of the archive have one name"));
+        }
+        Ok(Archive { zip, ty, limit })
+    }
+
+    fn has(&self, member: &str) -> bool {
+        self.zip.index_for_name(&format!("{member}.npy")).is_some()
+    }
+
+    /// What `read` makes of a member. It is unpacked while it is read.
+    fn member<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Npy<&mut dyn Read>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let file = self.zip.by_name(&format!("{name}.npy"));
+        let mut file = file.map_err(|e| {
+            unzipped(&format!("no readable member `{name}.npy` of a sparse array of SciPy or PyData"), e)
+        })?;
+        named(name, Npy::of(&mut file as &mut dyn Read).and_then(|mut npy| read(&mut npy)))
+    }
+
+    /// The extents of the array.
+    fn shape(&mut self) -> Result<Vec<u64>, Fault> {
+        let extents = self.indices("shape")?;
+        let wrong = |e: usize| named("shape", Err(Fault::new(Place::Element(e), format!("the extent {}", extents[e]))));
+        match extents.iter().position(|e| *e < 0) {
+            Some(e) => wrong(e),
+            None => Ok(extents.iter().map(|e| *e as u64).collect()),
+        }
+    }
+
+    /// A member of one mode that holds positions, coordinates or extents.
+    fn indices(&mut self, name: &str) -> Result<Vec<i64>, Fault> {
+        self.grid(name, 1, Type::I64)?.indices(name)
+    }
+
+    /// A member of so many modes, of numbers of a type.
+    fn grid(&mut self, name: &str, modes: usize, ty: Type) -> Result<Grid, Fault> {
+        let limit = self.limit;
+        self.member(name, |npy| match npy.shape.len() {
+            n if n == modes => {
+                let (extents, first_fastest) = (npy.shape.clone(), npy.first_fastest);
+                Ok(Grid { values: npy.array(ty, limit)?, extents, first_fastest })
+            }
+            n => Err(Fault::whole(format!("an array of {n} modes, expected {modes}"))),
+        })
+    }
+
+    /// The array's fill value, if the file says one that is not this.
+    fn other_fill(&mut self, declared: Value) -> Result<Option<Value>, Fault> {
+        if !self.has("fill_value") {
+            return Ok(None);
+        }
+        let fill = self.grid("fill_value", 0, self.ty)?.values.get(0);
+        let same = fill == declared || fill.is_nan() && declared.is_nan() || !fill.is_true() && !declared.is_true();
+        Ok((!same).then_some(fill))
+    }
+}
+
+/// A dense array as a member holds it.
+struct Grid {
+    /// In the order of the file.
+    values: Array<'static>,
+    extents: Vec<u64>,
+    first_fastest: bool,
+}
+
+impl Grid {
+    /// How many coordinates a mode has: as many as elements were read.
+    fn extent(&self, mode: usize) -> usize {
+        self.extents[mode] as usize
+    }
+
+    /// The number in the file of the element at these coordinates.
+    fn element(&self, at: &[usize]) -> usize {
+        let next = |n: usize, (extent, c): (&u64, &usize)| n * *extent as usize + *c;
+        let modes = self.extents.iter().zip(at);
+        if self.first_fastest { modes.rev().fold(0, next) } else { modes.fold(0, next) }
+    }
+
+    /// The elements as positions or coordinates.
+    fn indices(self, name: &str) -> Result<Vec<i64>, Fault> {
+        match self.values {
+            Array::I64(v) => Ok(v.into_vec()),
+            other => Err(Fault::whole(format!("in `{name}`: numbers of type {}, i64 expected", other.ty()))),
+        }
+    }
+
+    /// Those of the values that stand at these numbers.
+    fn picked(&self, elements: &[usize]) -> Result<Array<'static>, Fault> {
+        let bytes = elements.len() as u128 * self.values.ty().bytes() as u128;
+        Ok(self.values.gather(elements).ok_or(fiberloom_core::format::Error::Memory { bytes })?)
+    }
 }
 
 /// A fault in a member of the archive, named.
@@ -62,103 +178,17 @@ fn named<T>(member: &str, result: Result<T, Fault>) -> Result<T, Fault> {
 fn unzipped(what: &str, error: ZipError) -> Fault {
     match error {
         ZipError::Io(e) => Fault::input(e),
-        e => whole(format!("{what}: {e}")),
+        e => Fault::whole(format!("{what}: {e}")),
     }
-}
-
-/// What `read` makes of a member. It is unpacked while it is read.
-fn member<T, A: Read + Seek>(
-    archive: &mut ZipArchive<A>,
-    name: &str,
-    read: impl Fn(&mut Npy<&mut dyn Read>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let file = archive.by_name(&format!("{name}.npy"));
-    let mut file =
-        file.map_err(|e| unzipped(&format!("no readable member `{name}.npy` of a SciPy sparse matrix"), e))?;
-    named(name, Npy::of(&mut file as &mut dyn Read).and_then(|mut npy| read(&mut npy)))
 }
 
 /// The text in a member that holds one string, of bytes or of Unicode.
 fn text(npy: &mut Npy<&mut dyn Read>) -> Result<String, Fault> {
     if !npy.descr.contains(['S', 'U']) {
-        return Err(whole(format!("expected a string, not type `{}`", npy.descr)));
+        return Err(Fault::whole(format!("expected a string, not type `{}`", npy.descr)));
     }
     // Of Unicode, each character takes four bytes; the names are ASCII, so what is not 0 is the name.
-    let mut bytes = Vec::new();
+    let mut bytes = room::room(400)?;
     (&mut npy.data).take(400).read_to_end(&mut bytes).map_err(Fault::input)?;
     Ok(bytes.into_iter().filter(|b| *b != 0).take(40).map(char::from).collect())
-}
-
-fn shape(extents: &[i64]) -> Result<[u64; 2], Fault> {
-    match *extents {
-        [rows, columns] if rows >= 0 && columns >= 0 => Ok([rows as u64, columns as u64]),
-        _ => Err(whole("in `shape`: expected the number of rows and of columns".to_string())),
-    }
-}
-
-/// The elements of a member of one mode.
-fn list(npy: &mut Npy<&mut dyn Read>, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
-    match npy.shape.len() {
-        1 => npy.array(ty, limit),
-        modes => Err(whole(format!("an array of {modes} modes, one mode expected"))),
-    }
-}
-
-fn indices(npy: &mut Npy<&mut dyn Read>, limit: u64) -> Result<Vec<i64>, Fault> {
-    match list(npy, Type::I64, limit)? {
-        Array::I64(v) => Ok(v.into_vec()),
-        _ => unreachable!("asked for as i64"),
-    }
-}
-
-/// The outer coordinate of each of `stored` entries.
-fn expand(indptr: &[i64], extent: u64, stored: usize) -> Result<Vec<i64>, Fault> {
-    if indptr.len() as u64 != extent.saturating_add(1) {
-        return Err(whole(format!("{} elements, expected {extent} + 1", indptr.len())));
-    }
-    let mut outer = Vec::with_capacity(stored);
-    for (i, w) in indptr.windows(2).enumerate() {
-        if i == 0 && w[0] != 0 || w[1] < w[0] || w[1] > stored as i64 {
-            let what = format!("{} behind {}: it begins with 0, never falls, and ends with {stored}", w[1], w[0]);
-            return Err(Fault::new(Place::Element(i + 1), what));
-        }
-        outer.resize(w[1] as usize, i as i64);
-    }
-    if outer.len() != stored {
-        return Err(whole(format!("it ends with {}, but there are {stored} entries", outer.len())));
-    }
-    Ok(outer)
-}
-
-/// Writes a matrix as SciPy's `save_npz` does: csc if it is stored so, else csr.
-pub(super) fn write(tensor: &Tensor, limit: u64, out: impl Write + Seek) -> Result<(), Fault> {
-    if tensor.fill != Value::zero(tensor.fill.ty()) {
-        return Err(whole(format!("a .npz file cannot say that the fill value is {}: write .npy", tensor.fill)));
-    }
-    let csc = Format::named("csc", 2).filter(|f| *f == tensor.format);
-    let name: &[u8] = if csc.is_some() { b"csc" } else { b"csr" };
-    let format = csc.or_else(|| Format::named("csr", 2)).expect("exists at rank 2");
-    let how = Assembly { limit, ..Assembly::default() };
-    let mut matrix = tensor.borrow().convert(&format, &how).map_err(Fault::limit)?;
-    let Some(Level::Compressed { pos, crd }) = matrix.levels.pop() else {
-        unreachable!("the second level of csr and csc is compressed");
-    };
-    let mut zip = ZipWriter::new(out);
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated).large_file(true);
-    let mut add = |member: &str, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
-        zip.start_file(format!("{member}.npy"), options).map_err(std::io::Error::from)?;
-        write(&mut zip)
-    };
-    let shape = Array::from_indices(Type::I64, &[matrix.extents[0] as i64, matrix.extents[1] as i64]);
-    let shape = shape.expect("two integers");
-    let mut write_all = || {
-        add("indices", &|out| write_array(&crd, &[crd.len() as u64], out))?;
-        add("indptr", &|out| write_array(&pos, &[pos.len() as u64], out))?;
-        add("format", &|out| write_header("|S3", &[], out).and_then(|()| out.write_all(name)))?;
-        add("shape", &|out| write_array(&shape, &[2], out))?;
-        add("data", &|out| write_array(&matrix.values, &[matrix.values.len() as u64], out))
-    };
-    write_all().map_err(Fault::io)?;
-    zip.finish().map_err(|e| Fault::io(e.into()))?;
-    Ok(())
 }

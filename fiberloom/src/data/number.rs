@@ -28,25 +28,43 @@ impl Number {
     #[inline]
     pub(super) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
         let text = std::str::from_utf8(word).unwrap_or("");
-        let value = match (self, ty) {
+        self.read(text, ty).or_else(|| self.read(&with_e(text)?, ty)).ok_or_else(|| self.refused(text, word, ty))
+    }
+
+    /// The same with `None` for what is refused.
+    #[inline]
+    fn read(self, text: &str, ty: Type) -> Option<Value> {
+        match (self, ty) {
             (Number::Real, Type::F64) => float(text, text.parse().ok(), ty),
             (Number::Real, Type::F32) => float(text, text.parse().ok().map(|x: f32| x as f64), ty),
             (Number::Real, _) => whole(text).and_then(|x| integer(x, ty)),
             (Number::Integer, _) => text.parse().ok().and_then(|x| integer(x, ty)),
-        };
-        value.ok_or_else(|| self.refused(text, word, ty))
+        }
     }
 
     #[cold]
     fn refused(self, text: &str, word: &[u8], ty: Type) -> String {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let number = with_e(text).and_then(|text| text.parse().ok()).or_else(|| text.parse::<f64>().ok());
         match self {
-            Number::Real if text.parse::<f64>().is_ok() => inexact(text, ty),
+            Number::Real if ty.is_float() && number.is_some() => {
+                format!("{text} is beyond the largest number of type {ty}")
+            }
+            Number::Real if number.is_some() => inexact(text, ty),
             Number::Integer if !digits.is_empty() && all_digits(digits) => inexact(text, ty),
             Number::Real => expected(word, "a number"),
             Number::Integer => expected(word, "an integer"),
         }
     }
+}
+
+/// The number with the exponent's `D` of Fortran as an `e`: `1.0D+00`, `-3d2`.
+#[cold]
+fn with_e(text: &str) -> Option<String> {
+    let at = text.find(['D', 'd'])?;
+    let (mantissa, exponent) = (&text[..at], &text[at + 1..]);
+    let digit = |text: &str| text.bytes().any(|b| b.is_ascii_digit());
+    (digit(mantissa) && digit(exponent)).then(|| format!("{mantissa}e{exponent}"))
 }
 
 /// The float that `text` was rounded to. Digits beyond all finite numbers of a type are not its infinity.

@@ -12,14 +12,17 @@
 //! what has been read of them, never what a header promises.
 
 use super::number::{Number, expected, natural};
-use super::{Fault, Place};
+use super::{Cause, Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Entries};
+use fiberloom_core::format::{Array, Entries, room};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
 /// The most bytes of a word: more than any number needs.
 pub(super) const WORD: usize = 4096;
+
+/// What some editors write before a text in UTF-8. It takes no column.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The bytes that are read at once.
 const BUFFER: usize = 1 << 18;
@@ -45,9 +48,15 @@ pub(super) struct Text<R> {
 pub(super) type Word = Range<usize>;
 
 impl<R: Read> Text<R> {
-    pub(super) fn new(input: R, comment: u8) -> Text<R> {
-        let buffer = vec![0; BUFFER].into_boxed_slice();
-        Text { input, comment, buffer, at: 0, end: 0, ended: false, line: 1, shift: 0 }
+    /// The beginning of a text, behind the mark of UTF-8 if it has one.
+    pub(super) fn new(input: R, comment: u8) -> Result<Text<R>, Fault> {
+        let buffer = room::repeated(0, BUFFER)?.into_boxed_slice();
+        let mut text = Text { input, comment, buffer, at: 0, end: 0, ended: false, line: 1, shift: 0 };
+        text.refill()?;
+        if text.buffer[..text.end].starts_with(MARK) {
+            (text.at, text.shift) = (MARK.len(), -(MARK.len() as isize));
+        }
+        Ok(text)
     }
 
     /// Reads until the buffer is full or the input ends. What stands before `self.at` is dropped.
@@ -62,10 +71,18 @@ impl<R: Read> Text<R> {
                 Ok(0) => self.ended = true,
                 Ok(n) => self.end += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(Fault::input(e)),
+                Err(e) => return Err(self.unread(e)),
             }
         }
         Ok(())
+    }
+
+    /// What could not be read: where the text goes on, if it is damaged.
+    fn unread(&self, error: std::io::Error) -> Fault {
+        match Fault::input(error) {
+            fault if fault.cause == Cause::Rejected => Fault { place: self.here(), ..fault },
+            fault => fault,
+        }
     }
 
     /// The next byte, if there is one.
@@ -284,7 +301,7 @@ impl Listed {
         let e = self.len();
         let follows = self.marks.last().is_some_and(|&(d, l, c)| line - l == e - d && column == c);
         if !follows {
-            self.marks.push((e, line, column));
+            room::push(&mut self.marks, (e, line, column))?;
         }
         self.room(1)
     }
@@ -295,10 +312,14 @@ impl Listed {
         if self.bits.capacity() - self.len() >= more && self.len() + more <= self.most {
             return Ok(());
         }
-        let granted = self.len() + more <= self.most
-            && self.bits.try_reserve(more).is_ok()
-            && self.coordinates.iter_mut().all(|column| column.try_reserve(more).is_ok());
-        if granted { Ok(()) } else { Err(Fault::over(self.limit)) }
+        if self.len() + more > self.most {
+            return Err(Fault::over(self.limit));
+        }
+        room::more(&mut self.bits, more)?;
+        for column in &mut self.coordinates {
+            room::more(column, more)?;
+        }
+        Ok(())
     }
 
     /// Where entry `e` stood.
@@ -307,10 +328,10 @@ impl Listed {
     }
 
     /// The entries, and where each stood.
-    pub(super) fn entries(self, ty: Type) -> (Entries<'static>, impl Fn(usize) -> Place) {
-        let values = Array::from_values(ty, self.bits.into_iter().map(|b| Value::from_bits(ty, b)));
+    pub(super) fn entries(self, ty: Type) -> Result<(Entries<'static>, impl Fn(usize) -> Place), Fault> {
+        let values = Array::collected(ty, self.bits.into_iter().map(|b| Value::from_bits(ty, b)))?;
         let marks = self.marks;
-        (Entries { coordinates: self.coordinates, values }, move |e| place_of(&marks, e))
+        Ok((Entries { coordinates: self.coordinates, values }, move |e| place_of(&marks, e)))
     }
 }
 

@@ -34,7 +34,7 @@ type Line = Vec<Kept>;
 /// The tensor that a `.tns` file holds.
 pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Fault> {
     let rank = declared.rank();
-    let mut frostt = Frostt { text: Text::new(input, b'#'), rank };
+    let mut frostt = Frostt { text: Text::new(input, b'#')?, rank };
     let said = frostt.comments()?;
     let (header, entries) = frostt.head()?;
     let (extents, count) = match header {
@@ -53,7 +53,7 @@ pub(super) fn read(input: impl Read, declared: &Declared, options: &Options) -> 
         frostt.kept_entry(line, &extents, &mut listed, declared)?;
     }
     frostt.entries(&extents, count, &mut listed, declared)?;
-    let (entries, place) = listed.entries(declared.ty);
+    let (entries, place) = listed.entries(declared.ty)?;
     import(Contents::Sparse { extents, entries }, declared, options, &place)
 }
 
@@ -256,7 +256,7 @@ pub(super) fn write(tensor: &Tensor, out: &mut dyn Write) -> Result<(), Fault> {
         let what = format!("a .tns file cannot say that the fill value is {}: write .ttx or .npy", tensor.fill);
         return Err(Fault::new(Place::Whole, what));
     }
-    let entries = tensor.stored_entries().map_err(Fault::limit)?;
+    let entries = tensor.stored_entries()?;
     let extents: String = tensor.extents.iter().map(|e| format!(" {e}")).collect();
     writeln!(out, "# extents{extents}").and_then(|()| write_entries(&entries, 0, out)).map_err(Fault::io)
 }

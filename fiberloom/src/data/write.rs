@@ -8,8 +8,9 @@
 //! What a reader finds under a target's name is the old file or the whole new one, with the old one's permissions. A link is followed:
 //! the file that it leads to is the target. Only what went through a pipe or a device cannot be taken back.
 
-use super::{Cause, Error, Fault, Kind, Place, market, npy, npz, tns};
+use super::{Cause, Error, Fault, Kind, Place, is_packed, market, npy, npz, tns};
 use fiberloom_core::format::Tensor;
+use flate2::{Compression, write::GzEncoder};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -29,18 +30,19 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
     let pending = targets.iter().map(|(path, tensor)| {
         let kind = Kind::of(path)?;
-        Pending::written(path, &|out| write_to(out, kind, tensor, limit))
+        Pending::written(path, &|out| write_file(path, out, kind, tensor, limit))
     });
     commit(pending.collect::<Result<_, _>>()?)
 }
 
-/// The bytes of a file that holds the tensor; a dense array may take `limit` bytes. `name` is for messages.
+/// The bytes of a file of this name that holds the tensor, packed by gzip if it ends in `.gz`; a dense array may take
+/// `limit` bytes.
 ///
 /// # Errors
 /// The kind of file does not hold the tensor.
 pub fn to_bytes(name: &Path, kind: Kind, tensor: &Tensor, limit: u64) -> Result<Vec<u8>, Error> {
     let mut out = Cursor::new(Vec::new());
-    write_to(&mut out, kind, tensor, limit).map_err(|fault| fault.within(name))?;
+    write_file(name, &mut out, kind, tensor, limit).map_err(|fault| fault.within(name))?;
     Ok(out.into_inner())
 }
 
@@ -49,26 +51,55 @@ pub fn to_bytes(name: &Path, kind: Kind, tensor: &Tensor, limit: u64) -> Result<
 /// # Errors
 /// No writer knows its extension, or that kind of file holds tensors of other numbers of modes.
 pub fn holds(path: &Path, modes: usize) -> Result<(), Error> {
-    fits(Kind::of(path)?, modes).map_err(|fault| fault.within(path))
+    let kind = Kind::of(path)?;
+    fits(kind, modes).and_then(|()| packs(path, kind)).map_err(|fault| fault.within(path))
+}
+
+/// Whether a file of this name and kind can be packed by gzip, if its name says so.
+fn packs(path: &Path, kind: Kind) -> Result<(), Fault> {
+    if !(is_packed(path) && kind == Kind::Npz) {
+        return Ok(());
+    }
+    let message = "a .npz file is packed as it is: write .npz";
+    Err(Fault { cause: Cause::Extension, ..Fault::whole(message) })
 }
 
 fn fits(kind: Kind, modes: usize) -> Result<(), Fault> {
     let message = match (kind, modes) {
         (Kind::Mtx, 3..) => format!("a .mtx file holds up to two modes, not {modes}: write .ttx"),
-        (Kind::Npz, 0 | 1 | 3..) => format!("a .npz file holds a matrix, not {modes} modes: write .npy"),
+        (Kind::Npz, 0) => "a .npz file holds one mode or more, and no scalar: write .npy".to_string(),
         _ => return Ok(()),
     };
     Err(Fault { place: Place::Whole, message, cause: Cause::Extension })
 }
 
+/// Writes what a file of this name holds.
+fn write_file(name: &Path, out: &mut dyn Output, kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
+    packs(name, kind)?;
+    if !is_packed(name) {
+        return write_to(out, kind, tensor, limit);
+    }
+    let mut packer = GzEncoder::new(out, Compression::default());
+    write_forward(&mut packer, kind, tensor, limit)?;
+    packer.finish().map(drop).map_err(Fault::io)
+}
+
 fn write_to(mut out: &mut dyn Output, kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
+    match kind {
+        Kind::Npz => fits(kind, tensor.extents.len()).and_then(|()| npz::write(tensor, limit, &mut out)),
+        _ => write_forward(&mut out, kind, tensor, limit),
+    }
+}
+
+/// Writes a file from its beginning to its end.
+fn write_forward(out: &mut dyn Write, kind: Kind, tensor: &Tensor, limit: u64) -> Result<(), Fault> {
     fits(kind, tensor.extents.len())?;
     match kind {
-        Kind::Mtx => market::write_matrix(tensor, limit, &mut out),
-        Kind::Ttx => market::write_tensor(tensor, limit, &mut out),
-        Kind::Tns => tns::write(tensor, &mut out),
-        Kind::Npy => npy::write(tensor, limit, &mut out),
-        Kind::Npz => npz::write(tensor, limit, &mut out),
+        Kind::Mtx => market::write_matrix(tensor, limit, out),
+        Kind::Ttx => market::write_tensor(tensor, limit, out),
+        Kind::Tns => tns::write(tensor, out),
+        Kind::Npy => npy::write(tensor, limit, out),
+        Kind::Npz => unreachable!("an archive is written where one can seek"),
     }
 }
 

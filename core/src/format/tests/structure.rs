@@ -64,8 +64,12 @@ fn what_a_structure_has_no_place_for_is_refused() {
     refused(Symmetric, &[(2, 0, 1.0), (0, 2, 2.0)], "what stands at (0, 2) does not stand where");
     // A fill value is nothing that stands there.
     assert_eq!(matrix([Dense, Lower], [2, 2], &[(0, 1, 0.0)]).values, vec![0.0; 3].into());
-    let unequal =
-        Entries::of(2, Type::F64, []).unwrap().assemble(&[2, 3], &Format::of(vec![Dense, Lower]), f(0.0), &Assembly::default());
+    let unequal = Entries::of(2, Type::F64, []).unwrap().assemble(
+        &[2, 3],
+        &Format::of(vec![Dense, Lower]),
+        f(0.0),
+        &Assembly::default(),
+    );
     assert!(unequal.unwrap_err().to_string().contains("a dense level of an equal extent"));
 }
 
