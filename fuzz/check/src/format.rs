@@ -43,10 +43,14 @@ pub fn import(bytes: &[u8]) -> Imported {
     let duplicates = if u.arbitrary().unwrap_or(false) { Duplicates::Combine(&added) } else { Duplicates::Reject };
     let options = Options { duplicates, limit: LIMIT };
     let file = files::file(u, kind, &declared);
-    match data::read_bytes(Path::new("fuzzed"), kind, &file, &declared, &options) {
+    let (name, file) = match u.ratio(1, 6).unwrap_or(false) {
+        true => ("fuzzed.gz", files::packed(u, &file)),
+        false => ("fuzzed", file),
+    };
+    match data::read_bytes(Path::new(name), kind, &file, &declared, &options) {
         Err(e) => {
             let text = e.to_string();
-            assert!(text.starts_with("fuzzed:") && !e.message.is_empty(), "{text}");
+            assert!(text.starts_with(&format!("{name}:")) && !e.message.is_empty(), "{text}");
             assert!(e.cause != Cause::Io && e.cause != Cause::Extension, "nothing has failed but the data: {text}");
             Imported::Refused(kind, e.cause)
         }
@@ -120,7 +124,7 @@ mod tests {
     #[test]
     fn every_kind_is_read_written_and_refused() {
         let mut seen: HashMap<Kind, [usize; 3]> = HashMap::new();
-        for seed in 0..6000 {
+        for seed in 0..9000 {
             let (kind, what) = match import(&crate::bytes(seed, 50 + seed as usize % 400)) {
                 Imported::Refused(kind, _) => (kind, 0),
                 Imported::Read(kind, 0) => (kind, 1),

@@ -4,12 +4,13 @@ use super::below;
 use arbitrary::Unstructured;
 use fiberloom::data::{self, Declared, Kind};
 use fiberloom::{Array, Format, Tensor, Type, Value};
+use flate2::{Compression, write::GzEncoder};
 use std::io::{Cursor, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 
 /// Words that texts are made of, right ones and wrong ones.
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 42] = [
     "\n",
     "\n",
     "\n",
@@ -41,6 +42,8 @@ const WORDS: [&str; 40] = [
     "-1",
     "1.5",
     "1e300",
+    "1.5D+01",
+    "\u{feff}",
     "-inf",
     "nan",
     "255",
@@ -57,7 +60,7 @@ pub fn file(u: &mut Unstructured, kind: Kind, declared: &Declared) -> Vec<u8> {
     match below(u, 6) {
         0 => u.bytes(u.len()).unwrap_or_default().to_vec(),
         1 => words(u),
-        2 | 3 if kind == Kind::Npz => archive(u, declared.ty),
+        2 | 3 if kind == Kind::Npz => archive(u, declared).1,
         shape => {
             let mut bytes = written(u, kind, declared);
             for _ in 0..if shape == 5 { 0 } else { below(u, 4) } {
@@ -115,57 +118,163 @@ fn damage(u: &mut Unstructured, bytes: &mut Vec<u8>) {
     }
 }
 
-/// An archive of members as SciPy's, with numbers that may be wrong: damage to a whole archive seldom gets past its
-/// checksums.
-fn archive(u: &mut Unstructured, ty: Type) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let deflated = u.arbitrary().unwrap_or(false);
-    let method = if deflated { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
-    let options = SimpleFileOptions::default().compression_method(method);
-    let format = *u.choose(&["csr", "csc", "coo", "dia"]).unwrap_or(&"csr");
-    let stored = below(u, 4);
-    let shape = [below(u, 4) as i64, below(u, 4) as i64];
-    let mut array = |name: &str, len: usize, ty: Type| {
-        let numbers = (0..len).map(|_| Value::from_i128(ty, below(u, 4) as i128));
-        let values = Array::from_values(ty, numbers);
-        let mut bytes = npy(&values);
-        for _ in 0..below(u, 8) / 6 {
-            damage(u, &mut bytes);
+/// An archive of members as SciPy's and PyData's, with numbers that may be wrong: damage to a whole archive seldom gets
+/// past its checksums. The layout that it says, too.
+fn archive(u: &mut Unstructured, declared: &Declared) -> (&'static str, Vec<u8>) {
+    let layout = *u.choose(&["csr", "csc", "coo", "coo", "gcxs", "bsr", "dia"]).unwrap_or(&"csr");
+    let many = matches!(layout, "coo" | "gcxs") && u.ratio(3, 4).unwrap_or(false);
+    let rank = if many { declared.rank() } else { 2 };
+    let extents: Vec<u64> = (0..rank).map(|_| below(u, 5) as u64).collect();
+    let mut members = Members { u, of: vec![] };
+    match layout {
+        "coo" => coo(&mut members, many, &extents, declared.ty),
+        "gcxs" => gcxs(&mut members, &extents, declared.ty),
+        "bsr" => bsr(&mut members, &extents, declared.ty),
+        "dia" => dia(&mut members, declared.ty),
+        _ => {
+            let stored = below(members.u, 4) as u64;
+            compressed(&mut members, extents[(layout == "csc") as usize], stored, declared.ty);
         }
-        (name.to_string(), bytes)
-    };
-    let major = if format == "csc" { 1 } else { 0 };
-    let mut members = vec![
-        array("indices", stored, Type::I32),
-        array("row", stored, Type::I64),
-        array("col", stored, Type::I32),
-        array("data", stored, ty),
-    ];
-    let pointers = (0..=shape[major]).map(|i| if i == 0 { 0 } else { stored as i64 * i / shape[major] });
-    let pointers = Array::from_values(Type::I64, pointers.map(Value::i64));
-    members.push(("indptr".to_string(), npy(&pointers)));
-    members.push(("shape".to_string(), npy(&Array::from(shape.to_vec()))));
-    // The same bytes as one string, not as three numbers.
-    let mut name = npy(&Array::from(format.as_bytes().to_vec()));
-    replace(&mut name, b"|u1", b"|S3");
-    replace(&mut name, b"(3,)", b"()  ");
-    members.push(("format".to_string(), name));
-    for (name, bytes) in members {
-        let written = zip.start_file(format!("{name}.npy"), options).map(|()| zip.write_all(&bytes));
-        written.expect("no name twice").expect("memory");
     }
-    zip.finish().expect("memory").into_inner()
+    if members.u.ratio(1, 4).unwrap_or(false) {
+        members.of.push(("fill_value", npy(&Array::from_values(declared.ty, [declared.fill]), &[])));
+    }
+    let shape: Vec<i64> = extents.iter().map(|e| *e as i64).collect();
+    members.of.push(("shape", npy(&Array::from(shape), &[rank as u64])));
+    // The same bytes as one string, not as numbers.
+    let letters = layout.len();
+    let mut name = npy(&Array::from(layout.as_bytes().to_vec()), &[letters as u64]);
+    replace(&mut name, b"|u1", format!("|S{letters}").as_bytes());
+    replace(&mut name, format!("({letters},)").as_bytes(), b"()  ");
+    members.of.push(("format", name));
+    (layout, members.zipped())
 }
 
-/// A `.npy` file of one mode.
-fn npy(values: &Array<'static>) -> Vec<u8> {
-    let vector = Tensor::dense(vec![values.len() as u64], Value::zero(values.ty()), values.borrow());
-    data::to_bytes(Path::new("a member"), Kind::Npy, &vector.expect("as long as its extent"), u64::MAX)
+/// What an archive will have.
+struct Members<'a, 'u> {
+    u: &'a mut Unstructured<'u>,
+    of: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Members<'_, '_> {
+    /// Adds an array of these extents whose numbers are below `most`; it may be damaged, or in the order of columns.
+    fn array(&mut self, name: &'static str, extents: &[u64], ty: Type, most: usize) {
+        let n = extents.iter().product::<u64>();
+        let values = Array::from_values(ty, (0..n).map(|_| Value::from_i128(ty, below(self.u, most.max(1)) as i128)));
+        self.exactly(name, extents, &values);
+    }
+
+    fn exactly(&mut self, name: &'static str, extents: &[u64], values: &Array) {
+        let mut bytes = npy(values, extents);
+        if self.u.ratio(1, 4).unwrap_or(false) {
+            replace(&mut bytes, b"False", b"True ");
+        }
+        for _ in 0..below(self.u, 8) / 6 {
+            damage(self.u, &mut bytes);
+        }
+        self.of.push((name, bytes));
+    }
+
+    fn zipped(self) -> Vec<u8> {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let deflated = self.u.arbitrary().unwrap_or(false);
+        let method = if deflated { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+        let options = SimpleFileOptions::default().compression_method(method);
+        for (name, bytes) in self.of {
+            let written = zip.start_file(format!("{name}.npy"), options).map(|()| zip.write_all(&bytes));
+            written.expect("no name twice").expect("memory");
+        }
+        zip.finish().expect("memory").into_inner()
+    }
+}
+
+/// Some entries of rows, of which there are so many.
+fn compressed(members: &mut Members, rows: u64, stored: u64, ty: Type) {
+    let positions = (0..=rows).map(|i| if i == 0 { 0 } else { (stored * i / rows) as i64 });
+    members.exactly("indptr", &[rows + 1], &Array::from(positions.collect::<Vec<i64>>()));
+    members.array("indices", &[stored], Type::I32, 5);
+    members.array("data", &[stored], ty, 4);
+}
+
+fn coo(members: &mut Members, many: bool, extents: &[u64], ty: Type) {
+    let (modes, stored) = (extents.len() as u64, below(members.u, 3) as u64);
+    if many {
+        members.array("coords", &[modes, stored], Type::I64, 4);
+    } else {
+        members.array("row", &[stored], Type::I64, 4);
+        members.array("col", &[stored], Type::I32, 4);
+    }
+    members.array("data", &[stored], ty, 4);
+}
+
+fn gcxs(members: &mut Members, extents: &[u64], ty: Type) {
+    let outer: Vec<i64> = (0..extents.len() as i64).filter(|_| members.u.arbitrary().unwrap_or(false)).collect();
+    let rows = outer.iter().map(|m| extents[*m as usize]).product();
+    members.exactly("compressed_axes", &[outer.len() as u64], &Array::from(outer));
+    let stored = below(members.u, 3) as u64;
+    compressed(members, rows, stored, ty);
+}
+
+/// Blocks, which seldom divide a matrix of other extents.
+fn bsr(members: &mut Members, extents: &[u64], ty: Type) {
+    let block =
+        [0, 1].map(|m| if members.u.ratio(3, 4).unwrap_or(true) { 1 + extents[m] / 2 } else { extents[m].max(1) });
+    let stored = below(members.u, 3) as u64;
+    compressed(members, extents[0] / block[0], stored, ty);
+    members.of.pop();
+    members.array("data", &[stored, block[0], block[1]], ty, 3);
+}
+
+fn dia(members: &mut Members, ty: Type) {
+    let (diagonals, width) = (below(members.u, 3) as u64, below(members.u, 5) as u64);
+    let offsets = (0..diagonals as i64).map(|d| (3 * d + below(members.u, 3) as i64) - 3).collect::<Vec<_>>();
+    members.exactly("offsets", &[diagonals], &Array::from(offsets));
+    members.array("data", &[diagonals, width], ty, 3);
+}
+
+/// A `.npy` file of an array of these extents.
+fn npy(values: &Array, extents: &[u64]) -> Vec<u8> {
+    let array = Tensor::dense(extents.to_vec(), Value::zero(values.ty()), values.borrow());
+    data::to_bytes(Path::new("a member"), Kind::Npy, &array.expect("as many as its extents say"), u64::MAX)
         .expect("every .npy file is written")
+}
+
+/// The file packed by gzip, perhaps damaged then.
+pub fn packed(u: &mut Unstructured, file: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(file).expect("memory");
+    let mut bytes = packer.finish().expect("memory");
+    if u.ratio(1, 4).unwrap_or(false) {
+        damage(u, &mut bytes);
+    }
+    bytes
 }
 
 /// Replaces the first `old` by `new`, which is as long.
 fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
     let at = bytes.windows(old.len()).position(|w| w == old).expect("the header says it");
     bytes[at..at + new.len()].copy_from_slice(new);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn archives_of_every_layout_are_read_and_refused() {
+        let mut seen: HashMap<&str, [usize; 2]> = HashMap::new();
+        for seed in 0..3000 {
+            let bytes = crate::bytes(seed, 200);
+            let format = Format::csf(2);
+            let declared =
+                Declared { ty: Type::I32, extents: vec![None; 2], fill: Value::zero(Type::I32), format: &format };
+            let (layout, file) = archive(&mut Unstructured::new(&bytes), &declared);
+            let read =
+                data::read_bytes(Path::new("an archive"), Kind::Npz, &file, &declared, &data::Options::default());
+            let (what, some) = read.map_or((0, true), |t| (1, t.stored() > 0));
+            seen.entry(layout).or_default()[what] += some as usize;
+        }
+        assert!(seen.len() == 6 && seen.values().flatten().all(|n| *n > 20), "{seen:?}");
+    }
 }
