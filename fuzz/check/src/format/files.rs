@@ -133,7 +133,8 @@ fn archive(u: &mut Unstructured, declared: &Declared) -> (&'static str, Vec<u8>)
         "dia" => dia(&mut members, declared.ty),
         _ => {
             let stored = below(members.u, 4) as u64;
-            compressed(&mut members, extents[(layout == "csc") as usize], stored, declared.ty);
+            let [outer, inner] = if layout == "csc" { [extents[1], extents[0]] } else { [extents[0], extents[1]] };
+            compressed(&mut members, [outer, inner, stored], declared.ty);
         }
     }
     if members.u.ratio(1, 4).unwrap_or(false) {
@@ -188,11 +189,12 @@ impl Members<'_, '_> {
     }
 }
 
-/// Some entries of rows, of which there are so many.
-fn compressed(members: &mut Members, rows: u64, stored: u64, ty: Type) {
+/// So many rows and columns with so many entries, which are mostly within them.
+fn compressed(members: &mut Members, [rows, columns, stored]: [u64; 3], ty: Type) {
     let positions = (0..=rows).map(|i| if i == 0 { 0 } else { (stored * i / rows) as i64 });
     members.exactly("indptr", &[rows + 1], &Array::from(positions.collect::<Vec<i64>>()));
-    members.array("indices", &[stored], Type::I32, 5);
+    let most = if members.u.ratio(1, 8).unwrap_or(false) { 5 } else { columns as usize };
+    members.array("indices", &[stored], Type::I32, most);
     members.array("data", &[stored], ty, 4);
 }
 
@@ -209,18 +211,28 @@ fn coo(members: &mut Members, many: bool, extents: &[u64], ty: Type) {
 
 fn gcxs(members: &mut Members, extents: &[u64], ty: Type) {
     let outer: Vec<i64> = (0..extents.len() as i64).filter(|_| members.u.arbitrary().unwrap_or(false)).collect();
-    let rows = outer.iter().map(|m| extents[*m as usize]).product();
+    let rows: u64 = outer.iter().map(|m| extents[*m as usize]).product();
+    let columns = extents.iter().product::<u64>().checked_div(rows).unwrap_or(0);
     members.exactly("compressed_axes", &[outer.len() as u64], &Array::from(outer));
     let stored = below(members.u, 3) as u64;
-    compressed(members, rows, stored, ty);
+    compressed(members, [rows, columns, stored], ty);
 }
 
-/// Blocks, which seldom divide a matrix of other extents.
+/// Blocks, which mostly divide the matrix.
 fn bsr(members: &mut Members, extents: &[u64], ty: Type) {
-    let block =
-        [0, 1].map(|m| if members.u.ratio(3, 4).unwrap_or(true) { 1 + extents[m] / 2 } else { extents[m].max(1) });
-    let stored = below(members.u, 3) as u64;
-    compressed(members, extents[0] / block[0], stored, ty);
+    let block = [0, 1].map(|m| match (below(members.u, 8), extents[m]) {
+        (0, _) => 2,
+        (1 | 2, extent) => extent.max(1),
+        (_, extent) => {
+            if extent % 2 == 0 {
+                2
+            } else {
+                1
+            }
+        }
+    });
+    let (stored, [rows, columns]) = (below(members.u, 3) as u64, [0, 1].map(|m| extents[m] / block[m]));
+    compressed(members, [rows, columns, stored], ty);
     members.of.pop();
     members.array("data", &[stored, block[0], block[1]], ty, 3);
 }
