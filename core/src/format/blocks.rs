@@ -17,7 +17,7 @@ use super::{Array, Error, LevelKind, room};
 use std::ops::RangeInclusive;
 
 /// The blocks of a list, or the pieces of runs: `pos`, `crd` and `ofs`.
-pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<(Vec<i64>, Vec<i64>, Vec<i64>), Error> {
+pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
     let (mut blocks, mut last, mut ofs) = (room::room(pos.len())?, Vec::new(), Vec::new());
     blocks.push(0);
     for fiber in pos.windows(2) {
@@ -37,7 +37,7 @@ pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<(Vec<
         blocks.push(last.len() as i64);
     }
     room::push(&mut ofs, crd.len() as i64)?;
-    Ok((blocks, last, ofs))
+    Ok([blocks, last, ofs])
 }
 
 /// The coordinate of a position of a block.

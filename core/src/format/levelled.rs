@@ -229,7 +229,7 @@ impl<'s> Store<'s> {
 
     /// A list's positions, or runs', in blocks.
     fn blocks(&mut self, kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
-        let (pos, crd, ofs) = blocks::grouped(kind, pos, crd)?;
+        let [pos, crd, ofs] = blocks::grouped(kind, pos, crd)?;
         spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
         let (pos, crd, ofs) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?);
         Ok(match kind {

@@ -16,6 +16,7 @@ use super::import::{Contents, import};
 use super::npy::Npy;
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Entries, room};
 use layout::Laid;
 use std::io::{Read, Seek};
@@ -33,14 +34,15 @@ pub(super) fn read(
     let format = archive.member("format", text)?;
     let extents = archive.shape()?;
     if declared.rank() != extents.len() {
-        let (modes, declared) = (extents.len(), declared.rank());
+        let (modes, declared) = (counted(extents.len(), "mode", "modes"), declared.rank());
         return Err(Fault::whole(format!(
-            "an array of {modes} modes for a tensor that the program declares with {declared}"
+            "an array of {modes} for a tensor that the program declares with {declared}"
         )));
     }
     let Laid { mut coordinates, mut values, of } = archive.laid(&format, &extents, declared.fill)?;
     if let Some(column) = coordinates.iter().find(|c| c.len() != values.len()) {
-        return Err(Fault::whole(format!("{} coordinates for {} values", column.len(), values.len())));
+        let coordinates = counted(column.len(), "coordinate", "coordinates");
+        return Err(Fault::whole(format!("{coordinates} for {}", counted(values.len(), "value", "values"))));
     }
     if let Some(fill) = archive.other_fill(declared.fill)? {
         let everywhere = extents.iter().fold(1u128, |n, e| n.saturating_mul(*e as u128));
@@ -118,7 +120,7 @@ impl<R: Read + Seek> Archive<R> {
                 let (extents, first_fastest) = (npy.shape.clone(), npy.first_fastest);
                 Ok(Grid { values: npy.array(ty, limit)?, extents, first_fastest })
             }
-            n => Err(Fault::whole(format!("an array of {n} modes, expected {modes}"))),
+            n => Err(Fault::whole(format!("an array of {}, expected {modes}", counted(n, "mode", "modes")))),
         })
     }
 

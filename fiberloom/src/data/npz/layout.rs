@@ -9,7 +9,8 @@
 
 use super::{Archive, Grid, named};
 use crate::data::{Fault, Place};
-use fiberloom_core::algebra::Value;
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, room};
 use std::io::{Read, Seek};
 
@@ -44,9 +45,10 @@ impl<R: Read + Seek> Archive<R> {
             ("csc", [_, columns]) => self.compressed(*columns, true),
             ("bsr", [rows, columns]) => self.bsr([*rows, *columns], fill),
             ("dia", [rows, columns]) => self.dia([*rows, *columns], fill),
-            ("csr" | "csc" | "bsr" | "dia", _) => {
-                Err(Fault::whole(format!("in `shape`: {} extents, a `{format}` array has two", extents.len())))
-            }
+            ("csr" | "csc" | "bsr" | "dia", _) => Err(Fault::whole(format!(
+                "in `shape`: {}, a `{format}` array has two",
+                counted(extents.len(), "extent", "extents")
+            ))),
             _ => {
                 let what = format!("an array in the layout `{}`", format.escape_debug());
                 Err(Fault::whole(format!("{what}: csr, csc, coo, bsr, dia and gcxs are read")))
@@ -57,9 +59,12 @@ impl<R: Read + Seek> Archive<R> {
     fn coo(&mut self, modes: usize) -> Result<Laid, Fault> {
         let coordinates = match self.has("coords") {
             true => {
-                let coords = self.grid("coords", 2, fiberloom_core::algebra::Type::I64)?;
+                let coords = self.grid("coords", 2, Type::I64)?;
                 if coords.extents[0] != modes as u64 {
-                    let what = format!("coordinates of {} modes for an array of {modes}", coords.extents[0]);
+                    let what = format!(
+                        "coordinates of {} for an array of {modes}",
+                        counted(coords.extents[0], "mode", "modes")
+                    );
                     return named("coords", Err(Fault::whole(what)));
                 }
                 columns(coords)?
@@ -127,7 +132,11 @@ impl<R: Read + Seek> Archive<R> {
         }
         let columns = self.indices("indices")?;
         if columns.len() != data.extent(0) {
-            return Err(Fault::whole(format!("{} coordinates for {} blocks", columns.len(), data.extent(0))));
+            return Err(Fault::whole(format!(
+                "{} for {}",
+                counted(columns.len(), "coordinate", "coordinates"),
+                counted(data.extent(0), "block", "blocks")
+            )));
         }
         check_below(&columns, (extents[1] / block[1]) as u128, "indices")?;
         let rows = self.outer((extents[0] / block[0]) as u128, columns.len())?;
@@ -147,7 +156,11 @@ impl<R: Read + Seek> Archive<R> {
         let data = self.grid("data", 2, self.ty)?;
         let offsets = self.indices("offsets")?;
         if offsets.len() != data.extent(0) {
-            return Err(Fault::whole(format!("{} offsets for {} diagonals", offsets.len(), data.extent(0))));
+            return Err(Fault::whole(format!(
+                "{} for {}",
+                counted(offsets.len(), "offset", "offsets"),
+                counted(data.extent(0), "diagonal", "diagonals")
+            )));
         }
         let (mut at, mut of) = ([Vec::new(), Vec::new()], Vec::new());
         for (d, &offset) in offsets.iter().enumerate() {
@@ -205,7 +218,7 @@ fn check_below(coordinates: &[i64], extent: u128, member: &str) -> Result<(), Fa
 
 fn expand(indptr: &[i64], extent: u128, stored: usize) -> Result<Vec<i64>, Fault> {
     if indptr.len() as u128 != extent.saturating_add(1) {
-        return Err(Fault::whole(format!("{} elements, expected {extent} + 1", indptr.len())));
+        return Err(Fault::whole(format!("{}, expected {extent} + 1", counted(indptr.len(), "element", "elements"))));
     }
     let mut outer = room::room(stored)?;
     for (i, w) in indptr.windows(2).enumerate() {
@@ -216,7 +229,7 @@ fn expand(indptr: &[i64], extent: u128, stored: usize) -> Result<Vec<i64>, Fault
         outer.resize(w[1] as usize, i as i64);
     }
     if outer.len() != stored {
-        return Err(Fault::whole(format!("it ends with {}, but there are {stored} entries", outer.len())));
+        return Err(Fault::whole(format!("it ends with {} of {}", outer.len(), counted(stored, "entry", "entries"))));
     }
     Ok(outer)
 }

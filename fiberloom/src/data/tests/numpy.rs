@@ -142,14 +142,14 @@ fn hostile_layouts_are_refused_with_what_is_wrong() {
     let dia = |offsets: &[i64]| csr("dia", &[shape(3, 3), numbers("data", &[2, 3]), list("offsets", offsets)]);
     assert_eq!(dense(&dia(&[0, 1]).unwrap()), [1.0, 5.0, 0.0, 0.0, 2.0, 6.0, 0.0, 0.0, 3.0]);
     assert_eq!(dia(&[far, i64::MIN]).unwrap().stored(), 0);
-    refused(dia(&[0]), "in: ", "1 offsets for 2 diagonals");
+    refused(dia(&[0]), "in: ", "1 offset for 2 diagonals");
     refused(dia(&[1, 1]), "in: element 4:", "coordinates (0, 1) stand twice: in element 1 too");
     let huge = csr("dia", &[shape(3, far), numbers("data", &[1, 3]), list("offsets", &[-2])]).unwrap();
     assert_eq!(huge.entries().collect::<Vec<_>>(), [(vec![2, 0], Value::i64(1))]);
     refused(
         csr("dia", &[shape(3, 3), list("data", &[1, 2]), list("offsets", &[0])]),
         "in: in `data`",
-        "1 modes, expected 2",
+        "1 mode, expected 2",
     );
 
     let bsr = |shape, data, indices: &[i64], indptr: &[i64]| {
@@ -160,7 +160,7 @@ fn hostile_layouts_are_refused_with_what_is_wrong() {
     refused(bsr(shape(2, 2), &[1, 0, 1], &[1], &[0, 1]), "in: in `data`", "blocks of 0 by 1");
     refused(bsr(shape(2, 2), &[1, 2, 1], &[2], &[0, 1]), "in: element 0: in `indices`", "2 is not in 0..2");
     refused(bsr(shape(2, 2), &[1, 2, 1], &[-1], &[0, 1]), "in: element 0: in `indices`", "-1 is not in 0..2");
-    refused(bsr(shape(2, 2), &[1, 2, 1], &[0, 1], &[0, 1]), "in: ", "2 coordinates for 1 blocks");
+    refused(bsr(shape(2, 2), &[1, 2, 1], &[0, 1], &[0, 1]), "in: ", "2 coordinates for 1 block");
     refused(bsr(shape(2, 2), &[2, 2, 1], &[0, 0], &[0, 2]), "in: element 2:", "stand twice: in element 0 too");
     refused(
         bsr(shape(far, 2), &[1, 1, 1], &[0], &[0, 1]),
@@ -176,7 +176,7 @@ fn hostile_layouts_are_refused_with_what_is_wrong() {
     refused(compressed(&[0, 1], &[0, 2, 1]), "in: element 2: in `indptr`", "never falls");
     refused(compressed(&[0, 1], &[1, 2, 2]), "in: element 1: in `indptr`", "begins with 0");
     refused(compressed(&[0, 1], &[0, 1, 3]), "in: element 2: in `indptr`", "ends with 2");
-    refused(compressed(&[0, 1], &[0, 1, 1]), "in: in `indptr`", "it ends with 1, but there are 2 entries");
+    refused(compressed(&[0, 1], &[0, 1, 1]), "in: in `indptr`", "it ends with 1 of 2 entries");
     refused(compressed(&[0, 1, 2], &[0, 1, 3]), "in: ", "3 coordinates for 2 values");
     refused(csr("csr", &[shape(2, -3)]), "in: element 1: in `shape`", "the extent -3");
     refused(csr("csr", &[shape(2, 3), list("data", &[])]), "in: no readable member `indices.npy`", "sparse array");
@@ -198,7 +198,7 @@ fn hostile_arrays_of_many_modes_are_refused_with_what_is_wrong() {
     };
     assert_eq!(coo(&[3, 2], &[1, 0, 2, 0, 3, 1]).unwrap().stored(), 2);
     refused(coo(&[2, 2], &[1, 0, 2, 0]), "in: in `coords`", "coordinates of 2 modes for an array of 3");
-    refused(coo(&[3, 1], &[1, 2, 3]), "in: ", "1 coordinates for 2 values");
+    refused(coo(&[3, 1], &[1, 2, 3]), "in: ", "1 coordinate for 2 values");
     refused(coo(&[3, 2], &[1, 0, 2, 3, 3, 1]), "in: element 1:", "coordinate 3 of mode 1 is not in 0..3");
     refused(coo(&[3, 2], &[1, 1, 2, 2, 3, 3]), "in: element 1:", "stand twice");
     refused(read("coo", &[shape(), list("row", &[0])]), "in: no member `coords.npy`", "");
