@@ -4,7 +4,7 @@
 //!  int32_t NAME(fl_runtime *rt, fl_buffer *buffers, const int64_t *params)      0, or the code of a failure
 //!
 //!  rt ──▶ ┌────────┬─────────┬────────┬──────┬─────┬─────┬── ─ ─    buffers ──▶ ┌──────┬─────┬──────────┐
-//!         │ alloc  │ reserve │ finish │ sort │ gcd │ pow │ …        [BufferId]   │ data │ len │ capacity │
+//!         │ alloc  │ reserve │ finish │ sort │ …   │ gcd │ …        [BufferId]   │ data │ len │ capacity │
 //!         └────────┴─────────┴────────┴──────┴─────┴─────┴── ─ ─                 └──────┴─────┴──────────┘
 //! ```
 //!
@@ -94,6 +94,7 @@ pub enum Slot {
     Reserve,
     Finish,
     Sort,
+    Move,
     Gcd,
     PowInt,
     PowF64,
@@ -116,11 +117,12 @@ pub enum Slot {
 
 impl Slot {
     /// The whole table, in order.
-    pub const ALL: [Slot; 22] = [
+    pub const ALL: [Slot; 23] = [
         Slot::Alloc,
         Slot::Reserve,
         Slot::Finish,
         Slot::Sort,
+        Slot::Move,
         Slot::Gcd,
         Slot::PowInt,
         Slot::PowF64,
@@ -144,8 +146,8 @@ impl Slot {
     /// Its name as a field of C's `struct fl_runtime`.
     pub fn name(self) -> &'static str {
         [
-            "alloc", "reserve", "finish", "sort", "gcd", "pow_int", "pow", "powf", "fmod", "fmodf", "ldexp", "ldexpf",
-            "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "tanh", "tanhf",
+            "alloc", "reserve", "finish", "sort", "move", "gcd", "pow_int", "pow", "powf", "fmod", "fmodf", "ldexp",
+            "ldexpf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "tanh", "tanhf",
         ][self as usize]
     }
 
@@ -158,6 +160,7 @@ impl Slot {
             }
             Slot::Reserve | Slot::Finish => (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes")], I32),
             Slot::Sort => (&[(Runtime, "rt"), (Buffer, "keys"), (Buffer, "order"), (I64, "len")], I32),
+            Slot::Move => (&[(Runtime, "rt"), (Buffer, "to"), (Buffer, "from")], I32),
             Slot::Gcd => (&[(U64, "a"), (U64, "b")], U64),
             Slot::PowInt => (&[(U64, "base"), (U64, "exponent")], U64),
             Slot::PowF64 | Slot::RemF64 => (&[(F64, "x"), (F64, "y")], F64),

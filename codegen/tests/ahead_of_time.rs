@@ -86,6 +86,49 @@ fn the_default_runtime_sorts_fills_and_calls_the_library() {
     }
 }
 
+/// A block whose turns make a vector anew, in the memory of the one before.
+const TURNS: &str = "\
+kernel turns(n)
+  operand x_vals: f64
+  result y_vals: f64
+  workspace z: f64
+  in x@0: f64[n] {dense} at dense, x_vals
+  out y@1: f64[n] {dense} at dense, y_vals
+
+  alloc y_vals[n]
+  for i in 0..n {
+    y_vals[i] = x_vals[i]
+  }
+  finish y_vals[n]
+  for turn in 0..3 {
+    alloc z[n]
+    for j in 0..n {
+      z[j] = y_vals[j] * 2.0 + y_vals[0]
+    }
+    finish z[n]
+    move y_vals from z
+  }
+";
+
+#[test]
+fn a_c_program_calls_a_kernel_with_a_block() {
+    let main = r#"
+        #include "turns.h"
+        #include <stdio.h>
+        int main(void) {
+            double x[] = {1, 2, 3};
+            int64_t n[] = {3};
+            fl_buffer b[turns_buffers_] = {{x, 3, 3}};
+            if (turns(fl_default_runtime(), b, n)) return 1;
+            for (int i = 0; i < b[turns_y_vals].len; i++) printf("%g ", ((double *)b[turns_y_vals].data)[i]);
+            turns_free(b);
+            return 0;
+        }"#;
+    if let Some(printed) = run_in_c("turns", &[TURNS], main) {
+        assert_eq!(printed, "27 35 43 ");
+    }
+}
+
 #[test]
 fn names_that_c_has_taken_are_changed() {
     for (name, want) in [

@@ -24,6 +24,11 @@ impl<'c> Emitter<'c, '_> {
                 let len = self.index(len)?;
                 self.call_on(Slot::Finish, &[*buffer], &[len, self.bytes(*buffer)])
             }
+            Entry::Move { to, from } => {
+                self.call_on(Slot::Move, &[*to, *from], &[])?;
+                self.refresh(*to)?;
+                self.refresh(*from)
+            }
             Entry::Sort { keys, order, len } => {
                 let len = self.index(len)?;
                 self.call_on(Slot::Sort, &[*keys, *order], &[len])

@@ -14,7 +14,7 @@ use super::Emitter;
 use super::statement::Range;
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, gathers};
+use fiberloom_core::loops::{BufferId, Expr, How, Role, Stmt, Var, gathers, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, MetadataValue};
 
@@ -63,7 +63,7 @@ impl<'c> Emitter<'c, '_> {
 
     /// The operand's fibers whose lengths decide about an outermost loop, if it should be emitted twice.
     pub(super) fn depends_on_lengths(&self, body: &[Stmt]) -> Option<Fibers> {
-        if self.loops > 0 || self.decided.is_some() || size(body) > SHORT {
+        if self.loops > 0 || self.decided.is_some() || size(body) > SHORT || runs_statements(body) {
             return None;
         }
         let mut found = None;

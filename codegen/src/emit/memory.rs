@@ -6,6 +6,9 @@
 //!   and workspace
 //! ```
 //!
+//! Two buffers may exchange their memory, but only in a call: between two calls none overlaps another, and LLVM takes a call
+//! to change all memory.
+//!
 //! A workspace that is allocated once, of a constant length, and then only loaded and stored, is an array in the frame.
 
 use super::parts::Home;

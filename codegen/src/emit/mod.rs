@@ -4,7 +4,7 @@
 //!  entry:   operands' addresses and lengths, params          loaded once; they never change
 //!           slots of mutable variables, of results' and      allocas: registers once `mem2reg` has run
 //!           workspaces' addresses and capacities
-//!  …        the body; after Alloc and Reserve of a buffer    its address and capacity are read anew
+//!  …        the body; after Alloc, Reserve and Move          the buffer's address and capacity are read anew
 //!  stop:    returns the code of a failure
 //! ```
 //!
@@ -108,7 +108,7 @@ struct Emitter<'c, 'k> {
     independent: Option<MetadataValue<'c>>,
     /// Whether the innermost loop is a `while`, whose course depends on data.
     is_merge: bool,
-    /// The number of loops around.
+    /// The number of loops around, blocks of the program apart.
     loops: usize,
 }
 

@@ -4,7 +4,7 @@ use super::gather::{Fibers, Lanes};
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Element, Expr, How, Stmt, Var, gathers, whole_copy};
+use fiberloom_core::loops::{Element, Expr, How, Stmt, Var, gathers, runs_statements, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -101,9 +101,10 @@ impl<'c> Emitter<'c, '_> {
     /// A loop's body.
     fn within(&mut self, is_merge: bool, body: &[Stmt]) -> Result<(), Error> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
-        self.loops += 1;
+        let around = usize::from(!runs_statements(body));
+        self.loops += around;
         self.block(body)?;
-        self.loops -= 1;
+        self.loops -= around;
         self.is_merge = outside;
         Ok(())
     }

@@ -81,6 +81,15 @@ static inline int32_t fl_default_sort(fl_runtime *rt, fl_buffer *keys, fl_buffer
     return 0;
 }
 
+static inline int32_t fl_default_move(fl_runtime *rt, fl_buffer *to, fl_buffer *from)
+{
+    (void)rt;
+    fl_buffer had = *to;
+    *to = *from;
+    *from = had;
+    return 0;
+}
+
 static inline uint64_t fl_default_gcd(uint64_t a, uint64_t b)
 {
     while (b != 0) {

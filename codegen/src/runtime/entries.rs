@@ -13,6 +13,7 @@ pub(crate) fn address(slot: Slot) -> Option<*const ()> {
         Slot::Reserve => reserve as *const (),
         Slot::Finish => finish as *const (),
         Slot::Sort => sort as *const (),
+        Slot::Move => exchange as *const (),
         _ => return None,
     })
 }
@@ -62,6 +63,15 @@ unsafe extern "C" fn sort(rt: *mut Session, keys: *mut Buffer, order: *mut Buffe
         (elements(keys, len), elements(order, len))
     };
     returned(with_order(keys, order))
+}
+
+unsafe extern "C" fn exchange(rt: *mut Session, to: *mut Buffer, from: *mut Buffer) -> i32 {
+    // SAFETY: see above.
+    let session = unsafe { &mut *rt };
+    // SAFETY: see above.
+    let (to, from) = unsafe { (session.place(to), session.place(from)) };
+    session.exchange(to, from);
+    0
 }
 
 /// The first elements of a buffer.

@@ -127,6 +127,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Exchanges what two buffers have: elements, room, length.
+    pub fn exchange(&mut self, a: BufferId, b: BufferId) {
+        self.blocks.swap(a.0 as usize, b.0 as usize);
+        // SAFETY: both are this session's buffers, which the kernel does not touch while it waits for us.
+        unsafe { std::ptr::swap(self.buffers.add(a.0 as usize), self.buffers.add(b.0 as usize)) }
+    }
+
     /// Writes buffer `b`'s address and capacity where the kernel reads them.
     fn describe(&mut self, b: BufferId, capacity: usize) -> *mut u8 {
         let data = match self.blocks[b.0 as usize] {

@@ -24,7 +24,7 @@
 use super::blocks::steps_with;
 use super::flatten::map_blocks;
 use super::lower::{int, plus};
-use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var};
+use super::{BufferId, Entry, Expr, How, Kernel, Role, Sought, Stmt, Var, runs_statements};
 use crate::algebra::{Op, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -178,7 +178,9 @@ impl<'k> Seen<'k> {
             Stmt::Call(Entry::Alloc { buffer, fill: Some(_), .. }) => {
                 self.asked.insert(*buffer);
             }
-            Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. })) => self.asked.extend(entry.buffers()),
+            Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. } | Entry::Move { .. })) => {
+                self.asked.extend(entry.buffers());
+            }
             _ => {}
         }
         stmt.blocks().flatten().for_each(|inner| self.note(inner));
@@ -196,11 +198,16 @@ fn grows(kernel: &Kernel, c: Var, sets: &[&Expr]) -> bool {
     sets.iter().filter(begins).count() == 1 && sets.iter().filter(|e| !begins(e)).all(steps)
 }
 
-/// The block with `f` applied to each statement that is in no loop.
+/// The block with `f` applied to each statement that is in no loop; blocks of the program do not count as loops.
 pub(super) fn in_no_loop(block: Vec<Stmt>, f: &mut dyn FnMut(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
+    let goes_through = |stmt: &Stmt| match stmt {
+        Stmt::If(..) => true,
+        Stmt::While(_, body) | Stmt::For { body, .. } => runs_statements(body),
+        _ => false,
+    };
     let each = |stmt: Stmt| match stmt {
-        Stmt::If(..) => map_blocks(vec![stmt], &mut |inner| in_no_loop(inner, f)),
-        _ => f(stmt),
+        stmt if goes_through(&stmt) => map_blocks(vec![stmt], &mut |inner| in_no_loop(inner, f)),
+        stmt => f(stmt),
     };
     block.into_iter().flat_map(each).collect()
 }

@@ -56,7 +56,10 @@ fn reads(block: &[Stmt], read: &mut [bool]) {
             }
         };
         stmt.exprs().for_each(|e| e.each(&mut asks));
-        if let Stmt::Call(entry @ (Entry::Sort { .. } | Entry::SortInto { .. } | Entry::Finish { .. })) = stmt {
+        if let Stmt::Call(
+            entry @ (Entry::Sort { .. } | Entry::SortInto { .. } | Entry::Finish { .. } | Entry::Move { .. }),
+        ) = stmt
+        {
             entry.buffers().for_each(|b| read[b.0 as usize] = true);
         }
         stmt.blocks().for_each(|inner| reads(inner, read));

@@ -485,6 +485,14 @@ pub fn gathers(body: &[Stmt]) -> bool {
     })
 }
 
+/// Whether a loop's body makes buffers: the loop is a block of the program, and each turn runs all loops of some statements.
+pub fn runs_statements(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Call(entry) => matches!(entry, Entry::Alloc { .. } | Entry::Move { .. }),
+        _ => stmt.blocks().any(runs_statements),
+    })
+}
+
 impl Stmt {
     /// Its own expressions, in the order in which they are evaluated; not those of its blocks.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
@@ -496,7 +504,7 @@ impl Stmt {
                 Entry::Alloc { len, .. } | Entry::Reserve { len, .. } | Entry::Finish { len, .. } => (Some(len), None),
                 Entry::Sort { len, .. } => (Some(len), None),
                 Entry::SortInto { at, len, .. } => (Some(at), Some(len)),
-                Entry::Fail(_) => (None, None),
+                Entry::Move { .. } | Entry::Fail(_) => (None, None),
             },
             Stmt::Comment(_) => (None, None),
         };
@@ -553,12 +561,20 @@ pub enum Entry {
         /// Elements.
         len: Expr,
     },
-    /// Sets a result's final length; all elements up to it are set, and there is room for them.
+    /// Sets the final length of a result, or of what moves to one; all elements up to it are set, and there is room for them.
     Finish {
-        /// A result.
+        /// A result or workspace.
         buffer: BufferId,
         /// Elements.
         len: Expr,
+    },
+    /// Gives `to` the elements, the room and, if it is finished, the length of `from`, in constant time. `from` is not allocated
+    /// afterwards; its next allocation reuses the memory that `to` had.
+    Move {
+        /// A result or workspace.
+        to: BufferId,
+        /// Another of the same type, allocated before.
+        from: BufferId,
     },
     /// Sorts elements `0..len` of `keys`, ascending and stably. `order` gets the index that each key had before.
     Sort {
@@ -594,6 +610,7 @@ impl Entry {
             Entry::Alloc { buffer, .. } | Entry::Reserve { buffer, .. } | Entry::Finish { buffer, .. } => {
                 (Some(*buffer), None)
             }
+            Entry::Move { to, from } => (Some(*to), Some(*from)),
             Entry::Sort { keys, order, .. } => (Some(*keys), Some(*order)),
             Entry::SortInto { keys, into, .. } => (Some(*keys), Some(*into)),
             Entry::Fail(_) => (None, None),

@@ -256,6 +256,9 @@ impl<W: Write> Printer<'_, W> {
                 write!(self.out, "finish ")?;
                 self.place(*buffer, len)
             }
+            Entry::Move { to, from } => {
+                write!(self.out, "move {} from {}", buffer_name(self.kernel, *to), buffer_name(self.kernel, *from))
+            }
             Entry::Sort { keys, order, len } => {
                 write!(self.out, "sort {}[0..", buffer_name(self.kernel, *keys))?;
                 self.index(len)?;

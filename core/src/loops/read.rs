@@ -304,6 +304,11 @@ impl<'t> Reader<'t> {
             }
             "reserve" => self.place().map(|(buffer, len)| Entry::Reserve { buffer, len }),
             "finish" => self.place().map(|(buffer, len)| Entry::Finish { buffer, len }),
+            "move" => {
+                let to = self.buffer()?;
+                self.expect(Token::Word("from"))?;
+                Ok(Entry::Move { to, from: self.buffer()? })
+            }
             "sort" => self.sort(),
             "fail" => {
                 let word = self.word()?;

@@ -80,7 +80,8 @@ kernel all(n)
   }
   sort w[0..a[1]] with k
   sort w[0..m] into k[a[0] + 1]
-  fail positions
+  move w from k
+  fail turns
 ";
 
 #[test]
@@ -162,7 +163,15 @@ fn checker_says_what_is_wrong() {
         ("a[0] = 1i32", "in `a[0] = 1i32`: operand `a` is read only"),
         ("reserve a[2]", "in `reserve a[2]`: operand `a` is read only"),
         ("alloc w[n] = 0i32", "in `alloc w[n] = 0i32`: i64 elements cannot be filled with the i32 0"),
-        ("finish w[n]", "in `finish w[n]`: only results are finished"),
+        ("finish w[n]", "in `finish w[n]`: `w` may not be allocated here"),
+        ("finish a[n]", "in `finish a[n]`: operand `a` is read only"),
+        ("move w from w", "in `move w from w`: `w` may not be allocated here"),
+        ("alloc w[n]\n move w from w", "in `move w from w`: what is moved is another buffer of the same type"),
+        ("alloc f[n]\n move w from f", "in `move w from f`: what is moved is another buffer of the same type"),
+        ("move w from a", "in `move w from a`: operand `a` is read only"),
+        ("alloc w[n]\n move v from w\n x = w[0]", "in `x = w[0]`: `w` may not be allocated here"),
+        // What a turn moves elsewhere is not there in the next one.
+        ("alloc w[n]\n for i in 0..n {\n x = w[0]\n move v from w\n }", "in `x = w[0]`: `w` may not be allocated here"),
         ("x = coalesce(n, 1)", "in `x = coalesce(n, 1)`: `coalesce(n, 1)` cannot be run: loops know no `missing`"),
         ("parallel for i in 0..n {\n alloc w[n]\n }", "in `alloc w[n]`: not in a parallel loop"),
         ("t = 0\n parallel for i in 0..n {\n t = t + i\n }", "in `t = t + i`: `t` may not be set here"),
@@ -183,12 +192,20 @@ fn checker_says_what_is_wrong() {
     ];
     for (body, message) in cases {
         let kernel = read(&format!(
-            "kernel k(n)\n operand a: i32\n workspace w: i64, f: f64\n in a@0: i32[n] {{dense}} at dense, a\n {body}"
+            "kernel k(n)\n operand a: i32\n workspace w: i64, v: i64, f: f64\n in a@0: i32[n] {{dense}} at dense, a\n {body}"
         ));
         assert_eq!(check(&kernel.unwrap()), Err(message.into()), "{body}");
     }
     let unfinished = SPMV.replace("  finish y_vals[n_i]\n", "  if n_i > 0 {\n    finish y_vals[n_i]\n  }\n");
     assert_eq!(check(&read(&unfinished).unwrap()), Err("result `y_vals` is not finished on every path".into()));
+    // A length moves with the buffer; one that a turn makes anew has none.
+    let moved = |finish: &str| {
+        let moves = format!("  {finish}\n  move y_vals from z\n");
+        let text = SPMV.replace("  finish y_vals[n_i]\n", &format!("  alloc z[n_i] = 0.0\n{moves}"));
+        check(&read(&text.replace("  result y_vals: f64\n", "  result y_vals: f64\n  workspace z: f64\n")).unwrap())
+    };
+    assert_eq!(moved("finish z[n_i]"), Ok(()));
+    assert_eq!(moved("finish y_vals[n_i]"), Err("result `y_vals` is not finished on every path".into()));
 }
 
 #[test]
@@ -199,9 +216,14 @@ fn checker_takes_what_is_certain() {
         "t = 0\n vector for i in 0..n {\n t = t + i * i\n }\n x = t",
         "t = 0\n vector for i in 0..n {\n t = max(i, t)\n }\n x = t",
         "parallel for i in 0..n {\n t = i\n t = t + 1\n }",
+        "alloc w[n]\n for i in 0..n {\n alloc v[n]\n x = w[0]\n move w from v\n }\n y = w[0]",
     ];
     for body in bodies {
-        assert_eq!(check(&read(&format!("kernel k(n)\n {body}")).unwrap()), Ok(()), "{body}");
+        assert_eq!(
+            check(&read(&format!("kernel k(n)\n workspace w: i64, v: i64\n {body}")).unwrap()),
+            Ok(()),
+            "{body}"
+        );
     }
 }
 
@@ -501,11 +523,12 @@ impl Random {
             4 | 5 => Stmt::Store(b, self.index(), self.expr(ty, 3)),
             6 => Stmt::Comment(["", "x", " two  blanks ", "# more"][self.below(4)].into()),
             7 => Stmt::Call(Entry::Alloc { buffer: b, len: self.index(), fill: Some(self.value(ty)) }),
-            8 => Stmt::Call(match self.below(5) {
+            8 => Stmt::Call(match self.below(6) {
                 0 => Entry::Alloc { buffer: b, len: self.index(), fill: None },
                 1 => Entry::Reserve { buffer: b, len: self.index() },
                 2 => Entry::Finish { buffer: b, len: self.index() },
-                3 => Entry::SortInto { keys: b, into: BufferId(0), at: self.index(), len: self.index() },
+                3 => Entry::Move { to: b, from: BufferId(0) },
+                4 => Entry::SortInto { keys: b, into: BufferId(0), at: self.index(), len: self.index() },
                 _ => Entry::Sort { keys: b, order: BufferId(0), len: self.index() },
             }),
             9 => Stmt::If(self.expr(Type::Bool, 3), self.stmts(depth - 1), self.stmts(depth - 1)),

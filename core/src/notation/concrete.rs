@@ -59,20 +59,62 @@ ids! {
 }
 
 /// Statements with their tensors.
+///
+/// Tensors whose arrays move ([`Carried`]) have arrays of their own: those of an operand belong to the caller.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Program {
     /// What the extents are called, each differently.
     pub extents: BTreeMap<ClassId, String>,
     /// The user's functions: each calls only those before it.
     pub functions: Vec<Function>,
-    /// Tensors, each defined at most once (a later version of a tensor is another place).
+    /// Tensors, each defined by one nest at most (a later version of a tensor is another place).
     pub tensors: Vec<Tensor>,
     /// Index variables.
     pub vars: Vec<Var>,
     /// Accesses.
     pub accesses: Vec<Access>,
     /// What runs, in order.
-    pub nests: Vec<Nest>,
+    pub steps: Vec<Step>,
+}
+
+/// A step of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A statement.
+    Nest(Nest),
+    /// Steps that run turn after turn.
+    Repeat(Repeat),
+}
+
+/// Steps that run in order, turn after turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeat {
+    /// How many turns.
+    pub turns: Turns,
+    /// What runs in each.
+    pub steps: Vec<Step>,
+    /// What a turn leaves to the next one, and the last turn to what follows.
+    pub carried: Vec<Carried>,
+}
+
+/// How many turns are taken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turns {
+    /// So many.
+    Count(u64),
+    /// As many as an extent.
+    Extent(ClassId),
+    /// As long as this holds before the turn: a `bool`, of scalars.
+    While(Expr),
+}
+
+/// At the end of a turn `tensor` becomes what `last` is, without a copy; nothing reads `last` from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// A tensor that was made before the block.
+    pub tensor: Place,
+    /// What the turn has made of it: of the same format and type, over the same extents.
+    pub last: Place,
 }
 
 /// When a variable is bound that no loop binds: one that is mapped to a coordinate, as in `R[0, j]`.
@@ -476,6 +518,44 @@ impl Concat {
 }
 
 impl Program {
+    /// Its nests, those of blocks too, in order.
+    pub fn nests(&self) -> impl Iterator<Item = &Nest> {
+        let mut open: Vec<&Step> = self.steps.iter().rev().collect();
+        std::iter::from_fn(move || {
+            loop {
+                match open.pop()? {
+                    Step::Nest(nest) => return Some(nest),
+                    Step::Repeat(block) => open.extend(block.steps.iter().rev()),
+                }
+            }
+        })
+    }
+
+    /// The tensors whose arrays move, to the next turn of a block or from the one before.
+    pub fn moving(&self) -> FxHashSet<Place> {
+        let mut moving = FxHashSet::default();
+        let mut open: Vec<&Step> = self.steps.iter().collect();
+        while let Some(step) = open.pop() {
+            if let Step::Repeat(block) = step {
+                moving.extend(block.carried.iter().flat_map(|c| [c.tensor, c.last]));
+                open.extend(&block.steps);
+            }
+        }
+        moving
+    }
+
+    /// The extents that say how many turns blocks take.
+    pub fn turns(&self) -> Vec<ClassId> {
+        let (mut all, mut open) = (Vec::new(), self.steps.iter().collect::<Vec<_>>());
+        while let Some(step) = open.pop() {
+            if let Step::Repeat(block) = step {
+                all.extend(if let Turns::Extent(class) = block.turns { Some(class) } else { None });
+                open.extend(&block.steps);
+            }
+        }
+        all
+    }
+
     /// The access's tensor.
     pub fn tensor(&self, a: AccessId) -> &Tensor {
         &self.tensors[self.accesses[a.0].tensor.0]
@@ -645,7 +725,49 @@ impl Program {
                 return Err(format!("two tensors are called {}", t.name));
             }
         }
-        self.nests.iter().try_for_each(|nest| self.check_nest(nest))
+        self.check_steps(&self.steps)
+    }
+
+    fn check_steps(&self, steps: &[Step]) -> Result<(), String> {
+        steps.iter().try_for_each(|step| match step {
+            Step::Nest(nest) => self.check_nest(nest),
+            Step::Repeat(block) => self.check_repeat(block),
+        })
+    }
+
+    fn check_repeat(&self, block: &Repeat) -> Result<(), String> {
+        match &block.turns {
+            Turns::Count(_) => {}
+            Turns::Extent(class) if self.extents.contains_key(class) => {}
+            Turns::Extent(_) => return Err("the extent that says how many turns there are has no name".to_string()),
+            Turns::While(condition) => self.check_condition(condition)?,
+        }
+        self.check_steps(&block.steps)?;
+        let made = targets(&block.steps);
+        for Carried { tensor, last } in &block.carried {
+            let of = |p: &Place| self.tensors.get(p.0).filter(|t| !matches!(t.role, Role::Operand(_)));
+            let (Some(to), Some(from)) = (of(tensor), of(last)) else {
+                return Err("an operand is carried from turn to turn".to_string());
+            };
+            let alike = |t: &Tensor| (t.ty, t.fill, t.extents.clone(), t.format.clone());
+            if tensor == last || alike(to) != alike(from) {
+                return Err(format!("{} does not become {}, which is another kind of tensor", to.name, from.name));
+            }
+            if !made.contains(last) || made.contains(tensor) {
+                return Err(format!("{} is not made before the block, or {} not in it", to.name, from.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_condition(&self, condition: &Expr) -> Result<(), String> {
+        let mut plain = condition.ty() == Type::Bool;
+        condition.each(&mut |e| plain &= matches!(e, Expr::Literal(_) | Expr::Access(..) | Expr::Call(..)));
+        plain &= condition.accesses().iter().all(|a| self.tensor(*a).extents.is_empty());
+        match plain {
+            true => self.check_expr(condition, &mut Vec::new()),
+            false => Err("a condition is a bool, of scalars".to_string()),
+        }
     }
 
     fn check_tensor(&self, t: &Tensor) -> Result<(), String> {
@@ -877,6 +999,18 @@ impl Program {
             in_order
         })
     }
+}
+
+/// The tensors that steps make, or carry in their blocks.
+fn targets(steps: &[Step]) -> FxHashSet<Place> {
+    let mut all = FxHashSet::default();
+    for step in steps {
+        match step {
+            Step::Nest(nest) => drop(all.insert(nest.target.tensor)),
+            Step::Repeat(block) => all.extend(targets(&block.steps)),
+        }
+    }
+    all
 }
 
 /// Adds what is not there.

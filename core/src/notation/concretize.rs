@@ -16,7 +16,8 @@
 //! once into a level that is asked for a coordinate instead of being walked anew each time.
 //!
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
-//! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it.
+//! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
+//! last version of a turn is the one with which the next begins ([`steps`]).
 
 mod follow;
 mod ground;
@@ -24,6 +25,7 @@ mod hoist;
 mod mirror;
 mod refuse;
 mod shape;
+mod steps;
 
 use super::Diagnostic;
 use super::concrete::{
@@ -41,6 +43,7 @@ use crate::shape::{ClassId, Classes};
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use steps::Steps;
 
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
@@ -76,13 +79,13 @@ pub fn concretize(
         apart: false,
         missing: vec![],
         asked: vec![],
+        formats: program.formats(),
+        inputs: program.inputs(),
+        steps: Steps::new(),
         format: Format::dense(0),
     };
-    for ((n, statement), format) in program.statements.iter().enumerate().zip(program.formats()) {
-        let last = !program.statements[n + 1..].iter().any(|later| later.tensor == statement.tensor);
-        c.format = format;
-        c.statement(statement, last);
-    }
+    c.steps(&program.order);
+    c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
     Ok(c.named().numbered())
 }
 
@@ -109,6 +112,12 @@ struct Concretize<'a> {
     missing: Vec<Expr>,
     /// How the statement's schedule wants accesses iterated.
     asked: Vec<protocol::Asked>,
+    /// The format of what each statement of the program defines.
+    formats: Vec<Format>,
+    /// What the caller brings.
+    inputs: Vec<TensorId>,
+    /// What has been made so far.
+    steps: Steps,
     /// The format of what the statement defines.
     format: Format,
 }
@@ -438,7 +447,7 @@ impl Concretize<'_> {
         let rhs = self.follow(nest.rhs, &mut nest.order);
         let rhs = self.spread(rhs, &mut nest.order);
         nest.rhs = self.simplify.simplify(&rhs);
-        self.out.nests.push(nest);
+        self.steps.nest(nest);
     }
 
     /// A variable for each mode of a scatter's target.

@@ -235,6 +235,12 @@ impl Classes {
         errors
     }
 
+    /// An index variable of a class, if it has one.
+    pub fn var_of(&self, class: ClassId) -> Option<VarId> {
+        let vars = self.sizes..self.parent.len();
+        vars.into_iter().find(|node| self.find(*node) == class.0 as usize).map(|node| self.var(node))
+    }
+
     /// Of a size.
     pub fn class_of_size(&self, size: SizeId) -> ClassId {
         ClassId(self.find(size.index()) as u32)

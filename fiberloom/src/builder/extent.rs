@@ -45,16 +45,25 @@ impl Builder {
 
     /// Gives each statement the extents that stand in it as locals.
     pub(super) fn define_extents(&mut self) {
-        let statements = self.items.iter_mut().filter_map(|item| match item {
-            syntax::Item::Statement(statement) => Some(statement),
-            _ => None,
-        });
-        // Printing is a walk too: the name of an extent is in the text where it is in the tree, and nothing else is.
-        for statement in statements.filter(|_| !self.extents.is_empty()) {
-            let text = statement.to_string();
-            let read = self.extents.iter().filter(|extent| text.contains(&format!("{}[", extent.name)));
-            let defined: Vec<syntax::Statement> = read.map(Extent::defined).collect();
-            statement.locals.splice(0..0, defined);
+        if !self.extents.is_empty() {
+            define(&self.extents, &mut self.items);
+        }
+    }
+}
+
+/// Gives each statement, those of blocks too, the extents that stand in it as locals.
+fn define(extents: &[Extent], items: &mut [syntax::Item]) {
+    for item in items {
+        match item {
+            syntax::Item::Statement(statement) => {
+                // Printing is a walk too: the name of an extent is in the text where it is in the tree, and nothing else is.
+                let text = statement.to_string();
+                let read = extents.iter().filter(|extent| text.contains(&format!("{}[", extent.name)));
+                let defined: Vec<syntax::Statement> = read.map(Extent::defined).collect();
+                statement.locals.splice(0..0, defined);
+            }
+            syntax::Item::Repeat(block) => define(extents, &mut block.body),
+            _ => {}
         }
     }
 }

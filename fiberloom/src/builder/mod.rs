@@ -4,6 +4,7 @@
 //!  Builder ─┬ dim, tensor, tensor_filled ─▶ Tensor ─ at ─▶ Access ─▶ Expr
 //!           ├ function(…) { Body }        properties behind it
 //!           ├ set, add, fold              where and schedule behind it
+//!           ├ repeat, repeat_while        statements that run turn after turn
 //!           ├ make, at ◀─ Array           reshape, vstack, … of whole arrays, as NumPy names them
 //!           └ finish ─▶ Built { program, text }
 //! ```
@@ -233,6 +234,56 @@ impl Builder {
         Defined { program: self }
     }
 
+    /// `repeat turns { … }`: what is added in `body` runs so often; a size's name stands for its extent. Declarations among it belong
+    /// to the program.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let mut p = Builder::new();
+    /// let a = p.tensor("A", Type::F64, ["I", "J"], "csr");
+    /// let x = p.tensor("x", Type::F64, ["I"], "dense");
+    /// let (i, j) = (var("i"), var("j"));
+    /// p.repeat(20, |p| {
+    ///     p.set(x.at([i]), sum([j], a.at([i, j]) * x.at([j])));
+    /// });
+    /// assert!(p.finish().unwrap().text.ends_with("repeat 20 {\n  x[i] = sum(j: A[i, j] * x[j])\n}\n"));
+    /// ```
+    pub fn repeat(&mut self, turns: impl Into<Size>, body: impl FnOnce(&mut Builder)) {
+        self.block(syntax::Turns::Times(turns.into().0), body);
+    }
+
+    /// `while condition { … }`: what is added in `body` runs as long as the condition, a `bool` of scalars, holds before it.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let mut p = Builder::new();
+    /// let e = p.tensor("e", Type::F64, SCALAR, "dense");
+    /// p.repeat_while(Expr::from(e.at([])).gt(1.0), |p| {
+    ///     p.set(e.at([]), Expr::from(e.at([])) * 0.5);
+    /// });
+    /// assert!(p.finish().unwrap().text.ends_with("while e[] > 1.0 {\n  e[] = e[] * 0.5\n}\n"));
+    /// ```
+    pub fn repeat_while(&mut self, condition: impl Into<Expr>, body: impl FnOnce(&mut Builder)) {
+        let condition = condition.into();
+        self.too_deep |= condition.depth > expr::DEEPEST;
+        self.block(syntax::Turns::While(condition.tree), body);
+    }
+
+    fn block(&mut self, turns: syntax::Turns, body: impl FnOnce(&mut Builder)) {
+        // Built in the program itself, which so knows its declarations, as the statements of a `where` block are.
+        let first = self.items.len();
+        body(self);
+        let is_declared = |item: &syntax::Item| {
+            matches!(item, syntax::Item::Dim(_) | syntax::Item::Tensor(_) | syntax::Item::Function(_))
+        };
+        let (declared, body) = self.items.split_off(first).into_iter().partition(is_declared);
+        let declared: Vec<syntax::Item> = declared;
+        self.items.extend(declared);
+        self.items.push(syntax::Item::Repeat(syntax::Repeat { turns, body, span: Span::default() }));
+    }
+
     /// The program and its text.
     ///
     /// # Errors
@@ -292,6 +343,9 @@ impl Defined<'_> {
         for item in self.program.items.split_off(first) {
             match item {
                 syntax::Item::Statement(statement) => block.push(statement),
+                syntax::Item::Repeat(_) => {
+                    self.program.wrong.push("a block stands among the locals of a statement".into())
+                }
                 declaration => declared.push(declaration),
             }
         }

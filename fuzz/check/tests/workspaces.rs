@@ -17,7 +17,7 @@ fn every_kind_of_workspace_is_generated() {
         let Ok(typed) = check(&syntax) else { continue };
         let options = Options { sizes: case.magnitudes(&typed), ..Options::default() };
         let lowered = fiberloom_core::lower(&typed, &options).expect("generated programs are lowered");
-        for workspace in lowered.concrete.nests.iter().filter_map(|nest| nest.workspace) {
+        for workspace in lowered.concrete.nests().filter_map(|nest| nest.workspace) {
             *seen.entry((workspace.kind.name(), workspace.apart)).or_default() += 1;
         }
     }

@@ -126,8 +126,15 @@ pub(super) enum Kind<'k> {
     Alloc(usize, Code, Option<Value>),
     Reserve(usize, Code),
     Finish(usize, Code),
+    /// To the former, from the latter.
+    Move(usize, usize),
     Sort(usize, usize, Code),
-    SortInto { keys: usize, into: usize, at: Code, len: Code },
+    SortInto {
+        keys: usize,
+        into: usize,
+        at: Code,
+        len: Code,
+    },
     Fail(fiberloom_core::loops::Failure),
 }
 
@@ -183,6 +190,7 @@ fn statement<'k>(kernel: &'k Kernel, stmt: &'k Stmt) -> Result<Option<Kind<'k>>,
         Stmt::Call(Entry::Alloc { buffer, len, fill }) => Kind::Alloc(buffer.0 as usize, code(len)?, *fill),
         Stmt::Call(Entry::Reserve { buffer, len }) => Kind::Reserve(buffer.0 as usize, code(len)?),
         Stmt::Call(Entry::Finish { buffer, len }) => Kind::Finish(buffer.0 as usize, code(len)?),
+        Stmt::Call(Entry::Move { to, from }) => Kind::Move(to.0 as usize, from.0 as usize),
         Stmt::Call(Entry::Sort { keys, order, len }) => Kind::Sort(keys.0 as usize, order.0 as usize, code(len)?),
         Stmt::Call(Entry::SortInto { keys, into, at, len }) => {
             Kind::SortInto { keys: keys.0 as usize, into: into.0 as usize, at: code(at)?, len: code(len)? }

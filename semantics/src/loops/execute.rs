@@ -223,6 +223,16 @@ impl Machine<'_> {
                 });
                 finished.map_err(|refused| self.breach(*b, refused))
             }
+            Kind::Move(to, from) => {
+                if *to == *from || !self.buffers[*from].made().is_ok_and(|made| made.is_allocated()) {
+                    return Err(self.breach(*from, (Rule::Allocated, 0)));
+                }
+                let [to, from] = self.buffers.get_disjoint_mut([*to, *from]).expect("two buffers of the kernel");
+                if let (Ok(to), Ok(from)) = (to.made(), from.made()) {
+                    to.take(from);
+                }
+                self.step(1)
+            }
             Kind::Sort(keys, order, len) => {
                 let len = self.value(len)? as i64;
                 let integers = self.sorted(*keys, len)?;

@@ -159,6 +159,14 @@ impl Made {
         resize(&mut self.set, len.div_ceil(64), 0)
     }
 
+    /// What another buffer has, which is then as if it had not been allocated; what was here is its memory to be.
+    pub fn take(&mut self, from: &mut Made) {
+        std::mem::swap(&mut self.elements, &mut from.elements);
+        std::mem::swap(&mut self.set, &mut from.set);
+        (self.allocated, self.finished) = (true, from.finished);
+        (from.allocated, from.finished) = (false, None);
+    }
+
     /// Number of elements for which there is room.
     pub fn room(&self) -> usize {
         self.elements.len()

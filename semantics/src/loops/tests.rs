@@ -279,6 +279,16 @@ fn turns_that_do_not_conflict() {
     assert_eq!(made(serial, 0), [3, 3, 3, 3]);
 }
 
+/// A buffer that moves is another's, with its length; the memory of that one is the first's to be.
+#[test]
+fn buffers_move() {
+    let powers = "alloc r[3] = 1\n finish r[3]\n for i in 0..n {\n alloc w[3] = 0\n for j in 0..3 {\n w[j] = r[j] * (j + 1)\n }\n \
+                  finish w[3]\n move r from w\n }";
+    assert_eq!(made(powers, 0), [1, 1, 1]);
+    assert_eq!(made(powers, 3), [1, 8, 27]);
+    assert_eq!(made("alloc r[0]\n alloc w[2] = 5\n finish w[1]\n move r from w", 0), [5]);
+}
+
 #[test]
 fn nothing_runs_forever_and_nothing_takes_all_memory() {
     let stopped = |body: &str, n: i64| match small(body, n) {

@@ -3,8 +3,8 @@
 //!
 //! A state is three sets of facts that hold at a place. Where paths meet, they are intersected; behind `fail` there is no
 //! path, hence no state. A loop's turn begins with the state before the loop, less the facts that a turn may undo: variables
-//! that are private to turns of vector and parallel loops inside it. (A turn may also undo *finished*, which is tested only
-//! at the end.) So one pass over the body is enough.
+//! that are private to turns of vector and parallel loops inside it, buffers that it moves elsewhere, lengths of buffers that
+//! it makes anew. So one pass over the body is enough.
 
 use super::{buffer, variable};
 use crate::algebra::{Op, Type};
@@ -47,10 +47,12 @@ pub(super) fn check(kernel: &Kernel) -> Result<(), String> {
         set[p.0 as usize] = true;
     }
     let allocated = kernel.buffers.iter().map(|b| b.role == Role::Operand).collect();
-    let finished = kernel.buffers.iter().map(|b| b.role != Role::Result).collect();
+    let finished = vec![false; kernel.buffers.len()];
     let mut flow = Flow { kernel, kinds, how: How::Serial };
     let end = flow.block(&kernel.body, Some(State { set, allocated, finished }))?;
-    match end.and_then(|s| s.finished.iter().position(|f| !f)) {
+    let unfinished =
+        |s: State| (0..s.finished.len()).find(|b| !s.finished[*b] && kernel.buffers[*b].role == Role::Result);
+    match end.and_then(unfinished) {
         Some(b) => Err(format!("result `{}` is not finished on every path", kernel.buffers[b].name)),
         None => Ok(()),
     }
@@ -87,6 +89,7 @@ impl Flow<'_> {
             let mut undone = vec![];
             undoes(self.kernel, body, &mut undone);
             forget(&mut state, &undone);
+            each_entry(body, &mut |entry| unmade(entry, &mut state));
         }
         self.straight(stmt, &mut state).map_err(at)?;
         match stmt {
@@ -193,12 +196,22 @@ impl Flow<'_> {
                 Ok(())
             }
             Entry::Finish { buffer: b, len } => {
-                if buffer(self.kernel, *b)?.role != Role::Result {
-                    return Err("only results are finished".into());
-                }
+                self.changes(*b)?;
                 self.needs(len, Type::I64, state)?;
                 self.allocated(*b, state)?;
                 self.mark(*b, state, true, true);
+                Ok(())
+            }
+            Entry::Move { to, from } => {
+                self.changes(*to)?;
+                self.changes(*from)?;
+                self.allocated(*from, state)?;
+                if to == from || self.element(*to) != self.element(*from) {
+                    return Err("what is moved is another buffer of the same type".into());
+                }
+                let finished = state.as_ref().is_some_and(|state| state.finished[from.0 as usize]);
+                self.mark(*to, state, true, finished);
+                self.mark(*from, state, false, false);
                 Ok(())
             }
             Entry::Sort { keys, order, len } => {
@@ -240,7 +253,7 @@ impl Flow<'_> {
     fn mark(&self, b: BufferId, state: &mut Reached, allocated: bool, finished: bool) {
         if let Some(state) = state {
             state.allocated[b.0 as usize] = allocated;
-            state.finished[b.0 as usize] = finished || self.kernel.buffers[b.0 as usize].role != Role::Result;
+            state.finished[b.0 as usize] = finished;
         }
     }
 
@@ -326,6 +339,31 @@ fn forget(state: &mut Reached, vars: &[Var]) {
         for v in vars {
             // A variable that does not exist is not refused before here.
             state.set.get_mut(v.0 as usize).into_iter().for_each(|set| *set = false);
+        }
+    }
+}
+
+/// Takes from a state at the head of a loop what a call of this entry in the loop's body undoes.
+fn unmade(entry: &Entry, state: &mut Reached) {
+    let Some(state) = state else { return };
+    let buffers = state.finished.len();
+    for b in entry.buffers().map(|b| b.0 as usize).filter(|b| *b < buffers) {
+        match entry {
+            Entry::Alloc { .. } | Entry::Reserve { .. } => state.finished[b] = false,
+            Entry::Move { from, .. } if from.0 as usize == b => {
+                (state.allocated[b], state.finished[b]) = (false, false);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Calls `f` on every entry that statements call, in their blocks too.
+fn each_entry(stmts: &[Stmt], f: &mut impl FnMut(&Entry)) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Call(entry) => f(entry),
+            _ => stmt.blocks().for_each(|block| each_entry(block, f)),
         }
     }
 }

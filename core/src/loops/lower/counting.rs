@@ -16,7 +16,7 @@ use super::output::alloc;
 use super::{Context, Expr, LevelBuffers, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, Nest, Role};
+use crate::notation::concrete::{self, Nest};
 use crate::stream::Symbolic;
 
 /// The arrays of a counted copy in one of its two passes.
@@ -52,7 +52,7 @@ impl Context<'_> {
         let tally = Tally { nest, pos, arrays: Some((crd, arrays.values)) };
         self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&tally));
         self.shift(d, (pos, &rows), sum, |_, here| here);
-        if matches!(tensor.role, Role::Result(_)) {
+        if self.is_finished(place) {
             let finish = |d: &mut Symbolic, buffer, len| d.call(Entry::Finish { buffer, len });
             finish(d, pos, plus(rows, int(1)));
             finish(d, crd, entries.clone());

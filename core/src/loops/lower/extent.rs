@@ -28,6 +28,7 @@ impl Context<'_> {
         let tensors = self.program.tensors.iter().flat_map(|t| t.extents.iter());
         let mut needed: BTreeSet<ClassId> =
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
+        needed.extend(self.program.turns());
         let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
             Origin::Mapped(map) | Origin::Part(map) => Some(map),
             Origin::Loop | Origin::Computed(_) => None,
@@ -54,6 +55,15 @@ impl Context<'_> {
             let value = self.formula(&formula);
             let value = d.define(&name, Type::I64, value);
             self.derived.insert(class, value);
+        }
+        // A number of turns may be an extent that no formula says.
+        for class in self.program.turns() {
+            let known = self.params.contains_key(&class) || self.derived.contains_key(&class);
+            if !known && !self.constants.contains_key(&class) {
+                let param = d.fresh(&format!("n_{}", classes.name(class)), Type::I64);
+                self.params.insert(class, param);
+                self.solved.push((param, classes.var_of(class).expect("a block has a variable for it")));
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 //!  workspace results whose coordinates arrive out of order: scatter, put in order, drain      (workspace.rs)
 //!  keyed     workspaces whose size does not depend on extents: lists and hash tables           (keyed.rs)
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
+//!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
 //! ```
 //!
@@ -29,6 +30,7 @@ mod nest;
 mod output;
 mod quotient;
 mod range;
+mod repeat;
 mod runs;
 mod set;
 mod shared;
@@ -49,6 +51,7 @@ use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::{ClassId, Classes, Extents, Size};
 use crate::stream::{Directory, Symbolic, Term};
+use rustc_hash::FxHashSet;
 use shared::Kept;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,6 +147,10 @@ struct Context<'a> {
     constants: BTreeMap<ClassId, i64>,
     /// The arrays of each tensor; `None` of one that no statement has made yet.
     arrays: Vec<Option<Arrays>>,
+    /// The number of turns that blocks have taken, if there are blocks.
+    turns: Option<Var>,
+    /// Tensors whose arrays move.
+    moving: FxHashSet<Place>,
     /// Extents whose coordinates are known to fit their type.
     guarded: BTreeSet<ClassId>,
     /// The second place, if any, into which the current statement's sum is folded (`also`).
@@ -198,6 +205,8 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         sizes,
         constants,
         arrays,
+        turns: None,
+        moving: program.moving(),
         guarded,
         both,
         marks,
@@ -206,9 +215,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         foralls,
     };
     cx.derive(&mut d, classes);
-    for nest in &program.nests {
-        cx.statement(&mut d, nest);
-    }
+    cx.in_order(&mut d, &program.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| cx.argument(Place(p))).collect();
     let (params, solved) = (cx.params.values().copied().collect(), cx.solved);
     let (vars, buffers, body) = d.finish();

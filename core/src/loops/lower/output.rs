@@ -20,7 +20,7 @@ use super::{
 };
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
-use crate::notation::concrete::{self, AccessId, Index, Nest, Role, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::{Symbolic, Table, Term};
 use std::cell::{Cell, RefCell};
@@ -129,7 +129,7 @@ impl Output {
             flags: arrays.levels.iter().map(|level| flags(d, level, &tensor.name)).collect(),
             fill: tensor.fill,
             mode: cx.simplify.mode,
-            result: matches!(tensor.role, Role::Result(_)),
+            result: cx.is_finished(place),
             initial,
             uncovered: RefCell::default(),
             rooms: RefCell::default(),

@@ -54,8 +54,11 @@ impl Kept {
 
 impl Context<'_> {
     /// Whether a nest's result may have arrays of an access's tensor: it is an operand, and the nest neither folds nor scatters.
+    /// A result that moves has arrays of its own.
     fn may_have(&self, nest: &Nest, a: AccessId) -> bool {
-        matches!(self.program.tensor(a).role, Role::Operand(_)) && nest.places.is_none() && nest.fold.is_none()
+        let moves = self.moving.contains(&nest.target.tensor);
+        let added = nest.places.is_some() || nest.fold.is_some();
+        matches!(self.program.tensor(a).role, Role::Operand(_)) && !added && !moves
     }
 
     /// The operand whose values a nest's result copies, of the same type and fill.

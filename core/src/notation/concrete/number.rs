@@ -1,6 +1,6 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Both, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Var};
+use super::{Access, Both, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var};
 use crate::shape::Map;
 
 impl Program {
@@ -10,10 +10,7 @@ impl Program {
         let (extents, functions) = (self.extents.clone(), self.functions.clone());
         let out = Program { extents, functions, tensors: self.tensors.clone(), ..Program::default() };
         let mut number = Number { old: self, out, scope: Vec::new() };
-        for nest in &self.nests {
-            let nest = number.nest(nest);
-            number.out.nests.push(nest);
-        }
+        number.out.steps = number.steps(&self.steps);
         number.out
     }
 }
@@ -51,6 +48,23 @@ impl Number<'_> {
     fn map(&mut self, map: &Map<Index>) -> Map<Index> {
         let bound: Vec<(Index, Index)> = map.factors.keys().map(|v| (*v, self.of(*v))).collect();
         map.within(|v| Map::var(bound.iter().find(|(old, _)| *old == v).expect("one of them").1))
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Vec<Step> {
+        let step = |step: &Step| match step {
+            Step::Nest(nest) => Step::Nest(self.nest(nest)),
+            Step::Repeat(Repeat { turns, steps, carried }) => {
+                let turns = match turns {
+                    Turns::While(condition) => {
+                        self.scope.clear();
+                        Turns::While(self.expr(condition))
+                    }
+                    turns => turns.clone(),
+                };
+                Step::Repeat(Repeat { turns, steps: self.steps(steps), carried: carried.clone() })
+            }
+        };
+        steps.iter().map(step).collect()
     }
 
     fn nest(&mut self, nest: &Nest) -> Nest {

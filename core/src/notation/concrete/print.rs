@@ -18,13 +18,18 @@
 //!  forall i: t[i] = sum(j: sum(k: A[j, k] * A[i, k spread]))    # a list that stays while others move
 //!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
+//!
+//!  while e[] > 1.0e-6 {                             # a block; also `repeat 20 {`, and `repeat |N| {` of an extent
+//!    forall i: x_2[i] = 0.5 * x[i]
+//!    next x = x_2                                   # what the next turn takes for x
+//!  }
 //! ```
 //!
 //! A mapped or computed variable is written with what it is wherever it stands, as a value in `index(i = …)`, on the left side
 //! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
 //!
-//! One line a function, one line a tensor, one line a nest. A variable runs over the extent of the first mode under which it stands in its
+//! One line a function, one line a tensor, one line a nest, and one where a block begins, for what it carries, and where it ends. A variable runs over the extent of the first mode under which it stands in its
 //! nest, the target's first; where it does not, the loop says so: `forall i in J:`. A workspace is called `w`, whatever
 //! else is: it stands alone on the right of what drains it and on the left of what fills it, under its coordinates in
 //! the order in which it is drained.
@@ -34,7 +39,10 @@
 
 mod function;
 
-use super::{Access, Both, Expr, Index, Nest, Origin, Program, Role, Tensor, Workspace, reduction_name};
+use super::{
+    Access, Both, Carried, Expr, Index, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Turns, Workspace,
+    reduction_name,
+};
 use crate::algebra::{Op, Value};
 use crate::notation::typed::Fun;
 use crate::shape::{ClassId, Map, Size};
@@ -53,17 +61,46 @@ impl fmt::Display for Program {
         self.functions.iter().try_for_each(|fun| writeln!(f, "{}", function::Shown(&self.functions, fun)))?;
         self.tensors.iter().try_for_each(|t| self.declare(t, f))?;
         writeln!(f)?;
-        self.nests.iter().try_for_each(|nest| writeln!(f, "{}", Shown(self, nest)))
+        self.steps.iter().try_for_each(|step| self.step(step, 0, f))
+    }
+}
+
+/// An expression that stands in no nest, as text.
+struct Condition<'a>(&'a Program, &'a Expr);
+
+impl fmt::Display for Condition<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printer { program: self.0, nest: None, depth: DEPTH, out: f }.expr(self.1, 0)
     }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printer { program: self.0, nest: self.1, depth: DEPTH, out: f }.nest()
+        Printer { program: self.0, nest: Some(self.1), depth: DEPTH, out: f }.nest(self.1)
     }
 }
 
 impl Program {
+    /// A step, `depth` blocks deep.
+    fn step(&self, step: &Step, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let margin = "  ".repeat(depth);
+        let Repeat { turns, steps, carried } = match step {
+            Step::Nest(nest) => return writeln!(f, "{margin}{}", Shown(self, nest)),
+            Step::Repeat(block) => block,
+        };
+        match turns {
+            Turns::Count(n) => writeln!(f, "{margin}repeat {n} {{")?,
+            Turns::Extent(class) => writeln!(f, "{margin}repeat |{}| {{", self.extent_name(*class))?,
+            Turns::While(condition) => writeln!(f, "{margin}while {} {{", Condition(self, condition))?,
+        }
+        steps.iter().try_for_each(|step| self.step(step, depth + 1, f))?;
+        let name = |place: Place| &self.tensors[place.0].name;
+        for Carried { tensor, last } in carried {
+            writeln!(f, "{margin}  next {} = {}", name(*tensor), name(*last))?;
+        }
+        writeln!(f, "{margin}}}")
+    }
+
     fn extent_name(&self, class: ClassId) -> String {
         self.extents.get(&class).cloned().unwrap_or_else(|| format!("extent{}?", class.0))
     }
@@ -97,10 +134,10 @@ impl Program {
     }
 }
 
-/// Writes one nest.
+/// Writes one nest, or a condition.
 struct Printer<'a, 'f, 'g> {
     program: &'a Program,
-    nest: &'a Nest,
+    nest: Option<&'a Nest>,
     /// How much deeper an expression may be.
     depth: usize,
     out: &'f mut fmt::Formatter<'g>,
@@ -165,7 +202,7 @@ impl Printer<'_, '_, '_> {
     /// A variable where it is bound.
     fn binding(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
-        match self.program.evident(self.nest, v) {
+        match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => var.name.clone(),
             _ => format!("{} in {}", var.name, self.program.extent_name(var.extent)),
         }
@@ -178,12 +215,11 @@ impl Printer<'_, '_, '_> {
         })
     }
 
-    fn nest(&mut self) -> fmt::Result {
-        let nest = self.nest;
+    fn nest(&mut self, nest: &Nest) -> fmt::Result {
         let name = self.program.tensors[nest.target.tensor.0].name.as_str();
         let Some(Workspace { prefix, kind, apart }) = nest.workspace else {
             self.foralls(&nest.order)?;
-            return self.assign(name);
+            return self.assign(name, nest);
         };
         let (outer, inner) = nest.order.split_at(prefix.min(nest.order.len()));
         self.foralls(outer)?;
@@ -199,7 +235,7 @@ impl Printer<'_, '_, '_> {
         let apart = if apart { " apart" } else { "" };
         write!(self.out, "{name}[{vars}] = w[{own}]) where {}{apart} (", kind.name())?;
         self.foralls(inner)?;
-        self.assign("w")?;
+        self.assign("w", nest)?;
         write!(self.out, ")")
     }
 
@@ -220,8 +256,7 @@ impl Printer<'_, '_, '_> {
     }
 
     /// `name[…] op= rhs`, and ` also` elsewhere, of a scatter ` from` what was there
-    fn assign(&mut self, name: &str) -> fmt::Result {
-        let nest = self.nest;
+    fn assign(&mut self, name: &str, nest: &Nest) -> fmt::Result {
         write!(self.out, "{name}[")?;
         for (n, m) in self.program.written(nest).into_iter().enumerate() {
             let own = self.written(nest.target.vars[m]);

@@ -1,7 +1,7 @@
 //! The reader of what `concrete/print.rs` prints: by descent, a line at a time.
 //!
 //! ```text
-//!  line ──tokens──▶ extents | fn | tensor | nest ──check──▶ Program
+//!  line ──tokens──▶ extents | fn | tensor | nest | a block's begin, what it carries, its end ──check──▶ Program
 //! ```
 //!
 //! Names are those of the lines before; index variables those of their nest. Numbers are in order of appearance.
@@ -9,8 +9,8 @@
 mod function;
 
 use super::{
-    Access, Both, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Var,
-    Workspace, WorkspaceKind, reduction_name,
+    Access, Both, Carried, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat, Role,
+    Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::counted;
@@ -33,14 +33,22 @@ pub fn read(text: &str) -> Result<Program, String> {
         reader.whole_line().map_err(at)?;
         (program, names) = (reader.program, reader.names);
     }
-    Ok(program)
+    match names.open.is_empty() {
+        true => Ok(program),
+        false => Err("a block is not closed".to_string()),
+    }
 }
+
+/// How many blocks may stand in each other.
+const BLOCKS: usize = 32;
 
 /// What names stand for on every line.
 #[derive(Default)]
 struct Names {
     extents: HashMap<String, ClassId>,
     tensors: HashMap<String, Place>,
+    /// The blocks that are open, the innermost last.
+    open: Vec<Repeat>,
 }
 
 struct Reader<'t> {
@@ -81,12 +89,66 @@ impl<'t> Reader<'t> {
                 self.program.functions.push(made);
             }
             (Token::Word("operand" | "result" | "temporary"), Token::Word(_)) => self.tensor()?,
-            _ => self.nest()?,
+            (Token::Word("repeat" | "while"), _) => self.repeat()?,
+            (Token::Word("next"), Token::Word(_)) => self.next()?,
+            (Token::Sign("}"), _) => self.close()?,
+            _ => {
+                let nest = self.nest()?;
+                self.step(Step::Nest(nest));
+            }
         }
         match self.peek() {
             Token::End | Token::Comment(_) => Ok(()),
             other => Err(format!("expected the end of the line, found {other}")),
         }
+    }
+
+    /// `repeat 20 {`, `repeat |N| {`, `while e {`
+    fn repeat(&mut self) -> Read<()> {
+        let turns = match (self.word()?, self.peek()) {
+            ("repeat", Token::Sign("|")) => {
+                self.skip();
+                let extent = self.extent()?;
+                self.sign("|")?;
+                Turns::Extent(extent)
+            }
+            ("repeat", _) => Turns::Count(self.number()?),
+            _ => Turns::While(self.expr()?.expr),
+        };
+        self.sign("{")?;
+        if let Turns::While(condition) = &turns {
+            self.program.check_condition(condition)?;
+        }
+        if self.names.open.len() == BLOCKS {
+            return Err(format!("more than {BLOCKS} blocks stand in each other"));
+        }
+        self.names.open.push(Repeat { turns, steps: Vec::new(), carried: Vec::new() });
+        Ok(())
+    }
+
+    /// `next x = x_2`
+    fn next(&mut self) -> Read<()> {
+        self.skip();
+        let tensor = self.place()?;
+        self.sign("=")?;
+        let last = self.place()?;
+        let block = self.names.open.last_mut().ok_or("only a block has a next turn")?;
+        block.carried.push(Carried { tensor, last });
+        Ok(())
+    }
+
+    /// `}`
+    fn close(&mut self) -> Read<()> {
+        self.skip();
+        let block = self.names.open.pop().ok_or("no block is open")?;
+        self.program.check_repeat(&block)?;
+        self.step(Step::Repeat(block));
+        Ok(())
+    }
+
+    fn step(&mut self, step: Step) {
+        let steps = self.names.open.last_mut().map_or(&mut self.program.steps, |block| &mut block.steps);
+        steps.push(step);
     }
 
     /// `name@n, name@n, …`
@@ -327,7 +389,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn nest(&mut self) -> Read<()> {
+    fn nest(&mut self) -> Read<Nest> {
         let outer = self.foralls()?;
         let nest = if self.peek() == Token::Sign("(") { self.through(outer)? } else { self.direct(outer)? };
         let first = self.program.vars.len() - self.extents.len();
@@ -336,8 +398,7 @@ impl<'t> Reader<'t> {
             var.extent = extent.ok_or_else(|| format!("nothing says what {} runs over", var.name))?;
         }
         self.program.check_nest(&nest)?;
-        self.program.nests.push(nest);
-        Ok(())
+        Ok(nest)
     }
 
     /// `T[…] op= e`

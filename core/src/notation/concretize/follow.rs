@@ -9,7 +9,7 @@
 //! A copy is a nest of its own before the one that reads it, made once. A list that some outer loop moves, and the last one does not, is
 //! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
 
-use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Origin, Place, Role, Tensor};
+use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Role, Tensor};
 use super::Concretize;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
@@ -136,18 +136,26 @@ impl Concretize<'_> {
         self.copied(place, Format { levels: levels.into(), order: order.into() }, "t")
     }
 
-    /// A copy of a tensor in another format, made once.
+    /// A copy of a tensor in another format, made once: before the blocks in which the tensor stays what it is.
     fn copied(&mut self, place: Place, format: Format, suffix: &str) -> Place {
-        let tensor = self.out.tensors[place.0].clone();
-        let name = format!("{}_{suffix}", tensor.name);
-        let made = self.out.nests.iter().find(|n| {
-            let t = &self.out.tensors[n.target.tensor.0];
-            let copies = matches!(&n.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == concrete::Access::of(place, n.target.vars.clone()));
+        let copies = |nest: &Nest| {
+            let t = &self.out.tensors[nest.target.tensor.0];
+            let all = concrete::Access::of(place, nest.target.vars.clone());
+            let copies = matches!(&nest.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == all);
             t.role == Role::Temporary && t.format == format && copies
-        });
-        if let Some(nest) = made {
+        };
+        if let Some(nest) = self.steps.since(place).find(|nest| copies(nest) && self.steps.stays(nest)) {
             return nest.target.tensor;
         }
+        let inner = self.steps.leave(place);
+        let copy = self.copy(place, format, suffix);
+        self.steps.enter_again(inner);
+        copy
+    }
+
+    fn copy(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+        let tensor = self.out.tensors[place.0].clone();
+        let name = format!("{}_{suffix}", tensor.name);
         let copy = self.place(Tensor { name, format, role: Role::Temporary, ..tensor.clone() });
         let vars: Vec<Index> =
             tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();

@@ -18,12 +18,11 @@ pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {
     for s in &program.statements {
         r.statement(s);
     }
-    if let Some(block) = program.order.iter().find_map(|step| match step {
-        typed::Step::Repeat(block) => Some(block),
-        typed::Step::Statement(_) => None,
-    }) {
-        r.say(block.span, "a block".to_string());
-    }
+    program.each_step(&mut |step| {
+        if let typed::Step::Repeat(typed::Repeat { turns: typed::Turns::While(condition), .. }) = step {
+            condition.walk(&mut |e| r.expr(e));
+        }
+    });
     r.found
 }
 

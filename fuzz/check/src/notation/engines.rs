@@ -11,11 +11,11 @@ use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Assembly, Entries, Tensor};
-use fiberloom_core::loops::{self, Bound, Kernel, Sound};
+use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
-use fiberloom_semantics::meaning::Function;
+use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -181,13 +181,23 @@ fn on_data(
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
     let (mode, limits) = (subject.mode(), subject.limits());
     let meant = work.time(Stage::Meaning, || meaning::evaluate(typed, &operands, mode, &limits));
-    let meant = meant.map_err(|e| refused(subject, "meaning", format!("{e:?}")))?;
-    let Some(kernel) = kernel else { return Ok(stored_agrees(typed, &operands)?) };
+    let too_many = meant == Err(Refusal::Turns);
+    let meant = match meant {
+        Err(Refusal::Turns) => BTreeMap::new(),
+        meant => meant.map_err(|e| refused(subject, "meaning", format!("{e:?}")))?,
+    };
+    let Some(kernel) = kernel else {
+        return if too_many { Ok(()) } else { Ok(stored_agrees(typed, &operands)?) };
+    };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t), &|v| extents.var(v));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
+        if too_many {
+            code.stops(&bound)?;
+            continue;
+        }
         let results = code.run(kernel, &bound, work)?;
         let Some(results) = settled(typed, kernel, results, (&meant, mode))? else { continue };
         work.time(Stage::Compare, || {
@@ -290,6 +300,25 @@ fn codes<'k>(
 }
 
 impl Code<'_> {
+    /// It takes as many turns of blocks as it may, and stops.
+    fn stops(&self, bound: &Bound) -> Result<(), Finding> {
+        let stopped = match self {
+            Code::Loops(prepared) => match prepared.run(&bound.params, &bound.operands, &Default::default()) {
+                Err(machine::Fault::Stopped(failure)) => Some(failure),
+                _ => None,
+            },
+            // SAFETY: as below.
+            #[allow(unsafe_code)]
+            Code::Machine(_, code) => {
+                unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) }.err()
+            }
+        };
+        match stopped {
+            Some(Failure::Turns) => Ok(()),
+            other => Err(Finding::new("limit on turns", format!("{other:?}"))),
+        }
+    }
+
     /// Its results. Machine code has every operand between fences.
     fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Results, Finding> {
         let buffers = match self {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  bytes ─▶ Maker ─┬ items        dims, tensors as they are needed, functions, statements, schedules
+//!                  ├ block        statements that run turn after turn, and what ends them
 //!                  ├ expression   of a wanted type, over the index variables in scope, each with its extent
 //!                  ├ function     bodies that end, properties that hold
 //!                  └ schedule     commands over the statement's variables
@@ -13,6 +14,7 @@
 //! unless chance has it otherwise. With `wild` choices, one in so many names, types and integers is arbitrary: with all
 //! of them wild a tree is only syntax.
 
+mod block;
 mod constructs;
 mod expression;
 mod function;
@@ -90,6 +92,8 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         fresh: 0,
         results: 0,
         ended: vec![],
+        counters: 0,
+        in_block: false,
     };
     let mut items = vec![];
     for _ in 0..m.one(&[0, 1, 1, 2]).max(lowered as usize) {
@@ -97,6 +101,11 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         items.push(Item::Function(f));
     }
     for _ in 0..m.one(&[1, 2, 1, 3]) {
+        if m.chance(4) {
+            let block = m.repeat(2);
+            items.extend(block);
+            continue;
+        }
         let statement = m.statement(2);
         let alone = !lowered && statement.schedule.is_none() && m.chance(6);
         let vars = m.names_of(&statement);
@@ -194,6 +203,10 @@ struct Maker<'u, 'b> {
     results: usize,
     /// Locals of `where` blocks that have ended, which are declared.
     ended: Vec<Known>,
+    /// Scalars that count the turns of blocks.
+    counters: usize,
+    /// A block is being made.
+    in_block: bool,
 }
 
 const NOWHERE: Span = Span { start: 0, end: 0 };
@@ -394,7 +407,9 @@ impl Maker<'_, '_> {
             2 => Assign::Add,
             _ => Assign::Fold(self.one(&folds)),
         };
-        let declared = matches!(op, Assign::Fold(_)) || again.is_some() || self.below(3) > 0;
+        // What is accumulated into from turn to turn is declared.
+        let carried = self.in_block && op != Assign::Set;
+        let declared = carried || matches!(op, Assign::Fold(_)) || again.is_some() || self.below(3) > 0;
         let rhs = self.anchored(ty, !declared, |m| m.expr(ty, 4));
         let name = again.as_ref().map_or_else(|| format!("R{}", self.results), |local| local.name.clone());
         self.results += again.is_none() as usize;

@@ -6,6 +6,7 @@ use crate::notation::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::notation::syntax::{Item, Program, Repeat, Size, Turns};
 use fiberloom_core::notation::typed;
 use fiberloom_semantics::meaning::Limits;
 use std::fmt::{self, Display};
@@ -85,6 +86,14 @@ impl Subject for Written {
         Written { data, ..self.clone() }
     }
 
+    fn smaller(&self) -> Vec<Written> {
+        let with = |items| Written {
+            made: Made { program: Program { items }, operands: self.made.operands.clone() },
+            ..self.clone()
+        };
+        smaller(&self.made.program.items).into_iter().map(with).collect()
+    }
+
     fn left_out(&self, kind: &str, words: &str) -> Option<&'static str> {
         match kind {
             "checker" | "extents" => Some("rejected"),
@@ -106,4 +115,22 @@ impl Subject for Written {
         let typed = fiberloom_core::notation::check(&self.made.program).ok();
         format!("{:?} {:#?}\n", self.mode, typed.and_then(|typed| self.operands(&typed)))
     }
+}
+
+/// Items with one of them less, or with one of their blocks smaller: its statements alone, fewer turns, fewer items.
+fn smaller(items: &[Item]) -> Vec<Vec<Item>> {
+    let mut all = Vec::new();
+    for (n, item) in items.iter().enumerate() {
+        let with = |others: Vec<Item>| [&items[..n], &others, &items[n + 1..]].concat();
+        all.push(with(vec![]));
+        let Item::Repeat(block) = item else { continue };
+        all.push(with(block.body.clone()));
+        if !matches!(block.turns, Turns::Times(Size::Int(0 | 1, _))) {
+            let turns = Turns::Times(Size::Int(1, block.span));
+            all.push(with(vec![Item::Repeat(Repeat { turns, ..block.clone() })]));
+        }
+        let smaller = smaller(&block.body).into_iter();
+        all.extend(smaller.map(|body| with(vec![Item::Repeat(Repeat { body, ..block.clone() })])));
+    }
+    all
 }

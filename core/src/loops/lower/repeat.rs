@@ -1,0 +1,95 @@
+//! Blocks: loops around nests, at whose end arrays move.
+//!
+//! ```text
+//!  repeat 20 { … }                         while e[] > 1e-6 { … }
+//!    if 20 > 4194304 - turns                 go = true
+//!      fail turns                            while go
+//!    turns = turns + 20                        go = go && e_vals[0] > 1e-6
+//!    for turn in 0..20                         if go
+//!      …                                         if 1 > 4194304 - turns { fail turns }
+//!      move x_vals from x_was_vals               turns = turns + 1
+//!                                                …
+//! ```
+//!
+//! What a turn makes is allocated anew in each, in the memory that a tensor had the turn before.
+
+use super::fiber::Scope;
+use super::nest::{Sink, yes};
+use super::{Context, Expr, binary, int, minus, plus};
+use crate::algebra::{Op, Type};
+use crate::loops::{Entry, Failure, Var};
+use crate::notation::concrete::{self, Carried, Place, Repeat, Role, Step, Turns};
+use crate::notation::typed::{Fun, TURNS};
+use crate::stream::Symbolic;
+
+impl<'a> Context<'a> {
+    /// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.
+    pub(super) fn is_finished(&self, place: Place) -> bool {
+        matches!(self.program.tensors[place.0].role, Role::Result(_)) || self.moving.contains(&place)
+    }
+
+    /// The steps of the program, or of a block.
+    pub(super) fn in_order(&mut self, d: &mut Symbolic, steps: &'a [Step]) {
+        for step in steps {
+            match step {
+                Step::Nest(nest) => self.statement(d, nest),
+                Step::Repeat(block) => {
+                    // What is found out in a turn holds in that turn: there may be none.
+                    let guarded = self.guarded.clone();
+                    self.repeat(d, block);
+                    self.guarded = guarded;
+                }
+            }
+        }
+    }
+
+    fn repeat(&mut self, d: &mut Symbolic, block: &'a Repeat) {
+        // The first block stands in none: there the variable that counts all turns begins.
+        let turns = *self.turns.get_or_insert_with(|| {
+            let turns = d.fresh("turns", Type::I64);
+            d.assign(turns, int(0));
+            turns
+        });
+        let count = match &block.turns {
+            Turns::While(condition) => return self.repeat_while(d, condition, block, turns),
+            Turns::Count(n) => int(i64::try_from(*n).unwrap_or(i64::MAX)),
+            Turns::Extent(class) => self.extent(*class),
+        };
+        take(d, turns, count.clone());
+        d.each("turn", int(0), count, |d, _| self.turn(d, block));
+    }
+
+    fn repeat_while(&mut self, d: &mut Symbolic, condition: &concrete::Expr, block: &'a Repeat, turns: Var) {
+        let go = d.fresh("go", Type::Bool);
+        d.assign(go, yes());
+        d.during(Expr::Var(go), |d| {
+            let sink = Sink::Scalar { var: go, fun: Fun::Op(Op::AndAlso), begun: None };
+            self.both = None;
+            self.nest(d, &[], condition, Scope::default(), &sink);
+            let taken = |d: &mut Symbolic| {
+                take(d, turns, int(1));
+                self.turn(d, block);
+            };
+            d.when(Expr::Var(go), taken, |_| {});
+        });
+    }
+
+    fn turn(&mut self, d: &mut Symbolic, block: &'a Repeat) {
+        self.in_order(d, &block.steps);
+        for Carried { tensor, last } in &block.carried {
+            let [to, from] = [*tensor, *last].map(|place| {
+                let arrays = self.arrays(place);
+                let levels = arrays.levels.iter().flat_map(|level| level.buffers()).map(|(b, _)| b);
+                levels.chain([arrays.values]).collect::<Vec<_>>()
+            });
+            to.into_iter().zip(from).for_each(|(to, from)| d.call(Entry::Move { to, from }));
+        }
+    }
+}
+
+/// Takes turns of those that may still be taken, or fails.
+fn take(d: &mut Symbolic, turns: Var, more: Expr) {
+    let left = minus(int(TURNS as i64), Expr::Var(turns));
+    d.when(binary(Op::Gt, more.clone(), left), |d| d.call(Entry::Fail(Failure::Turns)), |_| {});
+    d.assign(turns, plus(Expr::Var(turns), more));
+}

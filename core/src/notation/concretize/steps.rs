@@ -1,0 +1,214 @@
+//! Blocks: the steps that are being made, and since when each tensor is what it is.
+//!
+//! ```text
+//!  repeat 20 { x[i] = A[i,j] * x[j] }
+//!    ─▶  forall i: x[i] = x_in[i]                     the version that turns begin with, unless the kernel has made one
+//!        forall …: A_t[i,j] = A[i,j]                  what no turn changes is copied before the block
+//!        repeat 20 {
+//!          forall i: x_was[i] = sum(j: A_t[i,j] * x[j])
+//!          next x = x_was
+//!        }
+//! ```
+
+use super::super::concrete::{self, Carried, Expr, Nest, Place, Role, Step, Tensor, Turns};
+use super::super::typed::{self, TensorId};
+use super::Concretize;
+use crate::algebra::Value;
+use rustc_hash::FxHashMap;
+
+/// A place among the steps: in which of the lists that are open, and behind how many steps there.
+type Moment = (usize, usize);
+
+/// The steps so far: of the program, and of each block that is open in it.
+pub(super) struct Steps {
+    open: Vec<Vec<Step>>,
+    /// Since when each tensor is what it is; from the beginning, where nothing is noted.
+    since: FxHashMap<Place, Moment>,
+}
+
+impl Steps {
+    pub fn new() -> Steps {
+        Steps { open: vec![Vec::new()], since: FxHashMap::default() }
+    }
+
+    /// The steps of the whole program.
+    pub fn finish(self) -> Vec<Step> {
+        self.open.into_iter().next().unwrap_or_default()
+    }
+
+    /// How many blocks are open.
+    pub fn depth(&self) -> usize {
+        self.open.len() - 1
+    }
+
+    /// Emits a nest, from which on its tensor is what it is.
+    pub fn nest(&mut self, nest: Nest) {
+        self.changed(nest.target.tensor);
+        self.push(Step::Nest(nest));
+    }
+
+    fn push(&mut self, step: Step) {
+        self.open.last_mut().expect("the program itself is open").push(step);
+    }
+
+    /// Notes that a tensor is another from here on.
+    fn changed(&mut self, place: Place) {
+        let last = self.depth();
+        self.since.insert(place, (last, self.open[last].len()));
+    }
+
+    fn known_since(&self, place: Place) -> Moment {
+        self.since.get(&place).copied().unwrap_or((0, 0))
+    }
+
+    /// The nests that have certainly run since a tensor is what it is, each but once in a turn.
+    pub fn since(&self, place: Place) -> impl Iterator<Item = &Nest> {
+        let (first, from) = self.known_since(place);
+        let lists = self.open.iter().enumerate().skip(first);
+        let steps = lists.flat_map(move |(l, steps)| &steps[if l == first { from } else { 0 }..]);
+        steps.filter_map(|step| match step {
+            Step::Nest(nest) => Some(nest),
+            Step::Repeat(_) => None,
+        })
+    }
+
+    /// Whether what a nest has made is still that.
+    pub fn stays(&self, nest: &Nest) -> bool {
+        let (list, from) = self.known_since(nest.target.tensor);
+        self.open[list][from..].iter().any(|step| matches!(step, Step::Nest(n) if n.target == nest.target))
+    }
+
+    /// Leaves the blocks in which a tensor stays what it is, to emit something before them. Returns what is in them.
+    pub fn leave(&mut self, place: Place) -> Vec<Vec<Step>> {
+        self.open.split_off((self.known_since(place).0 + 1).min(self.open.len()))
+    }
+
+    /// Leaves all blocks.
+    pub fn leave_all(&mut self) -> Vec<Vec<Step>> {
+        self.open.split_off(1)
+    }
+
+    /// Goes on in the blocks that were left.
+    pub fn enter_again(&mut self, inner: Vec<Vec<Step>>) {
+        self.open.extend(inner);
+    }
+
+    fn begin(&mut self, carried: impl Iterator<Item = Place>) {
+        self.open.push(Vec::new());
+        carried.for_each(|place| self.changed(place));
+    }
+
+    fn end(&mut self, turns: Turns, carried: Vec<Carried>, changed: impl Iterator<Item = Place>) {
+        let steps = self.open.pop().expect("a block is open");
+        self.push(Step::Repeat(concrete::Repeat { turns, steps, carried }));
+        changed.for_each(|place| self.changed(place));
+    }
+}
+
+impl Concretize<'_> {
+    /// Steps of the program, or of a block.
+    pub(super) fn steps(&mut self, steps: &[typed::Step]) {
+        for (n, step) in steps.iter().enumerate() {
+            match step {
+                typed::Step::Statement(s) => {
+                    self.format = self.formats[*s].clone();
+                    let tensor = self.typed.statements[*s].tensor;
+                    let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
+                    self.statement(&self.typed.statements[*s], last);
+                }
+                typed::Step::Repeat(block) => {
+                    let rest = if self.steps.depth() == 0 { Some(&steps[n + 1..]) } else { None };
+                    self.repeat(block, rest);
+                }
+            }
+        }
+    }
+
+    /// Whether some statement that stands in no block defines a tensor: blocks go on with the version that is there.
+    fn defined_anew(&self, steps: &[typed::Step], tensor: TensorId) -> bool {
+        let defines = |step: &typed::Step| match step {
+            typed::Step::Statement(s) => self.typed.statements[*s].tensor == tensor,
+            typed::Step::Repeat(_) => false,
+        };
+        steps.iter().any(defines)
+    }
+
+    /// A block; `rest` are the program's steps behind it, if it stands in no other.
+    fn repeat(&mut self, block: &typed::Repeat, rest: Option<&[typed::Step]>) {
+        let assigned = self.typed.carried(block);
+        for t in &assigned {
+            // What is not declared is not read before its one statement has defined it.
+            if self.typed.tensors[t.index()].format.is_some() {
+                let last = rest.is_some_and(|rest| !self.defined_anew(rest, *t));
+                self.current[t.index()] = Some(self.first_version(*t, last));
+            }
+        }
+        let before: Vec<(TensorId, Option<Place>)> = assigned.iter().map(|t| (*t, self.current[t.index()])).collect();
+        self.steps.begin(before.iter().filter_map(|(_, place)| *place));
+        let turns = match &block.turns {
+            typed::Turns::Count(n) => Turns::Count(*n),
+            typed::Turns::Extent(_, var) => Turns::Extent(self.classes.class_of_var(*var)),
+            typed::Turns::While(condition) => {
+                (self.asked, self.crowded) = (vec![], false);
+                let condition = self.expr(condition);
+                Turns::While(self.simplify.simplify(&condition))
+            }
+        };
+        self.steps(&block.body);
+        let mut carried = Vec::new();
+        for (t, was) in before {
+            let Some(last) = self.current[t.index()] else { continue };
+            let tensor = match was {
+                Some(tensor) => tensor,
+                None if self.out.tensors[last.0].role == Role::Temporary => self.filled(t, last),
+                // A block in this one has it from turn to turn.
+                None => continue,
+            };
+            self.current[t.index()] = Some(tensor);
+            if tensor != last {
+                carried.push(Carried { tensor, last });
+            }
+        }
+        let changed: Vec<Place> = carried.iter().map(|c| c.tensor).collect();
+        self.steps.end(turns, carried, changed.into_iter());
+    }
+
+    /// The version of a declared tensor with which a block's turns begin: the current one if the kernel has made it, else a copy of
+    /// the caller's, or its fill.
+    fn first_version(&mut self, t: TensorId, last: bool) -> Place {
+        let typed::Tensor { name, ty, sizes, fill, format, .. } = &self.typed.tensors[t.index()];
+        let made = |p: Place| !matches!(self.out.tensors[p.0].role, Role::Operand(_));
+        if let Some(place) = self.current[t.index()].filter(|p| made(*p)) {
+            return place;
+        }
+        let given = self.inputs.contains(&t) || self.initial.contains(&t);
+        let (ty, fill) = (*ty, fill.unwrap_or(Value::zero(*ty)));
+        let extents: Vec<_> = sizes.iter().map(|s| self.classes.class_of_size(*s)).collect();
+        let target = self.modes(&extents);
+        let rhs = match given || self.current[t.index()].is_some() {
+            true => {
+                let operand = self.reading(t);
+                Expr::Access(self.out.access(operand, target.clone()), ty)
+            }
+            false => Expr::Literal(fill),
+        };
+        let format = format.as_ref().expect("it is declared").assembled();
+        let role = if last { Role::Result(t) } else { Role::Temporary };
+        let name = if last { name.clone() } else { format!("{name}_was") };
+        let place = self.place(Tensor { name, ty, extents, format, fill, role });
+        self.define(place, target, rhs, None);
+        place
+    }
+
+    /// The version of a tensor that one statement alone defines, in blocks, before them: its fill.
+    fn filled(&mut self, t: TensorId, last: Place) -> Place {
+        let made = self.out.tensors[last.0].clone();
+        let (name, fill) = (self.typed.tensors[t.index()].name.clone(), Expr::Literal(made.fill));
+        let target = self.modes(&made.extents);
+        let place = self.place(Tensor { name, role: Role::Result(t), ..made });
+        let inner = self.steps.leave_all();
+        self.define(place, target, fill, None);
+        self.steps.enter_again(inner);
+        place
+    }
+}
