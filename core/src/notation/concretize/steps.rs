@@ -65,7 +65,7 @@ impl Steps {
     pub fn since(&self, place: Place) -> impl Iterator<Item = &Nest> {
         let (first, from) = self.known_since(place);
         let lists = self.open.iter().enumerate().skip(first);
-        let steps = lists.flat_map(move |(l, steps)| &steps[if l == first { from } else { 0 }..]);
+        let steps = lists.flat_map(move |(l, steps)| steps.iter().skip(if l == first { from } else { 0 }));
         steps.filter_map(|step| match step {
             Step::Nest(nest) => Some(nest),
             Step::Repeat(_) => None,
@@ -75,7 +75,8 @@ impl Steps {
     /// Whether what a nest has made is still that.
     pub fn stays(&self, nest: &Nest) -> bool {
         let (list, from) = self.known_since(nest.target.tensor);
-        self.open[list][from..].iter().any(|step| matches!(step, Step::Nest(n) if n.target == nest.target))
+        let steps = self.open.get(list).and_then(|steps| steps.get(from..)).unwrap_or_default();
+        steps.iter().any(|step| matches!(step, Step::Nest(n) if n.target == nest.target))
     }
 
     /// Leaves the blocks in which a tensor stays what it is, to emit something before them. Returns what is in them.
@@ -169,8 +170,9 @@ impl Concretize<'_> {
                 carried.push(Carried { tensor, last });
             }
         }
-        let changed: Vec<Place> = carried.iter().map(|c| c.tensor).collect();
-        self.steps.end(turns, carried, changed.into_iter());
+        // What a block in this one carries is another behind this one, too.
+        let changed = assigned.iter().filter_map(|t| self.current[t.index()]);
+        self.steps.end(turns, carried, changed);
     }
 
     /// The version of a declared tensor with which a block's turns begin: the current one if the kernel has made it, else a copy of
