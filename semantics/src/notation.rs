@@ -230,15 +230,9 @@ impl<'p> World<'p> {
             (Some(before), Some(_), _) => return Ok(before.clone()),
             (_, _, Some(fill)) => Number::given(fill),
             (_, Some(fun), None) => self.identity(fun, tensor.ty, s.span)?,
-            (_, None, None) => self.background(s)?,
+            (_, None, None) => self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(tensor.ty))),
         };
         Ok(Function::constant(extents, fill.computed()))
-    }
-
-    /// The value of an undeclared tensor where nothing is stored.
-    fn background(&self, s: &Statement) -> Result<Number, Refusal> {
-        let ty = self.program.tensors[s.tensor.index()].ty;
-        Ok(self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(ty))))
     }
 
     /// Defines the element that the left side names, or folds into it.

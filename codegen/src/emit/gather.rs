@@ -51,6 +51,9 @@ impl<'c> Emitter<'c, '_> {
         how: How,
         body: &[Stmt],
     ) -> Result<Lanes<'c>, Error> {
+        if runs_statements(body) {
+            return Ok(Lanes::No);
+        }
         if self.has_lanes(body) && self.are_apart(var, said, how, body) {
             return self.is_long(range).map(Lanes::Asked);
         }

@@ -227,7 +227,10 @@ impl<'c> Emitter<'c, '_> {
     fn hints(&self, how: How, body: &[Stmt], turns: Option<i64>) -> Vec<MetadataValue<'c>> {
         let yes = self.context.bool_type().const_int(1, false);
         let number = |n| self.context.i32_type().const_int(n, false);
-        if how == How::Vector && !gathers(body) {
+        if runs_statements(body) {
+            // More copies of so long a body would take time to compile, and save none.
+            vec![self.hint("llvm.loop.unroll.disable", yes)]
+        } else if how == How::Vector && !gathers(body) {
             self.narrow();
             // All lanes of a strip at once: 32-bit elements fill half as many registers as 64-bit ones.
             let lanes = turns.and_then(|n| u64::try_from(n).ok()).filter(|n| n.is_power_of_two());

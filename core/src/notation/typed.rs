@@ -81,7 +81,7 @@ pub enum Step {
 }
 
 /// Steps that run in order, turn after turn. What a turn leaves is what the next one reads; with no turns every tensor is as
-/// it was before, and one that was not there holds its fill.
+/// it was before, and one that was not there holds its fill, or 0 if it is not declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
     /// How many turns.

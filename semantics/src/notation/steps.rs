@@ -5,9 +5,10 @@
 //! ```
 //!
 //! A tensor that a block assigns is in each turn what the turn before left; in the first, what it was before the block: its
-//! fill where nothing has defined it and nobody gave it. Locals of `where` blocks begin anew in each turn.
+//! fill where nothing has defined it and nobody gave it, 0 where it is not declared. Locals of `where` blocks begin anew in each turn.
 
 use super::{Function, Number, Refusal, World};
+use fiberloom_core::algebra::Value;
 use fiberloom_core::notation::typed::{Expr, Repeat, Role, Statement, Step, TensorId, Turns};
 
 /// What a statement makes of its tensor.
@@ -82,21 +83,15 @@ impl<'p> World<'p> {
         Ok(value.value.is_true())
     }
 
-    /// What has no value before a block is its fill.
+    /// What has no value before a block is its fill, or 0 if it is not declared.
     fn begin(&mut self, block: &Repeat, carried: &[TensorId]) -> Result<(), Refusal> {
         let program = self.program;
         for t in carried.iter().filter(|t| self.functions[t.index()].is_none()).copied().collect::<Vec<_>>() {
             let tensor = &program.tensors[t.index()];
             let unknown = || Refusal::Shape(block.span, format!("the extents of `{}` stay unknown", tensor.name));
             let extents = self.extents.tensor(program, t).ok_or_else(unknown)?;
-            let fill = match tensor.fill {
-                Some(fill) => Number::given(fill),
-                None => {
-                    let defines = program.statements.iter().find(|s| s.tensor == t).expect("a block assigns it");
-                    self.background(defines)?
-                }
-            };
-            self.functions[t.index()] = Some(Function::constant(extents, fill));
+            let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
+            self.functions[t.index()] = Some(Function::constant(extents, Number::given(fill)));
         }
         Ok(())
     }

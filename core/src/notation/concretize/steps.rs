@@ -161,7 +161,7 @@ impl Concretize<'_> {
             let Some(last) = self.current[t.index()] else { continue };
             let tensor = match was {
                 Some(tensor) => tensor,
-                None if self.out.tensors[last.0].role == Role::Temporary => self.filled(t, last),
+                None if self.out.tensors[last.0].role == Role::Temporary => self.zeros(t, last),
                 // A block in this one has it from turn to turn.
                 None => continue,
             };
@@ -202,14 +202,14 @@ impl Concretize<'_> {
         place
     }
 
-    /// The version of a tensor that one statement alone defines, in blocks, before them: its fill.
-    fn filled(&mut self, t: TensorId, last: Place) -> Place {
+    /// The version of a tensor that one statement alone defines, in blocks, before them: 0 everywhere.
+    fn zeros(&mut self, t: TensorId, last: Place) -> Place {
         let made = self.out.tensors[last.0].clone();
-        let (name, fill) = (self.typed.tensors[t.index()].name.clone(), Expr::Literal(made.fill));
+        let (name, zero) = (self.typed.tensors[t.index()].name.clone(), Expr::Literal(Value::zero(made.ty)));
         let target = self.modes(&made.extents);
         let place = self.place(Tensor { name, role: Role::Result(t), ..made });
         let inner = self.steps.leave_all();
-        self.define(place, target, fill, None);
+        self.define(place, target, zero, None);
         self.steps.enter_again(inner);
         place
     }
