@@ -9,8 +9,8 @@
 //!
 //! What LLVM does to a function takes time that grows faster than its length. A block of more than
 //! [`Options::long`](crate::Options::long) statements is cut between its statements, so that each function has a
-//! bounded length and mentions few buffers. The body of a loop is cut only if it allocates in each turn, which costs
-//! more than a call.
+//! bounded length and mentions few buffers. The body of a loop or of a branch is cut only if it allocates,
+//! which costs more than a call.
 //!
 //! Invariants: a variable that more than one function mentions is *shared* and has a word of the frame; a workspace
 //! that more than one function mentions is in no function's frame; a function reads addresses of buffers when it
@@ -18,7 +18,7 @@
 
 use super::{Emitter, Place};
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Entry, Expr, Kernel, Stmt, Var};
+use fiberloom_core::loops::{BufferId, Expr, Kernel, Stmt, Var, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,11 +160,10 @@ fn length(block: &[Stmt]) -> usize {
     block.iter().map(|stmt| 1 + stmt.blocks().map(length).sum::<usize>()).sum()
 }
 
-/// Whether a statement stays in the kernel's own function: a long loop each turn of which allocates.
+/// Whether a statement stays in the kernel's own function: a long loop each turn of which allocates, or what is under a
+/// condition there, as in a `while` block of the program.
 fn stays(stmt: &Stmt, long: usize) -> bool {
-    let allocates = |block: &[Stmt]| block.iter().any(|s| matches!(s, Stmt::Call(Entry::Alloc { .. })));
-    let is_loop = matches!(stmt, Stmt::While(..) | Stmt::For { .. });
-    is_loop && stmt.blocks().any(|body| length(body) > long && allocates(body))
+    stmt.blocks().any(|body| length(body) > long && runs_statements(body))
 }
 
 impl<'c> Emitter<'c, '_> {
