@@ -86,92 +86,100 @@ impl Kind {
     }
 }
 
-/// A function of the table; its place is its discriminant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Slot {
-    Alloc,
-    Reserve,
-    Finish,
-    Sort,
-    Move,
-    Gcd,
-    PowInt,
-    PowF64,
-    PowF32,
-    RemF64,
-    RemF32,
-    LdexpF64,
-    LdexpF32,
-    ExpF64,
-    ExpF32,
-    LogF64,
-    LogF32,
-    SinF64,
-    SinF32,
-    CosF64,
-    CosF32,
-    TanhF64,
-    TanhF32,
+/// The table: each function with its name in C, its arguments and its result.
+macro_rules! slots {
+    ($($slot:ident $name:literal ($($arg:ident: $kind:ident),*) -> $result:ident;)*) => {
+        /// A function of the table; its place is its discriminant.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs)]
+        pub enum Slot {
+            $($slot,)*
+        }
+
+        impl Slot {
+            /// The whole table, in order.
+            pub const ALL: [Slot; [$($name),*].len()] = [$(Slot::$slot),*];
+
+            /// Its name as a field of C's `struct fl_runtime`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Slot::$slot => $name,)*
+                }
+            }
+
+            /// Types and names of its arguments, and the type of its result.
+            pub fn signature(self) -> (&'static [(Kind, &'static str)], Kind) {
+                match self {
+                    $(Slot::$slot => (&[$((Kind::$kind, stringify!($arg))),*], Kind::$result),)*
+                }
+            }
+        }
+    };
+}
+
+slots! {
+    Alloc "alloc" (rt: Runtime, b: Buffer, len: I64, bytes: I32, filled: I32, fill: U64) -> I32;
+    Reserve "reserve" (rt: Runtime, b: Buffer, len: I64, bytes: I32) -> I32;
+    Finish "finish" (rt: Runtime, b: Buffer, len: I64, bytes: I32) -> I32;
+    Sort "sort" (rt: Runtime, keys: Buffer, order: Buffer, len: I64) -> I32;
+    Move "move" (rt: Runtime, to: Buffer, from: Buffer) -> I32;
+    Gcd "gcd" (a: U64, b: U64) -> U64;
+    PowInt "pow_int" (base: U64, exponent: U64) -> U64;
+    PowF64 "pow" (x: F64, y: F64) -> F64;
+    PowF32 "powf" (x: F32, y: F32) -> F32;
+    RemF64 "fmod" (x: F64, y: F64) -> F64;
+    RemF32 "fmodf" (x: F32, y: F32) -> F32;
+    LdexpF64 "ldexp" (x: F64, n: I32) -> F64;
+    LdexpF32 "ldexpf" (x: F32, n: I32) -> F32;
+    ExpF64 "exp" (x: F64) -> F64;
+    ExpF32 "expf" (x: F32) -> F32;
+    LogF64 "log" (x: F64) -> F64;
+    LogF32 "logf" (x: F32) -> F32;
+    SinF64 "sin" (x: F64) -> F64;
+    SinF32 "sinf" (x: F32) -> F32;
+    CosF64 "cos" (x: F64) -> F64;
+    CosF32 "cosf" (x: F32) -> F32;
+    TanhF64 "tanh" (x: F64) -> F64;
+    TanhF32 "tanhf" (x: F32) -> F32;
+    TanF64 "tan" (x: F64) -> F64;
+    TanF32 "tanf" (x: F32) -> F32;
+    AsinF64 "asin" (x: F64) -> F64;
+    AsinF32 "asinf" (x: F32) -> F32;
+    AcosF64 "acos" (x: F64) -> F64;
+    AcosF32 "acosf" (x: F32) -> F32;
+    AtanF64 "atan" (x: F64) -> F64;
+    AtanF32 "atanf" (x: F32) -> F32;
+    SinhF64 "sinh" (x: F64) -> F64;
+    SinhF32 "sinhf" (x: F32) -> F32;
+    CoshF64 "cosh" (x: F64) -> F64;
+    CoshF32 "coshf" (x: F32) -> F32;
+    AsinhF64 "asinh" (x: F64) -> F64;
+    AsinhF32 "asinhf" (x: F32) -> F32;
+    AcoshF64 "acosh" (x: F64) -> F64;
+    AcoshF32 "acoshf" (x: F32) -> F32;
+    AtanhF64 "atanh" (x: F64) -> F64;
+    AtanhF32 "atanhf" (x: F32) -> F32;
+    Expm1F64 "expm1" (x: F64) -> F64;
+    Expm1F32 "expm1f" (x: F32) -> F32;
+    Log1pF64 "log1p" (x: F64) -> F64;
+    Log1pF32 "log1pf" (x: F32) -> F32;
+    Log2F64 "log2" (x: F64) -> F64;
+    Log2F32 "log2f" (x: F32) -> F32;
+    Log10F64 "log10" (x: F64) -> F64;
+    Log10F32 "log10f" (x: F32) -> F32;
+    Atan2F64 "atan2" (y: F64, x: F64) -> F64;
+    Atan2F32 "atan2f" (y: F32, x: F32) -> F32;
+    HypotF64 "hypot" (x: F64, y: F64) -> F64;
+    HypotF32 "hypotf" (x: F32, y: F32) -> F32;
+    NextAfterF64 "nextafter" (x: F64, y: F64) -> F64;
+    NextAfterF32 "nextafterf" (x: F32, y: F32) -> F32;
+    FloorDivF64 "floordiv" (x: F64, y: F64) -> F64;
+    FloorDivF32 "floordivf" (x: F32, y: F32) -> F32;
+    FloorRemF64 "floormod" (x: F64, y: F64) -> F64;
+    FloorRemF32 "floormodf" (x: F32, y: F32) -> F32;
 }
 
 impl Slot {
-    /// The whole table, in order.
-    pub const ALL: [Slot; 23] = [
-        Slot::Alloc,
-        Slot::Reserve,
-        Slot::Finish,
-        Slot::Sort,
-        Slot::Move,
-        Slot::Gcd,
-        Slot::PowInt,
-        Slot::PowF64,
-        Slot::PowF32,
-        Slot::RemF64,
-        Slot::RemF32,
-        Slot::LdexpF64,
-        Slot::LdexpF32,
-        Slot::ExpF64,
-        Slot::ExpF32,
-        Slot::LogF64,
-        Slot::LogF32,
-        Slot::SinF64,
-        Slot::SinF32,
-        Slot::CosF64,
-        Slot::CosF32,
-        Slot::TanhF64,
-        Slot::TanhF32,
-    ];
-
-    /// Its name as a field of C's `struct fl_runtime`.
-    pub fn name(self) -> &'static str {
-        [
-            "alloc", "reserve", "finish", "sort", "move", "gcd", "pow_int", "pow", "powf", "fmod", "fmodf", "ldexp",
-            "ldexpf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "tanh", "tanhf",
-        ][self as usize]
-    }
-
-    /// Types and names of its arguments, and the type of its result.
-    pub fn signature(self) -> (&'static [(Kind, &'static str)], Kind) {
-        use Kind::*;
-        match self {
-            Slot::Alloc => {
-                (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes"), (I32, "filled"), (U64, "fill")], I32)
-            }
-            Slot::Reserve | Slot::Finish => (&[(Runtime, "rt"), (Buffer, "b"), (I64, "len"), (I32, "bytes")], I32),
-            Slot::Sort => (&[(Runtime, "rt"), (Buffer, "keys"), (Buffer, "order"), (I64, "len")], I32),
-            Slot::Move => (&[(Runtime, "rt"), (Buffer, "to"), (Buffer, "from")], I32),
-            Slot::Gcd => (&[(U64, "a"), (U64, "b")], U64),
-            Slot::PowInt => (&[(U64, "base"), (U64, "exponent")], U64),
-            Slot::PowF64 | Slot::RemF64 => (&[(F64, "x"), (F64, "y")], F64),
-            Slot::PowF32 | Slot::RemF32 => (&[(F32, "x"), (F32, "y")], F32),
-            Slot::LdexpF64 => (&[(F64, "x"), (I32, "n")], F64),
-            Slot::LdexpF32 => (&[(F32, "x"), (I32, "n")], F32),
-            Slot::ExpF64 | Slot::LogF64 | Slot::SinF64 | Slot::CosF64 | Slot::TanhF64 => (&[(F64, "x")], F64),
-            Slot::ExpF32 | Slot::LogF32 | Slot::SinF32 | Slot::CosF32 | Slot::TanhF32 => (&[(F32, "x")], F32),
-        }
-    }
-
     /// Whether it is a function in the mathematical sense: no memory is read or written.
     pub fn is_pure(self) -> bool {
         self.signature().0.iter().all(|(kind, _)| !matches!(kind, Kind::Runtime | Kind::Buffer))

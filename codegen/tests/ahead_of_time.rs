@@ -129,6 +129,44 @@ fn a_c_program_calls_a_kernel_with_a_block() {
     }
 }
 
+/// NumPy's `floor_divide` and `remainder` of these.
+#[test]
+fn the_default_runtime_rounds_quotients_down() {
+    let text = "kernel floors(n_I)
+  operand a_vals: f64, b_vals: f64
+  result q_vals: f64, r_vals: f64
+  in a@0: f64[n_I] {dense} at dense, a_vals
+  in b@1: f64[n_I] {dense} at dense, b_vals
+  out q@2: f64[n_I] {dense} at dense, q_vals
+  out r@3: f64[n_I] {dense} at dense, r_vals
+
+  alloc q_vals[n_I]
+  alloc r_vals[n_I]
+  for i in 0..n_I {
+    q_vals[i] = floordiv(a_vals[i], b_vals[i])
+    r_vals[i] = floormod(a_vals[i], b_vals[i])
+  }
+  finish q_vals[n_I]
+  finish r_vals[n_I]
+";
+    let main = r#"
+        #include "floors.h"
+        #include <stdio.h>
+        int main(void) {
+            double x[] = {7, -7, 7, -5.5, 6}, y[] = {2, 2, -2, -2, 3};
+            int64_t n[] = {5};
+            fl_buffer b[floors_buffers_] = {{x, 5, 5}, {y, 5, 5}};
+            if (floors(fl_default_runtime(), b, n)) return 1;
+            for (int k = 0; k < 5; k++)
+                printf("%g,%g ", ((double *)b[floors_q_vals].data)[k], ((double *)b[floors_r_vals].data)[k]);
+            floors_free(b);
+            return 0;
+        }"#;
+    if let Some(printed) = run_in_c("floors", &[text], main) {
+        assert_eq!(printed, "3,1 -4,1 -4,-1 2,-1.5 2,0 ");
+    }
+}
+
 #[test]
 fn names_that_c_has_taken_are_changed() {
     for (name, want) in [

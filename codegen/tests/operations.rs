@@ -149,7 +149,6 @@ fn compare_all(level: OptLevel) {
     let mut compared = 0;
     for op in Op::all().filter(|op| *op != Op::Coalesce) {
         for types in signatures(op) {
-            // A divisor of index maps is positive; other divisors are compared all the same.
             compare(op, &types, level);
             compared += 1;
         }

@@ -126,8 +126,6 @@ pub enum Rule {
     Finished,
     /// What sorts few elements is given few.
     Few,
-    /// The divisor of `floordiv` and `floorrem` is positive.
-    Divisor,
 }
 
 impl fmt::Display for Fault {
@@ -151,7 +149,6 @@ impl fmt::Display for Breach {
             Rule::Allocated => write!(f, "`{name}` is used and not allocated")?,
             Rule::NoRace(a, b) => write!(f, "turns {a} and {b} conflict at `{name}[{index}]`")?,
             Rule::Few => write!(f, "`{name}` has {index} elements to be sorted at once, {} are the most", Entry::FEW)?,
-            Rule::Divisor => write!(f, "`{name}` divides by {index}")?,
             Rule::Finished if *index < 0 => write!(f, "`{name}` is finished with no length")?,
             Rule::Finished => write!(f, "`{name}` is finished with length {index}, there is room for {len}")?,
         }

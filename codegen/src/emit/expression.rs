@@ -91,8 +91,10 @@ impl<'c> Emitter<'c, '_> {
             Expr::Const(_) | Expr::Var(_) | Expr::Capacity(_) => true,
             Expr::Load(..) | Expr::Among(..) => false,
             Expr::Op(_, args) if !args.iter().all(|a| self.is_cheap(a)) => false,
-            Expr::Op(Op::Div, _) if self.kernel.type_of(e).is_ok_and(Type::is_float) => true,
-            Expr::Op(Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem, args) => matches!(args[1..], [Expr::Const(_)]),
+            Expr::Op(op @ (Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem), args) => {
+                let float = self.kernel.type_of(e).is_ok_and(Type::is_float);
+                if float { *op == Op::Div } else { matches!(args[1..], [Expr::Const(_)]) }
+            }
             Expr::Op(op, _) => !is_called(*op),
         }
     }
@@ -139,6 +141,7 @@ impl<'c> Emitter<'c, '_> {
             (Op::Mask, [c, a]) => self.choose(c.value.into_int_value(), a.value, self.register(ty).const_zero()),
             (Op::Ldexp, [a, n]) => self.ldexp(*a, *n),
             (_, [a, b]) if op.is_comparison() => self.compare(op, *a, *b),
+            (_, [a]) if op.asks_float() => Ok(self.float_question(op, a.value.into_float_value())?.into()),
             (_, [a, ..]) if a.ty.is_float() => {
                 let of = |x: &Typed<'c>| x.value.into_float_value();
                 self.float_op(op, a.ty, of(a), args.last().map_or(of(a), of))
@@ -210,5 +213,8 @@ fn is_bound(e: &Expr) -> bool {
 
 /// Whether a function of some type is a call of the library.
 fn is_called(op: Op) -> bool {
-    matches!(op, Op::Pow | Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Ldexp | Op::Gcd)
+    use Op::*;
+    let of_powers = matches!(op, Pow | Ldexp | Gcd | Exp | Log | Expm1 | Log1p | Log2 | Log10 | Hypot | NextAfter);
+    let of_angles = matches!(op, Sin | Cos | Tan | Asin | Acos | Atan | Atan2);
+    of_powers || of_angles || matches!(op, Sinh | Cosh | Tanh | Asinh | Acosh | Atanh)
 }

@@ -4,7 +4,8 @@ use super::Emitter;
 use crate::Error;
 use crate::abi::Slot;
 use fiberloom_core::algebra::{Op, Type};
-use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags, FloatValue};
+use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags, FloatValue, IntValue};
+use inkwell::{FloatPredicate, IntPredicate};
 
 impl<'c> Emitter<'c, '_> {
     /// A function whose arguments have type `ty`; of a unary one, `b` is `a` again.
@@ -36,6 +37,13 @@ impl<'c> Emitter<'c, '_> {
             Op::Floor => intrinsic("llvm.floor", &[a])?,
             Op::Ceil => intrinsic("llvm.ceil", &[a])?,
             Op::Round => intrinsic("llvm.roundeven", &[a])?,
+            Op::Trunc => intrinsic("llvm.trunc", &[a])?,
+            Op::Sign => self.sign_of_float(a)?.into(),
+            // The sign of NaN is plus.
+            Op::CopySign => {
+                let signed = intrinsic("llvm.copysign", &[a, b])?;
+                self.choose(self.is_unordered(b)?, intrinsic("llvm.fabs", &[a])?, signed)?
+            }
             // NaN wins, and −0.0 is less than 0.0.
             Op::Min => intrinsic("llvm.minimum", &[a, b])?,
             Op::Max => intrinsic("llvm.maximum", &[a, b])?,
@@ -45,14 +53,66 @@ impl<'c> Emitter<'c, '_> {
             }
             Op::Pow => call(Slot::PowF64, Slot::PowF32, &[a, b])?,
             Op::Rem => call(Slot::RemF64, Slot::RemF32, &[a, b])?,
+            Op::FloorDiv => call(Slot::FloorDivF64, Slot::FloorDivF32, &[a, b])?,
+            Op::FloorRem => call(Slot::FloorRemF64, Slot::FloorRemF32, &[a, b])?,
+            Op::Atan2 => call(Slot::Atan2F64, Slot::Atan2F32, &[a, b])?,
+            Op::Hypot => call(Slot::HypotF64, Slot::HypotF32, &[a, b])?,
+            Op::NextAfter => call(Slot::NextAfterF64, Slot::NextAfterF32, &[a, b])?,
             Op::Exp => call(Slot::ExpF64, Slot::ExpF32, &[a])?,
             Op::Log => call(Slot::LogF64, Slot::LogF32, &[a])?,
             Op::Sin => call(Slot::SinF64, Slot::SinF32, &[a])?,
             Op::Cos => call(Slot::CosF64, Slot::CosF32, &[a])?,
             Op::Tanh => call(Slot::TanhF64, Slot::TanhF32, &[a])?,
+            Op::Tan => call(Slot::TanF64, Slot::TanF32, &[a])?,
+            Op::Asin => call(Slot::AsinF64, Slot::AsinF32, &[a])?,
+            Op::Acos => call(Slot::AcosF64, Slot::AcosF32, &[a])?,
+            Op::Atan => call(Slot::AtanF64, Slot::AtanF32, &[a])?,
+            Op::Sinh => call(Slot::SinhF64, Slot::SinhF32, &[a])?,
+            Op::Cosh => call(Slot::CoshF64, Slot::CoshF32, &[a])?,
+            Op::Asinh => call(Slot::AsinhF64, Slot::AsinhF32, &[a])?,
+            Op::Acosh => call(Slot::AcoshF64, Slot::AcoshF32, &[a])?,
+            Op::Atanh => call(Slot::AtanhF64, Slot::AtanhF32, &[a])?,
+            Op::Expm1 => call(Slot::Expm1F64, Slot::Expm1F32, &[a])?,
+            Op::Log1p => call(Slot::Log1pF64, Slot::Log1pF32, &[a])?,
+            Op::Log2 => call(Slot::Log2F64, Slot::Log2F32, &[a])?,
+            Op::Log10 => call(Slot::Log10F64, Slot::Log10F32, &[a])?,
             _ => return Err(Error::Kernel(format!("{} of {ty}", op.name()))),
         };
         Ok(self.relaxed(value))
+    }
+
+    /// A question about a float.
+    pub(super) fn float_question(&self, op: Op, a: FloatValue<'c>) -> Result<IntValue<'c>, Error> {
+        let infinite = a.get_type().const_float(f64::INFINITY);
+        let is = |predicate, x: FloatValue<'c>| self.builder.build_float_compare(predicate, x, infinite, "");
+        let magnitude =
+            || Ok::<_, Error>(self.call_intrinsic("llvm.fabs", a.get_type().into(), &[a.into()])?.into_float_value());
+        match op {
+            Op::IsNan => self.is_unordered(a),
+            Op::IsInf => Ok(is(FloatPredicate::OEQ, magnitude()?)?),
+            Op::IsFinite => Ok(is(FloatPredicate::OLT, magnitude()?)?),
+            _ => {
+                let wide = a.get_type() == self.context.f64_type();
+                let bits = if wide { self.context.i64_type() } else { self.context.i32_type() };
+                let word = self.builder.build_bit_cast(a, bits, "")?.into_int_value();
+                let negative = self.builder.build_int_compare(IntPredicate::SLT, word, bits.const_zero(), "")?;
+                let number = self.builder.build_not(self.is_unordered(a)?, "")?;
+                Ok(self.builder.build_and(negative, number, "")?)
+            }
+        }
+    }
+
+    fn is_unordered(&self, a: FloatValue<'c>) -> Result<IntValue<'c>, Error> {
+        Ok(self.builder.build_float_compare(FloatPredicate::UNO, a, a, "")?)
+    }
+
+    /// −1, 0 or 1; NaN stays.
+    fn sign_of_float(&self, a: FloatValue<'c>) -> Result<FloatValue<'c>, Error> {
+        let number = |x: f64| a.get_type().const_float(x);
+        let is = |predicate| self.builder.build_float_compare(predicate, a, number(0.0), "");
+        let rest = self.choose(is(FloatPredicate::OEQ)?, number(0.0).into(), a.into())?;
+        let below = self.choose(is(FloatPredicate::OLT)?, number(-1.0).into(), rest)?;
+        Ok(self.choose(is(FloatPredicate::OGT)?, number(1.0).into(), below)?.into_float_value())
     }
 
     /// Lets LLVM reassociate and contract the instruction that made a float, where the kernel allows it. Never more: no

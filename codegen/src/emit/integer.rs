@@ -22,8 +22,8 @@ impl<'c> Emitter<'c, '_> {
             Op::Mul => builder.build_int_mul(a, b, "")?,
             Op::Div => self.quotient(ty, a, b)?,
             Op::Rem => self.remainder(ty, a, b)?,
-            Op::FloorDiv => self.floor_quotient(a, b)?,
-            Op::FloorRem => self.floor_remainder(a, b)?,
+            Op::FloorDiv => self.floor_quotient(ty, a, b)?,
+            Op::FloorRem => self.floor_remainder(ty, a, b)?,
             Op::Pow => self.power(ty, a, b)?,
             Op::Gcd => self.gcd(ty, a, b)?,
             Op::Min => self.intrinsic(if ty.is_signed() { "llvm.smin" } else { "llvm.umin" }, &[a, b])?,
@@ -40,6 +40,7 @@ impl<'c> Emitter<'c, '_> {
                 self.call_intrinsic("llvm.abs", a.get_type().into(), &[a.into(), wraps.into()])?.into_int_value()
             }
             Op::Abs => a,
+            Op::Sign => self.sign(ty, a)?,
             Op::TrailingZeros => {
                 let poison = self.context.bool_type().const_zero();
                 self.call_intrinsic("llvm.cttz", a.get_type().into(), &[a.into(), poison.into()])?.into_int_value()
@@ -105,15 +106,33 @@ impl<'c> Emitter<'c, '_> {
         Ok(self.builder.build_and(self.builder.build_not(none, "")?, differ, "")?)
     }
 
-    fn floor_quotient(&self, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
-        let quotient = self.quotient(Type::I64, a, b)?;
-        let lower = self.rounds_lower(self.remainder(Type::I64, a, b)?, b)?;
+    /// −1, 0 or 1.
+    fn sign(&self, ty: Type, a: IntValue<'c>) -> Int<'c> {
+        let none = a.get_type().const_zero();
+        let present = self.builder.build_int_compare(IntPredicate::NE, a, none, "")?;
+        let present = self.builder.build_int_z_extend(present, a.get_type(), "")?;
+        if !ty.is_signed() {
+            return Ok(present);
+        }
+        let signs = self.builder.build_right_shift(a, a.get_type().const_int(ty.bits() as u64 - 1, false), true, "")?;
+        Ok(self.builder.build_or(signs, present, "")?)
+    }
+
+    fn floor_quotient(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let quotient = self.quotient(ty, a, b)?;
+        if !ty.is_signed() {
+            return Ok(quotient);
+        }
+        let lower = self.rounds_lower(self.remainder(ty, a, b)?, b)?;
         let one = self.builder.build_int_z_extend(lower, a.get_type(), "")?;
         Ok(self.builder.build_int_sub(quotient, one, "")?)
     }
 
-    fn floor_remainder(&self, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
-        let rest = self.remainder(Type::I64, a, b)?;
+    fn floor_remainder(&self, ty: Type, a: IntValue<'c>, b: IntValue<'c>) -> Int<'c> {
+        let rest = self.remainder(ty, a, b)?;
+        if !ty.is_signed() {
+            return Ok(rest);
+        }
         let lower = self.rounds_lower(rest, b)?;
         let more = self.select(lower, b, a.get_type().const_zero())?;
         Ok(self.builder.build_int_add(rest, more, "")?)

@@ -35,6 +35,10 @@ const TAKEN: &str = "auto break case char const continue default do double else 
 /// What the macros of those headers begin with, besides `FL_`, which ours begin with.
 const MACROS: &str = "FL_ FP_ M_ MB_ SNAN HUGE_ EXIT_ MATH_ INT UINT SIZE_ PTRDIFF_ SIG_ATOMIC_ WCHAR_ WINT_ WIF WEX WNO WST WCONTINUED WTERMSIG WUNTRACED FD_";
 
+/// Functions of numbers that the C library does not have.
+const OWN: [Slot; 6] =
+    [Slot::Gcd, Slot::PowInt, Slot::FloorDivF64, Slot::FloorDivF32, Slot::FloorRemF64, Slot::FloorRemF32];
+
 /// The name of a kernel's function in its object: the kernel's, behind `kernel_` where C has that name for something
 /// else.
 pub fn symbol(kernel: &Kernel) -> String {
@@ -131,8 +135,8 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "    static fl_runtime rt = {{")?;
     for slot in Slot::ALL {
         // The C library has the functions of floats under the table's own names.
-        let floats = slot.is_pure() && !matches!(slot, Slot::Gcd | Slot::PowInt);
-        writeln!(out, "        {}{},", if floats { "" } else { "fl_default_" }, slot.name())?;
+        let standard = slot.is_pure() && !OWN.contains(&slot);
+        writeln!(out, "        {}{},", if standard { "" } else { "fl_default_" }, slot.name())?;
     }
     writeln!(out, "    }};\n    return &rt;\n}}\n")?;
     writeln!(out, "/* Frees what the default runtime made. */")?;

@@ -107,3 +107,41 @@ static inline uint64_t fl_default_pow_int(uint64_t base, uint64_t exponent)
         if (exponent & 1) power *= base;
     return power;
 }
+
+/* Division rounded down, and its rest, which has the divisor's sign. */
+static inline double fl_default_floordiv(double x, double y)
+{
+    if (y == 0) return x / y;
+    double rest = fmod(x, y);
+    double lower = rest != 0 && (rest < 0) != (y < 0) ? 1 : 0;
+    double quotient = (x - rest) / y - lower;
+    if (quotient == 0) return copysign(0, x / y);
+    double below = floor(quotient);
+    return quotient - below > (double)0.5 ? below + 1 : below;
+}
+
+static inline double fl_default_floormod(double x, double y)
+{
+    double rest = fmod(x, y);
+    if (rest == 0) return copysign(0, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+/* Division rounded down, and its rest, which has the divisor's sign. */
+static inline float fl_default_floordivf(float x, float y)
+{
+    if (y == 0) return x / y;
+    float rest = fmodf(x, y);
+    float lower = rest != 0 && (rest < 0) != (y < 0) ? 1 : 0;
+    float quotient = (x - rest) / y - lower;
+    if (quotient == 0) return copysignf(0, x / y);
+    float below = floorf(quotient);
+    return quotient - below > (float)0.5 ? below + 1 : below;
+}
+
+static inline float fl_default_floormodf(float x, float y)
+{
+    float rest = fmodf(x, y);
+    if (rest == 0) return copysignf(0, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
+}

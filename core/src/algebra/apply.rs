@@ -11,7 +11,7 @@ use super::{Mode, Op, Type, Value};
 /// the arguments have not the types that the operation takes.
 pub fn evaluate(op: Op, args: &[Value], mode: Mode) -> Option<Value> {
     let value = apply(op, args)?;
-    let annihilated = op == Op::Div && mode == Mode::Algebraic && !args[0].is_true();
+    let annihilated = matches!(op, Op::Div | Op::FloorDiv) && mode == Mode::Algebraic && !args[0].is_true();
     Some(if annihilated { Value::zero(value.ty()) } else { value })
 }
 
@@ -33,6 +33,7 @@ pub fn apply(op: Op, args: &[Value]) -> Option<Value> {
         }
         (Op::Ldexp, [a, n]) => ldexp(*a, n.as_i128()?),
         (_, [a, b]) if op.is_comparison() => compare(op, *a, *b),
+        (_, [a]) if op.asks_float() => ask(op, a.as_f64()),
         (_, [a, ..]) => match a.ty() {
             Type::F32 => float32(op, *a, args.last()?),
             Type::F64 => float64(op, *a, args.last()?),
@@ -80,6 +81,15 @@ fn compare(op: Op, a: Value, b: Value) -> Value {
     })
 }
 
+fn ask(op: Op, x: f64) -> Value {
+    Value::bool(match op {
+        Op::SignBit => x.is_sign_negative() && !x.is_nan(),
+        Op::IsNan => x.is_nan(),
+        Op::IsInf => x.is_infinite(),
+        _ => x.is_finite(),
+    })
+}
+
 /// Functions of integers and of `bool`; of a unary one, `b` is `a` again.
 fn integer(op: Op, a: Value, b: &Value) -> Option<Value> {
     let ty = a.ty();
@@ -105,6 +115,7 @@ fn integer(op: Op, a: Value, b: &Value) -> Option<Value> {
         Op::Not if ty == Type::Bool => 1 - x,
         Op::Not => !x,
         Op::Abs => x.abs(),
+        Op::Sign => x.signum(),
         Op::Gcd => gcd(x.unsigned_abs(), y.unsigned_abs()) as i128,
         // Rounding down differs from rounding toward zero where there is a rest of the other sign.
         Op::FloorDiv => {
@@ -152,11 +163,31 @@ fn f32_value(x: f32) -> Value {
     Value::from_bits(Type::F32, x.to_bits() as u64)
 }
 
+/// What [`floats`] calls for `f64`.
+mod wide {
+    pub use super::super::{floor_div, floor_rem, pow};
+    pub use libm::{
+        acos, acosh, asin, asinh, atan, atan2, atanh, ceil, copysign, cos, cosh, exp, expm1, floor, fmaximum, fminimum,
+        fmod, hypot, log, log1p, log2, log10, nextafter, roundeven, sin, sinh, sqrt, tan, tanh, trunc,
+    };
+}
+
+/// What [`floats`] calls for `f32`.
+mod narrow {
+    pub use super::super::{floor_divf as floor_div, floor_remf as floor_rem};
+    pub use libm::{
+        acosf as acos, acoshf as acosh, asinf as asin, asinhf as asinh, atan2f as atan2, atanf as atan,
+        atanhf as atanh, ceilf as ceil, copysignf as copysign, cosf as cos, coshf as cosh, expf as exp,
+        expm1f as expm1, floorf as floor, fmaximumf as fmaximum, fminimumf as fminimum, fmodf as fmod, hypotf as hypot,
+        log1pf as log1p, log2f as log2, log10f as log10, logf as log, nextafterf as nextafter, powf as pow,
+        roundevenf as roundeven, sinf as sin, sinhf as sinh, sqrtf as sqrt, tanf as tan, tanhf as tanh,
+        truncf as trunc,
+    };
+}
+
 /// The functions of one float type, each computed in that type; of a unary one, `b` is `a` again.
 macro_rules! floats {
-    ($name:ident, $float:ty, $read:expr, $write:expr,
-     $pow:path, $fmod:ident $min:ident $max:ident $exp:ident $log:ident $sin:ident $cos:ident $tanh:ident
-     $sqrt:ident $floor:ident $ceil:ident $round:ident) => {
+    ($name:ident, $float:ty, $library:ident, $read:expr, $write:expr) => {
         fn $name(op: Op, a: Value, b: &Value) -> Value {
             let (x, y): ($float, $float) = ($read(a), $read(*b));
             $write(match op {
@@ -164,32 +195,60 @@ macro_rules! floats {
                 Op::Sub => x - y,
                 Op::Mul => x * y,
                 Op::Div => x / y,
-                Op::Rem => libm::$fmod(x, y),
-                Op::Pow => $pow(x, y),
+                Op::Rem => $library::fmod(x, y),
+                Op::FloorDiv => $library::floor_div(x, y),
+                Op::FloorRem => $library::floor_rem(x, y),
+                Op::Pow => $library::pow(x, y),
                 // NaN wins, and −0.0 is less than 0.0.
-                Op::Min => libm::$min(x, y),
-                Op::Max => libm::$max(x, y),
+                Op::Min => $library::fminimum(x, y),
+                Op::Max => $library::fmaximum(x, y),
                 Op::Neg => -x,
                 Op::Abs => x.abs(),
-                Op::Sqrt => libm::$sqrt(x),
-                Op::Exp => libm::$exp(x),
-                Op::Log => libm::$log(x),
-                Op::Floor => libm::$floor(x),
-                Op::Ceil => libm::$ceil(x),
-                Op::Round => libm::$round(x),
-                Op::Sin => libm::$sin(x),
-                Op::Cos => libm::$cos(x),
-                Op::Tanh => libm::$tanh(x),
+                Op::Sign if x > 0.0 => 1.0,
+                Op::Sign if x < 0.0 => -1.0,
+                Op::Sign => {
+                    if x.is_nan() {
+                        x
+                    } else {
+                        0.0
+                    }
+                }
+                Op::CopySign if y.is_nan() => x.abs(),
+                Op::CopySign => $library::copysign(x, y),
+                Op::Floor => $library::floor(x),
+                Op::Ceil => $library::ceil(x),
+                Op::Round => $library::roundeven(x),
+                Op::Trunc => $library::trunc(x),
+                Op::Atan2 => $library::atan2(x, y),
+                Op::Hypot => $library::hypot(x, y),
+                Op::NextAfter => $library::nextafter(x, y),
+                Op::Exp => $library::exp(x),
+                Op::Log => $library::log(x),
+                Op::Sin => $library::sin(x),
+                Op::Cos => $library::cos(x),
+                Op::Tanh => $library::tanh(x),
+                Op::Sqrt => $library::sqrt(x),
+                Op::Tan => $library::tan(x),
+                Op::Asin => $library::asin(x),
+                Op::Acos => $library::acos(x),
+                Op::Atan => $library::atan(x),
+                Op::Sinh => $library::sinh(x),
+                Op::Cosh => $library::cosh(x),
+                Op::Asinh => $library::asinh(x),
+                Op::Acosh => $library::acosh(x),
+                Op::Atanh => $library::atanh(x),
+                Op::Expm1 => $library::expm1(x),
+                Op::Log1p => $library::log1p(x),
+                Op::Log2 => $library::log2(x),
+                Op::Log10 => $library::log10(x),
                 _ => unreachable!("`typed` admits no other function of floats"),
             })
         }
     };
 }
 
-floats!(float64, f64, Value::as_f64, |x| Value::from_f64(Type::F64, x),
-    super::pow, fmod fminimum fmaximum exp log sin cos tanh sqrt floor ceil roundeven);
-floats!(float32, f32, |v: Value| v.as_f64() as f32, f32_value,
-    libm::powf, fmodf fminimumf fmaximumf expf logf sinf cosf tanhf sqrtf floorf ceilf roundevenf);
+floats!(float64, f64, wide, Value::as_f64, |x| Value::from_f64(Type::F64, x));
+floats!(float32, f32, narrow, |v: Value| v.as_f64() as f32, f32_value);
 
 #[cfg(test)]
 mod tests;

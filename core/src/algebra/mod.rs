@@ -8,13 +8,15 @@
 //! Invariants: a [`Value`] is equal to another exactly when type and bits are (so NaN = NaN and 0.0 ≠ −0.0);
 //! the bits above a type's width are zero; a `bool` is 0 or 1.
 mod apply;
+mod floor;
 mod op;
 mod power;
 mod properties;
 mod value;
 
 pub use apply::{apply, evaluate};
-pub use op::{Mode, Op, result_type};
+pub use floor::{floor_div, floor_divf, floor_rem, floor_remf};
+pub use op::{COUNT, Mode, Op, result_type};
 pub use power::pow;
 pub use properties::{Properties, identity, properties, subject};
 pub use value::{Type, Value};

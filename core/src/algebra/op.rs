@@ -73,6 +73,39 @@ pub enum Op {
     Sin,
     Cos,
     Tanh,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    /// Of (y, x): the angle of the point (x, y).
+    Atan2,
+    Sinh,
+    Cosh,
+    Asinh,
+    Acosh,
+    Atanh,
+    /// eˣ − 1, near 0 without loss.
+    Expm1,
+    /// log(1 + x), near 0 without loss.
+    Log1p,
+    Log2,
+    Log10,
+    /// √(x² + y²), which overflows only if that does.
+    Hypot,
+    /// The first's magnitude with the second's sign, which of NaN is plus.
+    CopySign,
+    /// The float that follows the first in the direction of the second.
+    NextAfter,
+    /// Toward zero.
+    Trunc,
+    /// −1, 0 or 1; of NaN, NaN.
+    Sign,
+    /// float T → bool: below 0, or −0.0; not of NaN.
+    SignBit,
+    /// float T → bool, as the two below.
+    IsNan,
+    IsInf,
+    IsFinite,
     /// (float T, integer) → T: x · 2ⁿ.
     Ldexp,
     Gcd,
@@ -84,9 +117,11 @@ pub enum Op {
     Coalesce,
     /// Any type to this one; floats to integers and wide to narrow saturate, NaN becomes 0, to `bool` is `x != 0`.
     Convert(Type),
-    /// i64, i64 → i64, the divisor positive: rounds down. Not nameable in programs: index maps become it.
+    /// The quotient rounded down, Python's `//`; index maps become it. Integers: x floordiv 0 = 0. Floats: NumPy's
+    /// `floor_divide`; in `algebraic` mode 0 floordiv x = 0 for every x.
     FloorDiv,
-    /// i64, i64 → i64, the divisor positive: result in [0, divisor). Not nameable in programs.
+    /// What [`Op::FloorDiv`] leaves, with the divisor's sign: Python's `%`. Integers: x floormod 0 = 0. Floats: NumPy's
+    /// `remainder`.
     FloorRem,
     /// i64 → i64: how many bits are clear below the lowest that is set; 64 of 0. Not nameable in programs:
     /// sets of coordinates are words of bits.
@@ -94,7 +129,7 @@ pub enum Op {
 }
 
 /// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
-const NAMES: [(Op, &str); 41] = [
+const NAMES: [(Op, &str); 64] = [
     (Op::Add, "+"),
     (Op::Sub, "-"),
     (Op::Mul, "*"),
@@ -128,15 +163,41 @@ const NAMES: [(Op, &str); 41] = [
     (Op::Sin, "sin"),
     (Op::Cos, "cos"),
     (Op::Tanh, "tanh"),
+    (Op::Tan, "tan"),
+    (Op::Asin, "asin"),
+    (Op::Acos, "acos"),
+    (Op::Atan, "atan"),
+    (Op::Atan2, "atan2"),
+    (Op::Sinh, "sinh"),
+    (Op::Cosh, "cosh"),
+    (Op::Asinh, "asinh"),
+    (Op::Acosh, "acosh"),
+    (Op::Atanh, "atanh"),
+    (Op::Expm1, "expm1"),
+    (Op::Log1p, "log1p"),
+    (Op::Log2, "log2"),
+    (Op::Log10, "log10"),
+    (Op::Hypot, "hypot"),
+    (Op::CopySign, "copysign"),
+    (Op::NextAfter, "nextafter"),
+    (Op::Trunc, "trunc"),
+    (Op::Sign, "sign"),
+    (Op::SignBit, "signbit"),
+    (Op::IsNan, "isnan"),
+    (Op::IsInf, "isinf"),
+    (Op::IsFinite, "isfinite"),
     (Op::Ldexp, "ldexp"),
     (Op::Gcd, "gcd"),
     (Op::Select, "select"),
     (Op::Mask, "mask"),
     (Op::Coalesce, "coalesce"),
     (Op::FloorDiv, "floordiv"),
-    (Op::FloorRem, "floorrem"),
+    (Op::FloorRem, "floormod"),
     (Op::TrailingZeros, "ctz"),
 ];
+
+/// The reduction that says at how many coordinates a `bool` holds: a sum of its conversions to `i64`.
+pub const COUNT: &str = "count";
 
 /// The reductions that have names of their own.
 const REDUCTIONS: [(&str, Op); 6] = [
@@ -173,7 +234,7 @@ impl Op {
         let word = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic());
         let hidden = |op| {
             use Op::*;
-            matches!(op, Neg | Not | FloorDiv | FloorRem | TrailingZeros)
+            matches!(op, Neg | Not | TrailingZeros)
         };
         NAMES.into_iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (name, op))
     }
@@ -196,8 +257,9 @@ impl Op {
         match self {
             Coalesce => None,
             Select => Some(3),
-            Neg | Not | Abs | Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Convert(_)
-            | TrailingZeros => Some(1),
+            Neg | Not | Abs | Sign | Convert(_) | TrailingZeros => Some(1),
+            Atan2 | Hypot | CopySign | NextAfter | Ldexp => Some(2),
+            op if op.is_of_floats() => Some(1),
             _ => Some(2),
         }
     }
@@ -208,13 +270,35 @@ impl Op {
         use Op::*;
         match self {
             Add | Mul | Min | Max | Lt | Le | Gt | Ge | Eq | Ne | Select | Mask | Coalesce | Convert(_) => true,
-            Sub | Div | Rem | Pow | Neg | Abs => ty != Type::Bool,
+            Sub | Div | Rem | FloorDiv | FloorRem | Pow | Neg | Abs | Sign => ty != Type::Bool,
             And | Or | Xor | Not => !ty.is_float(),
             AndAlso | OrElse => ty == Type::Bool,
             Shl | Shr | Gcd => ty.is_integer(),
-            Sqrt | Exp | Log | Floor | Ceil | Round | Sin | Cos | Tanh | Ldexp => ty.is_float(),
-            FloorDiv | FloorRem | TrailingZeros => ty == Type::I64,
+            TrailingZeros => ty == Type::I64,
+            op => op.is_of_floats() && ty.is_float(),
         }
+    }
+
+    /// Whether it takes floats only.
+    fn is_of_floats(self) -> bool {
+        use Op::*;
+        match self {
+            Sqrt | Exp | Log | Expm1 | Log1p | Log2 | Log10 | Ldexp => true,
+            Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Hypot => true,
+            Sinh | Cosh | Tanh | Asinh | Acosh | Atanh => true,
+            Floor | Ceil | Round | Trunc | CopySign | NextAfter => true,
+            op => op.asks_float(),
+        }
+    }
+
+    /// A question about one float, whose answer is a `bool`.
+    pub fn asks_float(self) -> bool {
+        matches!(self, Op::SignBit | Op::IsNan | Op::IsInf | Op::IsFinite)
+    }
+
+    /// Whether its result is a `bool` whatever the type of its arguments is.
+    pub fn is_predicate(self) -> bool {
+        self.is_comparison() || self.asks_float()
     }
 
     /// One of the six comparisons, whose result is a `bool`.
@@ -244,7 +328,7 @@ pub(super) fn typed(op: Op, count: usize, ty: impl Fn(usize) -> Type) -> Option<
     }
     let t = ty(condition);
     let fits = op.takes(t) && (condition..count).all(|i| ty(i) == t);
-    fits.then_some(if op.is_comparison() { Type::Bool } else { t })
+    fits.then_some(if op.is_predicate() { Type::Bool } else { t })
 }
 
 #[cfg(test)]
@@ -268,7 +352,9 @@ mod tests {
         let mut words: Vec<_> = Op::callable().map(|(name, _)| name).collect();
         words.sort();
         let mut said: Vec<_> =
-            "min max abs pow sqrt exp log floor ceil round sin cos tanh ldexp gcd xor select mask coalesce"
+            "min max abs pow sqrt exp log floor ceil round sin cos tanh ldexp gcd xor select mask coalesce tan asin acos \
+             atan atan2 sinh cosh asinh acosh atanh expm1 log1p log2 log10 hypot copysign nextafter signbit trunc sign \
+             isnan isinf isfinite floordiv floormod"
                 .split(' ')
                 .collect();
         said.sort();
@@ -281,7 +367,7 @@ mod tests {
     #[test]
     fn typing() {
         use Type::*;
-        let cases: [(Op, &[Type], Option<Type>); 16] = [
+        let cases: [(Op, &[Type], Option<Type>); 20] = [
             (Op::Add, &[Bool, Bool], Some(Bool)),
             (Op::Add, &[I8, I16], None),
             (Op::Sub, &[Bool, Bool], None),
@@ -292,6 +378,10 @@ mod tests {
             (Op::Sqrt, &[I64], None),
             (Op::Ldexp, &[F32, I8], Some(F32)),
             (Op::Ldexp, &[F32, F32], None),
+            (Op::Hypot, &[F32, F32], Some(F32)),
+            (Op::IsNan, &[F32], Some(Bool)),
+            (Op::Sign, &[U8], Some(U8)),
+            (Op::FloorDiv, &[Bool, Bool], None),
             (Op::Select, &[Bool, U8, U8], Some(U8)),
             (Op::Select, &[U8, U8, U8], None),
             (Op::Mask, &[Bool, F64], Some(F64)),

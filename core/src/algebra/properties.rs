@@ -146,7 +146,10 @@ fn float(op: Op, ty: Type, mode: Mode) -> Properties {
     let (below, above) = bounds(ty);
     if mode == Mode::Strict {
         // Where NaN is an argument of one of these, it is the result.
-        let spreads = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Min | Op::Max);
+        let spreads = match op {
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem | Op::Min | Op::Max => true,
+            op => matches!(op, Op::Atan2 | Op::NextAfter),
+        };
         let nan = value(f64::NAN);
         return if spreads { granted.annihilator(BOTH, nan, nan) } else { granted };
     }
@@ -165,6 +168,10 @@ fn float(op: Op, ty: Type, mode: Mode) -> Properties {
             .annihilator(FIRST, minus, zero)
             .annihilator(SECOND, above, zero)
             .annihilator(SECOND, below, zero),
+        // What follows from the numerator's test, and the sign that is free.
+        Op::FloorDiv | Op::FloorRem | Op::CopySign => {
+            granted.annihilator(FIRST, zero, zero).annihilator(FIRST, minus, zero)
+        }
         // What is finite is its own rest; an infinite dividend has none.
         Op::Rem => granted
             .identity(SECOND, above)
@@ -197,6 +204,7 @@ fn strict_float(op: Op, ty: Type) -> Properties {
             .annihilator(SECOND, minus, one),
         Op::Min => Properties { idempotent: true, ..abelian() }.identity(BOTH, above),
         Op::Max => Properties { idempotent: true, ..abelian() }.identity(BOTH, below),
+        Op::Hypot => commutative.annihilator(BOTH, above, above).annihilator(BOTH, below, above),
         Op::Ldexp => [zero, minus, above, below, value(f64::NAN)]
             .into_iter()
             .fold(none, |known, fixed| known.annihilator(FIRST, fixed, fixed)),

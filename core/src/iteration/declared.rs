@@ -49,7 +49,7 @@ impl<'a> Simplify<'a> {
     }
 
     fn bodies(self) -> Bodies<'a> {
-        Bodies { functions: self.functions, mode: self.mode }
+        Bodies { functions: self.functions, mode: self.mode, wide: false }
     }
 
     /// The value of a function of constants, if it takes few steps.

@@ -45,7 +45,7 @@ kernel all(n)
   # order of operations
   let q = (m + i) * -(m - i) - (m - (i - 1)) + -(3) % -m << 2 >> (m << 1)
   let h = (m < i) == (i <= m) || o[0] & (o[1] | true)
-  let d = select(h, floordiv(q, 3), floorrem(m, 4)) + mask(h, m)
+  let d = select(h, floordiv(q, 3), floormod(m, 4)) + mask(h, m)
   let r = ldexp(sqrt(y), 3i8) + pow(y, 2.0)
   let among_2 = among(a[b[0]..m + a[1]], v[i]) + among(c[0..9], 4)
   alloc w[n]

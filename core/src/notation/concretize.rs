@@ -138,7 +138,8 @@ impl Concretize<'_> {
         let tensor = &self.typed.tensors[s.tensor.index()];
         if let Some(fun) = s.fold {
             let before = self.before(s, fun, &target);
-            rhs = match self.gathered(fun, tensor.ty) {
+            let there = !matches!(before, Expr::Literal(_));
+            rhs = match self.gathered(fun, tensor.ty, there) {
                 _ if folded.is_empty() => self.simplify.call(fun, vec![before, rhs], tensor.ty),
                 Some(_) => {
                     let rhs = Expr::Reduce(fun, folded, Box::new(rhs), tensor.ty);
@@ -171,7 +172,8 @@ impl Concretize<'_> {
         let format = tensor.format.as_ref().map_or_else(|| Format::dense(tensor.sizes.len()), Format::assembled);
         let target = self.modes(&extents);
         let before = self.before(s, fun, &target);
-        let Some(fill) = self.gathered(fun, ty) else {
+        let there = !matches!(before, Expr::Literal(_));
+        let Some(fill) = self.gathered(fun, ty, there) else {
             let place = self.version(s, &target, &before, last);
             let before = before.accesses().first().copied();
             self.scatter((place, target), (fun, places, before), &loops, rhs);
@@ -376,9 +378,10 @@ impl Concretize<'_> {
     }
 
     /// A function's identity, if what it folds into something may be gathered from that on: it changes nothing. (A `gcd` with
-    /// 0 is a magnitude.)
-    fn gathered(&self, fun: Fun, ty: Type) -> Option<Value> {
-        self.unordered(fun, ty).filter(|i| self.simplify.neutral(fun, *i))
+    /// 0 is a magnitude.) A product of floats may overflow where 0 is `there` to be multiplied: it begins with that.
+    fn gathered(&self, fun: Fun, ty: Type, there: bool) -> Option<Value> {
+        let overflows = fun == Fun::Op(Op::Mul) && ty.is_float() && there;
+        self.unordered(fun, ty).filter(|i| !overflows && self.simplify.neutral(fun, *i))
     }
 
     /// Emits `place[target] = rhs`, with what must come before it.
@@ -466,7 +469,7 @@ impl Concretize<'_> {
     ) {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
-        let gathers = self.gathered(fun, tensor.ty).is_some();
+        let gathers = self.gathered(fun, tensor.ty, before.is_some()).is_some();
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
         let order = if gathers { self.order(nowhere, loops, &body) } else { loops.to_vec() };
         let located = tensor.format.levels.iter().all(|k| k.is_located());

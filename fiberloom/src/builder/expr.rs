@@ -8,7 +8,7 @@
 
 use super::name::ident;
 use super::names;
-use fiberloom_core::algebra::Type;
+use fiberloom_core::algebra::{COUNT, Type};
 use fiberloom_core::notation::{Span, syntax};
 use std::ops::{self, Bound, RangeBounds};
 use syntax::{Affine as Map, BinaryOp, ExprKind, Factor, Literal, UnaryOp};
@@ -437,6 +437,9 @@ macro_rules! built_ins {
 built_ins! {
     min(a, b); max(a, b); pow(a, b); gcd(a, b); xor(a, b); ldexp(a, n); coalesce(a, b);
     abs(a); sqrt(a); exp(a); log(a); floor(a); ceil(a); round(a); sin(a); cos(a); tanh(a);
+    tan(a); asin(a); acos(a); atan(a); atan2(y, x); sinh(a); cosh(a); asinh(a); acosh(a); atanh(a);
+    expm1(a); log1p(a); log2(a); log10(a); hypot(a, b); copysign(a, b); nextafter(a, b); trunc(a); sign(a);
+    signbit(a); isnan(a); isinf(a); isfinite(a); floordiv(a, b); floormod(a, b);
     mask(condition, a); select(condition, a, b);
 }
 
@@ -450,6 +453,11 @@ pub fn conditional(condition: impl Into<Expr>, a: impl Into<Expr>, b: impl Into<
 /// `sum(vars: body)`
 pub fn sum<const N: usize>(vars: [Var; N], body: impl Into<Expr>) -> Expr {
     reduce("sum", vars, body)
+}
+
+/// `count(vars: condition)`: at how many coordinates it holds.
+pub fn count<const N: usize>(vars: [Var; N], condition: impl Into<Expr>) -> Expr {
+    reduce(COUNT, vars, condition)
 }
 
 /// `function(vars: body)`: `sum prod min max any all`, or any associative function.

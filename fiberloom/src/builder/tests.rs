@@ -36,6 +36,11 @@ fn operators() {
     assert_eq!(rhs(|| -literal(5) + literal(-5)), "-(5) + -5");
     assert_eq!(rhs(|| conditional(a().ge(i.value()), literal(f64::NAN), -1)), "if a[i] >= i then nan else -1");
     assert_eq!(rhs(|| max(convert(a(), Type::U8), pow(b(), 2))), "max(convert(a[i], u8), pow(b[i], 2))");
+    assert_eq!(
+        rhs(|| hypot(atan2(a(), b()), log1p(a())) * sign(b())),
+        "hypot(atan2(a[i], b[i]), log1p(a[i])) * sign(b[i])"
+    );
+    assert_eq!(rhs(|| floordiv(a(), 2) + floormod(a(), b())), "floordiv(a[i], 2) + floormod(a[i], b[i])");
 }
 
 #[test]
@@ -53,6 +58,7 @@ fn reductions_and_shape_operators() {
     let (a, b) = (tensor("A"), tensor("B"));
     let (i, j, k, l) = (var("i"), var("j"), var("k"), var("l"));
     assert_eq!(rhs(|| sum([i, j], a.at([i, j]))), "sum(i, j: A[i, j])");
+    assert_eq!(rhs(|| count([i, j], isnan(a.at([i, j])))), "count(i, j: isnan(A[i, j]))");
     assert_eq!(rhs(|| reduce_from("f", [i], a.at([i]), 1)), "f(i: A[i] start 1)");
     assert_eq!(rhs(|| collapse(a.at([i, j]), [i, j], k)), "collapse(A[i, j], (i, j) -> k)");
     assert_eq!(rhs(|| split(a.at([k]), k, [i, j])), "split(A[k], k -> (i, j))");

@@ -151,7 +151,9 @@ impl Number {
         })
     }
 
-    /// What nothing is promised about.
+    /// What nothing is promised about. Rare, and apart: the evaluation that calls it recurses as deep as programs nest.
+    #[cold]
+    #[inline(never)]
     pub fn unpromised(value: Value, reason: Reason) -> Number {
         Number { reason, ..Number::term(value, f64::INFINITY) }
     }
@@ -203,6 +205,7 @@ impl Number {
 }
 
 /// `op` applied to arguments of its types; `None` of other types.
+#[inline(never)]
 pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     let mut values = [Value::zero(Type::Bool); 3];
     let n = args.len().min(3);
@@ -211,13 +214,14 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
     if mode == Mode::Strict {
         return Some(Number::given(value));
     }
-    let value = if op == Op::Div && values[0].as_f64() == 0.0 { Value::zero(value.ty()) } else { value };
+    let value =
+        if matches!(op, Op::Div | Op::FloorDiv) && values[0].as_f64() == 0.0 { Value::zero(value.ty()) } else { value };
     Some(match (op, args) {
         (Op::Coalesce, [a, ..]) => *a,
         (Op::Select, [c, a, b]) => selected(c, *a, *b),
         (Op::Mask, [c, a]) => selected(c, *a, Number::given(Value::zero(a.value.ty()))),
         // Zero is the numerator in every evaluation, and then the quotient.
-        (Op::Div, [a, _]) if value.ty().is_float() && a.is_zero() => Number::term(value, 0.0),
+        (Op::Div | Op::FloorDiv, [a, _]) if value.ty().is_float() && a.is_zero() => Number::term(value, 0.0),
         _ if args.iter().any(Number::is_unpromised) => {
             let reason = args.iter().find_map(Number::reason).unwrap_or(Reason::Rounding);
             Number::unpromised(value, reason)
@@ -227,9 +231,7 @@ pub fn apply(op: Op, args: &[Number], mode: Mode) -> Option<Number> {
         (Op::Sub, [a, b]) if value.ty().is_float() => sum(value, a, b),
         (Op::Mul, [a, b]) if value.ty().is_float() => product(value, a, b),
         (Op::Neg, [a]) => Number { value, given: false, ..*a },
-        (Op::Div | Op::Pow, [a, b]) if value.as_f64().is_infinite() && zero_of_unknown_sign(op, a, b) => {
-            Number::unpromised(value, Reason::Rounding)
-        }
+        _ if shows_sign(op, args, value) => Number::unpromised(value, Reason::Rounding),
         _ if args.iter().all(|a| a.error() == 0.0) => Number::term(value, 0.0),
         _ => Number::term(value, inexact(op, args, value)),
     })
@@ -246,9 +248,22 @@ fn selected(c: &Number, a: Number, b: Number) -> Number {
     Number { reason: [&yes, &no, c].into_iter().find_map(Number::reason).unwrap_or(either.reason), ..either }
 }
 
-fn zero_of_unknown_sign(op: Op, a: &Number, b: &Number) -> bool {
-    let by = if op == Op::Div { b } else { a };
-    by.value.as_f64() == 0.0 && !by.given
+/// Whether the value depends on the sign of a zero that was computed.
+fn shows_sign(op: Op, args: &[Number], value: Value) -> bool {
+    let unknown = |n: &Number| n.value.as_f64() == 0.0 && !n.given;
+    let infinite = value.as_f64().is_infinite();
+    match (op, args) {
+        (Op::Div | Op::FloorDiv, [_, b]) => infinite && b.value.ty().is_float() && unknown(b),
+        (Op::Pow, [a, _]) => infinite && unknown(a),
+        (Op::SignBit, [a]) => unknown(a),
+        (Op::CopySign, [a, b]) => a.value.is_true() && unknown(b),
+        // On the negative half of the axis, and at its end.
+        (Op::Atan2, [y, x]) => {
+            let negative = x.value.as_f64() < 0.0 || !x.value.is_true();
+            negative && unknown(y) || !y.value.is_true() && unknown(x)
+        }
+        _ => false,
+    }
 }
 
 fn sum(value: Value, a: &Number, b: &Number) -> Number {
@@ -325,15 +340,32 @@ fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
         }
         (Op::Abs, _) => e,
         (Op::Min | Op::Max, [a, b]) => a.error().max(b.error()),
-        (Op::Floor | Op::Ceil | Op::Round, [a]) => {
+        (Op::IsNan | Op::IsInf | Op::IsFinite, _) => 0.0,
+        (Op::Sign | Op::SignBit, _) if x.abs() > 2.0 * e => 0.0,
+        (Op::Floor | Op::Ceil | Op::Round | Op::Trunc, [a]) => {
             let (low, high) = ends(a);
             high - low
         }
         (Op::Sin | Op::Cos, _) => e.min(2.0) + library,
-        (Op::Sqrt | Op::Exp | Op::Log | Op::Tanh, [a]) => {
+        (op, [a]) if is_monotone(op) => {
             let (low, high) = ends(a);
-            (high - low) + library * low.abs().max(high.abs()) + least
+            (high - low).abs() + library * low.abs().max(high.abs()) + least
         }
+        (Op::Cosh, [a]) => {
+            let (low, high) = ends(a);
+            let lowest = if x.abs() <= reach(a) { 1.0 } else { low.min(high) };
+            low.max(high) - lowest + library * low.max(high)
+        }
+        // No pole lies between the ends if they are close together and rise.
+        (Op::Tan, [a]) => {
+            let (low, high) = ends(a);
+            let rises = reach(a) < 1.0 && low <= z && z <= high;
+            if rises { high - low + library * low.abs().max(high.abs()) + least } else { f64::INFINITY }
+        }
+        (Op::Atan2, [a, b]) => turned(a, b, reach(a), reach(b)) + 4.0 * library,
+        (Op::Hypot, [a, b]) if z.is_finite() => a.error() + b.error() + library * z + least,
+        (Op::CopySign, [_, b]) if b.value.as_f64().abs() > 2.0 * b.error() => e,
+        (Op::NextAfter, _) if z.is_finite() => e + library * x.abs() + 2.0 * least,
         (Op::Convert(Type::Bool), _) if x.abs() > 2.0 * e => 0.0,
         (Op::Convert(Type::Bool), _) => f64::INFINITY,
         (Op::Convert(to), [a]) if !to.is_float() => {
@@ -343,6 +375,17 @@ fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
         (Op::Convert(_), _) if z.is_finite() => e + u * (x.abs() + e) + least,
         (Op::Ldexp, [_, n]) => libm::ldexp(e, n.value.as_i128().unwrap_or(0).clamp(-5000, 5000) as i32) + least,
         (Op::Div, [a, b]) => divided(a, b, z, u) + least,
+        (Op::FloorDiv, [a, b]) => {
+            let y = b.value.as_f64();
+            if y.abs() <= reach(b) {
+                return f64::INFINITY;
+            }
+            let corner = |s: f64, t: f64| ((x + s * reach(a)) / (y + t * reach(b))).floor();
+            let corners = [corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, -1.0), corner(1.0, 1.0), z];
+            let (low, high) = (corners.into_iter().fold(z, f64::min), corners.into_iter().fold(z, f64::max));
+            high - low + library * low.abs().max(high.abs())
+        }
+        (Op::FloorRem, [_, b]) => 2.0 * (b.value.as_f64().abs() + b.error()),
         (Op::Rem, [a, b]) => {
             let y = b.value.as_f64().abs();
             let at = |s: f64| (x.abs() + s * reach(a)).max(0.0) / (y - s * reach(b)).max(0.0);
@@ -371,6 +414,27 @@ fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
             (high - low) + library * low.abs().max(high.abs()) + least
         }
         _ => f64::INFINITY,
+    }
+}
+
+/// Functions of one float that rise everywhere, or fall everywhere.
+fn is_monotone(op: Op) -> bool {
+    use Op::*;
+    let powers = matches!(op, Sqrt | Exp | Expm1 | Log | Log1p | Log2 | Log10);
+    powers || matches!(op, Asin | Acos | Atan | Sinh | Tanh | Asinh | Acosh | Atanh)
+}
+
+/// By how much the angle of the point (x, y) may be another, whose coordinates are within `up` and `along` of these.
+fn turned(y: &Number, x: &Number, up: f64, along: f64) -> f64 {
+    let (y, x) = (y.value.as_f64(), x.value.as_f64());
+    if x <= along && y.abs() <= up {
+        return f64::INFINITY;
+    }
+    let (moved, far) = (up.hypot(along), x.hypot(y));
+    match () {
+        () if far.is_infinite() => 0.0,
+        () if moved < far => 2.0 * moved / (far - moved),
+        () => f64::INFINITY,
     }
 }
 

@@ -345,10 +345,6 @@ impl Machine<'_> {
         for (value, (ty, code)) in values.iter_mut().zip(args) {
             *value = Value::from_bits(*ty, self.value(code)?);
         }
-        if matches!(op, Op::FloorDiv | Op::FloorRem) && (values[1].bits() as i64) <= 0 {
-            let (rule, index) = (Rule::Divisor, values[1].bits() as i64);
-            return Err(broken(rule, op.name().to_string(), index, 0));
-        }
         let value = apply(op, &values[..args.len().min(2)]);
         Ok(value.map_or(0, Value::bits)) // Its type was found when it was compiled.
     }

@@ -213,7 +213,6 @@ fn bounds() {
         fault("alloc w[n] = 0\n alloc r[n]\n sort w[0..n] into r[0]", 129),
         "`w` has 129 elements to be sorted at once, 128 are the most, in `sort w[0..n] into r[0]`"
     );
-    assert_eq!(fault("x = floordiv(4, n)", 0), "`floordiv` divides by 0, in `x = floordiv(4, n)`");
     assert_eq!(
         fault("alloc r[n]\n finish r[n + 1]", 1),
         "`r` is finished with length 2, there is room for 1, in `finish r[n + 1]`"

@@ -18,8 +18,8 @@ pub(super) fn annihilated(op: Op, k: usize, by: &Number, ty: Type, mode: Mode) -
     let whole = !by.value.ty().is_float();
     let zeroes = match op {
         Op::Mul if !whole => zero && mode == Mode::Algebraic,
-        Op::Div if !whole => k == 0 && zero && mode == Mode::Algebraic,
-        Op::Div | Op::Rem => zero && whole,
+        Op::Div | Op::FloorDiv | Op::CopySign if !whole => k == 0 && zero && mode == Mode::Algebraic,
+        Op::Div | Op::Rem | Op::FloorDiv | Op::FloorRem => zero && whole,
         Op::Mul | Op::And | Op::AndAlso => zero,
         Op::Mask => zero && (k == 0 || by.value == Value::zero(ty)),
         _ => false,

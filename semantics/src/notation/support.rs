@@ -671,8 +671,11 @@ impl<'p> World<'p> {
             Kind::Call(Fun::Op(op), _) => match op {
                 Op::Add | Op::Sub => children.iter().sum(),
                 Op::Mul => children.iter().product(),
-                Op::Sin | Op::Cos | Op::Tanh if most().is_finite() => 1.0,
+                Op::Sin | Op::Cos | Op::Tanh | Op::Sign if most().is_finite() => 1.0,
+                Op::Atan | Op::Atan2 if most().is_finite() => 4.0,
                 Op::Floor | Op::Ceil | Op::Round => most() + 1.0,
+                Op::Hypot => children.iter().sum(),
+                Op::Trunc | Op::CopySign | Op::Asinh => most(),
                 Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Select | Op::Mask | Op::Coalesce | Op::Convert(_) => most(),
                 _ => f64::INFINITY,
             },

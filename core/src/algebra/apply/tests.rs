@@ -40,6 +40,10 @@ fn expected(op: Op, ty: Type, x: i128, y: i128) -> i128 {
                 x - quotient(x, y) * y
             }
         }
+        Op::FloorDiv if y == 0 => 0,
+        Op::FloorDiv => wrap(ty, (-256..=256).rev().find(|q| if y > 0 { q * y <= x } else { q * y >= x }).unwrap()),
+        Op::FloorRem if y == 0 => 0,
+        Op::FloorRem => wrap(ty, x - expected(Op::FloorDiv, I16, x, y) * y),
         Op::Pow if y < 0 => {
             if x == 1 || x == -1 && y % 2 == 0 {
                 1
@@ -101,7 +105,9 @@ impl Pipe for i128 {}
 #[test]
 fn integers_of_8_bits() {
     use Op::*;
-    let ops = [Add, Sub, Mul, Div, Rem, Pow, Min, Max, Shl, Shr, Gcd, And, Or, Xor, Lt, Le, Gt, Ge, Eq, Ne];
+    let ops = [
+        Add, Sub, Mul, Div, Rem, FloorDiv, FloorRem, Pow, Min, Max, Shl, Shr, Gcd, And, Or, Xor, Lt, Le, Gt, Ge, Eq, Ne,
+    ];
     for ty in [I8, U8] {
         for (a, b) in all(ty).iter().flat_map(|a| all(ty).into_iter().map(move |b| (*a, b))) {
             let (x, y) = (a.as_i128().unwrap(), b.as_i128().unwrap());
@@ -113,7 +119,9 @@ fn integers_of_8_bits() {
         }
         for a in all(ty) {
             let x = a.as_i128().unwrap();
-            for (op, expected) in [(Neg, -x), (Not, -x - 1), (Abs, if x < 0 { -x } else { x })] {
+            for (op, expected) in
+                [(Neg, -x), (Not, -x - 1), (Abs, if x < 0 { -x } else { x }), (Sign, (x > 0) as i128 - (x < 0) as i128)]
+            {
                 assert_eq!(apply(op, &[a]).unwrap().as_i128(), Some(wrap(ty, expected)), "{op:?} of {a:?}");
             }
         }
@@ -167,7 +175,8 @@ fn edges_of_64_bits() {
     assert_eq!(int(Op::Shl, 1, -1), i64::MIN);
     assert_eq!(int(Op::Shr, -8, 1), -4);
     let divisions =
-        [(-7, 2, -4, 1), (7, 2, 3, 1), (-8, 4, -2, 0), (5, 0, 0, 0), (i64::MIN, 3, -3074457345618258603, 1)];
+        [(-7, 2, -4, 1), (7, -2, -4, -1), (-8, 4, -2, 0), (5, 0, 0, 0), (i64::MIN, 3, -3074457345618258603, 1)];
+    let divisions = divisions.into_iter().chain([(i64::MIN, -1, i64::MIN, 0)]);
     for (x, d, quotient, rest) in divisions {
         assert_eq!((int(Op::FloorDiv, x, d), int(Op::FloorRem, x, d)), (quotient, rest), "{x} by {d}");
     }

@@ -4,7 +4,7 @@
 //! `i64` or `f64`. There is no other conversion.
 
 use super::{Check, Scope};
-use crate::algebra::{Op, Type, Value, properties, result_type};
+use crate::algebra::{COUNT, Op, Type, Value, properties, result_type};
 use crate::counted;
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Argument, BinaryOp, ExprKind, Float, Ident, Literal, UnaryOp};
@@ -60,6 +60,7 @@ impl Check {
                 self.fixed_type(scope, a).or_else(|| self.fixed_type(scope, b))
             }
             ExprKind::If(_, t, e) => self.fixed_type(scope, t).or_else(|| self.fixed_type(scope, e)),
+            ExprKind::Reduce { function, .. } if function.name == COUNT => Some(Type::I64),
             ExprKind::Reduce { body, .. }
             | ExprKind::Collapse { body, .. }
             | ExprKind::Split { body, .. }
@@ -75,6 +76,9 @@ impl Check {
         }
         if let ("convert", [_, Argument::Type(ty, _)]) = (name, args) {
             return Some(*ty);
+        }
+        if Op::from_name(name).is_some_and(Op::is_predicate) {
+            return Some(Type::Bool);
         }
         let skipped = matches!(name, "select" | "mask") as usize;
         let taken = if name == "ldexp" { 1 } else { args.len() };
@@ -221,7 +225,7 @@ impl Check {
             return self.call_declared(scope, f, &exprs, span);
         }
         let Some(op) = Op::from_name(&name.name) else {
-            if Op::from_reduction(&name.name).is_some() {
+            if Op::from_reduction(&name.name).is_some() || name.name == COUNT {
                 let help = format!("write {name}(i: …)");
                 self.error(Diagnostic::new(span, format!("`{name}` folds over index variables")).help(help));
             } else if !self.faulty.contains(&name.name) {
@@ -257,7 +261,7 @@ impl Check {
         for c in condition {
             made.push(self.expr(scope, c, Some(Type::Bool)));
         }
-        let ty = self.common(scope, rest, want);
+        let ty = self.common(scope, rest, want.filter(|_| !op.is_predicate()));
         for e in rest {
             made.push(self.expr(scope, e, Some(ty)));
         }
@@ -313,7 +317,7 @@ impl Check {
             self.unknown(
                 "reduction",
                 name,
-                Op::reductions().map(|(n, _)| n).chain(declared.iter().map(String::as_str)),
+                Op::reductions().map(|(n, _)| n).chain([COUNT]).chain(declared.iter().map(String::as_str)),
             );
             return None;
         };
@@ -340,14 +344,25 @@ impl Check {
     ) -> Option<Expr> {
         let mut inner = scope.clone();
         let vars = names.iter().map(|n| self.bind(&mut inner, n)).collect();
-        let ty = self.common(&inner, &[body], want);
-        let body = self.expr(&inner, body, Some(ty));
+        let counts = function.name == COUNT;
+        let ty = if counts { Type::I64 } else { self.common(&inner, &[body], want) };
+        let body = match counts {
+            true => self.counted(&inner, body),
+            false => self.expr(&inner, body, Some(ty)),
+        };
         let start = match start {
             None => None,
             Some(s) => Some(Box::new(self.expr(scope, s, Some(ty))?)),
         };
-        let fun = self.fold(function, ty, start.is_some())?;
+        let fun = if counts { Fun::Op(Op::Add) } else { self.fold(function, ty, start.is_some())? };
         Some(Expr { kind: Kind::Reduce { fun, vars, body: Box::new(body?), start }, ty, span })
+    }
+
+    /// What `count` sums: 1 where the condition holds, else 0.
+    fn counted(&mut self, scope: &Scope, condition: &syntax::Expr) -> Option<Expr> {
+        let condition = self.expr(scope, condition, Some(Type::Bool))?;
+        let (ty, span) = (Type::I64, condition.span);
+        Some(Expr { kind: Kind::Call(Fun::Op(Op::Convert(ty)), vec![condition]), ty, span })
     }
 
     /// An operand that must see a variable that only it binds.
@@ -595,6 +610,7 @@ fn has_float_literal(e: &syntax::Expr) -> bool {
         ExprKind::Unary(_, x) => has_float_literal(x),
         ExprKind::Binary(op, a, b) => !yields_bool(*op) && (has_float_literal(a) || has_float_literal(b)),
         ExprKind::If(_, t, e) => has_float_literal(t) || has_float_literal(e),
+        ExprKind::Reduce { function, .. } if function.name == COUNT => false,
         ExprKind::Reduce { body, .. }
         | ExprKind::Collapse { body, .. }
         | ExprKind::Split { body, .. }

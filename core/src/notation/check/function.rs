@@ -1,7 +1,7 @@
 //! Declared functions: bodies and properties.
 
 use super::{Check, Scope};
-use crate::algebra::{Op, Type};
+use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Ident, Item, SetExpr};
 use crate::notation::typed::{self, Expr, FnId, LocalId, Property, Set, Stmt};
@@ -42,7 +42,7 @@ impl Check {
     fn function(&mut self, f: &syntax::Function) {
         let name = &f.name;
         let builtin = Op::from_name(&name.name).is_some() || Op::from_reduction(&name.name).is_some();
-        if builtin || name.name == "convert" {
+        if builtin || ["convert", COUNT].contains(&&*name.name) {
             return self.say(name.span, format!("`{name}` is a built-in function: give this one another name"));
         }
         if let Some(first) = self.functions.get(&name.name) {

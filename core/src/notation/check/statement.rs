@@ -8,7 +8,7 @@
 //! in which it is free. The sums of one statement share their variables: `j` has one extent wherever it stands.
 
 use super::{Check, Scope};
-use crate::algebra::{Op, Type};
+use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident};
 use crate::notation::typed::{self, Expr, Fun, Kind, Role, TensorId, VarId};
@@ -76,6 +76,13 @@ impl Check {
     }
 
     fn define(&mut self, s: &syntax::Statement, local: bool) -> Option<typed::Statement> {
+        if let Assign::Fold(name) = &s.op
+            && name.name == COUNT
+        {
+            let d = Diagnostic::new(name.span, "`count` is no function that folds values");
+            self.error(d.help("it stands in expressions: write `+= count(i: …)`"));
+            return None;
+        }
         let mut scope = Scope::default();
         let mut vars = Vec::new();
         for name in left_names(&s.lhs) {

@@ -22,7 +22,7 @@ impl Concretize<'_> {
     pub(super) fn mirrored(&mut self, place: Place, target: &[Index], rhs: &Expr) -> Option<Nest> {
         let (&[i], Expr::Reduce(fun, vars, body, ty)) = (target, rhs) else { return None };
         let &[j] = &vars[..] else { return None };
-        let none = self.gathered(*fun, *ty)?;
+        let none = self.gathered(*fun, *ty, false)?;
         let loops = [i, j].iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
         let twice = self.stands_twice(body, [i, j])?;
         if !(loops && self.out.tensors[place.0].format.is_dense() && is_arithmetic(body)) {

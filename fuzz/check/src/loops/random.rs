@@ -187,10 +187,6 @@ impl Maker<'_, '_> {
                 Op::Select => vec![Type::Bool, of, of],
                 Op::Mask => vec![Type::Bool, of],
                 Op::Ldexp => vec![of, Type::I8],
-                Op::FloorDiv | Op::FloorRem if ty == Type::I64 => {
-                    let divisor = int(1 + self.below(9) as i64);
-                    return Expr::Op(op, vec![self.expr(ty, depth), divisor]);
-                }
                 _ => vec![of; op.arity().unwrap_or(1)],
             };
             if result_type(op, &types) == Some(ty) {

@@ -1,7 +1,7 @@
 //! Expressions of a wanted type, and the accesses and indices in them.
 
 use super::{Maker, NOWHERE, named};
-use fiberloom_core::algebra::{Mode, Op, Type, properties, result_type};
+use fiberloom_core::algebra::{COUNT, Mode, Op, Type, properties, result_type};
 use fiberloom_core::notation::syntax::*;
 
 fn expr(kind: ExprKind) -> Expr {
@@ -123,7 +123,13 @@ impl Maker<'_, '_> {
             let from = self.any_type();
             return convert(self.expr(from, deep), self.ty(ty));
         }
-        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| op.takes(ty)).collect();
+        if ty == Type::Bool && self.below(2) == 0 {
+            let questions: Vec<&str> = Op::callable().filter(|(_, op)| op.asks_float()).map(|(f, _)| f).collect();
+            let (f, of) = (self.one(&questions), self.one(&[Type::F64, Type::F32]));
+            return call(self.ident(f), vec![self.expr(of, deep)]);
+        }
+        let gives = |op: Op| op.takes(ty) && !op.is_predicate();
+        let fit: Vec<(&str, Op)> = Op::callable().filter(|(_, op)| gives(*op)).collect();
         let (f, op) = self.one(&fit);
         let mut args = match op {
             Op::Select | Op::Mask => vec![self.expr(Type::Bool, deep)],
@@ -240,6 +246,12 @@ impl Maker<'_, '_> {
 
     fn reduce(&mut self, ty: Type, deep: usize) -> Expr {
         let vars: Vec<(String, u64)> = (0..1 + self.below(2)).map(|_| (self.new_var(), self.extent())).collect();
+        if ty == Type::I64 && self.chance(3) {
+            let body = Box::new(self.binding(&vars, &[], Type::Bool, deep));
+            let start = self.chance(4).then(|| Box::new(self.expr(ty, 0)));
+            let vars = vars.iter().map(|(v, _)| self.ident(v)).collect();
+            return expr(ExprKind::Reduce { function: self.ident(COUNT), vars, body, start });
+        }
         let body = Box::new(self.binding(&vars, &[], ty, deep));
         let start = self.chance(3).then(|| Box::new(self.expr(ty, 0)));
         let folds = self.folds(ty, start.is_some());

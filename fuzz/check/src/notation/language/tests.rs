@@ -56,7 +56,7 @@ fn documented() -> Vec<String> {
     let formats = format::NAMES.iter().map(|n| format!("format {n}"));
     let levels = LevelKind::ALL.iter().map(|l| format!("level {}", l.name()));
     let calls = Op::callable().map(|(f, _)| f).chain(["convert", "f0"]).map(|f| format!("call {f}"));
-    let folds = Op::reductions().map(|(f, _)| f).chain(["gcd", "xor", "pow", "f0"]);
+    let folds = Op::reductions().map(|(f, _)| f).chain(["count", "gcd", "xor", "pow", "f0"]);
     let folds = folds.flat_map(|f| [format!("reduction {f}")]);
     let words = "item dim|item fn|item schedule|block|block in a block|turns by number|turns by name|turns while|size by name|size by number|no format|order|where|where again|if|name|access|\
         fill true|fill integer|fill negative integer|fill float|fill inf|fill -inf|fill nan|\
