@@ -129,7 +129,7 @@ pub enum Op {
 }
 
 /// Every built-in but the eleven [`Op::Convert`]s, with its name: the symbol of an operator, else the word that calls it.
-const NAMES: [(Op, &str); 64] = [
+static NAMES: [(Op, &str); 64] = [
     (Op::Add, "+"),
     (Op::Sub, "-"),
     (Op::Mul, "*"),
@@ -212,7 +212,7 @@ const REDUCTIONS: [(&str, Op); 6] = [
 impl Op {
     /// Every built-in once, with one [`Op::Convert`] a type.
     pub fn all() -> impl Iterator<Item = Op> {
-        NAMES.into_iter().map(|(op, _)| op).chain(Type::ALL.into_iter().map(Op::Convert))
+        NAMES.iter().map(|(op, _)| *op).chain(Type::ALL.into_iter().map(Op::Convert))
     }
 
     /// Its name, different for each: an operator's symbol (`neg` and `not` for the unary ones), else the word that
@@ -236,7 +236,7 @@ impl Op {
             use Op::*;
             matches!(op, Neg | Not | TrailingZeros)
         };
-        NAMES.into_iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (name, op))
+        NAMES.iter().filter(move |(op, name)| word(name) && !hidden(*op)).map(|(op, name)| (*name, *op))
     }
 
     /// The function that folds under the reduction `name`: `sum`, `prod`, `min`, `max`, `any`, `all`, or any callable
