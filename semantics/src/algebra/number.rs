@@ -318,103 +318,125 @@ fn product(value: Value, a: &Number, b: &Number) -> Number {
 
 /// The error of any other function where an argument's is neither 0 nor infinite.
 fn inexact(op: Op, args: &[Number], value: Value) -> f64 {
+    match args {
+        [a] => of_one(op, a, value),
+        [a, b] => of_two(op, a, b, value),
+        _ => f64::INFINITY,
+    }
+}
+
+/// An answer's argument is within this of the meaning's, rounded to the type `u` is of.
+fn reach(n: &Number, u: f64) -> f64 {
+    2.0 * n.error() + 2.0 * u * n.value.as_f64().abs()
+}
+
+/// Library functions are not rounded correctly: by so many units may a result jump beside its slope.
+const LIBRARY: f64 = 8.0;
+
+/// The error of a function of one argument.
+fn of_one(op: Op, a: &Number, value: Value) -> f64 {
     let ty = value.ty();
     let (_, u, least) = precision(ty);
-    let x = args[0].value.as_f64();
-    let e = args[0].error();
+    let (x, e, library) = (a.value.as_f64(), a.error(), LIBRARY * u);
     let z = if ty.is_float() { value.as_f64() } else { 0.0 };
-    // An answer's argument is within this of the meaning's, rounded to the type.
-    let reach = |n: &Number| 2.0 * n.error() + 2.0 * u * n.value.as_f64().abs();
-    // What the function gives there.
-    let ends = |n: &Number| {
-        let at = |x: f64| scalar::apply(op, &[Value::from_f64(n.value.ty(), x)]);
-        let (low, high) = (at(n.value.as_f64() - reach(n)), at(n.value.as_f64() + reach(n)));
+    // What the function gives at the ends of what the argument may be.
+    let ends = || {
+        let at = |x: f64| scalar::apply(op, &[Value::from_f64(a.value.ty(), x)]);
+        let (low, high) = (at(x - reach(a, u)), at(x + reach(a, u)));
         low.zip(high).map_or((f64::NAN, f64::NAN), |(l, h)| (l.as_f64(), h.as_f64()))
     };
-    // Library functions are not rounded correctly: so much may the result jump beside its slope.
-    let library = 8.0 * u;
-    match (op, args) {
-        (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, [a, b]) => {
-            let sure = (x - b.value.as_f64()).abs() > 2.0 * (a.error() + b.error());
-            if sure { 0.0 } else { f64::INFINITY }
-        }
-        (Op::Abs, _) => e,
-        (Op::Min | Op::Max, [a, b]) => a.error().max(b.error()),
-        (Op::IsNan | Op::IsInf | Op::IsFinite, _) => 0.0,
-        (Op::Sign | Op::SignBit, _) if x.abs() > 2.0 * e => 0.0,
-        (Op::Floor | Op::Ceil | Op::Round | Op::Trunc, [a]) => {
-            let (low, high) = ends(a);
-            high - low
-        }
-        (Op::Sin | Op::Cos, _) => e.min(2.0) + library,
-        (op, [a]) if is_monotone(op) => {
-            let (low, high) = ends(a);
-            (high - low).abs() + library * low.abs().max(high.abs()) + least
-        }
-        (Op::Cosh, [a]) => {
-            let (low, high) = ends(a);
-            let lowest = if x.abs() <= reach(a) { 1.0 } else { low.min(high) };
-            low.max(high) - lowest + library * low.max(high)
-        }
-        // No pole lies between the ends if they are close together and rise.
-        (Op::Tan, [a]) => {
-            let (low, high) = ends(a);
-            let rises = reach(a) < 1.0 && low <= z && z <= high;
-            if rises { high - low + library * low.abs().max(high.abs()) + least } else { f64::INFINITY }
-        }
-        (Op::Atan2, [a, b]) => turned(a, b, reach(a), reach(b)) + 4.0 * library,
-        (Op::Hypot, [a, b]) if z.is_finite() => a.error() + b.error() + library * z + least,
-        (Op::CopySign, [_, b]) if b.value.as_f64().abs() > 2.0 * b.error() => e,
-        (Op::NextAfter, _) if z.is_finite() => e + library * x.abs() + 2.0 * least,
-        (Op::Convert(Type::Bool), _) if x.abs() > 2.0 * e => 0.0,
-        (Op::Convert(Type::Bool), _) => f64::INFINITY,
-        (Op::Convert(to), [a]) if !to.is_float() => {
-            let (low, high) = ends(a);
+    let between = |(low, high): (f64, f64)| (high - low).abs() + library * low.abs().max(high.abs()) + least;
+    match op {
+        Op::Abs => e,
+        Op::IsNan | Op::IsInf | Op::IsFinite => 0.0,
+        Op::Sign | Op::SignBit | Op::Convert(Type::Bool) if x.abs() > 2.0 * e => 0.0,
+        Op::Convert(Type::Bool) => f64::INFINITY,
+        Op::Convert(to) if !to.is_float() => {
+            let (low, high) = ends();
             if low == high { 0.0 } else { f64::INFINITY }
         }
-        (Op::Convert(_), _) if z.is_finite() => e + u * (x.abs() + e) + least,
-        (Op::Ldexp, [_, n]) => libm::ldexp(e, n.value.as_i128().unwrap_or(0).clamp(-5000, 5000) as i32) + least,
-        (Op::Div, [a, b]) => divided(a, b, z, u) + least,
-        (Op::FloorDiv, [a, b]) => {
-            let y = b.value.as_f64();
-            if y.abs() <= reach(b) {
-                return f64::INFINITY;
-            }
-            let corner = |s: f64, t: f64| ((x + s * reach(a)) / (y + t * reach(b))).floor();
-            let corners = [corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, -1.0), corner(1.0, 1.0), z];
-            let (low, high) = (corners.into_iter().fold(z, f64::min), corners.into_iter().fold(z, f64::max));
-            high - low + library * low.abs().max(high.abs())
+        Op::Convert(_) if z.is_finite() => e + u * (x.abs() + e) + least,
+        Op::Floor | Op::Ceil | Op::Round | Op::Trunc => {
+            let (low, high) = ends();
+            high - low
         }
-        (Op::FloorRem, [_, b]) => 2.0 * (b.value.as_f64().abs() + b.error()),
-        (Op::Rem, [a, b]) => {
-            let y = b.value.as_f64().abs();
-            let at = |s: f64| (x.abs() + s * reach(a)).max(0.0) / (y - s * reach(b)).max(0.0);
-            let whole = x.abs() > reach(a) && at(-1.0).trunc() == at(1.0).trunc();
-            let (small, large) = (e + at(1.0).trunc() * b.error(), 2.0 * (y + b.error()));
+        Op::Sin | Op::Cos => e.min(2.0) + library,
+        op if is_monotone(op) => between(ends()),
+        Op::Cosh => {
+            let (low, high) = ends();
+            let lowest = if x.abs() <= reach(a, u) { 1.0 } else { low.min(high) };
+            between((lowest, low.max(high)))
+        }
+        // No pole lies between the ends if they are close together and rise.
+        Op::Tan => {
+            let (low, high) = ends();
+            if reach(a, u) < 1.0 && low <= z && z <= high { between((low, high)) } else { f64::INFINITY }
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// The error of a function of two arguments.
+fn of_two(op: Op, a: &Number, b: &Number, value: Value) -> f64 {
+    let ty = value.ty();
+    let (_, u, least) = precision(ty);
+    let (x, y, library) = (a.value.as_f64(), b.value.as_f64(), LIBRARY * u);
+    let (ea, eb) = (a.error(), b.error());
+    let z = if ty.is_float() { value.as_f64() } else { 0.0 };
+    match op {
+        op if op.is_comparison() => {
+            let sure = (x - y).abs() > 2.0 * (ea + eb);
+            if sure { 0.0 } else { f64::INFINITY }
+        }
+        Op::Min | Op::Max => ea.max(eb),
+        Op::Atan2 => turned((x, reach(a, u)), (y, reach(b, u))) + 4.0 * library,
+        Op::Hypot if z.is_finite() => ea + eb + library * z + least,
+        Op::CopySign if y.abs() > 2.0 * eb => ea,
+        Op::NextAfter if z.is_finite() => ea + library * x.abs() + 2.0 * least,
+        Op::Ldexp => libm::ldexp(ea, b.value.as_i128().unwrap_or(0).clamp(-5000, 5000) as i32) + least,
+        Op::Div => divided(a, b, z, u) + least,
+        Op::FloorDiv if y.abs() > reach(b, u) => {
+            let (low, high) = corners((x, reach(a, u)), (y, reach(b, u)), |x, y| (x / y).floor());
+            high.max(z) - low.min(z) + library * low.abs().max(high.abs())
+        }
+        Op::FloorRem => 2.0 * (y.abs() + eb),
+        Op::Rem => {
+            let (x, y) = (x.abs(), y.abs());
+            let at = |s: f64| (x + s * reach(a, u)).max(0.0) / (y - s * reach(b, u)).max(0.0);
+            let whole = x > reach(a, u) && at(-1.0).trunc() == at(1.0).trunc();
+            let (small, large) = (ea + at(1.0).trunc() * eb, 2.0 * (y + eb));
             if whole { small + library * z.abs() } else { large }
         }
-        (Op::Pow, [a, b]) => {
-            let y = b.value.as_f64();
-            let whole = b.error() == 0.0 && y.fract() == 0.0;
-            let zero = x.abs() <= reach(a);
-            if !whole && x <= reach(a) || zero && y < 0.0 {
+        Op::Pow => {
+            let whole = eb == 0.0 && y.fract() == 0.0;
+            let zero = x.abs() <= reach(a, u);
+            if !whole && x <= reach(a, u) || zero && y < 0.0 {
                 return f64::INFINITY;
             }
-            let corner = |s: f64, t: f64| {
-                let (x, y) = (x + s * reach(a), if whole { y } else { y + t * reach(b) });
+            let power = |x: f64, y: f64| {
                 let z = scalar::apply(op, &[Value::from_f64(ty, x), Value::from_f64(ty, y)]);
                 z.map_or(f64::NAN, Value::as_f64)
             };
-            let corners = [corner(-1.0, -1.0), corner(-1.0, 1.0), corner(1.0, -1.0), corner(1.0, 1.0)];
-            let all = || corners.into_iter().chain(zero.then_some(0.0)).chain([z]);
-            if all().any(|z| !z.is_finite()) {
+            let (low, high) = corners((x, reach(a, u)), (y, if whole { 0.0 } else { reach(b, u) }), power);
+            let (low, high) = if zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+            let (low, high) = (low.min(z), high.max(z));
+            if !(high - low).is_finite() {
                 return f64::INFINITY;
             }
-            let (low, high) = (all().fold(z, f64::min), all().fold(z, f64::max));
             (high - low) + library * low.abs().max(high.abs()) + least
         }
         _ => f64::INFINITY,
     }
+}
+
+/// The least and the greatest of what a function gives at the corners of a rectangle, each side with how far its ends are
+/// from its middle; anything if it gives NaN at one.
+fn corners((x, along): (f64, f64), (y, up): (f64, f64), f: impl Fn(f64, f64) -> f64) -> (f64, f64) {
+    let all = [f(x - along, y - up), f(x - along, y + up), f(x + along, y - up), f(x + along, y + up)];
+    if all.iter().any(|z| z.is_nan()) {
+        return (f64::NEG_INFINITY, f64::INFINITY);
+    }
+    (all.into_iter().fold(f64::INFINITY, f64::min), all.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// Functions of one float that rise everywhere, or fall everywhere.
@@ -425,8 +447,7 @@ fn is_monotone(op: Op) -> bool {
 }
 
 /// By how much the angle of the point (x, y) may be another, whose coordinates are within `up` and `along` of these.
-fn turned(y: &Number, x: &Number, up: f64, along: f64) -> f64 {
-    let (y, x) = (y.value.as_f64(), x.value.as_f64());
+fn turned((y, up): (f64, f64), (x, along): (f64, f64)) -> f64 {
     if x <= along && y.abs() <= up {
         return f64::INFINITY;
     }
