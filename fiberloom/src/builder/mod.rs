@@ -260,8 +260,8 @@ impl Builder {
     ///
     /// let mut p = Builder::new();
     /// let e = p.tensor("e", Type::F64, SCALAR, "dense");
-    /// p.repeat_while(Expr::from(e.at([])).gt(1.0), |p| {
-    ///     p.set(e.at([]), Expr::from(e.at([])) * 0.5);
+    /// p.repeat_while(Expr::from(e.at(())).gt(1.0), |p| {
+    ///     p.set(e.at(()), Expr::from(e.at(())) * 0.5);
     /// });
     /// assert!(p.finish().unwrap().text.ends_with("while e[] > 1.0 {\n  e[] = e[] * 0.5\n}\n"));
     /// ```
