@@ -26,7 +26,7 @@ use fiberloom_core::counted;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
-    self, Expr, FnId, Fun, Index, Kind, Map, Program, Property, Statement, Stmt, TURNS, TensorId, VarId,
+    self, Bound, Expr, FnId, Fun, Index, Kind, Map, Program, Property, SizeId, Statement, Stmt, TURNS, TensorId, VarId,
 };
 use im::OrdMap;
 use std::cell::Cell;
@@ -282,6 +282,18 @@ impl<'p> World<'p> {
         }
     }
 
+    /// The extent of a size, as a value.
+    fn size(&self, size: SizeId, span: Span) -> Result<Number, Refusal> {
+        let unknown = || Refusal::Shape(span, "the extent of a size stays unknown".to_string());
+        self.extents.size(size).map(|n| Number::given(Value::i64(n as i64))).ok_or_else(unknown)
+    }
+
+    /// The first coordinate of a slice.
+    fn begin(&self, start: &Bound, span: Span) -> Result<i64, Refusal> {
+        let unknown = || Refusal::Shape(span, "where a slice begins stays unknown".to_string());
+        self.extents.bound(start, span)?.map(|n| n as i64).ok_or_else(unknown)
+    }
+
     fn extent(&self, v: VarId, span: Span) -> Result<u64, Refusal> {
         let unknown = || format!("the extent of index variable `{}` stays unknown", self.program.vars[v.index()].name);
         self.extents.var(v).ok_or_else(|| Refusal::Shape(span, unknown()))
@@ -311,6 +323,7 @@ impl<'p> World<'p> {
         match &e.kind {
             Kind::Literal(value) => Ok(Some(Number::given(*value))),
             Kind::Index(v) => Ok(Some(Number::given(Value::i64(env[v.index()])))),
+            Kind::Size(s) => self.size(*s, e.span).map(Some),
             Kind::Local(_) => unreachable!("locals stand in functions only"),
             Kind::Access(t, indices) => {
                 let at = self.coordinates(*t, indices, env)?;
@@ -409,7 +422,8 @@ impl<'p> World<'p> {
                 Err(Refusal::Outside(e.span, "a coordinate past the end of a concatenation".to_string()))
             }
             Kind::Slice { body, from, to, start, step, .. } => {
-                env[from.index()] = (*step as i64).wrapping_mul(env[to.index()]).wrapping_add(*start as i64);
+                let start = self.begin(start, e.span)?;
+                env[from.index()] = (*step as i64).wrapping_mul(env[to.index()]).wrapping_add(start);
                 self.eval(body, env)
             }
             _ => unreachable!("the other kinds are evaluated by `eval`"),

@@ -12,7 +12,7 @@
 
 use crate::meaning::Refusal;
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::typed::{Expr, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+use fiberloom_core::notation::typed::{Bound, Expr, Index, Kind, Map, Program, SizeId, TensorId, VarId};
 
 /// An extent to be found: a size's or an index variable's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ enum Equation {
     /// The first is the sum of the others.
     Sum(Unknown, Vec<Unknown>, Span),
     /// `to` is the number of coordinates `start, start + step, …` of `from` below `end`.
-    Slice { from: Unknown, to: Unknown, start: u64, end: Option<u64>, step: u64, span: Span },
+    Slice { from: Unknown, to: Unknown, start: Bound, end: Option<Bound>, step: u64, span: Span },
 }
 
 /// Extents of a program's sizes and index variables.
@@ -84,6 +84,25 @@ impl Extents {
         program.tensors[t.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()
     }
 
+    /// The extent of a size, if it is known.
+    pub fn size(&self, s: SizeId) -> Option<u64> {
+        self.sizes[s.index()]
+    }
+
+    /// Where a slice begins or ends, if the sizes that say it are known.
+    ///
+    /// # Errors
+    /// It is no coordinate, nor one past the last.
+    pub fn bound(&self, bound: &Bound, span: Span) -> Result<Option<u64>, Refusal> {
+        let mut sum = bound.constant as i128;
+        for (factor, size) in &bound.terms {
+            let Some(extent) = self.size(*size) else { return Ok(None) };
+            sum += *factor as i128 * extent as i128;
+        }
+        let held = u64::try_from(sum).ok().filter(|n| *n <= i64::MAX as u64);
+        held.map(Some).ok_or_else(|| Refusal::Shape(span, format!("a slice reaches {sum}")))
+    }
+
     fn known(&self) -> usize {
         self.sizes.iter().chain(&self.vars).flatten().count()
     }
@@ -118,14 +137,19 @@ impl Extents {
             }
             Equation::Slice { from, to, start, end, step, span } => {
                 let extent = self.get(*from);
-                if let (Some(end), Some(extent)) = (end, extent)
-                    && *end > extent
+                let start = self.bound(start, *span)?;
+                let end = end.as_ref().map(|end| self.bound(end, *span)).transpose()?;
+                if let (Some(Some(end)), Some(extent)) = (end, extent)
+                    && end > extent
                 {
                     return Err(Refusal::Shape(*span, format!("a slice ends at {end}, past the extent {extent}")));
                 }
-                match end.or(extent) {
-                    Some(end) => self.set(*to, end.saturating_sub(*start).div_ceil(*step), *span),
-                    None => Ok(()),
+                match (start, end.unwrap_or(extent)) {
+                    (Some(start), Some(end)) if end < start => {
+                        Err(Refusal::Shape(*span, format!("a slice starts at {start}, behind its end {end}")))
+                    }
+                    (Some(start), Some(end)) => self.set(*to, (end - start).div_ceil(*step), *span),
+                    _ => Ok(()),
                 }
             }
         }
@@ -184,7 +208,7 @@ fn gathers(program: &Program, map: &Map, out: &mut Vec<Equation>) {
 fn equations_of(program: &Program, e: &Expr, out: &mut Vec<Equation>) {
     let var = Unknown::Var;
     match &e.kind {
-        Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) => {}
+        Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Local(_) => {}
         Kind::Access(t, of) => indices(program, *t, of, out),
         Kind::Call(_, args) => args.iter().for_each(|a| equations_of(program, a, out)),
         Kind::Reduce { body, start, .. } => {
@@ -204,8 +228,8 @@ fn equations_of(program: &Program, e: &Expr, out: &mut Vec<Equation>) {
             parts.iter().for_each(|p| equations_of(program, p, out));
         }
         Kind::Slice { body, from, to, start, end, step } => {
-            let (from, to, start, end, step) = (var(*from), var(*to), *start, *end, *step);
-            out.push(Equation::Slice { from, to, start, end, step, span: e.span });
+            let (from, to, start, end) = (var(*from), var(*to), start.clone(), end.clone());
+            out.push(Equation::Slice { from, to, start, end, step: *step, span: e.span });
             equations_of(program, body, out);
         }
     }

@@ -4,7 +4,7 @@
 use super::{Cut, Space, SpaceLattice};
 use crate::algebra::{Mode, Value, evaluate, identity, properties, subject};
 use crate::format::LevelKind;
-use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
+use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::{Classes, Size};
 use std::fmt::Write;
 
@@ -96,7 +96,7 @@ impl Reader<'_> {
         match &e.kind {
             Kind::Literal(value) => Along { space: None, background: Some(*value) },
             Kind::Index(w) if *w == v => Along { space: Some(everything()), background: None },
-            Kind::Index(_) | Kind::Local(_) => Along { space: None, background: None },
+            Kind::Index(_) | Kind::Size(_) | Kind::Local(_) => Along { space: None, background: None },
             Kind::Access(tensor, indices) => self.access(*tensor, indices, v),
             Kind::Call(fun, args) => self.call(*fun, e, args.iter().map(|a| of(a, v)).collect()),
             Kind::Reduce { fun, body, start, .. } => {
@@ -116,7 +116,17 @@ impl Reader<'_> {
             Kind::Split { body, from, to } if to.0 == v => made(body, *from, &|s| Space::outer(s, self.extent(to.1))),
             Kind::Split { body, from, to } if to.1 == v => made(body, *from, &|s| Space::inner(s, self.extent(to.1))),
             Kind::Slice { body, from, to, start, end, step } if *to == v => {
-                made(body, *from, &|s| Space::slice(s, Cut { start: *start, end: *end, step: *step }))
+                let value = |b: &Bound| Size::bound(self.classes, b).value().and_then(|n| u64::try_from(n).ok());
+                match (value(start), end.as_ref().map(value)) {
+                    (Some(start), None) => {
+                        made(body, *from, &|s| Space::slice(s, Cut { start, end: None, step: *step }))
+                    }
+                    (Some(start), Some(Some(end))) => {
+                        made(body, *from, &|s| Space::slice(s, Cut { start, end: Some(end), step: *step }))
+                    }
+                    // Where it is cut only the data say.
+                    _ => made(body, *from, &|_| everything()),
+                }
             }
             Kind::Concat { parts, from, to } if *to == v => {
                 self.concat(parts.iter().zip(from).map(|(part, u)| (of(part, *u), self.extent(*u))).collect())

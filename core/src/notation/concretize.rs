@@ -325,6 +325,7 @@ impl Concretize<'_> {
         match &e.kind {
             Kind::Literal(v) => Expr::Literal(*v),
             Kind::Index(v) => Expr::Index(self.var(*v)),
+            Kind::Size(size) => self.size(*size),
             Kind::Access(t, indices) => self.read(*t, indices, protocol::of(&self.asked, *t, indices)),
             Kind::Call(Fun::Op(Op::Coalesce), args) => self.coalesce(args, e.ty),
             Kind::Call(fun, args) => {
@@ -356,7 +357,7 @@ impl Concretize<'_> {
                     None => folded,
                 }
             }
-            Kind::Slice { body, from, to, start, step, .. } => self.slice((*from, *to), (*start, *step), body),
+            Kind::Slice { body, from, to, start, step, .. } => self.slice((*from, *to), (start, *step), body),
             Kind::Split { body, from, to } => self.split(*from, *to, body),
             Kind::Concat { parts, from, to } => self.concat(parts, from, *to, e.ty),
             Kind::Collapse { body, from, to } => self.collapse(body, from, *to, e.ty),

@@ -153,7 +153,7 @@ impl Display for Index {
             Index::Affine { permit, map, .. } => write!(f, "{}{map}", if *permit { "~" } else { "" }),
             Index::Access(access) => access.fmt(f),
             Index::Slice { var, start, end, step, .. } => {
-                let bound = |n: &Option<u64>| n.map_or(String::new(), |n| n.to_string());
+                let bound = |n: &Option<Affine>| n.as_ref().map_or(String::new(), Affine::to_string);
                 write!(f, "{var}({}:{}", bound(start), bound(end))?;
                 step.map_or(Ok(()), |n| write!(f, ":{n}"))?;
                 f.write_str(")")

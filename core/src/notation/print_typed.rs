@@ -78,6 +78,10 @@ impl Program {
         }
     }
 
+    fn size_name(&self, id: SizeId) -> String {
+        self.sizes[id.index()].name.clone().unwrap_or_else(|| self.size(id))
+    }
+
     fn tensor_name(&self, id: TensorId) -> String {
         told_apart(&self.tensors, id.index(), |t| &t.name)
     }
@@ -114,11 +118,21 @@ impl Program {
         }
     }
 
+    fn bound(&self, bound: &Bound) -> String {
+        let term = |(factor, size): &(i64, SizeId)| match factor {
+            1 => self.size_name(*size),
+            factor => format!("{factor}*{}", self.size_name(*size)),
+        };
+        let constant = (bound.constant != 0 || bound.terms.is_empty()).then(|| bound.constant.to_string());
+        bound.terms.iter().map(term).chain(constant).collect::<Vec<_>>().join(" + ")
+    }
+
     fn expr(&self, e: &Expr) -> String {
         let list = |parts: &[Expr]| parts.iter().map(|p| self.expr(p)).collect::<Vec<_>>().join(", ");
         match &e.kind {
             Kind::Literal(value) => format!("{value}{}", e.ty),
             Kind::Index(v) => self.var(*v),
+            Kind::Size(s) => self.size_name(*s),
             Kind::Local(l) => format!("local {}", l.0),
             Kind::Access(t, indices) => format!("{}{}", self.tensor_name(*t), self.indices(indices)),
             Kind::Call(Fun::Op(Op::Convert(ty)), args) => format!("convert({}, {ty})", list(args)),
@@ -146,7 +160,7 @@ impl Program {
                 format!("concat(({}), ({}) -> {})", list(parts), self.vars(from), self.var(*to))
             }
             Kind::Slice { body, from, to, start, end, step } => {
-                let end = end.map_or(String::new(), |e| e.to_string());
+                let (start, end) = (self.bound(start), end.as_ref().map_or(String::new(), |e| self.bound(e)));
                 let (body, from, to) = (self.expr(body), self.var(*from), self.var(*to));
                 format!("slice({body}, {from} -> {to}, {start}:{end}:{step})")
             }

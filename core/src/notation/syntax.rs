@@ -216,10 +216,10 @@ pub enum Index {
     Slice {
         /// The index variable of the slice.
         var: Ident,
-        /// First coordinate; 0 if absent.
-        start: Option<u64>,
-        /// One past the last; the extent if absent.
-        end: Option<u64>,
+        /// First coordinate, of sizes; 0 if absent.
+        start: Option<Affine>,
+        /// One past the last, of sizes; the extent if absent.
+        end: Option<Affine>,
         /// 1 if absent.
         step: Option<u64>,
         /// Where.
@@ -236,6 +236,24 @@ pub struct Affine {
     pub terms: Vec<(bool, Term)>,
 }
 
+impl Affine {
+    /// An integer.
+    pub fn number(n: u64) -> Affine {
+        let term = Term { coefficient: None, factor: Factor::Int(n), divisions: Vec::new() };
+        Affine { terms: vec![(false, term)] }
+    }
+
+    /// The name that it is, if it is nothing else.
+    pub fn as_name(&self) -> Option<&Ident> {
+        match &self.terms[..] {
+            [(false, Term { coefficient: None, factor: Factor::Var(name), divisions })] if divisions.is_empty() => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// `c * factor / d % m …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
@@ -250,7 +268,7 @@ pub struct Term {
 /// A factor of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
-    /// An index variable.
+    /// An index variable; in the bound of a slice, a size.
     Var(Ident),
     /// An integer.
     Int(u64),
@@ -272,7 +290,7 @@ pub struct Expr {
 pub enum ExprKind {
     /// `2.5`
     Literal(Literal),
-    /// An index variable's value, a parameter, a local.
+    /// An index variable's value, a parameter, a local, a size.
     Name(Ident),
     /// `A[i,j]`
     Access(Access),
@@ -330,10 +348,10 @@ pub enum ExprKind {
         from: Ident,
         /// The result's index variable.
         to: Ident,
-        /// First coordinate.
-        start: u64,
-        /// One past the last.
-        end: u64,
+        /// First coordinate, of sizes.
+        start: Affine,
+        /// One past the last, of sizes.
+        end: Affine,
         /// 1 if not written.
         step: Option<u64>,
     },

@@ -413,6 +413,28 @@ impl Map {
     }
 }
 
+/// A bound of a slice, `constant + Σ factor · size`: a coordinate, or one past the last.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Bound {
+    /// What is added.
+    pub constant: i64,
+    /// Sizes, each with its factor.
+    pub terms: Vec<(i64, SizeId)>,
+}
+
+impl Bound {
+    /// A number.
+    pub fn number(constant: i64) -> Bound {
+        Bound { constant, terms: Vec::new() }
+    }
+
+    /// Its value where sizes have these extents; `None` where one that it needs has none.
+    pub fn value(&self, extent: impl Fn(SizeId) -> Option<u64>) -> Option<i128> {
+        let term = |(factor, size): &(i64, SizeId)| Some(*factor as i128 * extent(*size)? as i128);
+        self.terms.iter().try_fold(self.constant as i128, |sum, t| sum.checked_add(term(t)?))
+    }
+}
+
 /// A typed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
@@ -428,7 +450,7 @@ impl Expr {
     /// The expressions directly inside, from left to right.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (many, one, start): (&[Expr], _, _) = match &self.kind {
-            Kind::Literal(_) | Kind::Index(_) | Kind::Local(_) | Kind::Access(..) => (&[], None, None),
+            Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Local(_) | Kind::Access(..) => (&[], None, None),
             Kind::Call(_, parts) | Kind::Concat { parts, .. } => (parts, None, None),
             Kind::Reduce { body, start, .. } => (&[], Some(&**body), start.as_deref()),
             Kind::Collapse { body, .. } | Kind::Split { body, .. } | Kind::Slice { body, .. } => {
@@ -481,6 +503,8 @@ pub enum Kind {
     Literal(Value),
     /// An index variable's value, an `i64`.
     Index(VarId),
+    /// A size's extent, an `i64`.
+    Size(SizeId),
     /// A parameter or local, in function bodies and `case`s only.
     Local(LocalId),
     /// `T[κ…]`
@@ -534,9 +558,9 @@ pub enum Kind {
         /// Free outside.
         to: VarId,
         /// First coordinate.
-        start: u64,
+        start: Bound,
         /// One past the last; the extent of `from` if absent.
-        end: Option<u64>,
+        end: Option<Bound>,
         /// At least 1.
         step: u64,
     },

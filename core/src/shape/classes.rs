@@ -4,7 +4,9 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
 use crate::format::LevelKind;
-use crate::notation::typed::{Index, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId};
+use crate::notation::typed::{
+    self, Index, Kind, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
+};
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,13 +72,13 @@ impl Classes {
         };
         for tensor in &program.tensors {
             for (mode, size) in tensor.sizes.iter().enumerate() {
-                let size = &program.sizes[size.index()];
-                let by = match &size.name {
-                    Some(name) => format!("size `{name}`"),
-                    None => format!("mode {mode} of `{}`", tensor.name),
-                };
-                let node = tensor.sizes[mode].index();
-                classes.known[node] = size.value.map(|extent| Known { extent, span: size.span, by });
+                let by = format!("mode {mode} of `{}`", tensor.name);
+                classes.said(program, *size, by);
+            }
+        }
+        for (place, size) in program.sizes.iter().enumerate() {
+            if let Some(name) = &size.name {
+                classes.said(program, SizeId(place as u32), format!("size `{name}`"));
             }
         }
         classes.triangles(program, errors);
@@ -90,6 +92,12 @@ impl Classes {
         });
         classes.equations = equations(program, sizes);
         classes
+    }
+
+    /// Learns the value of a size, if the program says it.
+    fn said(&mut self, program: &Program, size: SizeId, by: String) {
+        let typed::Size { value, span, .. } = program.sizes[size.index()];
+        self.known[size.index()] = value.map(|extent| Known { extent, span, by });
     }
 
     /// Triangular and symmetric levels make two extents equal.
@@ -211,6 +219,13 @@ impl Classes {
                 let help =
                     "use it as a bare index of a tensor whose size is known, or give that size a value: `dim N = …`";
                 errors.push(Diagnostic::new(var.span, message).help(help));
+            }
+        }
+        for (size, span) in values(program) {
+            if !std::mem::replace(&mut known[self.find(size.index())], true) {
+                let name = self.called(size.index());
+                let help = "a size is known where a tensor that is given has it, or by `dim N = …`";
+                errors.push(Diagnostic::new(span, format!("the extent of {name} is unknown")).help(help));
             }
         }
         let mut said = |tensor: &Tensor| {
@@ -348,6 +363,26 @@ impl Classes {
     pub(super) fn span(&self, node: usize) -> Span {
         self.spans[node]
     }
+}
+
+/// The sizes that a program uses as values or as bounds of slices, each with where.
+pub(super) fn values(program: &Program) -> Vec<(SizeId, Span)> {
+    let mut all = Vec::new();
+    let mut each = |e: &typed::Expr| match &e.kind {
+        Kind::Size(size) => all.push((*size, e.span)),
+        Kind::Slice { start, end, .. } => {
+            let bounds = [Some(start), end.as_ref()].into_iter().flatten();
+            all.extend(bounds.flat_map(|b| &b.terms).map(|(_, size)| (*size, e.span)));
+        }
+        _ => {}
+    };
+    program.statements.iter().for_each(|s| s.rhs.walk(&mut each));
+    program.each_step(&mut |step| {
+        if let Step::Repeat(Repeat { turns: Turns::While(condition), .. }) = step {
+            condition.walk(&mut each);
+        }
+    });
+    all
 }
 
 /// Formulas, each behind those that it follows from.

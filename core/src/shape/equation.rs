@@ -8,7 +8,7 @@
 
 use super::classes::{ClassId, Classes};
 use super::map::Size;
-use crate::notation::typed::{Expr, Kind, Program, VarId};
+use crate::notation::typed::{Bound, Expr, Kind, Program, SizeId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// One operator's equation, over nodes of [`Classes`].
@@ -23,7 +23,7 @@ pub(super) struct Equation {
 enum Form {
     Product { parts: Vec<usize>, whole: usize },
     Sum { parts: Vec<usize>, whole: usize },
-    Slice { from: usize, to: usize, start: u64, end: Option<u64>, step: u64 },
+    Slice { from: usize, to: usize, start: Bound, end: Option<Bound>, step: u64 },
 }
 
 /// An extent as a function of others.
@@ -40,10 +40,15 @@ pub enum Formula {
     Solved(VarId),
     /// The whole without the other parts.
     Difference(ClassId, Vec<ClassId>),
-    /// ⌈(extent − start) / step⌉
-    Steps(ClassId, u64, u64),
-    /// extent + start
-    Behind(ClassId, u64),
+    /// ⌈(constant + Σ factor · extent) / step⌉
+    Steps {
+        /// What is added.
+        constant: i64,
+        /// Extents, each with its factor.
+        terms: Vec<(i64, ClassId)>,
+        /// At least 1.
+        step: u64,
+    },
 }
 
 impl Formula {
@@ -52,7 +57,8 @@ impl Formula {
         match self {
             Formula::Product(of) | Formula::Sum(of) => of.clone(),
             Formula::Difference(whole, of) => of.iter().chain([whole]).copied().collect(),
-            Formula::Steps(of, ..) | Formula::Behind(of, _) | Formula::Quotient(of, _) => vec![*of],
+            Formula::Steps { terms, .. } => terms.iter().map(|(_, of)| *of).collect(),
+            Formula::Quotient(of, _) => vec![*of],
             Formula::Solved(_) => vec![],
         }
     }
@@ -74,7 +80,8 @@ pub(super) fn equations(program: &Program, sizes: usize) -> Vec<Equation> {
                 (Form::Sum { parts: from.iter().map(node).collect(), whole: node(to) }, "concat")
             }
             Kind::Slice { from, to, start, end, step, .. } => {
-                (Form::Slice { from: node(from), to: node(to), start: *start, end: *end, step: *step }, "slice")
+                let (start, end) = (start.clone(), end.clone());
+                (Form::Slice { from: node(from), to: node(to), start, end, step: *step }, "slice")
             }
             _ => return,
         };
@@ -103,7 +110,7 @@ impl Equation {
                 })
             }
             Form::Slice { from, to, start, end, step } => {
-                self.slice(classes, errors, [*from, *to], *start, *end, *step)
+                self.slice(classes, errors, [*from, *to], (start, end.as_ref(), *step))
             }
         }
     }
@@ -168,28 +175,53 @@ impl Equation {
         classes: &mut Classes,
         errors: &mut Vec<Diagnostic>,
         [from, to]: [usize; 2],
-        start: u64,
-        end: Option<u64>,
-        step: u64,
+        (start, end, step): (&Bound, Option<&Bound>, u64),
     ) -> bool {
-        let extent = classes.extent(from);
-        if let (Some(extent), Some(past)) = (extent, end.or(Some(start)).filter(|e| extent.is_some_and(|n| *e > n))) {
-            let message = format!("the slice reaches {past}, past the extent {extent} of {}", classes.called(from));
-            errors.push(self.at(classes, from, message).help(format!("end the slice at {extent} or before")));
+        let value = |bound: &Bound| bound.value(|size| classes.extent(size.index()));
+        let extent = classes.extent(from).map(i128::from);
+        let (begins, ends) = (value(start), end.map_or(extent, value));
+        if let Some(wrong) = self.leaves(classes, from, (begins, end.and(ends), extent)) {
+            errors.push(wrong);
             return false;
         }
-        let by = format!("`slice` {start}:{}:{step}", end.map_or(String::new(), |e| e.to_string()));
-        match (end.or(extent), classes.extent(to)) {
-            (Some(end), _) => classes.learn(to, (end - start).div_ceil(step), &by, self.span, errors),
-            (None, Some(length)) if step == 1 => match length.checked_add(start) {
-                Some(extent) if extent <= i64::MAX as u64 => classes.learn(from, extent, &by, self.span, errors),
-                _ => {
+        let shown = |bound: &Bound| value(bound).map_or("…".to_string(), |n| n.to_string());
+        let by = format!("`slice` {}:{}:{step}", shown(start), end.map_or(String::new(), shown));
+        let held = |n: i128| u64::try_from(n).ok().filter(|n| *n <= i64::MAX as u64);
+        match (begins, ends, classes.extent(to)) {
+            (Some(start), Some(end), _) => match held(end - start) {
+                Some(length) => classes.learn(to, length.div_ceil(step), &by, self.span, errors),
+                None => false,
+            },
+            (Some(start), None, Some(length)) if step == 1 && end.is_none() => match held(start + length as i128) {
+                Some(extent) => classes.learn(from, extent, &by, self.span, errors),
+                None => {
                     errors.push(self.at(classes, from, "the extent under this slice is not below 2⁶³".to_string()));
                     false
                 }
             },
             _ => false,
         }
+    }
+
+    /// What is wrong with a slice whose start, written end and extent beneath are these, as far as they are known.
+    fn leaves(
+        &self,
+        classes: &Classes,
+        from: usize,
+        (start, end, extent): (Option<i128>, Option<i128>, Option<i128>),
+    ) -> Option<Diagnostic> {
+        if let Some(n) = start.into_iter().chain(end).find(|n| *n < 0) {
+            let message = format!("the slice reaches {n}, before the first coordinate");
+            return Some(Diagnostic::new(self.span, message).help("start the slice at 0 or behind"));
+        }
+        if let (Some(start), Some(end)) = (start, end.filter(|end| start.is_some_and(|s| s > *end))) {
+            let message = format!("the slice starts at {start}, behind its end {end}");
+            return Some(Diagnostic::new(self.span, message).help("a slice that begins where it ends is empty"));
+        }
+        let extent = extent?;
+        let past = end.or(start).filter(|past| *past > extent)?;
+        let message = format!("the slice reaches {past}, past the extent {extent} of {}", classes.called(from));
+        Some(self.at(classes, from, message).help(format!("end the slice at {extent} or before")))
     }
 
     /// The extent that follows when others are known, and how.
@@ -199,12 +231,29 @@ impl Equation {
         let (parts, whole, product) = match &self.form {
             Form::Product { parts, whole } => (parts, whole, true),
             Form::Sum { parts, whole } => (parts, whole, false),
-            // Where it ends before the end, the slice says nothing of what is behind.
-            Form::Slice { end: Some(_), .. } => return None,
-            Form::Slice { from, to, start, end: None, step } => {
-                return match (open(&from), open(&to), step) {
-                    (false, true, _) => Some((class(to), Formula::Steps(class(from), *start, *step))),
-                    (true, false, 1) => Some((class(from), Formula::Behind(class(to), *start))),
+            Form::Slice { from, to, start, end, step } => {
+                let bounds = [Some(start), end.as_ref()].into_iter().flatten();
+                let of_sizes = |sign: i64, b: &Bound| {
+                    let term = |(factor, size): &(i64, SizeId)| (sign * factor, class(&size.index()));
+                    (sign * b.constant, b.terms.iter().map(term).collect::<Vec<_>>())
+                };
+                if bounds.flat_map(|b| &b.terms).any(|(_, size)| !known(class(&size.index()))) {
+                    return None;
+                }
+                let steps = |(constant, terms): (i64, Vec<(i64, ClassId)>), more: Vec<(i64, ClassId)>, step: u64| {
+                    Formula::Steps { constant, terms: [more, terms].concat(), step }
+                };
+                // A slice that ends before the end says nothing of what is behind.
+                return match (end, open(&from), open(&to), step) {
+                    (Some(end), _, true, _) => {
+                        let (constant, terms) = of_sizes(1, end);
+                        let (less, taken) = of_sizes(-1, start);
+                        Some((class(to), steps((constant + less, taken), terms, *step)))
+                    }
+                    (None, false, true, _) => {
+                        Some((class(to), steps(of_sizes(-1, start), vec![(1, class(from))], *step)))
+                    }
+                    (None, true, false, 1) => Some((class(from), steps(of_sizes(1, start), vec![(1, class(to))], 1))),
                     _ => None,
                 };
             }
@@ -238,8 +287,9 @@ impl Equation {
         let (whole, size) = match &self.form {
             Form::Product { parts, whole } => (whole, parts.iter().fold(Size::number(1), |p, n| p.times(&size(n)))),
             Form::Sum { parts, whole } => (whole, parts.iter().fold(Size::default(), |s, n| s.plus(&size(n)))),
-            Form::Slice { from, to, start, end: None, step: 1 } => {
-                (from, size(to).plus(&Size::number(i64::try_from(*start).ok()?)))
+            Form::Slice { from, to, start, end: None, step: 1 } => (from, size(to).plus(&Size::bound(classes, start))),
+            Form::Slice { to, start, end: Some(end), step: 1, .. } => {
+                (to, Size::bound(classes, end).plus(&Size::bound(classes, start).negative()))
             }
             Form::Slice { .. } => return None,
         };
@@ -256,12 +306,22 @@ impl Equation {
             Form::Sum { parts, whole } => {
                 ([&parts[..], &[*whole]].concat(), format!("{} = {}", name(*whole), fold(parts, " + ")))
             }
-            Form::Slice { from, end: Some(end), .. } => (vec![*from], format!("{} >= {end}", name(*from))),
+            Form::Slice { from, to, start, end: Some(end), step } => {
+                let (from_name, start_text, end_text) = (name(*from), shown(start, name), shown(end, name));
+                let reaches = format!("{from_name} >= {end_text}");
+                match start.terms.is_empty() && end.terms.is_empty() {
+                    true => (vec![*from], reaches),
+                    false => {
+                        let length = format!("{} = ({end_text} - ({start_text})) / {step}, rounded up", name(*to));
+                        (vec![*from, *to], format!("{reaches} >= {start_text} >= 0, {length}"))
+                    }
+                }
+            }
             Form::Slice { from, to, start, step: 1, .. } => {
-                (vec![*from, *to], format!("{} = {} + {start}", name(*from), name(*to)))
+                (vec![*from, *to], format!("{} = {} + {}", name(*from), name(*to), shown(start, name)))
             }
             Form::Slice { from, to, start, step, .. } => {
-                let (from_name, to) = (name(*from), name(*to));
+                let (from_name, to, start) = (name(*from), name(*to), shown(start, name));
                 (vec![*from], format!("{from_name} >= {start}, {to} = ({from_name} - {start}) / {step}, rounded up"))
             }
         };
@@ -279,12 +339,14 @@ impl Equation {
                 let nothing = product && parts.iter().any(|n| classes.extent(*n) == Some(0));
                 (Vec::new(), if open.len() == 1 && (!nothing || open[0] == *whole) { open } else { Vec::new() })
             }
-            Form::Slice { to, end: Some(_), .. } => (Vec::new(), vec![*to]),
-            Form::Slice { from, to, step, .. } => match (known[classes.find(*from)], known[classes.find(*to)], step) {
-                (true, ..) => (vec![*from], vec![*to]),
-                (false, true, 1) => (vec![*to], vec![*from]),
-                _ => (Vec::new(), Vec::new()),
-            },
+            Form::Slice { to, start, end: Some(end), .. } => ([nodes(start), nodes(end)].concat(), vec![*to]),
+            Form::Slice { from, to, start, step, .. } => {
+                match (known[classes.find(*from)], known[classes.find(*to)], step) {
+                    (true, ..) => ([nodes(start), vec![*from]].concat(), vec![*to]),
+                    (false, true, 1) => ([nodes(start), vec![*to]].concat(), vec![*from]),
+                    _ => (Vec::new(), Vec::new()),
+                }
+            }
         };
         let ready = sources.iter().all(|n| known[classes.find(*n)]);
         let mut new = false;
@@ -292,5 +354,31 @@ impl Equation {
             new |= !std::mem::replace(&mut known[classes.find(node)], true);
         }
         new
+    }
+}
+
+/// The sizes of a bound, as nodes.
+fn nodes(bound: &Bound) -> Vec<usize> {
+    bound.terms.iter().map(|(_, size)| size.index()).collect()
+}
+
+/// A bound as text, its sizes called so.
+fn shown(bound: &Bound, name: &dyn Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    for (factor, size) in &bound.terms {
+        let sign = match (text.is_empty(), *factor < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        let times = if factor.unsigned_abs() == 1 { String::new() } else { format!("{} * ", factor.unsigned_abs()) };
+        text += &format!("{sign}{times}{}", name(size.index()));
+    }
+    match (text.is_empty(), bound.constant) {
+        (true, n) => n.to_string(),
+        (false, 0) => text,
+        (false, n) if n < 0 => format!("{text} - {}", n.unsigned_abs()),
+        (false, n) => format!("{text} + {n}"),
     }
 }

@@ -13,6 +13,7 @@
 //! Invariant: a size has no term that is 0, a map no variable under the factor 0, so that equal ones are one value.
 
 use super::{ClassId, Classes};
+use crate::notation::typed::{Bound, SizeId};
 use std::collections::BTreeMap;
 
 /// A polynomial in extents: Σ c · n₁ · n₂ · …
@@ -37,6 +38,14 @@ impl Size {
     /// An extent of which nothing is known.
     pub fn unknown(class: ClassId) -> Size {
         Size { terms: BTreeMap::from([(vec![class], 1)]) }
+    }
+
+    /// A bound of a slice.
+    pub fn bound(classes: &Classes, bound: &Bound) -> Size {
+        let term = |(factor, size): &(i64, SizeId)| {
+            Size::extent(classes, classes.class_of_size(*size)).times(&Size::number(*factor))
+        };
+        bound.terms.iter().map(term).fold(Size::number(bound.constant), |sum, term| sum.plus(&term))
     }
 
     /// Its terms: a factor, and the extents that it is multiplied with.
@@ -162,8 +171,8 @@ impl<V: Ord + Copy> Map<V> {
     }
 
     /// Rule *slice*: the coordinate that a slice reads at `to`.
-    pub fn slice(to: &Map<V>, start: i64, step: i64) -> Map<V> {
-        to.times(&Size::number(step)).plus(&Map::constant(Size::number(start)))
+    pub fn slice(to: &Map<V>, start: Size, step: i64) -> Map<V> {
+        to.times(&Size::number(step)).plus(&Map::constant(start))
     }
 
     /// Rule *split*: the coordinate of which `to.0` is the quotient by `inner`, the extent of `to.1`, which is the rest.
@@ -224,7 +233,7 @@ mod tests {
         let mut all = vec![Map::var(0), Map::var(1)];
         for _ in 0..2 {
             for m in all.clone() {
-                all.push(Map::slice(&m, 2, 3));
+                all.push(Map::slice(&m, Size::number(2), 3));
                 all.push(Map::part(&m, &extent(2)));
                 for inner in [extent(1), Size::number(2)] {
                     all.extend([0, 1].map(|n| Map::split((&m, &Map::var(n)), &inner)));
@@ -251,11 +260,11 @@ mod tests {
         each(|vars, extents| {
             for m in &maps {
                 let x = at(m, vars, extents);
-                assert_eq!(at(&Map::slice(m, 2, 3), vars, extents), 2 + 3 * x);
+                assert_eq!(at(&Map::slice(m, Size::number(2), 3), vars, extents), 2 + 3 * x);
                 assert_eq!(at(&Map::part(m, &Size::unknown(ClassId(2))), vars, extents), x - extents[2]);
                 let split = Map::split((m, &Map::var(1)), &Size::unknown(ClassId(1)));
                 assert_eq!(at(&split, vars, extents), x * extents[1] + vars[1]);
-                let moved = m.within(|v| Map::slice(&Map::var(v), 1, 2));
+                let moved = m.within(|v| Map::slice(&Map::var(v), Size::number(1), 2));
                 assert_eq!(at(&moved, vars, extents), at(m, &[1 + 2 * vars[0], 1 + 2 * vars[1]], extents));
             }
         });

@@ -1,7 +1,7 @@
 //! Extents, once the data's are known.
 
 use super::bounds;
-use super::classes::Classes;
+use super::classes::{Classes, values};
 use crate::counted;
 use crate::notation::typed::{Program, SizeId, TensorId, VarId};
 use crate::notation::{Diagnostic, Span};
@@ -68,9 +68,10 @@ pub fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
 pub fn solve(program: &Program, given: &[(TensorId, Vec<u64>)]) -> Result<Extents, Unsolved> {
     let classes = learn(program, given)?;
     first(bounds::check(program, &classes))?;
+    let values: Vec<SizeId> = values(program).into_iter().map(|(size, _)| size).collect();
     let used = |size: SizeId| {
         let of = |t: TensorId| program.tensors[t.index()].sizes.contains(&size);
-        let mut found = false;
+        let mut found = values.contains(&size);
         program.statements.iter().for_each(|s| s.accesses(&mut |t, _, _| found |= of(t)));
         found
     };

@@ -85,6 +85,7 @@ impl Var<'_> {
             Bound::Excluded(&n) => Some(n),
             Bound::Unbounded => None,
         };
+        let (start, end) = (start.map(Map::number), end.map(Map::number));
         Index(syntax::Index::Slice { var: ident(self.0), start, end, step, span: Span::default() })
     }
 }
@@ -526,5 +527,6 @@ pub(super) fn cut(
 ) -> Expr {
     let depth = body.depth;
     let (from, to) = (ident(from.0), ident(to.0));
+    let (start, end) = (Map::number(start), Map::number(end));
     Expr::of(ExprKind::Slice { body: body.boxed(), from, to, start, end, step }, depth)
 }

@@ -44,10 +44,11 @@ pub fn access<'t, 's: 't>() -> Rule<'t, 's, Access> {
     .boxed()
 }
 
-/// `"~" affine | affine | IDENT "(" [INT] ":" [INT] [":" INT] ")" | access`
+/// `"~" affine | affine | IDENT "(" [affine] ":" [affine] [":" INT] ")" | access`
 fn index<'t, 's: 't>(access: Rule<'t, 's, Access>) -> Rule<'t, 's, Index> {
     let colon = just(Token::Colon);
-    let bounds = int().or_not().then_ignore(colon).then(int().or_not()).then(colon.ignore_then(int()).or_not());
+    let bound = affine().or_not();
+    let bounds = bound.clone().then_ignore(colon).then(bound).then(colon.ignore_then(int()).or_not());
     let slice = ident().then(parens(bounds.boxed())).map_with(|(var, ((start, end), step)), e| Index::Slice {
         var,
         start,
@@ -271,7 +272,7 @@ fn shape_operator<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, ExprKind
         .then_ignore(arrow())
         .then(ident())
         .then_ignore(comma())
-        .then(int().then_ignore(colon()).then(int()))
+        .then(affine().then_ignore(colon()).then(affine()))
         .then(colon().ignore_then(int()).or_not())
         .map(|((((body, from), to), (start, end)), step)| ExprKind::Slice {
             body: Box::new(body),

@@ -39,6 +39,7 @@ impl World<'_> {
         match &e.kind {
             Kind::Literal(value) => Ok(Some(Number::given(*value))),
             Kind::Index(_) | Kind::Local(_) => Ok(None),
+            Kind::Size(s) => self.size(*s, e.span).map(Some),
             Kind::Access(t, _) if self.is_computed(*t) => Ok(None),
             Kind::Access(t, _) => Ok(Some(self.function(*t)?.fill)),
             Kind::Call(Fun::Op(Op::Coalesce), args) => args.first().map_or(Ok(None), |a| self.ground(a)),

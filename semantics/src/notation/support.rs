@@ -372,6 +372,7 @@ impl<'p> World<'p> {
             Kind::Literal(value) => Ok(Outline::constant(Number::given(*value))),
             Kind::Index(w) if *w == v || env[w.index()] == ANY => Ok(Outline::everywhere()),
             Kind::Index(w) => Ok(Outline::constant(Number::given(Value::i64(env[w.index()])))),
+            Kind::Size(s) => Ok(Outline::constant(self.size(*s, e.span)?)),
             Kind::Local(_) => Ok(Outline::everywhere()),
             Kind::Access(t, _) if self.is_computed(*t) => Ok(Outline::everywhere()),
             Kind::Access(t, indices) => self.outline_entries(Source::Tensor(*t), self.function(*t)?, indices, v, env),
@@ -597,7 +598,7 @@ impl<'p> World<'p> {
                 }
             }
             Kind::Slice { body, from, to, start, step, .. } => {
-                let (start, step, n) = (*start as i64, *step as i64, extent(to)?);
+                let (start, step, n) = (self.begin(start, e.span)?, *step as i64, extent(to)?);
                 let k = env[to.index()];
                 env[from.index()] = if k == ANY { ANY } else { step.wrapping_mul(k).wrapping_add(start) };
                 if k != ANY || v != *to {

@@ -189,13 +189,14 @@ impl Context<'_> {
     }
 
     /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is
-    /// needed.
+    /// needed. A variable without roots may be the extent itself, which is not within it.
     fn is_within(&self, v: Index, piece: &Piece, key: &Key) -> bool {
         let concrete::Expr::Index(u) = key.with else { return false };
         let [own, other] = [v, u].map(|u| &self.program.vars[u.0]);
         key.side == Side { w: v, less: Less::Nothing }
             && own.extent == other.extent
             && !matches!(other.origin, Origin::Computed(_))
+            && !self.program.roots(u).is_empty()
             && piece.range.lo.at == int(0)
             && piece.range.hi.at == self.extent(own.extent)
     }

@@ -77,17 +77,23 @@ impl Context<'_> {
             Formula::Quotient(whole, by) => binary(Op::FloorDiv, self.extent(*whole), int(*by)),
             Formula::Solved(_) => unreachable!("a parameter"),
             Formula::Difference(whole, of) => binary(Op::Sub, self.extent(*whole), fold(of, plus, 0)),
-            Formula::Steps(from, start, step) => {
+            Formula::Steps { constant, terms, step } => {
                 let step = i64::try_from(*step).unwrap_or(i64::MAX);
-                let length = binary(Op::Sub, self.extent(*from), int(*start as i64));
+                let length = self.steps_of(*constant, terms);
                 if step == 1 {
                     return length;
                 }
                 let rest = binary(Op::FloorRem, length.clone(), int(step));
                 binary(Op::Add, binary(Op::FloorDiv, length, int(step)), binary(Op::Min, rest, int(1)))
             }
-            Formula::Behind(to, start) => plus(self.extent(*to), int(*start as i64)),
         }
+    }
+
+    /// `constant + Σ factor · extent`
+    fn steps_of(&self, constant: i64, terms: &[(i64, ClassId)]) -> Expr {
+        let term = |(factor, class): &(i64, ClassId)| times(self.extent(*class), int(*factor));
+        let sum = terms.iter().map(term).reduce(plus).unwrap_or(int(0));
+        if constant < 0 { binary(Op::Sub, sum, int(constant.wrapping_neg())) } else { plus(sum, int(constant)) }
     }
 
     /// An extent.

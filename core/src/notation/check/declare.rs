@@ -28,6 +28,12 @@ impl Check {
                 self.tensor(tensor);
             }
         }
+        // A dim that no tensor has is a value all the same.
+        for item in items {
+            if let Item::Dim(dim) = item {
+                self.size(&Size::Name(dim.name.clone()));
+            }
+        }
     }
 
     fn note_locals(&mut self, locals: &[syntax::Statement]) {

@@ -8,7 +8,7 @@ use crate::algebra::{COUNT, Op, Type, Value, properties, result_type};
 use crate::counted;
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Argument, BinaryOp, ExprKind, Float, Ident, Literal, UnaryOp};
-use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Property, Role, TensorId};
+use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Property, Role, SizeId, TensorId};
 
 impl Check {
     /// A literal as a value of a type.
@@ -173,11 +173,20 @@ impl Check {
         if let Some(&var) = scope.vars.get(&name.name) {
             return Some(Expr { kind: Kind::Index(var), ty: Type::I64, span });
         }
+        if let Some(&size) = self.sizes.get(&name.name) {
+            if self.inside {
+                let d = Diagnostic::new(span, format!("a function knows no sizes, and `{name}` is one"));
+                self.error(d.help(format!("give it a parameter of type i64, and call it with `{name}`")));
+                return None;
+            }
+            return Some(Expr { kind: Kind::Size(size), ty: Type::I64, span });
+        }
         if self.tensors.contains_key(&name.name) {
             let d = Diagnostic::new(span, format!("tensor `{name}` is read without its indices"));
             self.error(d.help(format!("write {name}[…], of a scalar {name}[]")));
         } else {
-            let known: Vec<String> = scope.locals.keys().chain(scope.vars.keys()).cloned().collect();
+            let known: Vec<String> =
+                scope.locals.keys().chain(scope.vars.keys()).chain(self.sizes.keys()).cloned().collect();
             self.unknown("name", name, known.iter().map(String::as_str));
         }
         None
@@ -409,8 +418,8 @@ impl Check {
             ExprKind::Slice { body, from, to, start, end, step } => {
                 let to = self.outer(scope, to)?;
                 let (from, body) = self.within(scope, from, body, want)?;
-                self.bounds((*start, Some(*end), step.unwrap_or(1)), span)?;
-                Kind::Slice { body: Box::new(body), from, to, start: *start, end: Some(*end), step: step.unwrap_or(1) }
+                let (start, end, step) = self.bounds(scope, (Some(start), Some(end), *step), span)?;
+                Kind::Slice { body: Box::new(body), from, to, start, end, step }
             }
             _ => return None,
         };
@@ -432,21 +441,89 @@ impl Check {
         known
     }
 
-    /// Bounds of a slice, as far as the program says them.
-    fn bounds(&mut self, (start, end, step): (u64, Option<u64>, u64), span: Span) -> Option<()> {
+    /// Start, end and step of a slice. What numbers alone say of them is checked.
+    fn bounds(
+        &mut self,
+        scope: &Scope,
+        (start, end, step): (Option<&syntax::Affine>, Option<&syntax::Affine>, Option<u64>),
+        span: Span,
+    ) -> Option<(Bound, Option<Bound>, u64)> {
+        let step = step.unwrap_or(1);
         if step == 0 {
             self.error(Diagnostic::new(span, "a slice with step 0").help("the step is at least 1"));
             return None;
         }
-        if let Some(end) = end.filter(|e| start > *e) {
+        let start = start.map_or(Some(Bound::default()), |a| self.bound(scope, a, span))?;
+        let end = match end {
+            Some(end) => Some(self.bound(scope, end, span)?),
+            None => None,
+        };
+        let number = |b: &Bound| b.terms.is_empty().then_some(b.constant);
+        if let (Some(start), Some(end)) = (number(&start), end.as_ref().and_then(number))
+            && start > end
+        {
             self.say(span, format!("a slice that starts at {start}, behind its end {end}"));
             return None;
         }
-        if start.max(end.unwrap_or(0)).max(step) >= 1 << 63 {
-            self.say(span, "a bound of a slice is not below 2⁶³");
+        if step >= 1 << 63 {
+            self.say(span, "the step of a slice is not below 2⁶³");
             return None;
         }
-        Some(())
+        Some((start, end, step))
+    }
+
+    /// A bound of a slice: a sum of sizes and integers, each with an integer factor.
+    fn bound(&mut self, scope: &Scope, a: &syntax::Affine, span: Span) -> Option<Bound> {
+        let mut bound = Bound::default();
+        for (minus, term) in &a.terms {
+            if !term.divisions.is_empty() {
+                let d = Diagnostic::new(span, "a bound of a slice is divided");
+                self.error(d.help("it is a sum of sizes and integers: give a quotient a name of its own, `dim H = …`"));
+                return None;
+            }
+            let inner = match &term.factor {
+                syntax::Factor::Int(n) => Bound::number(self.within_63(*n, span)?),
+                syntax::Factor::Group(inner) => self.bound(scope, inner, span)?,
+                syntax::Factor::Var(name) => Bound { constant: 0, terms: vec![(1, self.named_size(scope, name)?)] },
+            };
+            let factor = self.within_63(term.coefficient.unwrap_or(1), span)? * if *minus { -1 } else { 1 };
+            let times = |n: i64| n.checked_mul(factor);
+            let sum = times(inner.constant).and_then(|n| bound.constant.checked_add(n));
+            let terms: Option<Vec<_>> = inner.terms.iter().map(|(n, size)| Some((times(*n)?, *size))).collect();
+            let (Some(sum), Some(terms)) = (sum, terms) else {
+                self.say(span, "a bound of a slice is not below 2⁶³");
+                return None;
+            };
+            bound.constant = sum;
+            bound.terms.extend(terms);
+        }
+        Some(bound)
+    }
+
+    fn within_63(&mut self, n: u64, span: Span) -> Option<i64> {
+        let held = i64::try_from(n).ok();
+        if held.is_none() {
+            self.say(span, "a bound of a slice is not below 2⁶³");
+        }
+        held
+    }
+
+    /// The size that a bound of a slice names.
+    fn named_size(&mut self, scope: &Scope, name: &Ident) -> Option<SizeId> {
+        if let Some(&size) = self.sizes.get(&name.name) {
+            return Some(size);
+        }
+        if scope.vars.contains_key(&name.name) {
+            let d = Diagnostic::new(
+                name.span,
+                format!("a slice begins and ends at sizes, and `{name}` is an index variable"),
+            );
+            self.error(d.help("an extent has one value: name it in a declaration, or with `dim N = …`"));
+        } else {
+            let known: Vec<String> = self.sizes.keys().cloned().collect();
+            self.unknown("size", name, known.iter().map(String::as_str));
+        }
+        None
     }
 
     /// `T[…]` on a right side: slices in place become slice operators around it.
@@ -476,10 +553,9 @@ impl Check {
             indices.push(match index {
                 syntax::Index::Slice { var, start, end, step, span } => {
                     let to = self.outer(scope, var)?;
-                    let (start, step) = (start.unwrap_or(0), step.unwrap_or(1));
-                    self.bounds((start, *end, step), *span)?;
+                    let (start, end, step) = self.bounds(scope, (start.as_ref(), end.as_ref(), *step), *span)?;
                     let from = self.fresh_var(var);
-                    slices.push((from, to, start, *end, step, *span));
+                    slices.push((from, to, start, end, step, *span));
                     Index { permit: false, map: Map::Var(from), span: *span }
                 }
                 other => self.index(scope, other)?,

@@ -171,9 +171,7 @@ impl Check {
 
     /// The right side with its sums, and the variables that an accumulating assignment folds over.
     fn right(&mut self, s: &syntax::Statement, scope: &mut Scope, want: Option<Type>) -> (Option<Expr>, Vec<VarId>) {
-        let free = free_names(&s.rhs);
-        let absent: Vec<&Ident> = free.into_iter().filter(|n| !scope.vars.contains_key(&n.name)).collect();
-        let absent: Vec<&Ident> = absent.into_iter().filter(|n| self.names_a_variable(n)).collect();
+        let absent = indexing_names(&s.rhs).into_iter().filter(|n| !scope.vars.contains_key(&n.name));
         let mut inner = scope.clone();
         let mut made: Vec<(String, VarId)> = Vec::new();
         for name in absent {
@@ -189,11 +187,6 @@ impl Check {
             }
             _ => (self.terms(&inner, &s.rhs, &made, want), Vec::new()),
         }
-    }
-
-    /// Whether an unbound name in an expression is meant as an index variable: not as a scalar without its brackets.
-    fn names_a_variable(&self, name: &Ident) -> bool {
-        !self.tensors.contains_key(&name.name)
     }
 
     fn terms(
@@ -222,7 +215,7 @@ impl Check {
             let op = if *op == BinaryOp::Add { Op::Add } else { Op::Sub };
             return self.apply(Fun::Op(op), vec![a?, b?], e.span);
         }
-        let free: Vec<String> = free_names(e).into_iter().map(|n| n.name.clone()).collect();
+        let free: Vec<String> = free_names(e).into_iter().map(|n| n.name.name.clone()).collect();
         let own: Vec<VarId> = absent.iter().filter(|(n, _)| free.contains(n)).map(|(_, v)| *v).collect();
         let body = self.expr(scope, e, want)?;
         if own.is_empty() {
@@ -267,47 +260,64 @@ fn bare(index: &syntax::Index) -> Option<&Ident> {
 fn left_names(lhs: &syntax::Access) -> Vec<&Ident> {
     let mut names = Vec::new();
     access_names(lhs, &mut Vec::new(), &mut names);
-    names
+    names.into_iter().map(|free| free.name).collect()
+}
+
+/// A name that an expression uses and does not bind.
+struct Free<'e> {
+    name: &'e Ident,
+    /// Whether it stands in an index, or a shape operator leaves it: it is an index variable. As a value alone it may be
+    /// a size.
+    indexes: bool,
+}
+
+/// Index variables that an expression uses and does not bind, each once, in order of appearance.
+fn indexing_names(e: &syntax::Expr) -> Vec<&Ident> {
+    free_names(e).into_iter().filter(|free| free.indexes).map(|free| free.name).collect()
 }
 
 /// Names that an expression uses and does not bind, each once, in order of appearance.
-fn free_names(e: &syntax::Expr) -> Vec<&Ident> {
+fn free_names(e: &syntax::Expr) -> Vec<Free<'_>> {
     let mut names = Vec::new();
     expr_names(e, &mut Vec::new(), &mut names);
     names
 }
 
-fn see<'e>(name: &'e Ident, bound: &[&'e str], names: &mut Vec<&'e Ident>) {
-    if !bound.contains(&name.name.as_str()) && names.iter().all(|n| n.name != name.name) {
-        names.push(name);
+fn see<'e>(name: &'e Ident, bound: &[&'e str], names: &mut Vec<Free<'e>>, indexes: bool) {
+    if bound.contains(&name.name.as_str()) {
+        return;
+    }
+    match names.iter_mut().find(|free| free.name.name == name.name) {
+        Some(free) => free.indexes |= indexes,
+        None => names.push(Free { name, indexes }),
     }
 }
 
-fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut Vec<&'e Ident>) {
+fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut Vec<Free<'e>>) {
     for index in &a.indices {
         match index {
             syntax::Index::Affine { map, .. } => affine_names(map, bound, names),
-            syntax::Index::Slice { var, .. } => see(var, bound, names),
+            syntax::Index::Slice { var, .. } => see(var, bound, names, true),
             syntax::Index::Access(inner) => access_names(inner, bound, names),
         }
     }
 }
 
-fn affine_names<'e>(a: &'e syntax::Affine, bound: &[&'e str], names: &mut Vec<&'e Ident>) {
+fn affine_names<'e>(a: &'e syntax::Affine, bound: &[&'e str], names: &mut Vec<Free<'e>>) {
     for (_, term) in &a.terms {
         match &term.factor {
-            syntax::Factor::Var(v) => see(v, bound, names),
+            syntax::Factor::Var(v) => see(v, bound, names, true),
             syntax::Factor::Group(inner) => affine_names(inner, bound, names),
             syntax::Factor::Int(_) => {}
         }
     }
 }
 
-fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec<&'e Ident>) {
+fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec<Free<'e>>) {
     let depth = bound.len();
     match &e.kind {
         ExprKind::Literal(_) => {}
-        ExprKind::Name(name) => see(name, bound, names),
+        ExprKind::Name(name) => see(name, bound, names, false),
         ExprKind::Access(a) => access_names(a, bound, names),
         ExprKind::Unary(_, x) => expr_names(x, bound, names),
         ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|x| expr_names(x, bound, names)),
@@ -325,18 +335,18 @@ fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec
             expr_names(body, bound, names);
         }
         ExprKind::Collapse { body, from, to } => {
-            see(to, bound, names);
+            see(to, bound, names, true);
             bound.extend(from.iter().map(|v| v.name.as_str()));
             expr_names(body, bound, names);
         }
         ExprKind::Split { body, from, to } => {
-            see(&to.0, bound, names);
-            see(&to.1, bound, names);
+            see(&to.0, bound, names, true);
+            see(&to.1, bound, names, true);
             bound.push(&from.name);
             expr_names(body, bound, names);
         }
         ExprKind::Concat { parts, from, to } => {
-            see(to, bound, names);
+            see(to, bound, names, true);
             for (part, v) in parts.iter().zip(from) {
                 bound.push(&v.name);
                 expr_names(part, bound, names);
@@ -344,7 +354,7 @@ fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec
             }
         }
         ExprKind::Slice { body, from, to, .. } => {
-            see(to, bound, names);
+            see(to, bound, names, true);
             bound.push(&from.name);
             expr_names(body, bound, names);
         }

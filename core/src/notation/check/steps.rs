@@ -99,7 +99,7 @@ impl Check {
         let mut loops = None;
         condition.walk(&mut |part| {
             let scalar = match &part.kind {
-                Kind::Literal(_) | Kind::Call(..) => true,
+                Kind::Literal(_) | Kind::Size(_) | Kind::Call(..) => true,
                 Kind::Access(_, indices) => indices.is_empty(),
                 _ => false,
             };

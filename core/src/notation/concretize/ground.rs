@@ -8,7 +8,7 @@
 use super::Concretize;
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::literal;
-use crate::notation::concrete::{Expr, Index};
+use crate::notation::concrete::{Expr, Index, Origin};
 use crate::notation::typed::Fun;
 
 /// The most values that are folded one after the other.
@@ -19,7 +19,8 @@ impl Concretize<'_> {
     pub(super) fn ground(&self, e: &Expr) -> Option<Value> {
         match e {
             Expr::Literal(value) => Some(*value),
-            Expr::Index(_) | Expr::Access(..) => None,
+            Expr::Index(v) => self.extent_of(*v),
+            Expr::Access(..) => None,
             Expr::Call(fun, args, ty) => {
                 let known = |a: &Expr| self.ground(a).map_or_else(|| a.clone(), Expr::Literal);
                 self.applied(*fun, args.iter().map(known).collect(), *ty)
@@ -36,6 +37,14 @@ impl Concretize<'_> {
                 values.all(|v| v.is_some_and(|v| v == first)).then_some(first)
             }
         }
+    }
+
+    /// The value of a variable that is mapped to an extent, if that is known.
+    fn extent_of(&self, v: Index) -> Option<Value> {
+        let Origin::Mapped(map) = &self.out.vars[v.0].origin else { return None };
+        let mut terms = map.constant.terms().filter(|_| map.factors.is_empty());
+        let (Some((1, [class])), None) = (terms.next(), terms.next()) else { return None };
+        Some(Value::i64(i64::try_from(self.sizes.extent(*class)?).ok()?))
     }
 
     fn applied(&self, fun: Fun, args: Vec<Expr>, ty: Type) -> Option<Value> {

@@ -95,11 +95,27 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
 
 impl Concretize<'_> {
     /// `slice(body, from -> to, start::step)`
-    pub(super) fn slice(&mut self, (from, to): (VarId, VarId), (start, step): (u64, u64), body: &typed::Expr) -> Expr {
+    pub(super) fn slice(
+        &mut self,
+        (from, to): (VarId, VarId),
+        (start, step): (&typed::Bound, u64),
+        body: &typed::Expr,
+    ) -> Expr {
         let to = self.map_of(to);
         // Past 2⁶³ there is no coordinate: such a slice is empty, and its map is never asked.
-        self.mapped(from, Map::slice(&to, start as i64, step as i64));
+        let start = Size::bound(self.classes, start);
+        self.mapped(from, Map::slice(&to, start, step as i64));
         self.expr(body)
+    }
+
+    /// A size's extent: a number if the program says it, else the value of a variable that is mapped to it.
+    pub(super) fn size(&mut self, size: typed::SizeId) -> Expr {
+        let class = self.classes.class_of_size(size);
+        let extent = Size::extent(self.classes, class);
+        match extent.value() {
+            Some(n) => Expr::Literal(Value::i64(n)),
+            None => Expr::Index(self.at(class, Origin::Mapped(Map::constant(extent)))),
+        }
     }
 
     /// `split(body, from -> to)`

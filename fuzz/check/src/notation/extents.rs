@@ -36,7 +36,9 @@ fn value(formula: &Formula, of: &dyn Fn(ClassId) -> i128, extents: &Extents) -> 
         Formula::Quotient(whole, by) => of(*whole) / *by as i128,
         Formula::Solved(v) => extents.var(*v) as i128,
         Formula::Difference(whole, others) => of(*whole) - sum(others),
-        Formula::Steps(from, start, step) => (of(*from) - *start as i128 + *step as i128 - 1).div_euclid(*step as i128),
-        Formula::Behind(to, start) => of(*to) + *start as i128,
+        Formula::Steps { constant, terms, step } => {
+            let whole = terms.iter().map(|(factor, c)| *factor as i128 * of(*c)).sum::<i128>() + *constant as i128;
+            (whole + *step as i128 - 1).div_euclid(*step as i128)
+        }
     }
 }

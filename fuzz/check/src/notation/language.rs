@@ -78,6 +78,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
         wild,
         lowered,
         sizes: vec![],
+        valued: BTreeSet::new(),
         tensors: vec![],
         declared: vec![],
         computes: vec![],
@@ -121,7 +122,11 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
     let declared = std::mem::take(&mut m.declared);
     let mut all: Vec<Item> = vec![];
     for (name, extent) in m.sizes.clone() {
-        if m.chance(2) {
+        let said = declared.iter().any(|t| {
+            let operand = t.name.name.starts_with('A') && m.computes.iter().all(|f| f.name != t.name);
+            operand && t.sizes.iter().any(|s| matches!(s, Size::Name(own) if own.name == name))
+        });
+        if m.chance(2) || m.valued.contains(&name) && !said {
             all.push(Item::Dim(Dim { name: m.ident(&name), value: m.int(extent) }));
         }
     }
@@ -179,6 +184,8 @@ struct Maker<'u, 'b> {
     lowered: bool,
     /// Named sizes with their extents.
     sizes: Vec<(String, u64)>,
+    /// Those that stand as values, or in bounds of slices: something must say their extents.
+    valued: BTreeSet<String>,
     tensors: Vec<Known>,
     declared: Vec<Tensor>,
     /// Functions that give tensors.
@@ -303,6 +310,17 @@ impl Maker<'_, '_> {
             }
         };
         Size::Name(self.ident(&name))
+    }
+
+    /// A size that stands as a value, once in so many times, if there is one.
+    fn sized(&mut self, n: usize) -> Option<(String, u64)> {
+        if self.sizes.is_empty() || !self.chance(n) {
+            return None;
+        }
+        let sizes = self.sizes.clone();
+        let (size, extent) = self.one(&sizes);
+        self.valued.insert(size.clone());
+        Some((size, extent))
     }
 
     /// A format for these extents, all levels of which fit where they stand.

@@ -7,17 +7,39 @@ use std::collections::BTreeSet;
 
 /// The words of a program, each once.
 pub fn constructs(program: &Program) -> BTreeSet<String> {
-    let mut c = Words(BTreeSet::new());
+    let mut c = Words { found: BTreeSet::new(), sizes: sizes(program) };
     let mut locals = BTreeSet::new();
     c.items(&program.items, &mut locals, 0);
-    c.0
+    c.found
 }
 
-struct Words(BTreeSet<String>);
+/// The names of a program's extents.
+fn sizes(program: &Program) -> BTreeSet<&str> {
+    let mut all = BTreeSet::new();
+    for item in &program.items {
+        match item {
+            Item::Dim(dim) => {
+                all.insert(&*dim.name.name);
+            }
+            Item::Tensor(t) => all.extend(t.sizes.iter().filter_map(|size| match size {
+                Size::Name(name) => Some(&*name.name),
+                Size::Int(..) => None,
+            })),
+            Item::Function(_) | Item::Statement(_) | Item::Repeat(_) | Item::Schedule(_) => {}
+        }
+    }
+    all
+}
 
-impl Words {
+struct Words<'p> {
+    found: BTreeSet<String>,
+    /// Names of extents.
+    sizes: BTreeSet<&'p str>,
+}
+
+impl Words<'_> {
     fn say(&mut self, word: impl Into<String>) {
-        self.0.insert(word.into());
+        self.found.insert(word.into());
     }
 
     fn items<'p>(&mut self, items: &'p [Item], locals: &mut BTreeSet<&'p str>, depth: usize) {
@@ -132,10 +154,12 @@ impl Words {
                     self.affine(map);
                 }
                 Index::Slice { start, end, step, .. } => {
-                    for (bound, said) in [("start", start), ("end", end), ("step", step)] {
-                        let said = if said.is_some() { "with" } else { "without" };
+                    for (bound, said) in [("start", start.is_some()), ("end", end.is_some()), ("step", step.is_some())]
+                    {
+                        let said = if said { "with" } else { "without" };
                         self.say(format!("slice in place {said} {bound}"));
                     }
+                    [start, end].into_iter().flatten().for_each(|b| self.bound(b));
                 }
                 Index::Access(inner) => self.access(inner),
             }
@@ -165,6 +189,7 @@ impl Words {
     fn expr(&mut self, e: &Expr) {
         match &e.kind {
             ExprKind::Literal(l) => self.literal("literal", l),
+            ExprKind::Name(name) if self.sizes.contains(&*name.name) => self.say("size as a value"),
             ExprKind::Name(_) => self.say("name"),
             ExprKind::Access(a) => {
                 self.say("access");
@@ -206,10 +231,18 @@ impl Words {
             ExprKind::Concat { parts, .. } => {
                 parts.iter().for_each(|p| self.shape(&format!("concat of {}", parts.len()), p));
             }
-            ExprKind::Slice { body, step, .. } => {
+            ExprKind::Slice { body, start, end, step, .. } => {
+                [start, end].into_iter().for_each(|b| self.bound(b));
                 self.shape(if step.is_some() { "slice with step" } else { "slice" }, body);
             }
         }
+    }
+
+    fn bound(&mut self, b: &Affine) {
+        if b.terms.iter().any(|(_, term)| matches!(term.factor, Factor::Var(_))) {
+            self.say("slice to a size");
+        }
+        self.affine(b);
     }
 
     fn shape(&mut self, word: &str, body: &Expr) {

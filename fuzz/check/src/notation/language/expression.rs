@@ -79,6 +79,10 @@ impl Maker<'_, '_> {
             let var = expr(ExprKind::Name(self.ident(&v)));
             return if ty == Type::I64 { var } else { convert(var, self.ty(ty)) };
         }
+        if let Some((size, _)) = self.sized(10) {
+            let size = expr(ExprKind::Name(self.ident(&size)));
+            return if ty == Type::I64 { size } else { convert(size, self.ty(ty)) };
+        }
         expr(ExprKind::Access(self.access(ty)))
     }
 
@@ -310,6 +314,23 @@ impl Maker<'_, '_> {
         (start, end, step, end + self.below(3) as u64)
     }
 
+    /// A bound of a slice: the integer, or a sum of a size and what is left.
+    fn bound(&mut self, n: u64) -> Affine {
+        let sized = self.sized(4);
+        let Some((size, extent)) = sized else { return Affine::number(self.int(n)) };
+        let term = |factor, coefficient| Term { coefficient, factor, divisions: vec![] };
+        let (minus, rest) = if extent > n { (true, extent - n) } else { (false, n - extent) };
+        let coefficient = self.chance(4).then_some(1);
+        let mut terms = vec![(false, term(Factor::Var(self.ident(&size)), coefficient))];
+        if rest > 0 || self.chance(4) {
+            terms.push((minus, term(Factor::Int(rest), None)));
+        }
+        if self.chance(6) {
+            return Affine { terms: vec![(false, term(Factor::Group(Box::new(Affine { terms })), None))] };
+        }
+        Affine { terms }
+    }
+
     fn slice(&mut self, ty: Type, deep: usize) -> Expr {
         let Some((to, n)) = self.var_where(|_| true) else { return self.leaf(ty) };
         let (start, end, step, extent) = self.bounds(n);
@@ -317,7 +338,8 @@ impl Maker<'_, '_> {
         let body = Box::new(self.binding(std::slice::from_ref(&var), std::slice::from_ref(&to), ty, deep));
         let step = (step != 1 || self.chance(2)).then(|| self.int(step));
         let (from, to) = (self.ident(&var.0), self.ident(&to));
-        expr(ExprKind::Slice { body, from, to, start: self.int(start), end: self.int(end), step })
+        let (start, end) = (self.bound(start), self.bound(end));
+        expr(ExprKind::Slice { body, from, to, start, end, step })
     }
 
     fn rank(&mut self) -> usize {
@@ -351,8 +373,8 @@ impl Maker<'_, '_> {
             let (start, end, step, extent) = self.bounds(n);
             self.anchored.insert(v.clone());
             let index = Index::Slice {
-                start: (start != 0 || self.chance(2)).then(|| self.int(start)),
-                end: (end != extent || self.chance(2)).then(|| self.int(end)),
+                start: (start != 0 || self.chance(2)).then(|| self.bound(start)),
+                end: (end != extent || self.chance(2)).then(|| self.bound(end)),
                 step: (step != 1 || self.chance(2)).then(|| self.int(step)),
                 var: self.ident(&v),
                 span: NOWHERE,
