@@ -6,6 +6,7 @@
 //!  ⟦⊕(j: e)⟧      the fold over all of j's extent, ascending; several variables lexicographically, as one fold
 //!  ⟦collapse⟧ …   the body at from-coordinates computed from the to-coordinates
 //!  T[i…] = e      T is ⟦e⟧ at every coordinate          T[κ…] f= e      T is folded with ⟦e⟧, one coordinate after the other
+//!  T[κ…] = e      of a part: T is ⟦e⟧ there, and elsewhere what it was
 //!  repeat, while  the block's statements in order, turn after turn      (`notation/steps.rs`)
 //! ```
 //!
@@ -219,7 +220,7 @@ impl<'p> World<'p> {
         Ok(if s.fold.is_some() { function.finished() } else { function })
     }
 
-    /// What a statement begins with: the tensor as it was if it accumulates, else nothing stored. What accumulates into
+    /// What a statement begins with: the tensor as it was if it accumulates or defines a part, else nothing stored. What accumulates into
     /// an undeclared result begins with the function's identity.
     fn before(&self, s: &Statement) -> Result<Function, Refusal> {
         let tensor = &self.program.tensors[s.tensor.index()];
@@ -227,7 +228,7 @@ impl<'p> World<'p> {
             return Err(Refusal::Shape(s.span, format!("the extents of `{}` stay unknown", tensor.name)));
         };
         let fill = match (&self.functions[s.tensor.index()], s.fold, tensor.fill) {
-            (Some(before), Some(_), _) => return Ok(before.clone()),
+            (Some(before), fold, _) if fold.is_some() || s.is_part() => return Ok(before.clone()),
             (_, _, Some(fill)) => Number::given(fill),
             (_, Some(fun), None) => self.identity(fun, tensor.ty, s.span)?,
             (_, None, None) => self.ground(&s.rhs)?.unwrap_or(Number::given(Value::zero(tensor.ty))),
@@ -289,7 +290,7 @@ impl<'p> World<'p> {
     }
 
     /// The first coordinate of a slice.
-    fn begin(&self, start: &Bound, span: Span) -> Result<i64, Refusal> {
+    fn starts(&self, start: &Bound, span: Span) -> Result<i64, Refusal> {
         let unknown = || Refusal::Shape(span, "where a slice begins stays unknown".to_string());
         self.extents.bound(start, span)?.map(|n| n as i64).ok_or_else(unknown)
     }
@@ -422,7 +423,7 @@ impl<'p> World<'p> {
                 Err(Refusal::Outside(e.span, "a coordinate past the end of a concatenation".to_string()))
             }
             Kind::Slice { body, from, to, start, step, .. } => {
-                let start = self.begin(start, e.span)?;
+                let start = self.starts(start, e.span)?;
                 env[from.index()] = (*step as i64).wrapping_mul(env[to.index()]).wrapping_add(start);
                 self.eval(body, env)
             }
@@ -474,6 +475,7 @@ impl<'p> World<'p> {
         let c = match map {
             Map::Var(v) => Some(env[v.index()]),
             Map::Const(c) => Some(*c),
+            Map::Bound(bound) => Some(self.starts(bound, span)?),
             Map::Add(a, b) => match (self.map(a, env, span)?, self.map(b, env, span)?) {
                 (Some(a), Some(b)) => Some(a.checked_add(b).ok_or_else(overflow)?),
                 _ => None,

@@ -57,6 +57,11 @@ impl Extents {
         for s in &program.statements {
             indices(program, s.tensor, &s.indices, &mut equations);
             equations_of(program, &s.rhs, &mut equations);
+            equations.extend(s.cuts.iter().map(|cut| {
+                let from = Unknown::Size(program.tensors[s.tensor.index()].sizes[cut.mode]);
+                let (start, end) = (cut.start.clone(), cut.end.clone());
+                Equation::Slice { from, to: Unknown::Var(cut.var), start, end, step: cut.step, span: cut.span }
+            }));
         }
         loop {
             let before = extents.known();
@@ -82,11 +87,6 @@ impl Extents {
     /// The extents of a tensor, if they are known.
     pub fn tensor(&self, program: &Program, t: TensorId) -> Option<Vec<u64>> {
         program.tensors[t.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()
-    }
-
-    /// The extent of a size, if it is known.
-    pub fn size(&self, s: SizeId) -> Option<u64> {
-        self.sizes[s.index()]
     }
 
     /// Where a slice begins or ends, if the sizes that say it are known.
@@ -195,7 +195,7 @@ fn indices(program: &Program, tensor: TensorId, indices_of: &[Index], out: &mut 
 /// Equations of the accesses within an index map.
 fn gathers(program: &Program, map: &Map, out: &mut Vec<Equation>) {
     match map {
-        Map::Var(_) | Map::Const(_) => {}
+        Map::Var(_) | Map::Const(_) | Map::Bound(_) => {}
         Map::Add(a, b) => {
             gathers(program, a, out);
             gathers(program, b, out);

@@ -212,7 +212,7 @@ fn mentions(index: &Index, v: VarId) -> bool {
     fn in_map(map: &Map, v: VarId) -> bool {
         match map {
             Map::Var(w) => *w == v,
-            Map::Const(_) => false,
+            Map::Const(_) | Map::Bound(_) => false,
             Map::Add(a, b) => in_map(a, v) || in_map(b, v),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => in_map(a, v),
             Map::Gather(_, indices) => indices.iter().any(|i| mentions(i, v)),

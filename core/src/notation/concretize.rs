@@ -23,6 +23,7 @@ mod follow;
 mod ground;
 mod hoist;
 mod mirror;
+mod part;
 mod refuse;
 mod shape;
 mod steps;
@@ -129,6 +130,9 @@ impl Concretize<'_> {
         if s.scatters() {
             return self.scattering(s, last);
         }
+        if s.is_part() {
+            return self.part(s, last);
+        }
         let target = s.indices.iter().map(|i| i.bare().expect("refused otherwise"));
         let target: Vec<VarId> = target.inspect(|v| drop(self.loops(*v, &s.rhs))).collect();
         let target: Vec<Index> = target.into_iter().map(|v| self.var(v)).collect();
@@ -221,7 +225,8 @@ impl Concretize<'_> {
         };
         let format = self.format.assembled();
         // Where the value of what is not stored is not one value, every value that differs from zero is stored.
-        let fill = tensor.fill.or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
+        let was = || self.current[s.tensor.index()].filter(|_| s.is_part()).map(|p| self.out.tensors[p.0].fill);
+        let fill = tensor.fill.or_else(was).or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
         let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };
         self.place(Tensor { name, ty: tensor.ty, extents, format, fill, role })
@@ -499,6 +504,7 @@ impl Concretize<'_> {
         match map {
             Map::Var(v) => Expr::Index(self.var(*v)),
             Map::Const(c) => int(*c),
+            Map::Bound(bound) => self.bound(bound),
             Map::Add(a, b) => call(Op::Add, self.place_of(a), self.place_of(b)),
             Map::Mul(c, a) => call(Op::Mul, int(*c), self.place_of(a)),
             Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),

@@ -110,6 +110,7 @@ impl Program {
         match map {
             Map::Var(v) => self.var(*v),
             Map::Const(c) => c.to_string(),
+            Map::Bound(bound) => format!("({})", self.bound(bound)),
             Map::Add(a, b) => format!("({} + {})", self.map(a), self.map(b)),
             Map::Mul(c, a) => format!("{c}*{}", self.map(a)),
             Map::Div(a, c) => format!("{}/{c}", self.map(a)),

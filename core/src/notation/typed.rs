@@ -16,7 +16,8 @@
 //!    the left: it has one extent in its statement, and no binding encloses another of the same variable;
 //! 3. a slice in place has become the slice operator; `+=` names its function;
 //! 4. `missing` can arise only inside `coalesce`;
-//! 5. a `Set` statement has distinct bare index variables on its left;
+//! 5. a `Set` statement has distinct bare index variables on its left, or is a part: of a tensor that is there before, under
+//!    distinct index variables with positive factors, and coordinates;
 //! 6. statements stand in order of execution; what is read before a statement defines it is declared, and no local;
 //! 7. `order` holds each statement once, in that order; what is assigned in a block is declared, is a local, or is defined
 //!    by that one statement alone, an `=`; conditions of blocks are of scalars.
@@ -145,7 +146,8 @@ impl Program {
         self.each_step(&mut |step| match step {
             Step::Statement(n) => {
                 let statement = &self.statements[*n];
-                statement.accesses(&mut |t, _, written| read[t.index()] |= !written && !defined[t.index()]);
+                let part = statement.is_part();
+                statement.accesses(&mut |t, _, written| read[t.index()] |= (!written || part) && !defined[t.index()]);
                 defined[statement.tensor.index()] = true;
             }
             Step::Repeat(Repeat { turns: Turns::While(condition), .. }) => {
@@ -205,7 +207,7 @@ impl Program {
                     let computed = matches!(self.tensors[t.index()].role, Role::Computed(_));
                     !computed && current[t.index()].as_ref().is_some_and(|f| !f.is_dense())
                 };
-                let mut any = s.fold.is_some() && sparse(s.tensor);
+                let mut any = (s.fold.is_some() || s.is_part()) && sparse(s.tensor);
                 s.accesses(&mut |t, _, written| any |= !written && sparse(t));
                 let rank = tensor.sizes.len();
                 if any { Format::csf(rank) } else { Format::dense(rank) }
@@ -301,8 +303,10 @@ pub enum Fun {
 pub struct Statement {
     /// What is defined.
     pub tensor: TensorId,
-    /// Where in it; under `Set`, distinct bare variables.
+    /// Where in it; under `Set`, distinct bare variables, or those of a part ([`Index::line`]).
     pub indices: Vec<Index>,
+    /// Slices of its modes, which say how far their variables go.
+    pub cuts: Vec<Cut>,
     /// `None` for `=`, else the function that accumulates.
     pub fold: Option<Fun>,
     /// The right side.
@@ -319,8 +323,16 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Whether the left side is other than distinct bare index variables.
+    /// Whether it defines a part of its tensor, the rest of which stays as it was.
+    pub fn is_part(&self) -> bool {
+        self.fold.is_none() && self.indices.iter().any(|i| i.bare().is_none())
+    }
+
+    /// Whether it folds into other places than those of distinct bare index variables.
     pub fn scatters(&self) -> bool {
+        if self.fold.is_none() {
+            return false;
+        }
         let bare: Vec<Option<VarId>> = self.indices.iter().map(Index::bare).collect();
         bare.iter().enumerate().any(|(m, v)| v.is_none() || bare[..m].contains(v))
     }
@@ -347,6 +359,32 @@ fn gathers<'a>(indices: &'a [Index], each: &mut impl FnMut(TensorId, &'a [Index]
     }
 }
 
+/// `i(start:end:step)` on a left side: as far as the slice goes, `i` does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cut {
+    /// The mode.
+    pub mode: usize,
+    /// The index variable.
+    pub var: VarId,
+    /// First coordinate.
+    pub start: Bound,
+    /// One past the last; the mode's extent if absent.
+    pub end: Option<Bound>,
+    /// At least 1.
+    pub step: u64,
+    /// Where.
+    pub span: Span,
+}
+
+/// `start + factor · var`, the factor above 0; without a variable, a coordinate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The index variable, if there is one.
+    pub var: Option<(VarId, i64)>,
+    /// The coordinate where it is 0.
+    pub start: Bound,
+}
+
 /// One index of an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
@@ -367,11 +405,38 @@ impl Index {
         }
     }
 
+    /// The map as a line, if it is one.
+    pub fn line(&self) -> Option<Line> {
+        fn of(map: &Map) -> Option<Line> {
+            Some(match map {
+                Map::Var(v) => Line { var: Some((*v, 1)), start: Bound::default() },
+                Map::Const(c) => Line { var: None, start: Bound::number(*c) },
+                Map::Bound(bound) => Line { var: None, start: bound.clone() },
+                Map::Add(a, b) => {
+                    let (a, b) = (of(a)?, of(b)?);
+                    let var = if a.var.is_some() && b.var.is_some() { return None } else { a.var.or(b.var) };
+                    let constant = a.start.constant.checked_add(b.start.constant)?;
+                    Line { var, start: Bound { constant, terms: [a.start.terms, b.start.terms].concat() } }
+                }
+                Map::Mul(n, a) => {
+                    let Line { var, start } = of(a)?;
+                    let var = match var {
+                        Some((v, factor)) => Some((v, factor.checked_mul(*n)?)),
+                        None => None,
+                    };
+                    Line { var, start: start.times(*n)? }
+                }
+                Map::Div(..) | Map::Mod(..) | Map::Gather(..) => return None,
+            })
+        }
+        of(&self.map).filter(|line| !self.permit && line.var.is_none_or(|(_, factor)| factor > 0))
+    }
+
     /// Where it can be missing, if it can: it, or an index under which it is read.
     fn may_miss(&self) -> Option<Span> {
         fn within(map: &Map) -> Option<Span> {
             match map {
-                Map::Var(_) | Map::Const(_) => None,
+                Map::Var(_) | Map::Const(_) | Map::Bound(_) => None,
                 Map::Add(a, b) => within(a).or_else(|| within(b)),
                 Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => within(a),
                 Map::Gather(_, indices) => indices.iter().find_map(Index::may_miss),
@@ -389,6 +454,8 @@ pub enum Map {
     Var(VarId),
     /// An integer.
     Const(i64),
+    /// Where a slice on a left side begins, if sizes say it.
+    Bound(Bound),
     /// A sum.
     Add(Box<Map>, Box<Map>),
     /// A multiple (−1 for subtraction).
@@ -405,7 +472,7 @@ impl Map {
     /// Whether a tensor is read for it.
     pub fn gathers(&self) -> bool {
         match self {
-            Map::Var(_) | Map::Const(_) => false,
+            Map::Var(_) | Map::Const(_) | Map::Bound(_) => false,
             Map::Add(a, b) => a.gathers() || b.gathers(),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.gathers(),
             Map::Gather(..) => true,
@@ -426,6 +493,13 @@ impl Bound {
     /// A number.
     pub fn number(constant: i64) -> Bound {
         Bound { constant, terms: Vec::new() }
+    }
+
+    /// A multiple of it, if 64 bits hold that.
+    pub fn times(&self, n: i64) -> Option<Bound> {
+        let term = |(factor, size): &(i64, SizeId)| Some((factor.checked_mul(n)?, *size));
+        let terms = self.terms.iter().map(term).collect::<Option<_>>()?;
+        Some(Bound { constant: self.constant.checked_mul(n)?, terms })
     }
 
     /// Its value where sizes have these extents; `None` where one that it needs has none.

@@ -141,6 +141,6 @@ fn each_var(map: &Map, f: &mut impl FnMut(VarId)) {
             each_var(b, f);
         }
         Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => each_var(a, f),
-        Map::Const(_) | Map::Gather(..) => {}
+        Map::Const(_) | Map::Bound(_) | Map::Gather(..) => {}
     }
 }

@@ -64,6 +64,10 @@ enum Not {
 fn linear(map: &Map, factor: i128, classes: &Classes, sum: &mut Linear) -> Result<(), Not> {
     let times = |a: i128| a.checked_mul(factor).ok_or(Not::Held);
     match map {
+        Map::Bound(bound) => {
+            let value = bound.value(|size| classes.extent(size.index())).ok_or(Not::Known)?;
+            sum.constant = sum.constant.checked_add(times(value)?).ok_or(Not::Held)?;
+        }
         Map::Const(c) => sum.constant = sum.constant.checked_add(times(*c as i128)?).ok_or(Not::Held)?,
         Map::Var(v) => {
             let term = sum.terms.entry(*v).or_insert(0);

@@ -4,9 +4,7 @@ use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
 use crate::format::LevelKind;
-use crate::notation::typed::{
-    self, Index, Kind, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
-};
+use crate::notation::typed::{self, Index, Kind, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId};
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -368,6 +366,10 @@ impl Classes {
 /// The sizes that a program uses as values or as bounds of slices, each with where.
 pub(super) fn values(program: &Program) -> Vec<(SizeId, Span)> {
     let mut all = Vec::new();
+    for cut in program.statements.iter().flat_map(|s| &s.cuts) {
+        let bounds = [Some(&cut.start), cut.end.as_ref()].into_iter().flatten();
+        all.extend(bounds.flat_map(|b| &b.terms).map(|(_, size)| (*size, cut.span)));
+    }
     let mut each = |e: &typed::Expr| match &e.kind {
         Kind::Size(size) => all.push((*size, e.span)),
         Kind::Slice { start, end, .. } => {

@@ -8,7 +8,7 @@
 
 use super::classes::{ClassId, Classes};
 use super::map::Size;
-use crate::notation::typed::{Bound, Expr, Kind, Program, SizeId, VarId};
+use crate::notation::typed::{self, Bound, Expr, Kind, Program, SizeId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// One operator's equation, over nodes of [`Classes`].
@@ -88,6 +88,13 @@ pub(super) fn equations(program: &Program, sizes: usize) -> Vec<Equation> {
         found.push(Equation { form, operator, span: e.span });
     };
     program.statements.iter().for_each(|s| s.rhs.walk(&mut each));
+    for s in &program.statements {
+        found.extend(s.cuts.iter().map(|cut| {
+            let typed::Cut { mode, var, start, end, step, span } = cut.clone();
+            let from = program.tensors[s.tensor.index()].sizes[mode].index();
+            Equation { form: Form::Slice { from, to: node(&var), start, end, step }, operator: "slice", span }
+        }));
+    }
     found
 }
 

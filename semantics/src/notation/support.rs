@@ -161,7 +161,8 @@ impl<'p> World<'p> {
         self.make_parts(&s.rhs, &mut env)?;
         let Some(fun) = s.fold else {
             let fill = function.fill;
-            let wanted = |ground: &Number| self.one_ground(ground, &fill);
+            // The rest of a part is no fill.
+            let wanted = |ground: &Number| !s.is_part() && self.one_ground(ground, &fill);
             self.walk(&s.vars, &s.rhs, &wanted, &mut env, &mut |world, env, visit| match visit {
                 Visit::Here => world.assign(s, &mut function, env),
                 Visit::Run(..) => Ok(()),
@@ -598,7 +599,7 @@ impl<'p> World<'p> {
                 }
             }
             Kind::Slice { body, from, to, start, step, .. } => {
-                let (start, step, n) = (self.begin(start, e.span)?, *step as i64, extent(to)?);
+                let (start, step, n) = (self.starts(start, e.span)?, *step as i64, extent(to)?);
                 let k = env[to.index()];
                 env[from.index()] = if k == ANY { ANY } else { step.wrapping_mul(k).wrapping_add(start) };
                 if k != ANY || v != *to {
@@ -711,7 +712,7 @@ fn may_leave(e: &Expr) -> bool {
 fn map_vars(map: &Map, vars: &mut Vec<VarId>) {
     match map {
         Map::Var(v) => vars.push(*v),
-        Map::Const(_) => {}
+        Map::Const(_) | Map::Bound(_) => {}
         Map::Add(a, b) => {
             map_vars(a, vars);
             map_vars(b, vars);

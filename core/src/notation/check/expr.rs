@@ -442,7 +442,7 @@ impl Check {
     }
 
     /// Start, end and step of a slice. What numbers alone say of them is checked.
-    fn bounds(
+    pub(super) fn bounds(
         &mut self,
         scope: &Scope,
         (start, end, step): (Option<&syntax::Affine>, Option<&syntax::Affine>, Option<u64>),
@@ -602,9 +602,7 @@ impl Check {
                 Some(Index { permit: false, map: Map::Gather(tensor, indices), span: a.span })
             }
             syntax::Index::Slice { span, .. } => {
-                let message = "a slice in place cannot stand on a left side";
-                let help = "say the coordinate: `y[2*i + 1] += …` for every other one from 1 on";
-                self.error(Diagnostic::new(*span, message).help(help));
+                self.say(*span, "a slice in place cannot stand inside an index");
                 None
             }
         }

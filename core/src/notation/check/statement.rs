@@ -11,7 +11,7 @@ use super::{Check, Scope};
 use crate::algebra::{COUNT, Op, Type};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Assign, BinaryOp, ExprKind, Ident};
-use crate::notation::typed::{self, Expr, Fun, Kind, Role, TensorId, VarId};
+use crate::notation::typed::{self, Cut, Expr, Fun, Kind, Line, Map, Role, TensorId, VarId};
 
 impl Check {
     /// A statement, after those of its where-block. Whether it is right.
@@ -90,9 +90,6 @@ impl Check {
             scope.vars.insert(name.name.clone(), var);
             vars.push(var);
         }
-        if s.op == Assign::Set {
-            self.distinct(&s.lhs)?;
-        }
         let declared = self.tensors.get(&s.lhs.tensor.name).copied();
         let want = declared.map(|t| self.out.tensors[t.index()].ty);
         let (rhs, folded) = self.right(s, &mut scope, want);
@@ -106,8 +103,12 @@ impl Check {
         }
         let tensor = declared.unwrap_or_else(|| self.undeclared(&s.lhs, rhs.ty, local));
         self.rank(tensor, &s.lhs)?;
-        let indices: Option<Vec<_>> = s.lhs.indices.iter().map(|i| self.index(&scope, i)).collect();
-        let indices = indices?;
+        let mut cuts = Vec::new();
+        let indices = s.lhs.indices.iter().enumerate().map(|(mode, i)| self.left(&scope, mode, i, &mut cuts));
+        let indices = indices.collect::<Option<Vec<_>>>()?;
+        if s.op == Assign::Set {
+            self.part(tensor, &indices, &s.lhs)?;
+        }
         if let Some(i) = indices.iter().find(|i| i.permit) {
             self.say(i.span, "`~` on a left side: a result has no place outside its extent");
             return None;
@@ -120,7 +121,8 @@ impl Check {
         if let Some(fun) = fold {
             self.begins(tensor, fun, &s.lhs)?;
         }
-        Some(typed::Statement { tensor, indices, fold, rhs, vars, folded, schedule: s.schedule.clone(), span: s.span })
+        let (schedule, span) = (s.schedule.clone(), s.span);
+        Some(typed::Statement { tensor, indices, cuts, fold, rhs, vars, folded, schedule, span })
     }
 
     /// What accumulates has something to begin with: a declared fill, an earlier statement's values, or the function's identity.
@@ -145,21 +147,50 @@ impl Check {
         fits.then_some(Op::Add)
     }
 
-    /// A left side of `=`: distinct bare index variables.
-    fn distinct(&mut self, lhs: &syntax::Access) -> Option<()> {
-        let mut seen: Vec<&str> = Vec::new();
-        for index in &lhs.indices {
-            let bare = bare(index).filter(|name| !seen.contains(&name.name.as_str()));
-            let Some(name) = bare else {
-                let message =
-                    format!("`=` defines each element of `{}` once: its indices are distinct variables", lhs.tensor);
-                let d = Diagnostic::new(lhs.span, message);
-                self.error(d.help("use an accumulating assignment, such as `+=` or `max=`"));
+    /// An index of a left side; a slice is where its variable is, and says how far that goes.
+    fn left(
+        &mut self,
+        scope: &Scope,
+        mode: usize,
+        index: &syntax::Index,
+        cuts: &mut Vec<Cut>,
+    ) -> Option<typed::Index> {
+        let syntax::Index::Slice { var, start, end, step, span } = index else { return self.index(scope, index) };
+        let (start, end, step) = self.bounds(scope, (start.as_ref(), end.as_ref(), *step), *span)?;
+        let var = *scope.vars.get(&var.name)?;
+        let begin = if start.terms.is_empty() { Map::Const(start.constant) } else { Map::Bound(start.clone()) };
+        let along = if step == 1 { Map::Var(var) } else { Map::Mul(step as i64, Box::new(Map::Var(var))) };
+        cuts.push(Cut { mode, var, start, end, step, span: *span });
+        Some(typed::Index { permit: false, map: Map::Add(Box::new(along), Box::new(begin)), span: *span })
+    }
+
+    /// A left side of `=`: the whole of a tensor, each of its elements once, or a part of one that is there before.
+    fn part(&mut self, tensor: TensorId, indices: &[typed::Index], lhs: &syntax::Access) -> Option<()> {
+        let mut seen = Vec::new();
+        for index in indices {
+            let line = index.line().filter(|line| line.var.is_none_or(|(v, _)| !seen.contains(&v)));
+            let Some(Line { var, .. }) = line else {
+                let message = format!("`=` defines each element of `{}` once, and this names some again", lhs.tensor);
+                let d = Diagnostic::new(index.span, message).label(lhs.span, "here");
+                let what = "distinct index variables define the whole, `i + 2`, `2*i`, `i(2:4)` and coordinates a part";
+                self.error(d.help(format!("{what}; anything else accumulates: `+=`, `max=`")));
                 return None;
             };
-            seen.push(&name.name);
+            seen.extend(var.map(|(v, _)| v));
         }
-        Some(())
+        let declared = self.out.tensors[tensor.index()].fill.is_some();
+        let local = self.out.tensors[tensor.index()].role == Role::Local;
+        let there = self.defined.contains(&tensor) || declared && !local;
+        if indices.iter().all(|i| i.bare().is_some()) || there {
+            return Some(());
+        }
+        let message = format!("a part of `{}` is defined, and nothing says what the rest is", lhs.tensor);
+        let help = match local {
+            true => format!("define the whole before: `{}[…] = 0`", lhs.tensor),
+            false => format!("define the whole before, or declare `{}`: then it is given", lhs.tensor),
+        };
+        self.error(Diagnostic::new(lhs.span, message).help(help));
+        None
     }
 
     fn undeclared(&mut self, lhs: &syntax::Access, ty: Type, local: bool) -> TensorId {
@@ -240,19 +271,6 @@ impl Check {
             self.errors.truncate(errors);
         }
         ty
-    }
-}
-
-fn bare(index: &syntax::Index) -> Option<&Ident> {
-    match index {
-        syntax::Index::Affine { permit: false, map, .. } => match &map.terms[..] {
-            [(false, term)] if term.coefficient.is_none() && term.divisions.is_empty() => match &term.factor {
-                syntax::Factor::Var(v) => Some(v),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
     }
 }
 

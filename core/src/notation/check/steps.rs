@@ -130,7 +130,7 @@ impl Check {
                 continue;
             }
             let alone = self.out.statements.iter().filter(|s| s.tensor == id).count() == 1;
-            if alone && self.out.statements[n].fold.is_none() {
+            if alone && self.out.statements[n].fold.is_none() && !self.out.statements[n].is_part() {
                 continue;
             }
             let name = tensor.name.clone();

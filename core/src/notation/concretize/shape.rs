@@ -87,7 +87,7 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
             }
             typed::Map::Div(a, c) => (number(a)?.checked_div_euclid(*c)?, BTreeMap::new()),
             typed::Map::Mod(a, c) => (number(a)?.checked_rem_euclid(*c)?, BTreeMap::new()),
-            typed::Map::Gather(..) => return None,
+            typed::Map::Bound(_) | typed::Map::Gather(..) => return None,
         })
     }
     sum(&index.map)
@@ -115,6 +115,18 @@ impl Concretize<'_> {
         match extent.value() {
             Some(n) => Expr::Literal(Value::i64(n)),
             None => Expr::Index(self.at(class, Origin::Mapped(Map::constant(extent)))),
+        }
+    }
+
+    /// Where a slice on a left side begins.
+    pub(super) fn bound(&mut self, bound: &typed::Bound) -> Expr {
+        let start = Size::bound(self.classes, bound);
+        match (start.value(), bound.terms.first()) {
+            (None, Some((_, size))) => {
+                let extent = self.classes.class_of_size(*size);
+                Expr::Index(self.at(extent, Origin::Mapped(Map::constant(start))))
+            }
+            (n, _) => Expr::Literal(Value::i64(n.unwrap_or(0))),
         }
     }
 
@@ -326,7 +338,7 @@ impl Concretize<'_> {
     }
 
     /// A variable of this origin, the same wherever it stands.
-    fn at(&mut self, extent: ClassId, origin: Origin) -> Index {
+    pub(super) fn at(&mut self, extent: ClassId, origin: Origin) -> Index {
         let known = self.out.vars.iter().position(|u| u.extent == extent && u.origin == origin);
         known.map(Index).unwrap_or_else(|| {
             let name = self.unused("at");
@@ -409,7 +421,7 @@ impl Concretize<'_> {
     }
 
     /// A name like this one that no variable has.
-    fn unused(&self, name: &str) -> String {
+    pub(super) fn unused(&self, name: &str) -> String {
         let taken = |name: &String| {
             self.typed.vars.iter().any(|u| u.name == *name) || self.out.vars.iter().any(|u| u.name == *name)
         };
@@ -417,7 +429,7 @@ impl Concretize<'_> {
     }
 
     /// A variable's name, if no other has it, else one like it.
-    fn own_name(&self, v: VarId) -> String {
+    pub(super) fn own_name(&self, v: VarId) -> String {
         let others = self.typed.vars.iter().enumerate().filter(|(n, _)| *n != v.index());
         let others: Vec<&str> = others.map(|(_, u)| u.name.as_str()).collect();
         let taken = |name: &String| others.contains(&name.as_str()) || self.out.vars.iter().any(|u| u.name == *name);
