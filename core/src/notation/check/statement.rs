@@ -148,13 +148,7 @@ impl Check {
     }
 
     /// An index of a left side; a slice is where its variable is, and says how far that goes.
-    fn left(
-        &mut self,
-        scope: &Scope,
-        mode: usize,
-        index: &syntax::Index,
-        cuts: &mut Vec<Cut>,
-    ) -> Option<typed::Index> {
+    fn left(&mut self, scope: &Scope, mode: usize, index: &syntax::Index, cuts: &mut Vec<Cut>) -> Option<typed::Index> {
         let syntax::Index::Slice { var, start, end, step, span } = index else { return self.index(scope, index) };
         let (start, end, step) = self.bounds(scope, (start.as_ref(), end.as_ref(), *step), *span)?;
         let var = *scope.vars.get(&var.name)?;

@@ -140,7 +140,7 @@ fn made(u: &mut Unstructured, wild: usize, lowered: bool) -> Made {
 impl Made {
     /// Data for the operands of the checked program.
     pub fn operands(&self, u: &mut Unstructured, typed: &typed::Program) -> BTreeMap<String, format::Tensor<'static>> {
-        let inputs = typed.tensors.iter().filter(|t| t.role == typed::Role::Input);
+        let inputs = typed.inputs().into_iter().map(|id| &typed.tensors[id.index()]);
         let known = inputs.filter_map(|t| Some((t, self.operands.iter().find(|k| k.name == t.name)?)));
         known.map(|(t, k)| (t.name.clone(), k.data(u, t))).collect()
     }
@@ -431,8 +431,10 @@ impl Maker<'_, '_> {
         let rhs = self.anchored(ty, !declared, |m| m.expr(ty, 4));
         let name = again.as_ref().map_or_else(|| format!("R{}", self.results), |local| local.name.clone());
         self.results += again.is_none() as usize;
+        let part = op == Assign::Set && declared && again.is_none() && deep == 2 && self.chance(4);
         let (indices, extents) = match op != Assign::Set && declared && again.is_none() && self.chance(2) {
             true => self.scattered(),
+            false if part => left.iter().map(|(v, n)| self.line(v, *n)).unzip(),
             false => {
                 let indices = left.iter().map(|(v, _)| self.bare(v)).collect();
                 (indices, left.iter().map(|(_, n)| *n).collect::<Vec<u64>>())
@@ -450,7 +452,8 @@ impl Maker<'_, '_> {
         // Their names are free for locals of other blocks, where the declaration says what they are like.
         let is_declared = |t: &Known| self.declared.iter().any(|d| d.name.name == t.name);
         self.ended.extend(ended.into_iter().map(|(_, t)| t).filter(is_declared));
-        self.tensors.push(Known { name, ty, extents, below: None, operand: false });
+        // What the rest of a part is is given.
+        self.tensors.push(Known { name, ty, extents, below: None, operand: part });
         self.vars = outer;
         Statement { lhs, op, rhs, locals, schedule, span: NOWHERE }
     }
@@ -462,6 +465,26 @@ impl Maker<'_, '_> {
         let made = (0..rank).map(|_| self.index()).unzip();
         self.left = outer;
         made
+    }
+
+    /// An index of a part over a variable of this extent, and the extent of its mode.
+    fn line(&mut self, v: &str, n: u64) -> (Index, u64) {
+        let term = |coefficient, factor| Term { coefficient, factor, divisions: vec![] };
+        let var = Factor::Var(self.ident(v));
+        match self.below(4) {
+            0 => (self.bare(v), n),
+            1 => {
+                let (index, extent) = self.slice_in_place(v, n);
+                (index, extent)
+            }
+            _ => {
+                let (factor, start) = (self.one(&[1, 1, 2]), self.below(3) as u64);
+                let terms =
+                    vec![(false, term((factor > 1).then_some(factor), var)), (false, term(None, Factor::Int(start)))];
+                let extent = start + n.saturating_sub(1) * factor + n.min(1) + self.below(2) as u64;
+                (Index::Affine { permit: false, map: Affine { terms }, span: NOWHERE }, extent)
+            }
+        }
     }
 
     fn names_of(&self, s: &Statement) -> Vec<String> {

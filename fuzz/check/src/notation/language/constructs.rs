@@ -126,6 +126,9 @@ impl Words<'_> {
             Assign::Fold(f) => format!("{f}="),
         };
         self.say(format!("assign {op}"));
+        if s.op == Assign::Set && s.lhs.indices.iter().any(|i| kind(i) != "bare") {
+            self.say("part");
+        }
         for index in &s.lhs.indices {
             let kind = kind(index);
             self.say(format!("left {kind}"));

@@ -366,20 +366,25 @@ impl Maker<'_, '_> {
         Index::Affine { permit: false, map: affine(&self.ident(v)), span: NOWHERE }
     }
 
+    /// A slice over a variable of this extent, and the extent of its mode.
+    pub(super) fn slice_in_place(&mut self, v: &str, n: u64) -> (Index, u64) {
+        let (start, end, step, extent) = self.bounds(n);
+        self.anchored.insert(v.to_string());
+        let index = Index::Slice {
+            start: (start != 0 || self.chance(2)).then(|| self.bound(start)),
+            end: (end != extent || self.chance(2)).then(|| self.bound(end)),
+            step: (step != 1 || self.chance(2)).then(|| self.int(step)),
+            var: self.ident(v),
+            span: NOWHERE,
+        };
+        (index, extent)
+    }
+
     /// An index, and the extent of a mode that it does not leave.
     pub(super) fn index(&mut self) -> (Index, u64) {
-        let kind = if self.left { self.one(&[0, 9, 10]) } else { self.below(12) };
+        let kind = if self.left { self.one(&[0, 8, 9, 10]) } else { self.below(12) };
         if let (8, Some((v, n))) = (kind, self.var_where(|_| true)) {
-            let (start, end, step, extent) = self.bounds(n);
-            self.anchored.insert(v.clone());
-            let index = Index::Slice {
-                start: (start != 0 || self.chance(2)).then(|| self.bound(start)),
-                end: (end != extent || self.chance(2)).then(|| self.bound(end)),
-                step: (step != 1 || self.chance(2)).then(|| self.int(step)),
-                var: self.ident(&v),
-                span: NOWHERE,
-            };
-            return (index, extent);
+            return self.slice_in_place(&v, n);
         }
         match (kind, self.var_where(|_| true)) {
             (0..=6, Some((v, n))) => (self.bare(&v), n),

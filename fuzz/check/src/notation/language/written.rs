@@ -73,7 +73,7 @@ impl Subject for Written {
             let given = operands.get(&t.name)?;
             t.format.as_ref().is_none_or(|f| f.stored() == given.format).then_some(())
         };
-        let mut inputs = typed.tensors.iter().filter(|t| t.role == typed::Role::Input);
+        let mut inputs = typed.inputs().into_iter().map(|id| &typed.tensors[id.index()]);
         inputs.try_for_each(declared).map(|()| operands)
     }
 
