@@ -91,7 +91,13 @@ fn types() {
 
 #[test]
 fn left_sides() {
-    refuses("y[0] = 1", &["+="]);
+    takes("y[0] = 1");
+    accepts("tensor w: f64[K, L]\ntensor T: f64[I, J]\nT[i+2, 2*j+1] = w[i,j]");
+    takes("y[i(1:I-1)] = 0");
+    takes("z[i] = v[i]\nz[1] = 0");
+    refuses("z[1] = 0", &["a part of `z`"]);
+    refuses("y[i/2] = v[i]", &["+="]);
+    refuses("y[b[i]] = v[i]", &["+="]);
     refuses("A[i,i] = 1", &["+="]);
     takes("y[0] += 1");
     takes("A[i,i] += v[i]");
@@ -199,7 +205,7 @@ fn schedules() {
 
 #[test]
 fn many_errors_in_one_run() {
-    refuses("y[i] = B[i]\ny[i] = b[i]\ny[0] = 1", &["B", "convert", "+="]);
+    refuses("y[i] = B[i]\ny[i] = b[i]\ny[i/2] = v[i]", &["B", "convert", "+="]);
 }
 
 /// A program whose right side nests `depth` negations.

@@ -66,7 +66,7 @@ fn types() {
 fn statements() {
     refused(
         "tensor A: f64[I]\nR[i,i] = A[i]",
-        &["2:1: error: `=` defines each element of `R` once: its indices are distinct variables"],
+        &["2:5: error: `=` defines each element of `R` once, and this names some again"],
     );
     accepted("tensor A: f64[I]\ntensor R: f64[I, I]\nR[i,i] += A[i]");
     let p = accepted("tensor A: f64[I,J] csr\ntensor x: f64[J]\ntensor b: f64[I]\ny[i] = A[i,j] * x[j] + b[i]");

@@ -762,7 +762,14 @@ impl Program {
 
     fn check_condition(&self, condition: &Expr) -> Result<(), String> {
         let mut plain = condition.ty() == Type::Bool;
-        condition.each(&mut |e| plain &= matches!(e, Expr::Literal(_) | Expr::Access(..) | Expr::Call(..)));
+        condition.each(&mut |e| {
+            plain &= match e {
+                Expr::Literal(_) | Expr::Access(..) | Expr::Call(..) => true,
+                // An extent.
+                Expr::Index(v) => self.roots(*v).is_empty(),
+                _ => false,
+            }
+        });
         plain &= condition.accesses().iter().all(|a| self.tensor(*a).extents.is_empty());
         match plain {
             true => self.check_expr(condition, &mut Vec::new()),
