@@ -23,6 +23,7 @@ pub mod loops;
 pub mod notation;
 pub mod schedule;
 pub mod shape;
+pub mod stack;
 pub mod stream;
 
 mod pipeline;

@@ -13,6 +13,7 @@ use crate::notation::concrete::{self, AccessId};
 use crate::notation::{Diagnostic, Span, concretize, typed};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
+use crate::stack::with_room;
 use std::fmt::Write;
 
 /// A program at every stage below the typed one.
@@ -59,6 +60,14 @@ pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec
 /// # Errors
 /// As for [`lower`].
 pub fn lower_by(
+    program: &typed::Program,
+    options: &Options,
+    seen: &mut dyn FnMut(&'static str, &Kernel),
+) -> Result<Lowered, Vec<Diagnostic>> {
+    with_room(|| lower_here(program, options, seen))
+}
+
+fn lower_here(
     program: &typed::Program,
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),

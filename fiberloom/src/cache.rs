@@ -12,6 +12,7 @@ use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Bound, Failure, Sound};
 use fiberloom_core::notation::typed::TURNS;
+use fiberloom_core::stack::with_room;
 use fiberloom_semantics::machine;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -82,18 +83,22 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
         return Ok(code.clone());
     }
     // Others may look up while this is compiled; two that compile the same keep the later.
-    let kernel = program.lowered_for(lowering)?.kernel;
-    let compiled = match engine {
-        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(defect)?),
-        _ => None,
-    };
-    let code = Arc::new(Code { kernel, compiled });
+    let code = Arc::new(with_room(|| made(program, engine, lowering))?);
     let mut cache = cache();
     if cache.len() >= CAPACITY {
         cache.clear();
     }
     cache.insert(key, code.clone());
     Ok(code)
+}
+
+fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, Error> {
+    let kernel = program.lowered_for(lowering)?.kernel;
+    let compiled = match engine {
+        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(defect)?),
+        _ => None,
+    };
+    Ok(Code { kernel, compiled })
 }
 
 /// The map; a thread that panicked while it held it has left it whole.
@@ -137,7 +142,7 @@ impl Code {
                 Ok((ran.map_err(Stop::Failure)?, None))
             }
             _ => {
-                let (buffers, ops) = interpret(&self.kernel, bound, options)?;
+                let (buffers, ops) = with_room(|| interpret(&self.kernel, bound, options))?;
                 Ok((results(&mut loops::taken(buffers)), ops))
             }
         }

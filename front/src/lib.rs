@@ -13,6 +13,7 @@ mod parser;
 mod render;
 
 use fiberloom_core::notation::{Diagnostic, syntax};
+use fiberloom_core::stack::with_room;
 
 pub use render::{place, render};
 
@@ -27,7 +28,7 @@ pub fn parse(text: &str) -> (Option<syntax::Program>, Vec<Diagnostic>) {
         diagnostics.push(too_deep);
         return (None, diagnostics);
     }
-    let (program, more) = parser::program(&tokens);
+    let (program, more) = with_room(|| parser::program(&tokens));
     diagnostics.extend(more);
     diagnostics.sort_by_key(|d| d.span.start);
     (Some(program), diagnostics)

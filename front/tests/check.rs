@@ -123,3 +123,29 @@ fn conformance_programs() {
     }
     assert!(seen >= 40, "only {seen} cases");
 }
+
+/// Help says what was meant: what other systems call it, letters that are exchanged, what widens.
+#[test]
+fn help_says_what_was_meant() {
+    let helps = |text: &str, help: &str| {
+        let (program, mut all) = parse(text);
+        if let (Some(program), true) = (program, all.is_empty()) {
+            all = check(&program).err().unwrap_or_default();
+        }
+        let found = all.iter().filter_map(|d| d.help.as_deref()).any(|h| h.contains(help));
+        assert!(found, "{text}\n{all:#?}");
+    };
+    helps("tensor A: f64[I, J] crs", "there is `csr`");
+    helps("tensor A: f64[I] {compresed}", "there is `compressed`");
+    helps("tensor x: f64[I]\ny[i] = maximum(x[i], 0.0)", "there is `max`");
+    helps("tensor x: f64[I]\ny[] = product(i: x[i])", "there is `prod`");
+    helps("tensor x: f64[I]\ny[i] = x[i] / convert(i2, f64)\nz[i2] = x[i2]", "there is `i`");
+    helps("tensor x: f64[Rows]\ny[i] = x[i] / convert(Row, f64)", "there is `Rows`");
+    helps("tensor x: float64[I]", "`float64` is written `f64`");
+    helps("tensor x: f64[I]\ny[i8] = x[i8]", "`i8` is a type");
+    helps("tensor x: f64[I]\ny(i) = x[i]", "elements stand in brackets");
+    helps("tensor x: f64[I]\ny[i] = x(i)", "elements stand in brackets: `x[…]`");
+    let both = "tensor a: f32[I]\ntensor b: f64[I]\n";
+    helps(&format!("{both}c[i] = a[i] * b[i]"), "write convert(a[i], f64); or convert what it stands beside to f32");
+    helps(&format!("{both}c[i] = b[i] * a[i]"), "write convert(a[i], f64)");
+}

@@ -29,6 +29,7 @@ use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
     self, Bound, Expr, FnId, Fun, Index, Kind, Map, Program, Property, SizeId, Statement, Stmt, TURNS, TensorId, VarId,
 };
+use fiberloom_core::stack::with_room;
 use im::OrdMap;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -78,7 +79,7 @@ pub enum Refusal {
 
 /// The function of each result, by name: every coordinate evaluated by itself.
 ///
-/// Recursion is as deep as the program nests, which the checker bounds; a stack of 2 MiB suffices.
+/// Recursion is as deep as the program nests, which the checker bounds, on a stack that has room for it.
 ///
 /// # Errors
 /// See [`Refusal`].
@@ -88,9 +89,11 @@ pub fn evaluate(
     mode: Mode,
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
-    let mut world = World::new(program, operands, mode, limits)?;
-    world.steps(&program.order, &mut |world, s| world.statement(s))?;
-    Ok(world.results())
+    with_room(|| {
+        let mut world = World::new(program, operands, mode, limits)?;
+        world.steps(&program.order, &mut |world, s| world.statement(s))?;
+        Ok(world.results())
+    })
 }
 
 impl Function {

@@ -12,6 +12,7 @@ use crate::lexer::{Placed, Token};
 use chumsky::error::RichReason;
 use chumsky::input::MappedInput;
 use chumsky::prelude::*;
+use fiberloom_core::algebra::Type;
 use fiberloom_core::notation::{Diagnostic, Span, syntax};
 
 type Pair<'s> = (Token<'s>, SimpleSpan);
@@ -21,6 +22,24 @@ pub(crate) type Tokens<'t, 's> = MappedInput<'t, Token<'s>, SimpleSpan, &'t [Pai
 pub(crate) type Failure<'t, 's> = extra::Err<Rich<'t, Token<'s>, SimpleSpan>>;
 /// A parser that can be shared.
 pub(crate) type Rule<'t, 's, T> = Boxed<'t, 't, Tokens<'t, 's>, T, Failure<'t, 's>>;
+
+/// What other systems call types.
+const ELSEWHERE: [(&str, &str); 14] = [
+    ("float", "f32"),
+    ("float32", "f32"),
+    ("single", "f32"),
+    ("double", "f64"),
+    ("float64", "f64"),
+    ("int8", "i8"),
+    ("int16", "i16"),
+    ("int", "i32"),
+    ("int32", "i32"),
+    ("int64", "i64"),
+    ("long", "i64"),
+    ("uint8", "u8"),
+    ("uint32", "u32"),
+    ("uint64", "u64"),
+];
 
 /// Most diagnostics of one run.
 const MOST: usize = 20;
@@ -150,7 +169,20 @@ fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
     {
         d = d.label(self::span(open.span), format!("this {} is open", open.token));
     }
+    let meant = |what: &str| expected.iter().any(|e| e == what);
+    let first = tokens.iter().find(|p| p.span.end == error.span().start).map(|p| p.token);
     match error.found() {
+        Some(t @ Token::Type(_)) if ["a name", "an index", "an expression"].iter().any(|what| meant(what)) => {
+            d.help(format!("{t} is a type: an index variable or a tensor has another name"))
+        }
+        Some(Token::Ident(name)) if meant("a type") => {
+            let types = Type::ALL.map(Type::name).join(" ");
+            let same = ELSEWHERE.iter().find(|(other, _)| other == name);
+            d.help(same.map_or(format!("types are {types}"), |(_, own)| format!("`{name}` is written `{own}`")))
+        }
+        Some(Token::Open) if matches!(first, Some(Token::Ident(_))) && (meant("`[`") || meant("the next item")) => {
+            d.help("elements stand in brackets: `y[i] = A[i,j] * x[j]`")
+        }
         Some(t) if t.is_reserved_word() && expected.iter().any(|e| e == "a name") => {
             d.help(format!("{t} is a word of the language: choose another name"))
         }

@@ -32,17 +32,19 @@ pub fn evaluate(
     mode: Mode,
     limits: &Limits,
 ) -> Result<BTreeMap<String, Function>, Refusal> {
-    let mut world = World::new(program, operands, mode, limits)?;
-    world.steps(&program.order, &mut |world, s| {
-        world.support = Some(Support::default());
-        let function = world.statement_stored(s);
-        world.support = None;
-        match function {
-            Err(Refusal::Steps) => Err(Refusal::Steps),
-            other => other.or_else(|_| world.statement(s)),
-        }
-    })?;
-    Ok(world.results())
+    with_room(|| {
+        let mut world = World::new(program, operands, mode, limits)?;
+        world.steps(&program.order, &mut |world, s| {
+            world.support = Some(Support::default());
+            let function = world.statement_stored(s);
+            world.support = None;
+            match function {
+                Err(Refusal::Steps) => Err(Refusal::Steps),
+                other => other.or_else(|_| world.statement(s)),
+            }
+        })?;
+        Ok(world.results())
+    })
 }
 
 /// What is found out during one statement.

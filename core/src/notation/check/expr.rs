@@ -90,7 +90,9 @@ impl Check {
 
     /// The type that several expressions are to have together.
     fn common(&self, scope: &Scope, parts: &[&syntax::Expr], want: Option<Type>) -> Type {
-        let fixed = parts.iter().find_map(|e| self.fixed_type(scope, e));
+        // Of several the widest: the message is about the one to widen.
+        let wider = |a: Type, b: Type| if widens(a, b) { b } else { a };
+        let fixed = parts.iter().filter_map(|e| self.fixed_type(scope, e)).reduce(wider);
         let float = || parts.iter().any(|e| has_float_literal(e));
         fixed.or(want).unwrap_or_else(|| if float() { Type::F64 } else { Type::I64 })
     }
@@ -101,7 +103,12 @@ impl Check {
         match want {
             Some(want) if made.ty != want => {
                 let message = format!("this has type {} where {want} is needed", made.ty);
-                self.error(Diagnostic::new(e.span, message).help(format!("write convert({e}, {want})")));
+                let other = if widens(made.ty, want) {
+                    format!("; or convert what it stands beside to {}", made.ty)
+                } else {
+                    String::new()
+                };
+                self.error(Diagnostic::new(e.span, message).help(format!("write convert({e}, {want}){other}")));
                 None
             }
             _ => Some(made),
@@ -237,6 +244,9 @@ impl Check {
             if Op::from_reduction(&name.name).is_some() || name.name == COUNT {
                 let help = format!("write {name}(i: …)");
                 self.error(Diagnostic::new(span, format!("`{name}` folds over index variables")).help(help));
+            } else if self.tensors.contains_key(&name.name) {
+                let d = Diagnostic::new(span, format!("`{name}` is a tensor, and is called as a function"));
+                self.error(d.help(format!("elements stand in brackets: `{name}[…]`")));
             } else if !self.faulty.contains(&name.name) {
                 let declared: Vec<String> = self.functions.keys().cloned().collect();
                 let known =
@@ -645,6 +655,17 @@ impl Check {
             self.say(place, format!("{n} is too large for an index: integers are below 2⁶² there"));
         }
         small
+    }
+}
+
+/// Whether every value of `a`, or about all of a whole number, is one of `b`.
+fn widens(a: Type, b: Type) -> bool {
+    let kind = |t: Type| (t.is_float(), t.range().is_some_and(|(least, _)| least < 0));
+    match (a.is_float(), b.is_float()) {
+        _ if a == Type::Bool || b == Type::Bool => false,
+        (false, true) => true,
+        (true, false) => false,
+        _ => a.bits() < b.bits() && (kind(a) == kind(b) || kind(b).1),
     }
 }
 

@@ -25,6 +25,7 @@ use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::protocol;
+use crate::stack::with_room;
 use std::collections::{HashMap, HashSet};
 
 /// Checks a program.
@@ -32,6 +33,10 @@ use std::collections::{HashMap, HashSet};
 /// # Errors
 /// All that is wrong with it, in the order of the text.
 pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+    with_room(|| check_here(program))
+}
+
+fn check_here(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
     depth::check(program).map_err(|e| vec![e])?;
     let mut c = Check::default();
     c.declarations(&program.items);
@@ -131,10 +136,9 @@ impl Check {
 
     /// "unknown …", with the nearest name that exists.
     fn unknown<'n>(&mut self, what: &str, name: &Ident, known: impl Iterator<Item = &'n str>) {
-        let near = known.map(|k| (distance(k, &name.name), k)).filter(|(d, k)| *d <= k.len().div_ceil(3)).min();
         let d = Diagnostic::new(name.span, format!("unknown {what} `{name}`"));
-        let d = match near {
-            Some((_, k)) => d.help(format!("there is `{k}`")),
+        let d = match nearest(&name.name, known) {
+            Some(k) => d.help(format!("there is `{k}`")),
             None => d,
         };
         self.error(d);
@@ -156,19 +160,64 @@ fn nested(e: &typed::Expr, tensors: &[typed::Tensor], functions: &[usize]) -> us
     1 + inner.max(called)
 }
 
-/// Single-character changes between two names.
+/// What other systems call things, and what they are called here.
+const ELSEWHERE: [(&str, &str); 22] = [
+    ("maximum", "max"),
+    ("fmax", "max"),
+    ("amax", "max"),
+    ("minimum", "min"),
+    ("fmin", "min"),
+    ("amin", "min"),
+    ("product", "prod"),
+    ("mul", "prod"),
+    ("times", "prod"),
+    ("add", "sum"),
+    ("plus", "sum"),
+    ("total", "sum"),
+    ("fabs", "abs"),
+    ("absolute", "abs"),
+    ("power", "pow"),
+    ("ln", "log"),
+    ("ceiling", "ceil"),
+    ("rint", "round"),
+    ("cast", "convert"),
+    ("astype", "convert"),
+    ("ifelse", "select"),
+    ("nvl", "coalesce"),
+];
+
+/// The known name that is most likely meant by another: what other systems call it so, one that it begins with, or one that
+/// differs in few characters.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);
+    let near = |k: &'n str| {
+        let far = match k {
+            k if Some(k) == elsewhere || k.eq_ignore_ascii_case(name) => 0,
+            k if k.len() > 2 && (name.starts_with(k) || k.starts_with(name) && name.len() > 2) => 1,
+            k => distance(k, name),
+        };
+        (far <= k.len().div_ceil(3)).then_some((far, k))
+    };
+    known.filter_map(near).min().map(|(_, k)| k)
+}
+
+/// Single-character changes, and exchanges of neighbours, between two names.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + (x != *y) as usize;
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+            let changed = rows[i][j] + (x != y) as usize;
+            let mut least = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 /// All statements of a program, those of blocks too, in order.
