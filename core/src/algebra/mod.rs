@@ -12,6 +12,7 @@ mod floor;
 mod op;
 mod power;
 mod properties;
+mod rust;
 mod value;
 
 pub use apply::{apply, evaluate};
@@ -19,4 +20,5 @@ pub use floor::{floor_div, floor_divf, floor_rem, floor_remf};
 pub use op::{COUNT, Mode, Op, result_type};
 pub use power::pow;
 pub use properties::{Properties, identity, properties, subject};
+pub use rust::OtherType;
 pub use value::{Type, Value};

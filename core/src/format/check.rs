@@ -132,7 +132,7 @@ impl Tensor<'_> {
         }
     }
 
-    fn check_shape(&self) -> Result<(), Malformed> {
+    pub(super) fn check_shape(&self) -> Result<(), Malformed> {
         let rank = self.extents.len();
         if self.levels.len() != rank {
             let what = format!("a tensor of {rank} extents needs {rank} levels in its format and among its arrays");

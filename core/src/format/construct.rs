@@ -1,0 +1,294 @@
+//! Tensors of arrays that a caller has: what is held in which array is said by the name of the constructor.
+//!
+//! ```text
+//!  pos, crd, values ──csr──▶ Tensor ──checked──▶ Checked
+//!                  lengths, types      every index
+//! ```
+//!
+//! Arrays are borrowed or owned, as they come. A constructor looks at types and lengths alone, which takes a few
+//! comparisons; what stands in the arrays is looked at by [`Tensor::check`], which a call does, or once and for all by
+//! [`Tensor::checked`]. The fill value is 0 of the values' type unless [`Tensor::with_fill`] says another.
+
+use super::{Array, Format, Level, LevelKind, Malformed, Tensor, triangle};
+use crate::algebra::{Type, Value};
+use crate::counted;
+
+impl<'a> Tensor<'a> {
+    /// A matrix in compressed rows: row i has the entries `pos[i]..pos[i + 1]`, in columns `crd` that ascend.
+    ///
+    /// ```
+    /// # use fiberloom_core::format::Tensor;
+    /// //  1 . 2
+    /// //  . . .
+    /// //  . 3 4
+    /// let a = Tensor::csr(3, 3, &[0i32, 2, 2, 4], &[0i32, 2, 1, 2], &[1.0, 2.0, 3.0, 4.0])?.checked()?;
+    /// assert_eq!(a.entries().map(|(at, _)| at).last(), Some(vec![2, 2]));
+    /// # Ok::<(), fiberloom_core::format::Malformed>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays whose lengths or types do not fit: `rows + 1` positions and as many coordinates as values, both of type
+    /// `i32` or `i64`.
+    pub fn csr(
+        rows: u64,
+        columns: u64,
+        pos: impl Into<Array<'a>>,
+        crd: impl Into<Array<'a>>,
+        values: impl Into<Array<'a>>,
+    ) -> Result<Tensor<'a>, Malformed> {
+        let compressed = Level::Compressed { pos: pos.into(), crd: crd.into() };
+        Tensor::from_levels([rows, columns], [0, 1], vec![Level::Dense, compressed], values)
+    }
+
+    /// A matrix in compressed columns: column j has the entries `pos[j]..pos[j + 1]`, in rows `crd` that ascend.
+    ///
+    /// # Errors
+    /// As of [`Tensor::csr`], with `columns + 1` positions.
+    pub fn csc(
+        rows: u64,
+        columns: u64,
+        pos: impl Into<Array<'a>>,
+        crd: impl Into<Array<'a>>,
+        values: impl Into<Array<'a>>,
+    ) -> Result<Tensor<'a>, Malformed> {
+        let compressed = Level::Compressed { pos: pos.into(), crd: crd.into() };
+        Tensor::from_levels([rows, columns], [1, 0], vec![Level::Dense, compressed], values)
+    }
+
+    /// A list of entries in ascending order, none twice: an array of coordinates for each mode, and the values.
+    /// [`Entries`](super::Entries) takes them in any order.
+    ///
+    /// ```
+    /// # use fiberloom_core::format::Tensor;
+    /// let a = Tensor::coo([3, 3], [&[0i32, 0, 2], &[0, 2, 1]], &[1.0, 2.0, 3.0])?.checked()?;
+    /// assert_eq!(a.format.to_string(), "{nonunique, singleton}");
+    /// # Ok::<(), fiberloom_core::format::Malformed>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No mode; not an array of coordinates for each mode; arrays whose lengths or types do not fit.
+    pub fn coo<A: Into<Array<'a>>>(
+        extents: impl Into<Vec<u64>>,
+        coordinates: impl IntoIterator<Item = A>,
+        values: impl Into<Array<'a>>,
+    ) -> Result<Tensor<'a>, Malformed> {
+        let (extents, values) = (extents.into(), values.into());
+        let pos = match i32::try_from(values.len()) {
+            Ok(n) => Array::from(vec![0, n]),
+            Err(_) => Array::from(vec![0, values.len() as i64]),
+        };
+        let mut columns = coordinates.into_iter().map(Into::into);
+        let Some(crd) = columns.next() else {
+            return Err(wrong(None, "a list of entries has one mode or more, each with its coordinates".to_string()));
+        };
+        let first = match extents.len() {
+            1 => Level::Compressed { pos, crd },
+            _ => Level::Nonunique { pos, crd },
+        };
+        let levels: Vec<Level> = [first].into_iter().chain(columns.map(|crd| Level::Singleton { crd })).collect();
+        let order: Vec<usize> = (0..levels.len()).collect();
+        Tensor::from_levels(extents, order, levels, values)
+    }
+
+    /// A dense vector, as long as the array.
+    ///
+    /// # Errors
+    /// None so far: every array is one.
+    pub fn vector(values: impl Into<Array<'a>>) -> Tensor<'a> {
+        let values = values.into();
+        let (extents, fill) = (vec![values.len() as u64], Value::zero(values.ty()));
+        Tensor { extents, format: Format::dense(1), levels: vec![Level::Dense], values, fill }
+    }
+
+    /// A dense matrix, row by row.
+    ///
+    /// # Errors
+    /// Not `rows · columns` values.
+    pub fn matrix(rows: u64, columns: u64, values: impl Into<Array<'a>>) -> Result<Tensor<'a>, Malformed> {
+        Tensor::from_levels([rows, columns], [0, 1], vec![Level::Dense, Level::Dense], values)
+    }
+
+    /// A tensor of these levels, outermost first, of which level l holds mode `order[l]`.
+    ///
+    /// # Errors
+    /// Not a level and a place in the order for each extent; arrays whose lengths or types do not fit.
+    pub fn from_levels(
+        extents: impl Into<Vec<u64>>,
+        order: impl Into<Vec<usize>>,
+        levels: Vec<Level<'a>>,
+        values: impl Into<Array<'a>>,
+    ) -> Result<Tensor<'a>, Malformed> {
+        let values = values.into();
+        let kinds: Vec<LevelKind> = levels.iter().map(Level::kind).collect();
+        let format = Format { levels: kinds.into(), order: order.into().into() };
+        let fill = Value::zero(values.ty());
+        let tensor = Tensor { extents: extents.into(), format, levels, values, fill };
+        tensor.check_lengths()?;
+        Ok(tensor)
+    }
+
+    /// The same arrays, with another value where nothing is stored.
+    ///
+    /// # Errors
+    /// A fill value of another type than the values'.
+    pub fn with_fill(self, fill: impl Into<Value>) -> Result<Tensor<'a>, Malformed> {
+        let fill = fill.into();
+        if fill.ty() != self.values.ty() {
+            let what = format!("values of type {} and a fill value of type {}", self.values.ty(), fill.ty());
+            return Err(wrong(None, what));
+        }
+        Ok(Tensor { fill, ..self })
+    }
+
+    /// What can be seen of [`Tensor::check`]'s rules without looking at the elements of an array, but for the last of one.
+    fn check_lengths(&self) -> Result<(), Malformed> {
+        self.check_shape()?;
+        let mut positions = 1;
+        for l in 0..self.levels.len() {
+            positions = self.positions_of(l, positions)?;
+        }
+        if self.values.len() as u64 != positions {
+            let values = counted(self.values.len(), "value", "values");
+            let positions = counted(positions, "position", "positions");
+            return Err(wrong(None, format!("{values} for {positions} of the last level")));
+        }
+        Ok(())
+    }
+
+    /// How many positions level `l` has below so many.
+    fn positions_of(&self, l: usize, parents: u64) -> Result<u64, Malformed> {
+        let extent = self.level_extent(l);
+        let index = |name: &str, array: &Array, n: u64| match array.ty() {
+            Type::I32 | Type::I64 => length(l, name, array, n),
+            ty => Err(wrong(Some(l), format!("{name} is of type {ty}, i32 or i64 expected"))),
+        };
+        let product = |a: u64, b: u64| {
+            let fits = a.checked_mul(b).filter(|n| *n <= i64::MAX as u64);
+            fits.ok_or_else(|| wrong(Some(l), "the number of positions does not fit 63 bits".to_string()))
+        };
+        let last = |array: &Array| array.len().checked_sub(1).map_or(0, |end| array.index(end).max(0) as u64);
+        match &self.levels[l] {
+            Level::Dense => product(parents, extent),
+            Level::Bitmap { words } => {
+                let positions = product(parents, extent)?;
+                length(l, "words", words, positions.div_ceil(64)).map(|()| positions)
+            }
+            Level::Bytemap { flags } => {
+                let positions = product(parents, extent)?;
+                length(l, "flags", flags, positions).map(|()| positions)
+            }
+            Level::Compressed { pos, crd }
+            | Level::Nonunique { pos, crd }
+            | Level::Runs { pos, crd }
+            | Level::Hashed { pos, crd, .. } => {
+                index("pos", pos, parents.saturating_add(1))?;
+                index("crd", crd, crd.len() as u64).map(|()| crd.len() as u64)
+            }
+            Level::Singleton { crd } => index("crd", crd, parents).map(|()| parents),
+            Level::Band { pos, first } => {
+                index("pos", pos, parents.saturating_add(1))?;
+                index("first", first, parents).map(|()| last(pos))
+            }
+            Level::Ragged { pos } => index("pos", pos, parents.saturating_add(1)).map(|()| last(pos)),
+            Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => {
+                index("pos", pos, parents.saturating_add(1))?;
+                index("crd", crd, crd.len() as u64)?;
+                index("ofs", ofs, crd.len() as u64 + 1).map(|()| last(ofs))
+            }
+            Level::Lower | Level::Upper | Level::Symmetric => {
+                let each = triangle::positions(extent).unwrap_or(u64::MAX);
+                product(parents.checked_div(extent).unwrap_or(0), each)
+            }
+        }
+    }
+}
+
+fn wrong(level: Option<usize>, what: String) -> Malformed {
+    Malformed { level, position: 0, what }
+}
+
+fn length(l: usize, name: &str, array: &Array, n: u64) -> Result<(), Malformed> {
+    if array.len() as u64 == n {
+        return Ok(());
+    }
+    let elements = counted(array.len(), "element", "elements");
+    Err(wrong(Some(l), format!("{name} has {elements}, {n} expected")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Assembly;
+    use super::*;
+
+    const POS: &[i32] = &[0, 2, 2, 4];
+    const CRD: &[i32] = &[0, 2, 1, 2];
+    const VALUES: &[f64] = &[1.0, 2.0, 3.0, 4.0];
+
+    #[test]
+    fn matrices_are_what_their_arrays_say() {
+        let csr = Tensor::csr(3, 3, POS, CRD, VALUES).unwrap();
+        assert_eq!((csr.check(), csr.values.as_ptr()), (Ok(()), VALUES.as_ptr().cast()));
+        let csc = Tensor::csc(3, 3, POS, CRD, VALUES).unwrap();
+        let turned: Vec<_> = csc.entries().map(|(at, v)| (vec![at[1], at[0]], v)).collect();
+        assert_eq!((csc.check(), turned), (Ok(()), csr.entries().collect()));
+        let rows = Array::from(vec![0i64, 0, 2, 2]);
+        let coo = Tensor::coo([3, 3], [rows, Array::from(CRD)], VALUES).unwrap();
+        assert!(coo.check().is_ok() && coo.entries().eq(csr.entries()));
+        let list = Tensor::coo([3], [&[0i32, 2]], &[5u8, 6]).unwrap().with_fill(1u8).unwrap();
+        assert_eq!(
+            (list.check(), list.fill, list.format),
+            (Ok(()), Value::from(1u8), Format::named("coo", 1).unwrap())
+        );
+        let dense = csr.clone().convert(&Format::dense(2), &Assembly::default()).unwrap();
+        assert_eq!(Tensor::matrix(3, 3, &dense.values).unwrap(), dense);
+        assert_eq!(Tensor::vector(VALUES), Tensor::dense(vec![4], Value::from(0.0), VALUES.into()).unwrap());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let refused = |made: Result<Tensor, Malformed>| made.unwrap_err().to_string();
+        assert_eq!(
+            refused(Tensor::csr(3, 3, CRD, &[0i32], &[1.0, 2.0])),
+            "values, position 0: 2 values for 1 position of the last level"
+        );
+        assert_eq!(refused(Tensor::csr(2, 3, POS, CRD, VALUES)), "level 1, position 0: pos has 4 elements, 3 expected");
+        assert_eq!(
+            refused(Tensor::csr(3, 3, VALUES, CRD, VALUES)),
+            "level 1, position 0: pos is of type f64, i32 or i64 expected"
+        );
+        assert_eq!(
+            refused(Tensor::matrix(2, 3, VALUES)),
+            "values, position 0: 4 values for 6 positions of the last level"
+        );
+        assert!(refused(Tensor::matrix(1 << 40, 1 << 40, VALUES)).contains("63 bits"));
+        assert!(refused(Tensor::coo([3, 3], [CRD], VALUES)).contains("2 levels"));
+        assert!(refused(Tensor::coo([0u64; 0], [] as [&[i32]; 0], VALUES)).contains("one mode or more"));
+        assert!(refused(Tensor::coo([3, 3], [CRD, POS], &[1.0])).contains("4"));
+        assert!(refused(Tensor::vector(VALUES).with_fill(0)).contains("fill value of type i32"));
+        assert!(refused(Tensor::from_levels([3], [1], vec![Level::Dense], &[1.0; 3])).contains("permutation"));
+    }
+
+    /// Every kind of level: the arrays of a tensor that was assembled are taken, and one element less of any is refused.
+    #[test]
+    fn lengths_of_every_kind_of_level() {
+        let entries = || {
+            [([0, 0], 1.0), ([1, 0], 2.0), ([1, 1], 3.0), ([2, 0], 4.0), ([2, 2], 4.0)]
+                .map(|(at, x)| (at.to_vec(), Value::from(x)))
+        };
+        for kind in LevelKind::ALL.into_iter().filter(|k| *k != LevelKind::Function) {
+            let format = Format::of(vec![LevelKind::Dense, kind]);
+            let single = kind == LevelKind::Singleton;
+            let some = entries().into_iter().filter(|(at, _): &(Vec<i64>, Value)| !single || at[0] == at[1]);
+            let some = some.map(|(at, v)| if kind == LevelKind::Upper { (vec![at[1], at[0]], v) } else { (at, v) });
+            let Ok(made) = Tensor::from_entries(vec![3, 3], format, 0.0.into(), Type::I32, Type::I32, some) else {
+                assert_eq!(kind, LevelKind::Symmetric);
+                continue;
+            };
+            let again = Tensor::from_levels([3, 3], [0, 1], made.levels.clone(), made.values.clone());
+            assert_eq!(again, Ok(made.clone()), "{kind:?}");
+            let less: Vec<usize> = (0..made.values.len() - 1).collect();
+            let shorter = made.values.gather(&less).unwrap();
+            assert!(Tensor::from_levels([3, 3], [0, 1], made.levels, shorter).is_err(), "{kind:?}");
+        }
+    }
+}
