@@ -334,6 +334,7 @@ fn headers_say_what_the_caller_owes() {
     says(&sliced, " *     n_S >= 1, n_q = (n_S - 1) / 3, rounded up\n");
     let band = header("tensor a: f64[I] sparse  tensor y: f64[I] {band}  y[i] = a[i] * 2");
     says(&band, " * result y: f64[n_I] {compressed}, fill 0.0\n *   declared {band}, ");
+    says(&band, "/* result y: f64[n_I] {compressed}, declared {band} */\nstruct kernel_y {");
 }
 
 #[test]

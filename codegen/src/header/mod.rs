@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   once, however many kernels are included     fl_buffer, fl_runtime (from `abi::Slot`), codes, the default runtime
-//!   for each kernel                             what its parameters and buffers are, names for them, its prototype
+//!   for each kernel                             what its parameters and buffers are, names for them, its prototype,
+//!                                               and a function with a struct for each tensor
 //! ```
 
 mod contract;
+mod typed;
 
 use crate::abi::{Slot, code};
 use fiberloom_core::algebra::Type;
@@ -42,17 +44,17 @@ const OWN: [Slot; 6] =
 /// The name of a kernel's function in its object: the kernel's, behind `kernel_` where C has that name for something
 /// else.
 pub fn symbol(kernel: &Kernel) -> String {
-    let name = &kernel.name;
+    if is_taken(&kernel.name) { format!("kernel_{}", kernel.name) } else { kernel.name.clone() }
+}
+
+/// Whether a name is a word of C or C++, or may be declared by a header that ours includes.
+fn is_taken(name: &str) -> bool {
     // Functions of `float` and `long double` have a letter more.
     let short = name.strip_suffix(['f', 'l']).unwrap_or(name);
     let taken = TAKEN.split_whitespace().any(|word| word == name || word == short);
     let is_macro = MACROS.split_whitespace().any(|start| name.starts_with(start));
     let is_type = name.ends_with("_t");
-    if taken || is_macro || is_type || name.starts_with("fl_") || name.starts_with('_') {
-        format!("kernel_{name}")
-    } else {
-        name.clone()
-    }
+    taken || is_macro || is_type || name.starts_with("fl_") || name.starts_with('_')
 }
 
 /// A header that declares the kernel of an object, with all that a C or C++ program needs to call it: the types of the
@@ -89,7 +91,13 @@ fn write_header(kernel: &Kernel, contract: &Contract, out: &mut String) -> std::
             Role::Result => "result",
             Role::Workspace => "workspace",
         };
-        writeln!(out, "    {name}_{} = {place}, /* {role}, {} */", buffer.name, c_type(buffer.ty))?;
+        writeln!(
+            out,
+            "    {name}_{} = {place}, /* {role}, {}{} */",
+            buffer.name,
+            c_type(buffer.ty),
+            if buffer.ty == Type::Bool { ", 0 or 1" } else { "" }
+        )?;
     }
     writeln!(out, "    {name}_buffers_ = {}\n}};\n", kernel.buffers.len())?;
     writeln!(out, "#ifdef __cplusplus\nextern \"C\"\n#endif")?;
@@ -99,7 +107,9 @@ fn write_header(kernel: &Kernel, contract: &Contract, out: &mut String) -> std::
     for (place, _) in kernel.buffers.iter().enumerate().filter(|(_, b)| b.role != Role::Operand) {
         writeln!(out, "    fl_free(&buffers[{place}]);")?;
     }
-    writeln!(out, "}}\n\n#endif")
+    writeln!(out, "}}")?;
+    typed::write(kernel, contract, &name, out)?;
+    writeln!(out, "\n#endif")
 }
 
 /// What all kernels' headers have in common.
@@ -141,7 +151,10 @@ fn shared(out: &mut String) -> std::fmt::Result {
     writeln!(out, "    }};\n    return &rt;\n}}\n")?;
     writeln!(out, "/* Frees what the default runtime made. */")?;
     writeln!(out, "static inline void fl_free(fl_buffer *b)\n{{\n    free(b->data);\n    b->data = NULL;")?;
-    writeln!(out, "    b->len = b->capacity = 0;\n}}\n\n#endif\n")
+    writeln!(out, "    b->len = b->capacity = 0;\n}}\n")?;
+    writeln!(out, "/* An operand's elements, which kernels only read. */")?;
+    writeln!(out, "static inline void fl_lend(fl_buffer *b, const void *data, int64_t len)\n{{")?;
+    writeln!(out, "    b->data = (void *)data;\n    b->len = b->capacity = len;\n}}\n\n#endif\n")
 }
 
 /// What the caller owes.
@@ -193,7 +206,7 @@ fn argument(kernel: &Kernel, a: &Argument, contract: &Contract, out: &mut String
 /// The element type in C.
 fn c_type(ty: Type) -> &'static str {
     match ty {
-        Type::Bool => "uint8_t, 0 or 1",
+        Type::Bool => "uint8_t",
         Type::I8 => "int8_t",
         Type::I16 => "int16_t",
         Type::I32 => "int32_t",
