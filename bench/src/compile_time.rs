@@ -82,7 +82,7 @@ fn checks(n: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
 }
 
 /// The median time of a call.
-fn called<'a, T: Into<Operand<'a>> + Copy>(text: &str, operands: &[(&str, T)]) -> Result<Duration, Error> {
+fn called<'a, T: Into<Operand<'a>> + Clone>(text: &str, operands: &[(&str, T)]) -> Result<Duration, Error> {
     let kernel = Program::parse(text)?.compile(&Options::default())?;
     let call = || -> Result<Duration, Error> {
         let begin = Instant::now();

@@ -9,7 +9,6 @@ use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
 use std::alloc::Layout;
-use std::marker::PhantomData;
 
 /// What a call may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +37,11 @@ pub struct Prepared<'a> {
     params: Vec<i64>,
     /// What is known of each buffer before a call.
     buffers: Vec<Buffer>,
-    operands: PhantomData<&'a Array<'a>>,
+    /// Where those are, for as long as they are called with.
+    _operands: Vec<Option<Array<'a>>>,
 }
 
-// SAFETY: the buffers are of arrays that are borrowed, and that nobody writes to.
+// SAFETY: the buffers are of arrays that are held beside them, and that nobody writes to.
 #[allow(unsafe_code)]
 unsafe impl Send for Prepared<'_> {}
 // SAFETY: as above.
@@ -82,18 +82,20 @@ impl Compiled {
         operands: &[Option<&Array>],
         limits: &Limits,
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {
+        let owned: Vec<Option<Array>> = operands.iter().map(|o| o.map(Array::borrow)).collect();
         // SAFETY: by this function's contract.
-        unsafe { self.run_prepared(&self.prepare(params, operands), limits, |take| self.results(take)) }
+        unsafe { self.run_prepared(&self.prepare(params, &owned), limits, |take| self.results(take)) }
     }
 
     /// What [`Compiled::run`] looks at before it runs: once for any number of [`Compiled::run_prepared`].
     ///
     /// # Panics
     /// As for [`Compiled::run`].
-    pub fn prepare<'a>(&self, params: &[i64], operands: &[Option<&'a Array<'a>>]) -> Prepared<'a> {
-        self.validate(params, operands);
-        let buffers = operands.iter().map(|o| o.map_or(Buffer::EMPTY, |a| describe(a.as_ptr(), a.len())));
-        Prepared { params: params.to_vec(), buffers: buffers.collect(), operands: PhantomData }
+    pub fn prepare<'a>(&self, params: &[i64], operands: &[Option<Array<'a>>]) -> Prepared<'a> {
+        self.validate(params, operands.iter().map(Option::as_ref));
+        let buffer = |o: &Option<Array>| o.as_ref().map_or(Buffer::EMPTY, |a| describe(a.as_ptr(), a.len()));
+        let buffers = operands.iter().map(buffer).collect();
+        Prepared { params: params.to_vec(), buffers, _operands: operands.to_vec() }
     }
 
     /// [`Compiled::run`] on what this kernel has prepared; `results` takes the arrays of results, each once.
@@ -132,18 +134,18 @@ impl Compiled {
         operands: &[Option<&Array>],
         limits: &Limits,
     ) -> Result<Vec<Option<Array<'static>>>, Failure> {
-        self.validate(params, operands);
+        self.validate(params, operands.iter().copied());
         let copies = operands.iter().map(|o| o.map(Copy::of).transpose()).collect::<Result<Vec<_>, _>>()?;
         let buffers: Vec<Buffer> = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer)).collect();
         // SAFETY: by this function's contract.
         unsafe { self.call(params, &buffers, limits, &Fence, |take| self.results(take)) }
     }
 
-    fn validate(&self, params: &[i64], operands: &[Option<&Array>]) {
+    fn validate<'o>(&self, params: &[i64], operands: impl ExactSizeIterator<Item = Option<&'o Array<'o>>>) {
         assert_eq!(params.len(), self.params, "params of the kernel");
         assert!(params.iter().all(|p| *p >= 0), "params are extents: {params:?}");
         assert_eq!(operands.len(), self.buffers.len(), "one entry a buffer");
-        for (place, (operand, (ty, role))) in operands.iter().zip(&self.buffers).enumerate() {
+        for (place, (operand, (ty, role))) in operands.zip(&self.buffers).enumerate() {
             let wanted = (*role == Role::Operand).then_some(*ty);
             assert_eq!(operand.map(|a| a.ty()), wanted, "element type of buffer {place}");
         }

@@ -152,7 +152,7 @@ impl Code {
 /// One call of the interpreter.
 fn interpret(kernel: &Sound, bound: &Bound, options: &Options) -> Result<(Vec<Option<Array<'static>>>, Ops), Stop> {
     let limits = machine::Limits { memory: options.memory, steps: options.steps };
-    match machine::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.operands, &limits)) {
+    match machine::Prepared::of(kernel).and_then(|code| code.run(&bound.params, &bound.arrays(), &limits)) {
         Ok(outcome) => Ok((outcome.buffers, Some(counts(&outcome.ops)))),
         Err(machine::Fault::Stopped(failure)) => Err(Stop::Failure(failure)),
         Err(machine::Fault::Rejected(what)) => Err(Error::Defect(what).into()),

@@ -13,17 +13,24 @@
 //! Invariants: a call holds operands that passed [`Tensor::check`] and fit their declarations and each other. If a
 //! result outgrows 32-bit indices the kernel is compiled for 64 bits and run again.
 
+mod operand;
+mod outcome;
 mod outside;
 mod plan;
+mod warm;
 
-use crate::cache::{Code, Ops, Stop};
+pub use operand::Operand;
+pub use outcome::Outcome;
+pub use warm::Shape;
+
+use crate::cache::{Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_codegen::{Prepared, Take};
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
-use fiberloom_core::format::{self, Assembly, Checked, Entries, Format, Malformed, Tensor};
+use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor};
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
@@ -34,7 +41,7 @@ use outside::outside;
 use plan::{Last, Plan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What evaluates a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -116,85 +123,6 @@ pub struct Kernel {
     last: Last,
 }
 
-/// What a kernel is called with: a tensor, which the call checks in full, or one that was checked before. Made of a
-/// reference to either.
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// Not known to be well-formed.
-    Unchecked(&'a Tensor<'a>),
-    /// Well-formed.
-    Checked(&'a Checked<'a>),
-}
-
-impl<'a> Operand<'a> {
-    fn tensor(self) -> &'a Tensor<'a> {
-        match self {
-            Operand::Unchecked(tensor) => tensor,
-            Operand::Checked(tensor) => tensor,
-        }
-    }
-
-    fn check(self) -> Result<(), Malformed> {
-        match self {
-            Operand::Unchecked(tensor) => tensor.check(),
-            Operand::Checked(_) => Ok(()),
-        }
-    }
-}
-
-impl<'a, 't: 'a> From<&'a Tensor<'t>> for Operand<'a> {
-    fn from(tensor: &'a Tensor<'t>) -> Operand<'a> {
-        Operand::Unchecked(tensor)
-    }
-}
-
-impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
-    fn from(tensor: &'a Checked<'t>) -> Operand<'a> {
-        Operand::Checked(tensor)
-    }
-}
-
-/// What a call made.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The results with their names, which ascend.
-    pub results: Vec<(String, Tensor<'static>)>,
-    /// How long the engine took, the arrays of results and temporaries made anew; checks are outside it, and which tensors they are.
-    pub time: Duration,
-    /// What the interpreter counted, if that was the engine: names and counts.
-    pub ops: Ops,
-}
-
-impl Outcome {
-    fn new(mut results: Vec<(String, Tensor<'static>)>, time: Duration, ops: Ops) -> Outcome {
-        results.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        Outcome { results, time, ops }
-    }
-
-    /// The result of a name.
-    pub fn get(&self, name: &str) -> Option<&Tensor<'static>> {
-        self.results.iter().find(|(n, _)| n == name).map(|(_, tensor)| tensor)
-    }
-
-    /// Takes the result of a name out.
-    pub fn take(&mut self, name: &str) -> Option<Tensor<'static>> {
-        let at = self.results.iter().position(|(n, _)| n == name)?;
-        Some(self.results.remove(at).1)
-    }
-}
-
-impl std::ops::Index<&str> for Outcome {
-    type Output = Tensor<'static>;
-
-    /// The result of that name.
-    ///
-    /// # Panics
-    /// If there is none.
-    fn index(&self, name: &str) -> &Tensor<'static> {
-        self.get(name).unwrap_or_else(|| panic!("there is no result `{name}`"))
-    }
-}
-
 impl Kernel {
     pub(crate) fn new(program: Program, options: &Options) -> Result<Kernel, Error> {
         if options.engine != Engine::Meaning {
@@ -209,8 +137,10 @@ impl Kernel {
         &self.program
     }
 
-    /// Runs on operands, by name: [`Tensor`]s, which are checked in full by every call, or [`Checked`] ones, of which
-    /// only types, formats and extents are looked at.
+    /// Runs on operands, by name: [`Tensor`]s, which are checked in full by every call, or
+    /// [`Checked`](crate::Checked) ones, of which only types, formats and extents are looked at; slices and scalars
+    /// beside them, as [`Operand`] says. The first call on operands of these index widths makes the machine code, unless
+    /// [`Kernel::warm`] has.
     ///
     /// ```
     /// # use fiberloom::{Array, Options, Program, Tensor, Type, Value};
@@ -228,7 +158,7 @@ impl Kernel {
     ///
     /// # Errors
     /// As of [`Kernel::bind`] and [`Call::run`].
-    pub fn run<'a, T: Into<Operand<'a>> + Copy>(&self, operands: &[(&str, T)]) -> Result<Outcome, Error> {
+    pub fn run<'a, T: Into<Operand<'a>> + Clone>(&self, operands: &[(&str, T)]) -> Result<Outcome, Error> {
         self.bind(operands)?.run()
     }
 
@@ -237,16 +167,47 @@ impl Kernel {
     ///
     /// # Errors
     /// Operands that are missing, malformed, or not as declared.
-    pub fn bind<'a, T: Into<Operand<'a>> + Copy>(&self, operands: &[(&str, T)]) -> Result<Call<'a>, Error> {
+    pub fn bind<'a, T: Into<Operand<'a>> + Clone>(&self, operands: &[(&str, T)]) -> Result<Call<'a>, Error> {
         self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
         let id = |name: &str| self.program.tensor(name).expect("complete").0;
-        let operands: BTreeMap<TensorId, Operand> = operands.iter().map(|(name, t)| (id(name), (*t).into())).collect();
+        let given = |(name, t): &(&str, T)| (id(name), t.clone().into());
+        let operands: BTreeMap<TensorId, Operand> = operands.iter().map(given).collect();
         for (id, operand) in &operands {
-            self.fits(*id, *operand)?;
+            self.fits(*id, operand)?;
         }
-        let operands = operands.into_iter().map(|(id, operand)| (id, operand.tensor())).collect();
-        let plan = self.last.plan(&operands, || self.extents(&operands))?;
+        let plan = self.last.plan(&operands, |shapes| self.extents(shapes))?;
         Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None })
+    }
+
+    /// Makes the machine code that calls on operands of these shapes run, so that the first of them takes no longer than
+    /// others: a shape is that of a [`Tensor`], or its extents alone. The code is kept for the process; in most programs
+    /// it depends on index widths and not on extents, so that one matrix warms the kernel for all of its kind.
+    ///
+    /// ```
+    /// # use fiberloom::{Options, Program};
+    /// let program = "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor y: f64[I] dense  y[i] = A[i,j] * x[j]";
+    /// let kernel = Program::parse(program)?.compile(&Options::default())?;
+    /// kernel.warm(&[("A", [1000, 1000].into()), ("x", [1000].into())])?; // Some milliseconds.
+    /// # Ok::<(), fiberloom::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As of [`Kernel::bind`], but for what is wrong with data: there are none.
+    pub fn warm(&self, operands: &[(&str, Shape)]) -> Result<(), Error> {
+        self.complete(&operands.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+        let mut shapes = BTreeMap::new();
+        for (name, shape) in operands {
+            let (id, declared) = self.program.named_tensor(name)?;
+            self.has_modes(declared, shape.extents.len())?;
+            shapes.insert(id, shape.clone().stored(self.program.stored_format(id)));
+        }
+        let extents = self.extents(&shapes)?;
+        let plan = self.last.remember(shapes, extents);
+        let Options { engine, mode, .. } = self.options;
+        match engine {
+            Engine::Meaning => Ok(()),
+            engine => plan.code(&self.program, engine, mode, Widths::NARROW).map(|_| ()),
+        }
     }
 
     /// Whether operands of these names are what the program reads: no data are needed to know.
@@ -277,15 +238,12 @@ impl Kernel {
     }
 
     /// Whether an operand is well-formed and as declared.
-    fn fits(&self, id: TensorId, operand: Operand) -> Result<(), Error> {
+    fn fits(&self, id: TensorId, operand: &Operand) -> Result<(), Error> {
         let tensor = operand.tensor();
         let declared = &self.program.typed().tensors[id.index()];
         let refused = |what: String| Err(Error::operand(&declared.name, what));
         let format = self.program.stored_format(id);
-        if tensor.extents.len() != declared.sizes.len() {
-            let modes = counted(tensor.extents.len(), "mode", "modes");
-            return refused(format!("{modes}, declared with {}", declared.sizes.len()));
-        }
+        self.has_modes(declared, tensor.extents.len())?;
         if tensor.values.ty() != declared.ty {
             return refused(format!("values of type {}, declared as {}", tensor.values.ty(), declared.ty));
         }
@@ -301,9 +259,18 @@ impl Kernel {
         })
     }
 
+    /// Whether something that is given for a tensor has as many modes as it.
+    fn has_modes(&self, declared: &typed::Tensor, modes: usize) -> Result<(), Error> {
+        if modes == declared.sizes.len() {
+            return Ok(());
+        }
+        let what = format!("{}, declared with {}", counted(modes, "mode", "modes"), declared.sizes.len());
+        Err(Error::operand(&declared.name, what))
+    }
+
     /// Every extent, from what the operands have.
-    fn extents(&self, operands: &BTreeMap<TensorId, &Tensor>) -> Result<Extents, Error> {
-        let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, t)| (*id, t.extents.clone())).collect();
+    fn extents(&self, operands: &BTreeMap<TensorId, Shape>) -> Result<Extents, Error> {
+        let given: Vec<(TensorId, Vec<u64>)> = operands.iter().map(|(id, s)| (*id, s.extents.clone())).collect();
         shape::solve(self.program.typed(), &given).map_err(|unsolved| match unsolved {
             Unsolved::Unknown(diagnostic) => self.program.refused(vec![diagnostic]),
             Unsolved::Unsaid(diagnostic) | Unsolved::Contradiction(diagnostic) => self.program.mismatch(diagnostic),
@@ -321,7 +288,7 @@ fn no_data(tensor: &typed::Tensor) -> (String, Diagnostic) {
 /// A kernel with its operands: checked, and ready to run.
 pub struct Call<'a> {
     kernel: Kernel,
-    operands: BTreeMap<TensorId, &'a Tensor<'a>>,
+    operands: BTreeMap<TensorId, Operand<'a>>,
     plan: Arc<Plan>,
     /// Index widths of what the kernel makes.
     made: Widths,
@@ -391,10 +358,11 @@ impl<'a> Call<'a> {
     }
 
     /// The functions that the results are, by the reference semantics.
-    fn meaning(&self) -> Result<BTreeMap<String, Function>, Error> {
+    fn meaning<'o>(&'o self) -> Result<BTreeMap<String, Function>, Error> {
         let program = &self.kernel.program;
         let typed = program.typed();
-        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.clone(), t.borrow());
+        let named =
+            |(id, o): (&TensorId, &'o Operand<'a>)| (typed.tensors[id.index()].name.clone(), o.tensor().borrow());
         let operands = self.operands.iter().map(named).collect();
         let Options { mode, steps, memory, .. } = self.kernel.options;
         // A step may keep an entry.
@@ -445,10 +413,10 @@ impl<'a> Call<'a> {
     }
 
     /// The operands as the code takes them.
-    fn bound(&self, code: &Code) -> Result<Bound<'a>, Error> {
+    fn bound<'o>(&'o self, code: &Code) -> Result<Bound<'a>, Error> {
         let typed = self.kernel.program.typed();
-        let named = |(id, t): (&TensorId, &&'a Tensor<'a>)| (typed.tensors[id.index()].name.as_str(), *t);
-        let operands: Vec<(&str, &'a Tensor<'a>)> = self.operands.iter().map(named).collect();
+        let named = |(id, o): (&TensorId, &'o Operand<'a>)| (typed.tensors[id.index()].name.as_str(), o.tensor());
+        let operands: Vec<(&str, &Tensor<'a>)> = self.operands.iter().map(named).collect();
         let extents = |id: TensorId| self.extents_of(id);
         loops::bind(&code.kernel, &operands, &extents, &|v| self.plan.extents.var(v)).map_err(Error::Defect)
     }

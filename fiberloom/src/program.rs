@@ -115,7 +115,8 @@ impl Program {
         Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
     }
 
-    /// Compiles the program. Kernels for particular index widths are made when operands are seen, and kept.
+    /// A kernel of the program: lowered to loops, so that what cannot be is refused before there are data. Machine code
+    /// is made for particular index widths, and kept: by [`Kernel::warm`], or by the first call.
     ///
     /// # Errors
     /// [`Error::Program`] names a construct that the engine does not take.

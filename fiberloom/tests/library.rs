@@ -1,7 +1,8 @@
 //! The library as its users see it: operands borrowed and checked, kernels reused, engines that agree.
 
 use fiberloom::{
-    Array, Assembly, Engine, Entries, Error, Format, Level, Mode, Operand, Options, Program, Tensor, Type, Value,
+    Array, Assembly, Engine, Entries, Error, Format, Level, Mode, Operand, Options, Program, Shape, Tensor, Type,
+    Value, operands,
 };
 
 const SPMV: &str = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense\ny[i] = A[i,j] * x[j]";
@@ -241,6 +242,99 @@ fn tensors_are_checked_once_and_mixed_with_others() {
     }
     let torn = Tensor { values: vec![1.0].into(), ..matrix(Type::I32, Type::I32) };
     assert_eq!(torn.checked().unwrap_err().what, "1 value for 4 positions of the last level");
+}
+
+/// Slices, arrays, scalars and tensors of both kinds in one call; none of them is copied on the way in.
+#[test]
+fn operands_of_every_kind_stand_side_by_side() {
+    let text = "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor z: f64[I] dense tensor a: f64[] dense
+        tensor y: f64[I] dense y[i] = a[] * A[i,j] * x[j] + z[i]";
+    let (x, z) = (vec![1.0, 2.0, 3.0], [0.5; 3]);
+    for engine in ENGINES {
+        let kernel = Program::parse(text).unwrap().compile(&options(engine)).unwrap();
+        let (a, checked) = (matrix(Type::I32, Type::I32), matrix(Type::I64, Type::I32).checked().unwrap());
+        let expected = [14.5, 0.5, 36.5];
+        let made = [
+            kernel.run(&operands! { A: &a, x: &x, z: &z, a: 2.0 }),
+            kernel.run(&operands! { A: &checked, x: &x[..], z: Array::from(&z), a: Value::from(2.0) }),
+            kernel
+                .run(&operands! { A: a.clone(), x: vector(&x), z: &vector(&z), a: &Tensor::scalar(Value::from(2.0)) }),
+            kernel.run(&operands! { A: checked.clone(), x: &x, z: vector(&z).checked().unwrap(), a: 2.0 }),
+        ];
+        for outcome in made {
+            assert_eq!(outcome.unwrap().dense::<f64>("y").unwrap(), expected, "{engine:?}");
+        }
+        let mut call = kernel.bind(&operands! { A: a, x: &x, z: &z, a: 2.0 }).unwrap();
+        for _ in 0..2 {
+            assert_eq!(call.run().unwrap().dense::<f64>("y").unwrap(), expected, "{engine:?}");
+        }
+        let short = kernel.run(&operands! { A: &checked, x: &x[..2], z: &z, a: 2.0 }).unwrap_err();
+        assert_eq!(short.exit(), 3);
+        let scalar = kernel.run(&operands! { A: &checked, x: 1.0, z: &z, a: 2.0 }).unwrap_err().to_string();
+        assert_eq!(scalar, "tensor `x`: 0 modes, declared with 1");
+    }
+}
+
+#[test]
+fn results_are_read_as_what_they_are() {
+    let text = "tensor A: i64[I, J] csr  tensor n: i64[] dense  tensor d: i64[I, J] dense  tensor c: i64[I, J] {dense, dense} order(1, 0)
+        n[] = A[i,j]  d[i,j] = A[i,j]  c[i,j] = A[i,j]  B[i,j] = A[i,j]";
+    let a = Tensor::csr(2, 2, &[0i32, 1, 2], &[1i32, 0], &[3i64, 4]).unwrap();
+    let outcome = Program::parse(text).unwrap().compile(&Options::default()).unwrap().run(&[("A", &a)]).unwrap();
+    assert_eq!((outcome.scalar::<i64>("n").unwrap(), outcome.dense("d").unwrap()), (7i64, &[0i64, 3, 4, 0][..]));
+    let says = |error: Error| error.to_string();
+    assert_eq!(says(outcome.scalar::<f64>("n").unwrap_err()), "the result `n` is of type i64, asked for as f64");
+    assert_eq!(says(outcome.scalar::<i64>("d").unwrap_err()), "the result `d` has 2 modes, and is no scalar");
+    assert!(says(outcome.dense::<i64>("B").unwrap_err()).contains("is stored as {"));
+    assert!(says(outcome.dense::<i64>("c").unwrap_err()).contains("order(1, 0)"));
+    assert_eq!(says(outcome.dense::<i64>("x").unwrap_err()), "there is no result `x`");
+}
+
+/// After `warm` a first call compiles nothing: it takes a small part of the time that making the code took.
+#[test]
+fn warm_kernels_have_their_code() {
+    let text = "tensor warm: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense\ny[i] = warm[i,j] * x[j]";
+    let kernel = Program::parse(text).unwrap().compile(&Options::default()).unwrap();
+    let (a, x) = (matrix(Type::I32, Type::I32), vector(&[1.0, 2.0, 3.0]));
+    let shapes = [("warm", Shape::from([3, 3])), ("x", Shape::from([3]))];
+    assert_eq!(shapes, [("warm", Shape::from(&a)), ("x", Shape::from(&x))]);
+    let timed = |work: &dyn Fn()| {
+        let begin = std::time::Instant::now();
+        work();
+        begin.elapsed()
+    };
+    let made = timed(&|| kernel.warm(&shapes).unwrap());
+    let again = (0..5).map(|_| timed(&|| kernel.warm(&shapes).unwrap())).min().unwrap();
+    let call = (0..5).map(|_| timed(&|| drop(kernel.run(&[("warm", &a), ("x", &x)]).unwrap()))).min().unwrap();
+    assert!(again < made / 4 && call < made / 4, "{made:?} to make, {again:?} to find, {call:?} to call");
+    // Far coordinates have 64 bits, a dense vector has no indices.
+    let far = 1u64 << 40;
+    let wide = Tensor::csr(3, far, &[0i32, 0, 0, 1], &[1i64 << 39], &[1.0]).unwrap();
+    kernel.warm(&[("warm", [3, far].into()), ("x", [far].into())]).unwrap();
+    kernel.warm(&[("warm", (&wide).into()), ("x", [far].into())]).unwrap();
+    for (shapes, status) in [
+        (vec![("warm", Shape::from([3, 3]))], 2),
+        (vec![("warm", Shape::from([3, 3])), ("x", Shape::from([4]))], 3),
+        (vec![("warm", Shape::from([3, 3])), ("x", Shape::from([3, 3]))], 3),
+        (vec![("warm", Shape::from([3, 3])), ("z", Shape::from([3]))], 2),
+    ] {
+        assert_eq!(kernel.warm(&shapes).unwrap_err().exit(), status, "{shapes:?}");
+    }
+}
+
+/// What is wrong has what it comes from as its source.
+#[test]
+fn errors_have_sources() {
+    let error: Box<dyn std::error::Error> = {
+        let kernel = Program::parse(SPMV).unwrap().compile(&Options::default()).unwrap();
+        let torn = Tensor { values: vec![1.0].into(), ..matrix(Type::I32, Type::I32) };
+        Box::new(kernel.run(&[("A", &torn), ("x", &vector(&[1.0, 2.0, 3.0]))]).unwrap_err())
+    };
+    let source = error.source().expect("what is malformed");
+    assert_eq!(error.to_string(), format!("tensor `A`: {source}"));
+    let entries = Entries::of(1, Type::F64, [(vec![5], f(1.0))]).unwrap();
+    let outside = entries.assemble(&[3], &Format::dense(1), f(0.0), &Assembly::default()).unwrap_err();
+    assert!(std::error::Error::source(&outside).is_some(), "{outside}");
 }
 
 /// Few entries at coordinates that 32 bits do not hold: kernels are compiled for 32-bit results first, stop, and are

@@ -117,7 +117,7 @@ impl Nest {
         let of =
             |t: typed::TensorId| self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect();
         let bound = loops::bind(&self.kernel, &given, &of, &|v| extents.var(v)).unwrap_or_else(|e| panic!("{e}"));
-        let ran = code.run(&bound.params, &bound.operands, &Default::default());
+        let ran = code.run(&bound.params, &bound.arrays(), &Default::default());
         let ran = ran.unwrap_or_else(|e| panic!("{e:?}\n{}", self.kernel));
         let results = loops::collect(&self.kernel, &bound, &mut loops::taken(ran.buffers)).expect("memory");
         let (_, result) = results.into_iter().next().expect("a result");

@@ -5,13 +5,20 @@ use crate::counted;
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::{TensorId, VarId};
 
-/// What a kernel is called with.
+/// What a kernel is called with. The arrays are the tensors' own: borrowed where those are, else shared with them.
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
     /// The value of each of [`Kernel::params`].
     pub params: Vec<i64>,
     /// For each of [`Kernel::buffers`] that is an operand, its array.
-    pub operands: Vec<Option<&'a Array<'a>>>,
+    pub operands: Vec<Option<Array<'a>>>,
+}
+
+impl<'a> Bound<'a> {
+    /// The operands' arrays, as engines take them.
+    pub fn arrays(&self) -> Vec<Option<&Array<'a>>> {
+        self.operands.iter().map(Option::as_ref).collect()
+    }
 }
 
 /// Finds each operand of the kernel among `tensors`, by name; `extents` gives those of every tensor, results too, and `solved`
@@ -22,7 +29,7 @@ pub struct Bound<'a> {
 /// The operand that is missing, or the part of it that is not as the kernel was compiled for.
 pub fn bind<'a>(
     kernel: &Kernel,
-    tensors: &[(&str, &'a Tensor<'a>)],
+    tensors: &[(&str, &Tensor<'a>)],
     extents: &dyn Fn(TensorId) -> Vec<u64>,
     solved: &dyn Fn(VarId) -> u64,
 ) -> Result<Bound<'a>, String> {
@@ -44,7 +51,7 @@ pub fn bind<'a>(
             if array.ty() != buffer.ty {
                 return Err(format!("`{}`: `{}` is {}, and {} is needed", a.name, buffer.name, array.ty(), buffer.ty));
             }
-            operands[b.0 as usize] = Some(array);
+            operands[b.0 as usize] = Some(array.clone());
         }
     }
     for (v, of) in &kernel.solved {
@@ -79,7 +86,7 @@ fn set_extent(kernel: &Kernel, v: Var, n: u64, params: &mut [Option<i64>]) -> Re
 }
 
 /// The tensor's arrays, in the order of [`Argument::buffers`].
-fn arrays<'a>(a: &Argument, tensor: &'a Tensor<'a>) -> Result<impl Iterator<Item = &'a Array<'a>>, String> {
+fn arrays<'t, 'a>(a: &Argument, tensor: &'t Tensor<'a>) -> Result<impl Iterator<Item = &'t Array<'a>>, String> {
     if tensor.format != a.format {
         return Err(format!("it is stored as {}, and {} is needed", tensor.format, a.format));
     }
@@ -103,7 +110,7 @@ pub fn collect(
     bound: &Bound,
     made: &mut dyn FnMut(BufferId) -> Array<'static>,
 ) -> Option<Vec<(String, Tensor<'static>)>> {
-    let mut take = |b: BufferId| match bound.operands[b.0 as usize] {
+    let mut take = |b: BufferId| match &bound.operands[b.0 as usize] {
         Some(operand) => operand.share(),
         None => Some(made(b)),
     };
@@ -127,7 +134,7 @@ pub fn collect(
 /// Whether [`collect`] copies arrays: a result has an operand's array that is borrowed.
 pub fn shares_borrowed(kernel: &Kernel, bound: &Bound) -> bool {
     let of_results = kernel.arguments.iter().filter(|a| !a.operand).flat_map(Argument::buffers);
-    of_results.into_iter().any(|(b, _)| bound.operands[b.0 as usize].is_some_and(Array::is_borrowed))
+    of_results.into_iter().any(|(b, _)| bound.operands[b.0 as usize].as_ref().is_some_and(Array::is_borrowed))
 }
 
 /// The function that [`collect`] calls, from arrays by buffer.

@@ -284,7 +284,7 @@ fn tensors_are_bound_by_name_and_results_collected() {
     let extents = |t: TensorId| [vec![2, 3], vec![3], vec![2]][t.index()].clone();
     let bound = bind(&kernel, &[("x", &x), ("A", &a)], &extents, &|_| 0).unwrap();
     assert_eq!(bound.params, [2, 3]);
-    assert_eq!(bound.operands[2], Some(&a.values));
+    assert_eq!(bound.operands[2].as_ref(), Some(&a.values));
     assert_eq!(bound.operands[4], None);
 
     let refused = |tensors: &[(&str, &Tensor)]| bind(&kernel, tensors, &extents, &|_| 0).unwrap_err();

@@ -6,10 +6,11 @@
 //!           ├ set, add, fold              where and schedule behind it
 //!           ├ repeat, repeat_while        statements that run turn after turn
 //!           ├ make, at ◀─ Array           reshape, vstack, … of whole arrays, as NumPy names them
-//!           └ finish ─▶ Built { program, text }
+//!           ├ program ─▶ Program              checked: stages to print, kernels to compile
+//!           └ finish ─▶ Built { program, text } as it is written
 //! ```
 //!
-//! [`Builder::finish`] prints what was built and reads it back. So names are held to the language's rules, messages
+//! [`Builder::program`] prints what was built and reads it back. So names are held to the language's rules, messages
 //! have places in a text that can be shown, and a program built in Rust is one that could have been written.
 //!
 //! ```
@@ -22,8 +23,9 @@
 //! let (i, j) = (var("i"), var("j"));
 //! p.set(y.at([i]), sum([j], a.at([i, j]) * x.at([j])));
 //!
-//! let built = p.finish().expect("a program");
-//! assert!(built.text.ends_with("y[i] = sum(j: A[i, j] * x[j])\n"));
+//! let program = p.program()?;
+//! assert!(program.canonical().ends_with("y[i] = sum(j: A[i, j] * x[j])\n"));
+//! # Ok::<(), fiberloom::Error>(())
 //! ```
 mod array;
 mod expr;
@@ -41,8 +43,10 @@ pub use fiberloom_core::notation::syntax::{Protocol, Race, Unit};
 pub use function::{Body, Pattern, Properties, Set, all, anything, exactly, local, param};
 pub use schedule::Schedule;
 
+use crate::{Error, Program};
 use fiberloom_core::notation::{Diagnostic, Span, syntax};
 use name::ident;
+use std::fmt;
 
 /// A program under construction.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +69,13 @@ pub struct Built {
     pub program: syntax::Program,
     /// The same as text.
     pub text: String,
+}
+
+/// The text.
+impl fmt::Display for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// A size in a declaration: a name or a number.
@@ -284,25 +295,43 @@ impl Builder {
         self.items.push(syntax::Item::Repeat(syntax::Repeat { turns, body, span: Span::default() }));
     }
 
-    /// The program and its text.
+    /// The program, checked: any of its stages can be printed, and it can be compiled.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with what [`Builder::finish`] or the language's check refuses, drawn in the printed program.
+    pub fn program(self) -> Result<Program, Error> {
+        match self.written() {
+            Ok(built) => Program::parse(&built.text),
+            Err((text, diagnostics)) => Err(Error::Program { file: "program".to_string(), text, diagnostics }),
+        }
+    }
+
+    /// The program as it is written, before it is checked.
     ///
     /// # Errors
     /// A name that is none or that the language reserves; expressions that nest too deep; arrays whose ranks do not fit.
     /// Places refer to the printed program.
-    pub fn finish(mut self) -> Result<Built, Vec<Diagnostic>> {
+    pub fn finish(self) -> Result<Built, Vec<Diagnostic>> {
+        self.written().map_err(|(_, diagnostics)| diagnostics)
+    }
+
+    /// The program, or the text as far as there is one, and what is wrong.
+    fn written(mut self) -> Result<Built, (String, Vec<Diagnostic>)> {
+        let nowhere = |message: String| Diagnostic::new(Span::default(), message);
         if self.too_deep {
             let message = format!("an expression nests more than {} operators", expr::DEEPEST);
             let help = "name a part of it: a tensor, or a local of a function";
-            return Err(vec![Diagnostic::new(Span::default(), message).help(help)]);
+            return Err((String::new(), vec![nowhere(message).help(help)]));
         }
         if !self.wrong.is_empty() {
-            return Err(self.wrong.into_iter().map(|message| Diagnostic::new(Span::default(), message)).collect());
+            return Err((String::new(), self.wrong.into_iter().map(nowhere).collect()));
         }
         self.define_extents();
-        let text = name::written(&syntax::Program { items: self.items }.to_string()).map_err(|none| vec![none])?;
+        let text = name::written(&syntax::Program { items: self.items }.to_string())
+            .map_err(|none| (String::new(), vec![none]))?;
         match fiberloom_front::parse(&text) {
             (Some(program), diagnostics) if diagnostics.is_empty() => Ok(Built { program, text }),
-            (_, diagnostics) => Err(diagnostics),
+            (_, diagnostics) => Err((text, diagnostics)),
         }
     }
 }

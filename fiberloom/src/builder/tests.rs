@@ -160,6 +160,26 @@ fn refusals() {
     assert!(p.finish().unwrap_err()[0].message.contains("nests more than"));
 }
 
+/// What is built is shown at any stage; what is wrong is drawn in the text of what was built.
+#[test]
+fn programs_are_shown() {
+    let build = |x: &'static str| {
+        let mut p = Builder::new();
+        let x = p.tensor(x, Type::F64, ["N"], "dense");
+        p.set(tensor("y").at([var("i")]), 2.0 * x.at([var("i")]) + tensor("x").at([var("i")]));
+        p
+    };
+    let program = build("x").program().unwrap();
+    assert_eq!(program.canonical(), build("x").finish().unwrap().to_string());
+    assert!(program.lowered(crate::Mode::Algebraic).unwrap().kernel.to_string().contains("for i in 0..n_N"));
+    let reserved = build("fill").program().unwrap_err().to_string();
+    assert!(reserved.contains("program:1:8: error:") && reserved.contains("tensor fill: f64[N] dense"), "{reserved}");
+    let undeclared = build("y").program().unwrap_err();
+    assert_eq!(undeclared.exit(), 2, "{undeclared}");
+    let none = build("é").program().unwrap_err().to_string();
+    assert!(none.contains("`é` is no name"), "{none}");
+}
+
 /// What is no name is none anywhere, whatever it would read as.
 #[test]
 fn names_that_are_none() {

@@ -1,5 +1,6 @@
 //! Which coordinate that was read from a tensor leaves the one that it is for: a kernel says only that there is one.
 
+use super::Operand;
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_core::algebra::Value;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 /// makes.
 pub(super) fn outside(
     program: &Program,
-    operands: &BTreeMap<TensorId, &Tensor>,
+    operands: &BTreeMap<TensorId, Operand>,
     extents: &dyn Fn(TensorId) -> Vec<u64>,
 ) -> Error {
     let (mut held, mut made) = (None, None);
@@ -22,7 +23,7 @@ pub(super) fn outside(
                 let Map::Gather(from, _) = index.map else { continue };
                 let place = Place { program, index, tensor, mode, extent };
                 match operands.get(&from) {
-                    Some(operand) => held = held.take().or_else(|| place.first(from, operand)),
+                    Some(operand) => held = held.take().or_else(|| place.first(from, operand.tensor())),
                     None => drop(made.get_or_insert_with(|| place.said(from, "holds a coordinate"))),
                 }
             }

@@ -8,54 +8,27 @@
 //! Invariant: a plan depends on the program, the options and the shapes alone, so that it changes no answer which one
 //! is remembered.
 
+use super::{Engine, Operand, Shape};
 use crate::cache::{self, Code};
 use crate::error::Error;
-use crate::kernel::Engine;
 use crate::program::Program;
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::format::{Level, Tensor};
 use fiberloom_core::notation::typed::TensorId;
 use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::shape::Extents;
 use fiberloom_core::{Options as Lowering, Widths};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What is known of a call once the shapes of its operands are.
 #[derive(Debug)]
 pub(super) struct Plan {
-    shapes: Vec<Shape>,
+    /// Of each operand.
+    shapes: BTreeMap<TensorId, Shape>,
     /// Of all tensors.
     pub(super) extents: Extents,
     /// With 32-bit results, once it is made: one engine's.
     code: OnceLock<Arc<Code>>,
-}
-
-/// What of an operand a plan depends on.
-#[derive(Debug)]
-struct Shape {
-    tensor: TensorId,
-    extents: Vec<u64>,
-    widths: Vec<Widths>,
-}
-
-impl Shape {
-    fn of((id, tensor): (&TensorId, &&Tensor)) -> Shape {
-        let widths = tensor.levels.iter().map(widths).collect();
-        Shape { tensor: *id, extents: tensor.extents.clone(), widths }
-    }
-
-    fn is_of(&self, (id, tensor): (&TensorId, &&Tensor)) -> bool {
-        self.tensor == *id
-            && self.extents == tensor.extents
-            && self.widths.iter().copied().eq(tensor.levels.iter().map(widths))
-    }
-}
-
-/// The index widths of a level's arrays.
-fn widths(level: &Level) -> Widths {
-    let (pos, crd) = level.index_types();
-    Widths { pos: pos.unwrap_or(Widths::NARROW.pos), crd: crd.unwrap_or(Widths::NARROW.crd) }
 }
 
 /// The plan of a kernel's last bind, shared by its clones.
@@ -66,21 +39,33 @@ impl Last {
     /// The plan for these operands: the last one if it fits, else a new one with the extents that `solve` finds.
     pub(super) fn plan(
         &self,
-        operands: &BTreeMap<TensorId, &Tensor>,
-        solve: impl FnOnce() -> Result<Extents, Error>,
+        operands: &BTreeMap<TensorId, Operand>,
+        solve: impl FnOnce(&BTreeMap<TensorId, Shape>) -> Result<Extents, Error>,
     ) -> Result<Arc<Plan>, Error> {
-        // A thread that panicked while it held the lock has left a plan or none.
-        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |plan: &&Arc<Plan>| {
-            plan.shapes.len() == operands.len() && plan.shapes.iter().zip(operands).all(|(shape, o)| shape.is_of(o))
+            let is_of = |(shape, operand): ((&TensorId, &Shape), (&TensorId, &Operand))| {
+                shape.0 == operand.0 && shape.1.is_of(operand.1.tensor())
+            };
+            plan.shapes.len() == operands.len() && plan.shapes.iter().zip(operands).all(is_of)
         };
-        if let Some(plan) = last().as_ref().filter(fits) {
+        if let Some(plan) = self.held().as_ref().filter(fits) {
             return Ok(plan.clone());
         }
-        let shapes = operands.iter().map(Shape::of).collect();
-        let plan = Arc::new(Plan { shapes, extents: solve()?, code: OnceLock::new() });
-        *last() = Some(plan.clone());
-        Ok(plan)
+        let shapes: BTreeMap<_, _> = operands.iter().map(|(id, operand)| (*id, operand.tensor().into())).collect();
+        let extents = solve(&shapes)?;
+        Ok(self.remember(shapes, extents))
+    }
+
+    /// A new plan, which is the last one from now on.
+    pub(super) fn remember(&self, shapes: BTreeMap<TensorId, Shape>, extents: Extents) -> Arc<Plan> {
+        let plan = Arc::new(Plan { shapes, extents, code: OnceLock::new() });
+        *self.held() = Some(plan.clone());
+        plan
+    }
+
+    /// What is remembered; a thread that panicked while it held the lock has left a plan or none.
+    fn held(&self) -> MutexGuard<'_, Option<Arc<Plan>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,8 +76,8 @@ impl Plan {
         if let Some(code) = self.code.get().filter(|_| remembered) {
             return Ok(code.clone());
         }
-        let operands = self.shapes.iter().map(|shape| (shape.tensor, shape.widths.clone())).collect();
-        let given = |id: &TensorId| self.shapes.iter().any(|shape| shape.tensor == *id);
+        let operands = self.shapes.iter().map(|(id, shape)| (*id, shape.widths.clone())).collect();
+        let given = |id: &TensorId| self.shapes.contains_key(id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
         let asked = program.lowers(mode)?;
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();

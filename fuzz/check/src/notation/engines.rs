@@ -303,14 +303,14 @@ impl Code<'_> {
     /// It takes as many turns of blocks as it may, and stops.
     fn stops(&self, bound: &Bound) -> Result<(), Finding> {
         let stopped = match self {
-            Code::Loops(prepared) => match prepared.run(&bound.params, &bound.operands, &Default::default()) {
+            Code::Loops(prepared) => match prepared.run(&bound.params, &bound.arrays(), &Default::default()) {
                 Err(machine::Fault::Stopped(failure)) => Some(failure),
                 _ => None,
             },
             // SAFETY: as below.
             #[allow(unsafe_code)]
             Code::Machine(_, code) => {
-                unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) }.err()
+                unsafe { code.run_fenced(&bound.params, &bound.arrays(), &Default::default()) }.err()
             }
         };
         match stopped {
@@ -323,7 +323,7 @@ impl Code<'_> {
     fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Results, Finding> {
         let buffers = match self {
             Code::Loops(prepared) => {
-                let run = || prepared.run(&bound.params, &bound.operands, &Default::default());
+                let run = || prepared.run(&bound.params, &bound.arrays(), &Default::default());
                 let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
                 work.interpreted += 1;
                 work.ops += ran.ops.total();
@@ -333,7 +333,7 @@ impl Code<'_> {
                 // SAFETY: the kernel was lowered and is bound to well-formed tensors; what is wrong with it, fences
                 // shall show.
                 #[allow(unsafe_code)]
-                let run = || unsafe { code.run_fenced(&bound.params, &bound.operands, &Default::default()) };
+                let run = || unsafe { code.run_fenced(&bound.params, &bound.arrays(), &Default::default()) };
                 let ran = work.time(Stage::Run, run);
                 work.code(*level).executions += 1;
                 ran.map_err(|e| Finding::new("failure", format!("{e:?}")))?

@@ -1,0 +1,143 @@
+//! What a kernel is called with.
+//!
+//! ```text
+//!  &Tensor, Tensor              checked in full by every call
+//!  &Checked, Checked            checked before
+//!  &[f64], &Vec<f64>, Array     a dense vector, as long as it is        and so for every number type
+//!  Value, 2.0, true             a scalar
+//! ```
+
+use fiberloom_core::algebra::Value;
+use fiberloom_core::format::{Array, Checked, Malformed, Tensor};
+
+/// What a kernel is called with: a tensor that the call checks in full, or one that was checked before. Tensors, checked
+/// ones, slices and scalars become operands, so that one call takes them side by side. What is borrowed stays borrowed.
+///
+/// ```
+/// use fiberloom::{Options, Program, Tensor, operands};
+///
+/// let program = "tensor A: f64[I, J] csr  tensor x: f64[J] dense  tensor a: f64[] dense  tensor y: f64[I] dense
+///     y[i] = a[] * A[i,j] * x[j]";
+/// let kernel = Program::parse(program)?.compile(&Options::default())?;
+/// let matrix = Tensor::csr(2, 2, &[0i32, 1, 2], &[1i32, 0], &[3.0, 4.0])?.checked()?;
+/// let x = vec![10.0, 1.0];
+/// let outcome = kernel.run(&operands! { A: &matrix, x: &x, a: 2.0 })?;
+/// assert_eq!(outcome.dense::<f64>("y")?, [6.0, 80.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Operand<'a> {
+    tensor: Held<'a>,
+    is_checked: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Held<'a> {
+    Borrowed(&'a Tensor<'a>),
+    Owned(Tensor<'a>),
+}
+
+impl<'a> Operand<'a> {
+    /// The tensor, whoever holds it.
+    pub fn tensor(&self) -> &Tensor<'a> {
+        match &self.tensor {
+            Held::Borrowed(tensor) => tensor,
+            Held::Owned(tensor) => tensor,
+        }
+    }
+
+    /// Whether its invariants hold, unless that is known.
+    pub(super) fn check(&self) -> Result<(), Malformed> {
+        if self.is_checked { Ok(()) } else { self.tensor().check() }
+    }
+}
+
+impl<'a, 't: 'a> From<&'a Tensor<'t>> for Operand<'a> {
+    fn from(tensor: &'a Tensor<'t>) -> Operand<'a> {
+        Operand { tensor: Held::Borrowed(tensor), is_checked: false }
+    }
+}
+
+impl<'a> From<Tensor<'a>> for Operand<'a> {
+    fn from(tensor: Tensor<'a>) -> Operand<'a> {
+        Operand { tensor: Held::Owned(tensor), is_checked: false }
+    }
+}
+
+impl<'a, 't: 'a> From<&'a Checked<'t>> for Operand<'a> {
+    fn from(tensor: &'a Checked<'t>) -> Operand<'a> {
+        Operand { tensor: Held::Borrowed(tensor), is_checked: true }
+    }
+}
+
+impl<'a> From<Checked<'a>> for Operand<'a> {
+    fn from(tensor: Checked<'a>) -> Operand<'a> {
+        Operand { tensor: Held::Owned(tensor.into_inner()), is_checked: true }
+    }
+}
+
+/// A dense vector, as long as the array.
+impl<'a> From<Array<'a>> for Operand<'a> {
+    fn from(values: Array<'a>) -> Operand<'a> {
+        Tensor::vector(values).into()
+    }
+}
+
+/// A dense vector, as long as the slice, which is not copied.
+impl<'a, T> From<&'a [T]> for Operand<'a>
+where
+    Array<'a>: From<&'a [T]>,
+{
+    fn from(values: &'a [T]) -> Operand<'a> {
+        Array::from(values).into()
+    }
+}
+
+/// A dense vector, as long as the vector, which is not copied.
+impl<'a, T> From<&'a Vec<T>> for Operand<'a>
+where
+    Array<'a>: From<&'a [T]>,
+{
+    fn from(values: &'a Vec<T>) -> Operand<'a> {
+        Array::from(values.as_slice()).into()
+    }
+}
+
+/// A dense vector, as long as the array, which is not copied.
+impl<'a, T, const N: usize> From<&'a [T; N]> for Operand<'a>
+where
+    Array<'a>: From<&'a [T]>,
+{
+    fn from(values: &'a [T; N]) -> Operand<'a> {
+        Array::from(values.as_slice()).into()
+    }
+}
+
+macro_rules! scalars {
+    ($($scalar:ty),*) => { $(
+        /// A scalar.
+        impl From<$scalar> for Operand<'_> {
+            fn from(value: $scalar) -> Self {
+                Tensor::scalar(value.into()).into()
+            }
+        }
+    )* };
+}
+
+scalars!(Value, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+/// Operands by their names, of any kinds side by side: an array of names and [`Operand`]s.
+///
+/// ```
+/// # use fiberloom::{Options, Program, operands};
+/// let program = Program::parse("tensor x: f64[N] dense  tensor a: f64[] dense  tensor y: f64[N] dense  y[i] = a[] * x[i]")?;
+/// let outcome = program.compile(&Options::default())?.run(&operands! { x: &[1.0, 2.0], a: 3.0 })?;
+/// assert_eq!(outcome.dense::<f64>("y")?, [3.0, 6.0]);
+/// # Ok::<(), fiberloom::Error>(())
+/// ```
+#[macro_export]
+macro_rules! operands {
+    ($($name:ident: $operand:expr),* $(,)?) => {
+        [$((stringify!($name), $crate::Operand::from($operand))),*]
+    };
+}
