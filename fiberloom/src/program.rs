@@ -6,7 +6,7 @@
 //! ```
 
 use crate::cache::defect;
-use crate::data::{self, Declared};
+use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
@@ -280,16 +280,29 @@ impl Program {
         files: &[(&'n str, &Path)],
         options: &data::Options,
     ) -> Result<Vec<(&'n str, Tensor<'static>)>, Error> {
+        let sources = files.iter().map(|(name, path)| (*name, Source::File(path), *options));
+        self.operands(&sources.collect::<Vec<_>>())
+    }
+
+    /// The same of operands that come from files or are drawn, each with options of its own. What is drawn and does not say
+    /// its extents has those that the program and the other operands say.
+    ///
+    /// # Errors
+    /// As of [`Program::read`].
+    pub fn operands<'n>(
+        &self,
+        sources: &[(&'n str, Source, data::Options)],
+    ) -> Result<Vec<(&'n str, Tensor<'static>)>, Error> {
         let mut given: Vec<(TensorId, Vec<u64>)> = Vec::new();
-        let mut tensors: Vec<Option<Tensor>> = vec![None; files.len()];
+        let mut tensors: Vec<Option<Tensor>> = vec![None; sources.len()];
         loop {
             let (before, mut unknown) = (given.len(), None);
-            for (place, (name, path)) in files.iter().enumerate() {
+            for (place, (name, source, options)) in sources.iter().enumerate() {
                 if tensors[place].is_some() {
                     continue;
                 }
                 let (id, _) = self.named_tensor(name)?;
-                match data::read(path, &self.declared(id, self.format(id), &given)?, options) {
+                match source.tensor(&self.declared(id, self.format(id), &given)?, options) {
                     Ok(tensor) => {
                         given.push((id, tensor.extents.clone()));
                         tensors[place] = Some(tensor);
@@ -305,7 +318,7 @@ impl Program {
                 Some(_) => {}
             }
         }
-        Ok(files.iter().map(|(name, _)| *name).zip(tensors.into_iter().flatten()).collect())
+        Ok(sources.iter().map(|(name, ..)| *name).zip(tensors.into_iter().flatten()).collect())
     }
 
     /// The format of a tensor, as declared; of an undeclared result as [`typed::Program::stored`] says.

@@ -665,3 +665,33 @@ fn what_is_not_there_yet_is_refused_by_name() {
         dir.exits(2, &format!("show {stage} p.loom"), &format!("the stage `{stage}` is not there yet"));
     }
 }
+
+#[test]
+fn duplicates_are_combined_where_that_is_asked_for() {
+    let here = Scratch::new("combine");
+    here.file("a.mtx", "%%MatrixMarket matrix coordinate real general\n1 2 3\n1 2 4\n1 1 1\n1 2 -9\n");
+    here.file("p.loom", "tensor A: f64[I, J] csr tensor y: f64[I] dense y[i] = sum(j: A[i, j])");
+    here.exits(3, "run p.loom --in A=a.mtx", "a.mtx:5:1: coordinates (0, 1) stand twice: in line 3 too");
+    for (how, sum) in [("sum", "-1.0"), ("min", "-8.0"), ("max", "5.0"), ("last", "-8.0")] {
+        here.exits(0, &format!("run p.loom --in A=a.mtx --combine A={how}"), sum);
+    }
+    here.exits(2, "run p.loom --in A=a.mtx --combine A=mean", "sum, min, max or last expected");
+    here.exits(2, "run p.loom --in A=a.mtx --combine B=sum", "no data are given for `B`");
+    here.exits(2, "run p.loom --in A=a.mtx --combine A=sum --combine A=min", "--combine A is given twice");
+}
+
+/// A first try needs no file.
+#[test]
+fn data_are_drawn_in_the_place_of_a_file() {
+    let here = Scratch::new("drawn");
+    here.file("p.loom", "tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y: f64[I] dense y[i] = A[i, j] * x[j]");
+    let drawn = "run p.loom --in A=random:200x100:0.1:7 --in x=random --json --check";
+    here.exits(0, drawn, "\"checked\": true");
+    assert_eq!(
+        here.exits(0, "run p.loom --in A=random:9x4:0.5 --in x=random", "y"),
+        here.exits(0, "run p.loom --in x=random:4 --in A=random:9x4:0.5", "y")
+    );
+    here.exits(3, "run p.loom --in A=random:9x4 --in x=random:5", "5");
+    here.exits(2, "run p.loom --in A=random:9x4:2 --in x=random", "a share from 0 to 1 expected");
+    here.exits(3, "run p.loom --in A=random --in x=random", "is unknown");
+}

@@ -12,6 +12,7 @@
 
 use super::parse;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use fiberloom::data::Combine;
 use fiberloom::{Engine, Mode};
 use std::path::PathBuf;
 
@@ -120,9 +121,15 @@ pub struct Program {
 pub struct Run {
     /// A tensor's data
     ///
-    /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says.
+    /// Give it once for each tensor that the program reads. What the file has to be, its name's ending says. In the place
+    /// of a file, `random:1000x1000:0.01:7` draws data: extents, the share of them that holds something, a seed.
     #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
     pub inputs: Vec<(String, PathBuf)>,
+    /// Fold entries of a tensor's file at equal coordinates into one: sum, min, max or last
+    ///
+    /// Without it they are refused.
+    #[arg(long, value_name = "NAME=HOW", value_parser = parse::combine())]
+    pub combine: Vec<(String, Combine)>,
     /// Write a result to a file; a result without one is printed, shortened
     ///
     /// Of several results all are written, or none.

@@ -4,6 +4,7 @@ use super::args::{Arguments, Command, Stage};
 use clap::builder::{OsStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches};
+use fiberloom::data::Combine;
 use fiberloom::{Engine, Mode};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -46,6 +47,10 @@ fn consistent(command: &Command) -> Result<(), String> {
     let program = match command {
         Command::Run(run) => {
             no_twice("--in", &run.inputs)?;
+            no_twice("--combine", &run.combine)?;
+            if let Some((name, _)) = run.combine.iter().find(|(name, _)| run.inputs.iter().all(|(n, _)| n != name)) {
+                return Err(format!("--combine {name}: no data are given for `{name}`: --in {name}=FILE"));
+            }
             no_twice("--out", &run.outputs)?;
             no_file_twice(run.outputs.iter().map(|(_, path)| path))?;
             &run.program
@@ -101,6 +106,14 @@ pub fn format() -> impl TypedValueParser<Value = (String, String)> {
 pub fn file(option: &'static str) -> impl TypedValueParser<Value = (String, PathBuf)> {
     let usage = format!("{option} NAME=FILE");
     OsStringValueParser::new().try_map(move |given| named(&given, &usage).map(|(name, path)| (name, path.into())))
+}
+
+/// `--combine NAME=HOW`
+pub fn combine() -> impl TypedValueParser<Value = (String, Combine)> {
+    OsStringValueParser::new().try_map(|given| {
+        let (name, how) = named(&given, "--combine NAME=sum|min|max|last")?;
+        how.to_string_lossy().parse().map(|how| (name, how))
+    })
 }
 
 /// A tensor's name, and what stands behind `=`.

@@ -3,7 +3,7 @@
 use super::args::Run;
 use super::{print, report, source};
 use fiberloom::{Error, Options, Outcome, Program, Role, Tensor, data};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What was measured.
@@ -68,8 +68,12 @@ pub fn run(args: &Run) -> Result<(), Error> {
 /// The operands, in the order of the arguments.
 fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a str, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let files: Vec<(&str, &Path)> = args.inputs.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
-    program.read(&files, &options)
+    let source = |(name, path): &'a (String, PathBuf)| {
+        let combine = args.combine.iter().find(|(n, _)| n == name);
+        let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
+        Ok((name.as_str(), data::Source::of(path)?, data::Options { duplicates, ..options }))
+    };
+    program.operands(&args.inputs.iter().map(source).collect::<Result<Vec<_>, data::Error>>()?)
 }
 
 /// How many modes a result has.

@@ -20,6 +20,8 @@
 //! Files are read through buffers, and what a file claims is believed only as far as its bytes go: memory grows with
 //! what has been read, never for a header's sake, and not beyond [`Options::limit`]. Every rejection is an [`Error`]
 //! that names the file and the place. `docs/data.md` is the page for users.
+mod combine;
+mod generate;
 mod import;
 mod market;
 mod npy;
@@ -31,6 +33,8 @@ mod text;
 mod tns;
 mod write;
 
+pub use combine::Combine;
+pub use generate::{Random, generate};
 pub use import::exact;
 pub use write::{holds, resolved, to_bytes, write, write_all, write_bytes};
 
@@ -222,6 +226,42 @@ impl Kind {
 /// Whether the name of a file says that gzip has packed it: it ends in `.gz`.
 fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "gz")
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source<'a> {
+    /// A file.
+    File(&'a Path),
+    /// Nowhere: it is drawn.
+    Random(Random),
+}
+
+impl<'a> Source<'a> {
+    /// What a command line names: data that are drawn if it is `random` or begins with `random:`, else a file.
+    ///
+    /// # Errors
+    /// The text of what is drawn is none.
+    pub fn of(named: &'a Path) -> Result<Source<'a>, Error> {
+        match named.to_str().filter(|text| Random::is_meant(text)) {
+            Some(text) => match text.parse() {
+                Ok(random) => Ok(Source::Random(random)),
+                Err(what) => Err(Fault { cause: Cause::Extension, ..Fault::whole(what) }.within(named)),
+            },
+            None => Ok(Source::File(named)),
+        }
+    }
+
+    /// The tensor that is there.
+    ///
+    /// # Errors
+    /// As of [`read`] and [`generate`].
+    pub fn tensor(&self, declared: &Declared, options: &Options) -> Result<Tensor<'static>, Error> {
+        match self {
+            Source::File(path) => read(path, declared, options),
+            Source::Random(random) => generate(random, declared, options),
+        }
+    }
 }
 
 /// Reads the tensor in a file, by the extension of its name.

@@ -1,5 +1,6 @@
 //! Readers on small literal files, hostile ones among them; writers read back.
 
+mod drawn;
 mod numpy;
 mod packed;
 
@@ -406,6 +407,15 @@ fn duplicates_combine_when_asked() {
     let text = format!("{HEAD}2 2 3\n2 1 1\n1 2 1\n2 1 5\n");
     let t = read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared(Type::F64, &format), &options).unwrap();
     assert_eq!(dense(&t), [0.0, 1.0, 6.0, 0.0]);
+    let text = format!("{HEAD}2 2 5\n2 1 2\n1 2 1\n2 1 7\n2 1 -1\n1 2 1\n");
+    for (name, values) in [("sum", [2.0, 8.0]), ("min", [1.0, -1.0]), ("max", [1.0, 7.0]), ("last", [1.0, -1.0])] {
+        let how: Combine = name.parse().unwrap();
+        let options = Options { duplicates: how.duplicates(), ..Options::default() };
+        let t =
+            read_bytes(Path::new("in"), Kind::Mtx, text.as_bytes(), &declared(Type::F64, &format), &options).unwrap();
+        assert_eq!((how.name(), dense(&t)), (name, vec![0.0, values[0], values[1], 0.0]));
+    }
+    assert!("mean".parse::<Combine>().unwrap_err().contains("sum, min, max or last expected"));
 }
 
 /// A `.npy` file.
