@@ -186,7 +186,7 @@ fn values(words: &mut impl RngCore, ty: Type, count: u64) -> Result<Array<'stati
         Type::Bool => Value::one(ty),
         Type::F32 => Value::from_f64(ty, ((word >> 40) + 1) as f64 / (1u64 << 24) as f64),
         Type::F64 => Value::from_f64(ty, ((word >> 11) + 1) as f64 / (1u64 << 53) as f64),
-        _ => Value::from_i128(ty, 1 + (word as u128 * 100 >> 64) as i128),
+        _ => Value::from_i128(ty, 1 + ((word as u128 * 100) >> 64) as i128),
     };
     Ok(Array::collected(ty, (0..count).map(|_| value(words.next_u64())))?)
 }
