@@ -30,7 +30,7 @@ use fiberloom_codegen::{Prepared, Take};
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
-use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor};
+use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor, room};
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
@@ -365,7 +365,12 @@ impl<'a> Call<'a> {
             |(id, o): (&TensorId, &'o Operand<'a>)| (typed.tensors[id.index()].name.clone(), o.tensor().borrow());
         let operands = self.operands.iter().map(named).collect();
         let Options { mode, steps, memory, .. } = self.kernel.options;
-        // A step may keep an entry.
+        // The operands are kept as functions, and a step may keep an entry.
+        let entries: u64 = self.operands.values().map(|o| o.tensor().values.len() as u64).sum();
+        let memory = room::available(memory).checked_sub(entries.saturating_mul(KEPT));
+        let memory = memory.ok_or_else(|| {
+            Error::Stopped("memory does not suffice for the reference semantics of these operands".to_string())
+        })?;
         let steps = steps.min(memory / KEPT);
         let pointwise = meaning::evaluate(typed, &operands, mode, &Limits { steps: steps.min(POINTWISE) });
         let meant = match pointwise {

@@ -48,6 +48,15 @@ fn spare(bytes: u128) -> Result<(), Error> {
     if granted { Ok(()) } else { Err(Error::Memory { bytes }) }
 }
 
+/// How many bytes can be had now: `most`, or the first of its halves that is granted.
+pub fn available(most: u64) -> u64 {
+    let mut bytes = usize::try_from(most).unwrap_or(usize::MAX);
+    while bytes > 0 && room::<u8>(bytes).map(std::hint::black_box).is_err() {
+        bytes /= 2;
+    }
+    bytes as u64
+}
+
 /// Appends an element.
 ///
 /// # Errors
@@ -114,6 +123,12 @@ mod tests {
         assert_eq!(more(&mut v, usize::MAX).unwrap_err(), Error::Memory { bytes: 4 << 64 });
         assert_eq!(resize(&mut v, 1 << 60, 0).unwrap_err(), Error::Memory { bytes: 4 << 60 });
         assert_eq!(v, [1]);
+    }
+
+    #[test]
+    fn what_can_be_had_is_no_more_than_is_asked_for() {
+        assert_eq!((available(0), available(1000)), (0, 1000));
+        assert!((1 << 20..1 << 62).contains(&available(u64::MAX)));
     }
 
     #[test]

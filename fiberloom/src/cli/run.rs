@@ -3,6 +3,7 @@
 use super::args::Run;
 use super::{print, report, source};
 use fiberloom::{Error, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom_core::format::room;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,14 @@ pub struct Measured {
     pub runs: Vec<Duration>,
 }
 
+/// The bytes that a run takes for what does not grow with the data: programs, kernels, messages.
+const LEAST: u64 = 16 << 20;
+
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
+    if room::available(LEAST) < LEAST {
+        return Err(Error::Stopped("memory does not suffice to run any program".to_string()));
+    }
     let program = source::program(&args.program)?;
     if args.threads > 1 {
         let threads = args.threads;
