@@ -523,7 +523,7 @@ fn every_command_has_a_page_of_help_and_a_man_page() {
         ("run", "--engine"),
         ("show", "--svg"),
         ("check", "--format"),
-        ("build", "--header"),
+        ("build", "--header"), ("fmt", "--write"),
         ("man", ""),
         ("completions", ""),
     ];
@@ -694,4 +694,30 @@ fn data_are_drawn_in_the_place_of_a_file() {
     here.exits(3, "run p.loom --in A=random:9x4 --in x=random:5", "5");
     here.exits(2, "run p.loom --in A=random:9x4:2 --in x=random", "a share from 0 to 1 expected");
     here.exits(3, "run p.loom --in A=random --in x=random", "is unknown");
+}
+
+#[test]
+fn programs_are_formatted_with_their_comments() {
+    let dir = Scratch::new("fmt");
+    let text = "# y = A x\n\n\ntensor A:f64[I,J] csr # sparse\ntensor x: f64[J]\ny[i]=(A[i, j])\n *x[j] # the product\n";
+    let form = "# y = A x\n\ntensor A: f64[I, J] csr  # sparse\ntensor x: f64[J]\ny[i] = A[i,j]\n  * x[j]  # the product\n";
+    dir.file("p.loom", text);
+    let read = || std::fs::read_to_string(dir.0.join("p.loom")).unwrap();
+    assert_eq!(dir.exits(0, "fmt p.loom", ""), form);
+    assert_eq!(dir.given(&["fmt", "-"], text).stdout, form.as_bytes());
+    assert_eq!(dir.given(&["fmt", "-e", text], "").stdout, form.as_bytes());
+    dir.exits(1, "fmt p.loom --check", "p.loom: not in the form");
+    assert_eq!(read(), text);
+    assert_eq!(dir.exits(0, "fmt p.loom --write", ""), "");
+    assert_eq!(read(), form);
+    assert_eq!(dir.exits(0, "fmt p.loom --check", "") + &dir.exits(0, "fmt p.loom --write", ""), "");
+    dir.exits(2, "fmt p.loom --check --write", "one of --check and --write");
+    dir.file("p.loom", "y[i] =");
+    dir.exits(2, "fmt p.loom --write", "p.loom:1:7: error: ");
+    assert_eq!(read(), "y[i] =");
+    // Whether a program is right is another question.
+    dir.file("p.loom", "y[i]=unknown[i]");
+    assert_eq!(dir.exits(0, "fmt p.loom", ""), "y[i] = unknown[i]\n");
+    dir.exits(4, "fmt none.loom", "none.loom");
+    assert_eq!(dir.names(), ["p.loom"]);
 }

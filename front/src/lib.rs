@@ -8,6 +8,7 @@
 //! Invariants: no input makes it panic, overflow the stack or take more than linear space; `parse(print(p)) == p` for
 //! every program that the parser or the builder makes.
 mod depth;
+mod format;
 mod lexer;
 mod parser;
 mod render;
@@ -15,6 +16,7 @@ mod render;
 use fiberloom_core::notation::{Diagnostic, syntax};
 use fiberloom_core::stack::with_room;
 
+pub use format::format;
 pub use render::{place, render};
 
 /// Parses a program. What could be read is returned beside the diagnostics; without diagnostics it is all there.

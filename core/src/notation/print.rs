@@ -143,7 +143,9 @@ impl Display for Assign {
 
 impl Display for Access {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        write!(f, "{}[{}]", self.tensor, list(&self.indices))
+        write!(f, "{}[", self.tensor)?;
+        joined(f, &self.indices, ",")?;
+        f.write_str("]")
     }
 }
 

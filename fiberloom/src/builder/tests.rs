@@ -57,10 +57,10 @@ fn indices() {
 fn reductions_and_shape_operators() {
     let (a, b) = (tensor("A"), tensor("B"));
     let (i, j, k, l) = (var("i"), var("j"), var("k"), var("l"));
-    assert_eq!(rhs(|| sum([i, j], a.at([i, j]))), "sum(i, j: A[i, j])");
-    assert_eq!(rhs(|| count([i, j], isnan(a.at([i, j])))), "count(i, j: isnan(A[i, j]))");
+    assert_eq!(rhs(|| sum([i, j], a.at([i, j]))), "sum(i, j: A[i,j])");
+    assert_eq!(rhs(|| count([i, j], isnan(a.at([i, j])))), "count(i, j: isnan(A[i,j]))");
     assert_eq!(rhs(|| reduce_from("f", [i], a.at([i]), 1)), "f(i: A[i] start 1)");
-    assert_eq!(rhs(|| collapse(a.at([i, j]), [i, j], k)), "collapse(A[i, j], (i, j) -> k)");
+    assert_eq!(rhs(|| collapse(a.at([i, j]), [i, j], k)), "collapse(A[i,j], (i, j) -> k)");
     assert_eq!(rhs(|| split(a.at([k]), k, [i, j])), "split(A[k], k -> (i, j))");
     let parts = || [(a.at([i]).into(), i), (b.at([k]).into(), k)];
     assert_eq!(rhs(|| concat(parts(), l)), "concat((A[i], B[k]), (i, k) -> l)");
@@ -131,7 +131,7 @@ fn locals() {
         let both = w.at(hstack(parts), [i, j]);
         w.set(tensor("t").at([i, j]), both);
     });
-    let block = "where {\n  t[i, j] = concat((A[i, axis_1], B[i, axis_2]), (axis_1, axis_2) -> j)\n}";
+    let block = "where {\n  t[i,j] = concat((A[i,axis_1], B[i,axis_2]), (axis_1, axis_2) -> j)\n}";
     assert!(stacked.unwrap().contains(block));
     let made = program(&|w, [a, _]| {
         w.make("t", transpose(a), "csc");

@@ -5,6 +5,7 @@
 //!           ├ Show ─────┼─ Program ── Source: a file, `-`, or `-e TEXT`
 //!           ├ Check ────┤     └ formats, mode, schedule
 //!           ├ Build ────┘
+//!           ├ Fmt ── Source
 //!           └ Man, Completions, Version, Tune
 //! ```
 //!
@@ -26,7 +27,7 @@ is what it is otherwise.
 
 Exit status:
   0  done
-  1  a wrong answer under `run --check`
+  1  a wrong answer under `run --check`; a program that `fmt --check` finds in another form
   2  the program, a schedule, or the command line is rejected
   3  data are rejected
   4  a file cannot be read or written
@@ -52,6 +53,8 @@ pub enum Command {
     Check(Check),
     /// Compile ahead of time to an object file and a C header
     Build(Build),
+    /// Print a program as it is parsed, comments kept
+    Fmt(Fmt),
     /// Try schedules on data, and print the best (not there yet)
     #[command(hide = true)]
     Tune {
@@ -217,4 +220,18 @@ pub struct Build {
     pub name: String,
     #[command(flatten)]
     pub program: Program,
+}
+
+/// `fiberloom fmt`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom fmt [OPTIONS] <PROG.loom | -e TEXT>")]
+pub struct Fmt {
+    /// Write what would be printed into the program's file, if that changes it
+    #[arg(long, conflicts_with_all = ["check", "text"])]
+    pub write: bool,
+    /// Print nothing, and exit with 1 if the program is in another form
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub source: Source,
 }

@@ -7,6 +7,7 @@
 //!
 //! Results and stages go to standard output, messages to standard error.
 mod args;
+mod fmt;
 mod pages;
 mod parse;
 mod print;
@@ -27,13 +28,13 @@ pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     // Also where the arguments are wrong.
     let json = args.iter().any(|a| a == "--json");
-    let done = match parse::parse(args) {
-        Ok(Asked::Text(text)) => print::out(&text),
+    let outcome = match parse::parse(args) {
+        Ok(Asked::Text(text)) => print::out(&text).map(done),
         Ok(Asked::Command(command)) => obey(&command),
         Err(what) => Err(Error::Call(what)),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    match outcome {
+        Ok(code) => code,
         Err(error) => {
             print::err(&print::message(&error));
             // The report of a run holds its wrong answer.
@@ -46,17 +47,20 @@ pub fn main() -> ExitCode {
 }
 
 /// Does what the command says.
-fn obey(command: &Command) -> Result<(), Error> {
+fn obey(command: &Command) -> Result<ExitCode, Error> {
     match command {
-        Command::Run(args) => run::run(args),
-        Command::Show(args) => show::show(args),
-        Command::Check(args) => source::program(&args.program).map(|_| ()),
-        Command::Build(args) => show::build(args),
-        Command::Tune { .. } => {
-            Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string()))
-        }
-        Command::Man { command } => print::out(&pages::man(command.as_deref())?),
-        Command::Completions { shell } => print::out(&pages::completions(*shell)),
-        Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))),
+        Command::Run(args) => run::run(args).map(done),
+        Command::Show(args) => show::show(args).map(done),
+        Command::Check(args) => source::program(&args.program).map(|_| ExitCode::SUCCESS),
+        Command::Build(args) => show::build(args).map(done),
+        Command::Fmt(args) => fmt::fmt(args),
+        Command::Tune { .. } => Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string())),
+        Command::Man { command } => print::out(&pages::man(command.as_deref())?).map(done),
+        Command::Completions { shell } => print::out(&pages::completions(*shell)).map(done),
+        Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))).map(done),
     }
+}
+
+fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
