@@ -35,7 +35,7 @@ use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
 use fiberloom_core::shape::{self, Extents, Unsolved};
-use fiberloom_semantics::agree;
+use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
 use plan::{Last, Plan};
@@ -402,19 +402,21 @@ impl<'a> Call<'a> {
         Ok(Outcome::new(results, time, None))
     }
 
-    /// Checks an outcome of this call, and compares it with the reference semantics.
+    /// Checks an outcome of this call, and compares it with the reference semantics: how many values were compared, and how many not.
     ///
     /// # Errors
     /// [`Error::Wrong`] with the first difference, [`Error::Defect`] if a result is malformed; whatever keeps the
     /// semantics from being evaluated.
-    pub fn agrees(&self, outcome: &Outcome) -> Result<(), Error> {
+    pub fn agrees(&self, outcome: &Outcome) -> Result<Agreement, Error> {
         well_formed(outcome)?;
+        let mut compared = Agreement::default();
         for (name, function) in &self.meaning()? {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
-            agree(function, answer, self.kernel.options.mode).map_err(|difference| wrong(difference.to_string()))?;
+            let mode = self.kernel.options.mode;
+            compared += agree(function, answer, mode).map_err(|difference| wrong(difference.to_string()))?;
         }
-        Ok(())
+        Ok(compared)
     }
 
     /// The operands as the code takes them.

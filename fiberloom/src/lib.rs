@@ -55,5 +55,6 @@ pub use fiberloom_core::format::{
 };
 pub use fiberloom_core::notation::syntax;
 pub use fiberloom_core::notation::typed::Role;
+pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
 pub use program::Program;

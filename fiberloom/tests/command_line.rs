@@ -523,7 +523,8 @@ fn every_command_has_a_page_of_help_and_a_man_page() {
         ("run", "--engine"),
         ("show", "--svg"),
         ("check", "--format"),
-        ("build", "--header"), ("fmt", "--write"),
+        ("build", "--header"),
+        ("fmt", "--write"),
         ("man", ""),
         ("completions", ""),
     ];
@@ -699,8 +700,10 @@ fn data_are_drawn_in_the_place_of_a_file() {
 #[test]
 fn programs_are_formatted_with_their_comments() {
     let dir = Scratch::new("fmt");
-    let text = "# y = A x\n\n\ntensor A:f64[I,J] csr # sparse\ntensor x: f64[J]\ny[i]=(A[i, j])\n *x[j] # the product\n";
-    let form = "# y = A x\n\ntensor A: f64[I, J] csr  # sparse\ntensor x: f64[J]\ny[i] = A[i,j]\n  * x[j]  # the product\n";
+    let text =
+        "# y = A x\n\n\ntensor A:f64[I,J] csr # sparse\ntensor x: f64[J]\ny[i]=(A[i, j])\n *x[j] # the product\n";
+    let form =
+        "# y = A x\n\ntensor A: f64[I, J] csr  # sparse\ntensor x: f64[J]\ny[i] = A[i,j]\n  * x[j]  # the product\n";
     dir.file("p.loom", text);
     let read = || std::fs::read_to_string(dir.0.join("p.loom")).unwrap();
     assert_eq!(dir.exits(0, "fmt p.loom", ""), form);
@@ -720,4 +723,28 @@ fn programs_are_formatted_with_their_comments() {
     assert_eq!(dir.exits(0, "fmt p.loom", ""), "y[i] = unknown[i]\n");
     dir.exits(4, "fmt none.loom", "none.loom");
     assert_eq!(dir.names(), ["p.loom"]);
+}
+
+#[test]
+fn a_check_says_what_it_compared_and_what_not() {
+    let dir = Scratch::new("compared");
+    // inf - inf is NaN, 1e200 * 1e200 overflows, and whether 0.1 + 0.2 is 0.3 is decided by rounding.
+    dir.file(
+        "p.loom",
+        "tensor x: f64[3] dense\ntensor y: f64[3] dense\nz[i] = x[i] * x[i] - x[i] * x[i]\nequal[] = y[0] + y[1] == y[2]\n",
+    );
+    dir.file("x.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1e200\ninf\n");
+    dir.file("y.mtx", "%%MatrixMarket matrix array real general\n3 1\n0.1\n0.2\n0.3\n");
+    let run = "run p.loom --in x=x.mtx --in y=y.mtx --check";
+    let says = "checked: 1 value agrees with the reference semantics; of 3 nothing is promised: NaN in 1, overflow in 1, decided by \
+                rounding in 1\n";
+    dir.exits(0, run, says);
+    let report = dir.exits(0, &format!("{run} --json"), "\"checked\": true");
+    let compared = "\"compared\": {\"values\": 4, \"unpromised\": {\"nan\": 1, \"overflow\": 1, \"rounding\": 1}}";
+    assert!(report.contains(compared), "{report}");
+    let dir = spmv("agree");
+    dir.exits(0, &format!("run p.loom {INPUTS} --check"), "\nchecked: 3 values agree with the reference semantics\n");
+    let report = dir.exits(0, &format!("run p.loom {INPUTS} --check --json"), "\"checked\": true");
+    assert!(report.contains("\"compared\": {\"values\": 3, \"unpromised\": {\"nan\": 0,"), "{report}");
+    assert!(!dir.exits(0, &format!("run p.loom {INPUTS} --json"), "").contains("compared"));
 }

@@ -81,6 +81,13 @@ impl Unpromised {
     }
 }
 
+impl std::ops::AddAssign for Agreement {
+    fn add_assign(&mut self, other: Agreement) {
+        self.values += other.values;
+        self.unpromised += other.unpromised;
+    }
+}
+
 impl std::ops::AddAssign for Unpromised {
     fn add_assign(&mut self, other: Unpromised) {
         self.nan += other.nan;

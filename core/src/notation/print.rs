@@ -169,8 +169,8 @@ impl Display for Affine {
         for (n, (minus, term)) in self.terms.iter().enumerate() {
             match (n, minus) {
                 (0, _) => write!(f, "{term}")?,
-                (_, true) => write!(f, " - {term}")?,
-                (_, false) => write!(f, " + {term}")?,
+                (_, true) => write!(f, "-{term}")?,
+                (_, false) => write!(f, "+{term}")?,
             }
         }
         Ok(())
@@ -180,14 +180,14 @@ impl Display for Affine {
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter) -> Result {
         if let Some(c) = self.coefficient {
-            write!(f, "{c} * ")?;
+            write!(f, "{c}*")?;
         }
         match &self.factor {
             Factor::Var(v) => write!(f, "{v}")?,
             Factor::Int(n) => write!(f, "{n}")?,
             Factor::Group(a) => write!(f, "({a})")?,
         }
-        self.divisions.iter().try_for_each(|(rest, n)| write!(f, " {} {n}", if *rest { "%" } else { "/" }))
+        self.divisions.iter().try_for_each(|(rest, n)| write!(f, "{}{n}", if *rest { "%" } else { "/" }))
     }
 }
 

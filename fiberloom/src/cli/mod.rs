@@ -11,6 +11,7 @@ mod fmt;
 mod pages;
 mod parse;
 mod print;
+mod progress;
 mod report;
 mod run;
 mod schedule;
@@ -54,7 +55,9 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
         Command::Check(args) => source::program(&args.program).map(|_| ExitCode::SUCCESS),
         Command::Build(args) => show::build(args).map(done),
         Command::Fmt(args) => fmt::fmt(args),
-        Command::Tune { .. } => Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string())),
+        Command::Tune { .. } => {
+            Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string()))
+        }
         Command::Man { command } => print::out(&pages::man(command.as_deref())?).map(done),
         Command::Completions { shell } => print::out(&pages::completions(*shell)).map(done),
         Command::Version => print::out(concat!("fiberloom ", env!("CARGO_PKG_VERSION"))).map(done),

@@ -64,7 +64,11 @@ fn consistent(command: &Command) -> Result<(), String> {
         }
         Command::Show(show) => &show.program,
         Command::Check(check) => &check.program,
-        Command::Fmt(_) | Command::Tune { .. } | Command::Man { .. } | Command::Completions { .. } | Command::Version => {
+        Command::Fmt(_)
+        | Command::Tune { .. }
+        | Command::Man { .. }
+        | Command::Completions { .. }
+        | Command::Version => {
             return Ok(());
         }
     };

@@ -1,7 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::{Error, Tensor, data};
+use fiberloom::{Agreement, Error, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write as _};
@@ -71,6 +71,18 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
         write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");
     }
     text
+}
+
+/// What `--check` compared, and what not.
+pub fn checked(Agreement { values, unpromised }: &Agreement) -> String {
+    let agree = match values - unpromised.total() {
+        1 => "checked: 1 value agrees with the reference semantics".to_string(),
+        n => format!("checked: {n} values agree with the reference semantics"),
+    };
+    match unpromised.total() {
+        0 => agree,
+        n => format!("{agree}; of {n} nothing is promised: {unpromised}"),
+    }
 }
 
 /// The times of repeated calls.

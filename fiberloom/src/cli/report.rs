@@ -3,11 +3,11 @@
 use super::args::Run;
 use super::print;
 use super::run::Measured;
-use fiberloom::{Error, Outcome, Tensor, data};
+use fiberloom::{Agreement, Error, Outcome, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
-use std::io::{Result, Write};
+use std::io::{self, Write};
 
 /// A run's report.
 #[derive(Serialize)]
@@ -21,11 +21,35 @@ struct Report<'a> {
     results: Vec<(&'a str, Stored<'a>)>,
     /// Whether the answer is the reference semantics', if it was asked.
     checked: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<Compared>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "counted")]
     ops: Option<&'a [(&'static str, u64)]>,
     /// Of a wrong answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
+}
+
+/// Of an answer that is right: how many values there are, and of how many of them nothing is promised, so that they were not compared.
+#[derive(Serialize)]
+struct Compared {
+    values: u64,
+    unpromised: Unpromised,
+}
+
+/// By what keeps the language from promising anything.
+#[derive(Serialize)]
+struct Unpromised {
+    nan: u64,
+    overflow: u64,
+    rounding: u64,
+}
+
+impl From<&Agreement> for Compared {
+    fn from(Agreement { values, unpromised }: &Agreement) -> Compared {
+        let fiberloom::Unpromised { nan, overflow, rounding } = *unpromised;
+        Compared { values: *values, unpromised: Unpromised { nan, overflow, rounding } }
+    }
 }
 
 #[derive(Serialize)]
@@ -62,8 +86,13 @@ struct Place {
     help: Option<String>,
 }
 
-/// The report of a run, whose answer may be wrong.
-pub fn run<'a>(args: &'a Run, measured: &Measured, outcome: &'a Outcome, wrong: Option<&Error>) -> String {
+/// The report of a run, and of what comparing it with the reference semantics gave, if that was asked for.
+pub fn run<'a>(
+    args: &'a Run,
+    measured: &Measured,
+    outcome: &'a Outcome,
+    compared: Option<&Result<Agreement, Error>>,
+) -> String {
     let (min, median) = print::min_median(&measured.runs);
     let stored = |(name, t): &'a (String, Tensor<'static>)| (name.as_str(), Stored::of(t));
     object(&Report {
@@ -73,9 +102,10 @@ pub fn run<'a>(args: &'a Run, measured: &Measured, outcome: &'a Outcome, wrong: 
         repeat: args.repeat,
         threads: args.threads,
         results: outcome.results.iter().map(stored).collect(),
-        checked: args.check.then_some(wrong.is_none()),
+        checked: compared.map(Result::is_ok),
+        compared: compared.and_then(|c| c.as_ref().ok()).map(Compared::from),
         ops: outcome.ops.as_deref(),
-        error: wrong.map(failure),
+        error: compared.and_then(|c| c.as_ref().err()).map(failure),
     })
 }
 
@@ -136,11 +166,11 @@ impl Stored<'_> {
 }
 
 /// Pairs as an object, in their order.
-fn by_name<S: Serializer, T: Serialize>(pairs: &[(&str, T)], to: S) -> std::result::Result<S::Ok, S::Error> {
+fn by_name<S: Serializer, T: Serialize>(pairs: &[(&str, T)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-fn counted<S: Serializer>(ops: &Option<&[(&'static str, u64)]>, to: S) -> std::result::Result<S::Ok, S::Error> {
+fn counted<S: Serializer>(ops: &Option<&[(&'static str, u64)]>, to: S) -> Result<S::Ok, S::Error> {
     by_name(ops.unwrap_or_default(), to)
 }
 
@@ -161,15 +191,15 @@ fn object(value: &impl Serialize) -> String {
 struct Spaced;
 
 impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> Result<()> {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
         if first { Ok(()) } else { to.write_all(b", ") }
     }
 
-    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> Result<()> {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
         if first { Ok(()) } else { to.write_all(b", ") }
     }
 
-    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> Result<()> {
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
         to.write_all(b": ")
     }
 }

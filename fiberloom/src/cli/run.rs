@@ -1,8 +1,9 @@
 //! `fiberloom run`: data in, a kernel, results out.
 
 use super::args::Run;
+use super::progress::during;
 use super::{print, report, source};
-use fiberloom::{Error, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom::{Call, Error, Options, Outcome, Program, Role, Tensor, data};
 use fiberloom_core::format::room;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,42 +35,57 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let memory = memory();
     let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
     let begin = Instant::now();
-    let kernel = program.compile(&options)?;
+    let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
     kernel.complete(&args.inputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())?;
-    let operands = read(&program, args, memory)?;
+    let operands = during("reading operands", || read(&program, args, memory))?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (*name, t)).collect();
-    let mut call = kernel.bind(&operands)?;
+    let mut call = during("checking operands", || kernel.bind(&operands))?;
     let begin = Instant::now();
-    call.compile()?;
+    during("compiling", || call.compile())?;
     let compile = lowering + begin.elapsed();
-    let mut measured = Measured { compile, runs: Vec::new() };
-    let outcome = loop {
-        let outcome = call.run()?;
-        measured.runs.push(outcome.time);
-        if measured.runs.len() == args.repeat {
-            break outcome;
-        }
-    };
-    let compared = if args.check { call.agrees(&outcome) } else { Ok(()) };
-    if !matches!(compared, Ok(()) | Err(Error::Wrong(_))) {
-        return compared;
-    }
-    if compared.is_ok() {
-        write(args, &outcome, memory)?;
+    let (runs, outcome) = during("running", || repeated(&mut call, args.repeat))?;
+    let measured = Measured { compile, runs };
+    let compared =
+        args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
+    match compared {
+        Some(Err(Error::Wrong(_))) => {}
+        Some(Err(error)) => return Err(error),
+        Some(Ok(_)) | None => write(args, &outcome, memory)?,
     }
     if args.json {
-        print::out(&report::run(args, &measured, &outcome, compared.as_ref().err()))?;
+        print::out(&report::run(args, &measured, &outcome, compared.as_ref()))?;
     } else {
-        let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
-        for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
-            print::out(&print::tensor(name, tensor))?;
-        }
-        if args.repeat > 1 {
-            print::out(&print::times(&measured))?;
+        results(args, &measured, &outcome)?;
+        if let Some(Ok(agreement)) = &compared {
+            print::out(&print::checked(agreement))?;
         }
     }
-    compared
+    compared.transpose().map(|_| ())
+}
+
+/// The time of each of so many calls, one or more, and what the last of them made.
+fn repeated(call: &mut Call, repeat: usize) -> Result<(Vec<Duration>, Outcome), Error> {
+    let mut runs = Vec::new();
+    loop {
+        let outcome = call.run()?;
+        runs.push(outcome.time);
+        if runs.len() == repeat {
+            return Ok((runs, outcome));
+        }
+    }
+}
+
+/// Prints the results that are not written to files, and the times of repeated calls.
+fn results(args: &Run, measured: &Measured, outcome: &Outcome) -> Result<(), Error> {
+    let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
+    for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
+        print::out(&print::tensor(name, tensor))?;
+    }
+    if args.repeat > 1 {
+        print::out(&print::times(measured))?;
+    }
+    Ok(())
 }
 
 /// The operands, in the order of the arguments.

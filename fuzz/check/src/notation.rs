@@ -70,6 +70,13 @@ pub fn reads_back(text: &str) -> Read {
     let (again, wrong) = fiberloom_front::parse(&printed);
     assert!(wrong.is_empty(), "its print does not read: {wrong:?}\n{printed}");
     assert_eq!(again.as_ref(), Some(&program), "its print reads as another program\n{printed}");
+    let formatted = fiberloom_front::format(text).expect("it reads");
+    assert_eq!(
+        fiberloom_front::parse(&formatted).0,
+        Some(program.clone()),
+        "formatted it is another program\n{formatted}"
+    );
+    assert_eq!(fiberloom_front::format(&formatted).as_ref(), Ok(&formatted), "formatted twice");
     let wrong = notation::check(&program).err().unwrap_or_default();
     stand_in(text, &wrong);
     Read { reads: true, checks: wrong.is_empty(), errors: wrong.len() }
