@@ -12,6 +12,7 @@
 //! | `target` | the machine, and the passes |
 //! | `diagnostics` | what LLVM says meanwhile |
 //! | `jit` | objects to callable code |
+//! | `room` | whether the addresses that are left suffice to compile |
 //! | `compiled` | calling |
 //! | `runtime` | memory, sorting, functions of numbers; fenced memory for fuzzing |
 //! | `header` | the C header of an object |
@@ -25,11 +26,13 @@ mod diagnostics;
 mod emit;
 mod header;
 mod jit;
+mod room;
 mod runtime;
 mod target;
 
 pub use compiled::{Compiled, Limits, Prepared, Take};
 pub use header::{Contract, header, symbol};
+pub use room::{addresses_left, room};
 
 use fiberloom_core::loops::{Kernel, check};
 use inkwell::builder::BuilderError;
@@ -88,6 +91,13 @@ pub enum Cpu {
 pub enum Error {
     /// The kernel is not well-formed: what `loops::check` would have refused.
     Kernel(String),
+    /// The process may take fewer addresses than compiling takes at most, in bytes.
+    Memory {
+        /// What compiling takes at most.
+        needed: u64,
+        /// What is left.
+        left: u64,
+    },
     /// LLVM refused: a defect of this crate, or an installation that lacks something.
     Llvm(String),
 }
@@ -96,6 +106,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Kernel(what) => write!(f, "the loops are not well-formed: {what}"),
+            Error::Memory { needed, left } => {
+                let (needed, left) = (needed >> 20, left >> 20);
+                write!(
+                    f,
+                    "compiling takes up to {needed} MiB, and the limit on this process's addresses leaves {left} MiB"
+                )
+            }
             Error::Llvm(what) => write!(f, "LLVM: {what}"),
         }
     }
@@ -115,7 +132,7 @@ const IN_PROCESS: &str = "fl_kernel";
 /// Compiles a kernel into executable memory.
 ///
 /// # Errors
-/// [`Error::Kernel`] if it is not well-formed.
+/// [`Error::Kernel`] if it is not well-formed, [`Error::Memory`] if too few addresses are left.
 pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
     let object = made(kernel, IN_PROCESS, options, |machine, module| machine.write(module, FileType::Object))?;
     Ok(Compiled::new(kernel, jit::Code::load(&object, IN_PROCESS)?))
@@ -158,6 +175,7 @@ fn made<T>(
     take: impl FnOnce(&Machine, &Module) -> Result<T, Error>,
 ) -> Result<T, Error> {
     check(kernel).map_err(Error::Kernel)?;
+    room::suffices(kernel)?;
     let machine = Machine::new(options)?;
     let context = Context::create();
     let listener = diagnostics::Listener::new(&context);

@@ -95,7 +95,7 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
 fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, Error> {
     let kernel = program.lowered_for(lowering)?.kernel;
     let compiled = match engine {
-        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(defect)?),
+        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(refused)?),
         _ => None,
     };
     Ok(Code { kernel, compiled })
@@ -106,8 +106,12 @@ fn cache() -> std::sync::MutexGuard<'static, HashMap<Key, Arc<Code>>> {
     CACHE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn defect(error: codegen::Error) -> Error {
-    Error::Defect(error.to_string())
+/// What code generation refuses: a lack of memory, or a defect.
+pub(crate) fn refused(error: codegen::Error) -> Error {
+    match error {
+        codegen::Error::Memory { .. } => Error::Stopped(error.to_string()),
+        codegen::Error::Kernel(_) | codegen::Error::Llvm(_) => Error::Defect(error.to_string()),
+    }
 }
 
 impl std::fmt::Debug for Code {

@@ -132,6 +132,25 @@ impl Kernel {
         Ok(Kernel { program, options: *options, last: Last::default() })
     }
 
+    /// The same with another limit on the bytes that one call may allocate, in the place of [`Options::memory`].
+    #[must_use]
+    pub fn within(mut self, memory: u64) -> Kernel {
+        self.options.memory = memory;
+        self
+    }
+
+    /// The bytes of addresses that making its machine code takes at most; 0 under another engine. Where the system limits the
+    /// addresses of this process and fewer are left ([`crate::addresses_left`]), it is [`Error::Stopped`].
+    ///
+    /// # Errors
+    /// As of [`Program::compile`].
+    pub fn room(&self) -> Result<u64, Error> {
+        match self.options.engine {
+            Engine::Llvm => self.program.room(self.options.mode),
+            Engine::Loops | Engine::Meaning => Ok(0),
+        }
+    }
+
     /// The program that it was compiled from.
     pub fn program(&self) -> &Program {
         &self.program

@@ -5,7 +5,7 @@
 //!                    ▲ formats given in place of the declared ones
 //! ```
 
-use crate::cache::defect;
+use crate::cache;
 use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
@@ -41,8 +41,8 @@ struct Inner {
     formats: Vec<Format>,
     /// How the data of each tensor are stored.
     stored: Vec<Format>,
-    /// Of each mode in which it was found to be lowered: what of extents matters.
-    lowers: [OnceLock<Asked>; 2],
+    /// Of each mode in which it was found to be lowered: what of extents matters, and the addresses that compiling takes at most.
+    lowers: [OnceLock<(Asked, u64)>; 2],
 }
 
 impl Program {
@@ -143,12 +143,22 @@ impl Program {
 
     /// What of extents says how it is lowered, if it can be: found out once.
     pub(crate) fn lowers(&self, mode: Mode) -> Result<&Asked, Error> {
+        self.lowers_in(mode).map(|(asked, _)| asked)
+    }
+
+    /// The bytes of addresses that making machine code of it takes at most: found out once.
+    pub(crate) fn room(&self, mode: Mode) -> Result<u64, Error> {
+        self.lowers_in(mode).map(|(_, room)| *room)
+    }
+
+    fn lowers_in(&self, mode: Mode) -> Result<&(Asked, u64), Error> {
         let known = &self.inner.lowers[mode as usize];
         match known.get() {
-            Some(asked) => Ok(asked),
+            Some(found) => Ok(found),
             None => {
-                let asked = self.lowered(mode)?.asked;
-                Ok(known.get_or_init(|| asked))
+                let lowered = self.lowered(mode)?;
+                let room = codegen::room(&lowered.kernel);
+                Ok(known.get_or_init(|| (lowered.asked, room)))
             }
         }
     }
@@ -162,7 +172,7 @@ impl Program {
     /// # Errors
     /// As of [`Program::lowered`].
     pub fn llvm_ir(&self, mode: Mode) -> Result<String, Error> {
-        codegen::llvm_ir(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+        codegen::llvm_ir(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(cache::refused)
     }
 
     /// The assembly of [`Program::lowered`].
@@ -170,7 +180,7 @@ impl Program {
     /// # Errors
     /// As of [`Program::lowered`].
     pub fn assembly(&self, mode: Mode) -> Result<String, Error> {
-        codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(defect)
+        codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(cache::refused)
     }
 
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are
@@ -185,7 +195,7 @@ impl Program {
         let options = codegen::Options { cpu: codegen::Cpu::Baseline, ..Default::default() };
         let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
         let contract = codegen::Contract::of(&kernel, &self.inner.typed, &classes);
-        Ok((codegen::object(&kernel, &options).map_err(defect)?, codegen::header(&kernel, &contract)))
+        Ok((codegen::object(&kernel, &options).map_err(cache::refused)?, codegen::header(&kernel, &contract)))
     }
 
     /// The syntax tree.

@@ -18,6 +18,7 @@
 
 use super::{Emitter, Place};
 use crate::Error;
+use crate::room::length;
 use fiberloom_core::loops::{BufferId, Expr, Kernel, Stmt, Var, runs_statements};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
@@ -153,11 +154,6 @@ impl Mentions {
 /// The name of a part's function.
 pub(super) fn name(symbol: &str, part: usize) -> String {
     format!("{symbol}_part_{part}")
-}
-
-/// Statements of a block, those of its blocks counted.
-fn length(block: &[Stmt]) -> usize {
-    block.iter().map(|stmt| 1 + stmt.blocks().map(length).sum::<usize>()).sum()
 }
 
 /// Whether a statement stays in the kernel's own function: a long loop each turn of which allocates, or what is under a

@@ -8,6 +8,7 @@
 //! Results and stages go to standard output, messages to standard error.
 mod args;
 mod fmt;
+mod memory;
 mod pages;
 mod parse;
 mod print;

@@ -2,9 +2,8 @@
 
 use super::args::Run;
 use super::progress::during;
-use super::{print, report, source};
+use super::{memory, print, report, source};
 use fiberloom::{Call, Error, Options, Outcome, Program, Role, Tensor, data};
-use fiberloom_core::format::room;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,14 +15,8 @@ pub struct Measured {
     pub runs: Vec<Duration>,
 }
 
-/// The bytes that a run takes for what does not grow with the data: programs, kernels, messages.
-const LEAST: u64 = 16 << 20;
-
 /// Reads operands, runs, writes or prints results.
 pub fn run(args: &Run) -> Result<(), Error> {
-    if room::available(LEAST) < LEAST {
-        return Err(Error::Stopped("memory does not suffice to run any program".to_string()));
-    }
     let program = source::program(&args.program)?;
     if args.threads > 1 {
         let threads = args.threads;
@@ -32,13 +25,15 @@ pub fn run(args: &Run) -> Result<(), Error> {
     for (name, path) in &args.outputs {
         data::holds(path, result_named(&program, name)?)?;
     }
-    let memory = memory();
-    let options = Options { engine: args.engine, mode: args.program.mode, memory, verify: true, ..Options::default() };
+    let options = Options { engine: args.engine, mode: args.program.mode, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
     kernel.complete(&args.inputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())?;
-    let operands = during("reading operands", || read(&program, args, memory))?;
+    let room = kernel.room()?;
+    let most = memory::available(room)?;
+    let operands = during("reading operands", || read(&program, args, most))?;
+    let kernel = kernel.within(memory::available(room)?);
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (*name, t)).collect();
     let mut call = during("checking operands", || kernel.bind(&operands))?;
     let begin = Instant::now();
@@ -51,7 +46,7 @@ pub fn run(args: &Run) -> Result<(), Error> {
     match compared {
         Some(Err(Error::Wrong(_))) => {}
         Some(Err(error)) => return Err(error),
-        Some(Ok(_)) | None => write(args, &outcome, memory)?,
+        Some(Ok(_)) | None => write(args, &outcome, memory::available(0)?)?,
     }
     if args.json {
         print::out(&report::run(args, &measured, &outcome, compared.as_ref()))?;
@@ -112,42 +107,4 @@ fn write(args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
     let targets: Vec<(&Path, &Tensor)> =
         args.outputs.iter().map(|(name, path)| (path.as_path(), &outcome[name.as_str()])).collect();
     Ok(data::write_all(&targets, memory)?)
-}
-
-/// The bytes that this machine has available for this process; where nothing says how many, that is taken to be 8 GiB.
-fn memory() -> u64 {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let available = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
-    let space = address_space(&read("/proc/self/limits"));
-    let space = space.map(|all| all.saturating_sub(kibibytes(&read("/proc/self/status"), "VmSize:").unwrap_or(0)));
-    let number = |path: &str| read(path).trim().parse::<u64>().ok();
-    let group = number("/sys/fs/cgroup/memory.max")
-        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
-    [available, space, group].into_iter().flatten().min().unwrap_or(8 << 30)
-}
-
-/// What a line of a file of the kernel's says, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.saturating_mul(1024))
-}
-
-/// The limit on addresses in `/proc/self/limits`, if there is one.
-fn address_space(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_system_says_of_memory() {
-        assert_eq!(kibibytes("MemTotal: 9 kB\nMemAvailable:    3 kB\n", "MemAvailable:"), Some(3072));
-        assert_eq!(kibibytes("MemTotal: 9 kB\n", "MemAvailable:"), None);
-        let limits = |soft: &str| format!("Max processes 1 1 processes\nMax address space {soft} unlimited bytes\n");
-        assert_eq!(address_space(&limits("4096")), Some(4096));
-        assert_eq!(address_space(&limits("unlimited")), None);
-    }
 }

@@ -1,7 +1,7 @@
 //! A program's text: from a file, from standard input, or from the command line.
 
 use super::args::{Program, Source};
-use super::{print, schedule};
+use super::{memory, print, schedule};
 use fiberloom::Error;
 use fiberloom_core::notation::{Diagnostic, Span};
 use std::fs::File;
@@ -19,6 +19,7 @@ pub struct Text {
 /// Reads and checks the program that the arguments name, under the formats and the schedule that they give.
 pub fn program(args: &Program) -> Result<fiberloom::Program, Error> {
     let Text { name, text } = read(&args.source)?;
+    memory::takes(text.len())?;
     let text = schedule::applied(text, args.schedule.as_deref(), args.no_schedule)?;
     let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
     fiberloom::Program::named_with(&name, &text, &formats)

@@ -1,0 +1,69 @@
+//! What memory this process may take.
+//!
+//! Data are asked for in a way that can be refused. A program, messages and machine code are not: where addresses are limited
+//! (`ulimit -v`), what they take at most is kept back, and a command for which too little is left ends before it begins.
+
+use fiberloom::Error;
+
+/// Bytes of addresses kept back for what is asked for without a way to be refused.
+const KEPT: u64 = 16 << 20;
+
+/// Bytes that a byte of a program's text becomes at most, on its way to loops.
+const STAGES: u64 = 1 << 10;
+
+/// Refuses to read a program of so many bytes where too few addresses are left.
+///
+/// # Errors
+/// [`Error::Stopped`], with how much is left.
+pub fn takes(text: usize) -> Result<(), Error> {
+    left_of(fiberloom::addresses_left(), KEPT + STAGES * text as u64).map(drop)
+}
+
+/// The bytes that data may take beside `room` bytes for machine code: what the machine, the group of the process and its limit on
+/// addresses leave; where nothing says how many, 8 GiB.
+///
+/// # Errors
+/// [`Error::Stopped`], if addresses are limited and none are left beside what is kept back.
+pub fn available(room: u64) -> Result<u64, Error> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let machine = kibibytes(&read("/proc/meminfo"), "MemAvailable:");
+    let number = |path: &str| read(path).trim().parse::<u64>().ok();
+    let group = number("/sys/fs/cgroup/memory.max")
+        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    let addresses = left_of(fiberloom::addresses_left(), KEPT + room)?;
+    Ok([machine, group, addresses].into_iter().flatten().min().unwrap_or(8 << 30))
+}
+
+/// What is left of so many addresses beside those that are kept.
+fn left_of(addresses: Option<u64>, kept: u64) -> Result<Option<u64>, Error> {
+    let Some(left) = addresses else { return Ok(None) };
+    left.checked_sub(kept).filter(|rest| *rest > 0).map(Some).ok_or_else(|| {
+        let (left, kept) = (left >> 20, kept >> 20);
+        let what = format!("the limit on this process's addresses (ulimit -v) leaves {left} MiB");
+        Error::Stopped(format!("{what}, and up to {kept} MiB are needed before there are data"))
+    })
+}
+
+/// What a line of a file of the kernel's says, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_of_memory() {
+        assert_eq!(kibibytes("MemTotal: 9 kB\nMemAvailable:    3 kB\n", "MemAvailable:"), Some(3072));
+        assert_eq!(kibibytes("MemTotal: 9 kB\n", "MemAvailable:"), None);
+    }
+
+    #[test]
+    fn what_is_kept_back_is_left() {
+        assert_eq!(left_of(None, 10).unwrap(), None);
+        assert_eq!(left_of(Some(11), 10).unwrap(), Some(1));
+        assert!(left_of(Some(10), 10).is_err() && left_of(Some(9), 10).is_err());
+    }
+}
