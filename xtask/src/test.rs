@@ -18,6 +18,7 @@ struct Count {
 const STEPS: &[(&str, &[&str])] = &[
     ("format", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("pages", &["doc", "--workspace", "--no-deps", "--quiet"]),
     // Unit tests, laws, file tests, conformance, errors, and the fuzz targets' bodies on fixed seeds.
     ("tests", &["test", "--workspace", "--no-fail-fast"]),
 ];
@@ -44,7 +45,7 @@ pub fn test() -> Result<(), String> {
     for (i, (name, args)) in STEPS.iter().enumerate() {
         let since = Instant::now();
         let mut command = cargo::cargo()?;
-        command.args(*args);
+        command.args(*args).env("RUSTDOCFLAGS", "-D warnings");
         banner(i + 2, steps, name, &cargo::text(&command));
         report(name, step(&mut command)?, since);
     }
