@@ -31,9 +31,9 @@ use std::time::Instant;
 pub struct Kernel {
     /// Its name on the command line, in reports and in `bench/peer.py`.
     pub name: &'static str,
-    /// What Fiberloom compiles; words in capitals are numbers of the matrix, as [`Kernel::text`] has them.
+    /// What Fiberloom compiles; words in capitals are numbers of the matrix, as `Kernel::text` has them.
     pub program: &'static str,
-    /// The same in another way, with a name among the peers: [`UNFUSED`], or in other formats.
+    /// The same in another way, with a name among the peers: `UNFUSED`, or in other formats.
     pub other: Option<(&'static str, &'static str)>,
     /// What it reads, made from a matrix and a seed.
     operands: fn(&Arrays, u64) -> Vec<(&'static str, Arrays)>,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Kernels make results and workspaces by this allocator as the loops by hand do, so both are counted in one way. Bytes
-//! count as allocated, touched or not; outside of `peak`, none are. Blocks of [`HUGE`] bytes and more are offered as huge pages,
+//! count as allocated, touched or not; outside of `peak`, none are. Blocks of `HUGE` bytes and more are offered as huge pages,
 //! which compiled kernels (and NumPy) do by themselves: without it the loops by hand would pay for page faults that the others do not have.
 #![allow(unsafe_code)] // An allocator is unsafe to implement; it passes everything on to the system's.
 

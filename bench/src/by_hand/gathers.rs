@@ -122,7 +122,7 @@ fn inner_product<const DEPTH: usize>(a: &[f64; DEPTH], b: &[f64; DEPTH]) -> f64 
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// A[i,j] = Σ X[i,j,k] c[k]: the first two levels are the result's.
+/// `A[i,j] = Σ X[i,j,k] c[k]`: the first two levels are the result's.
 pub fn ttv(operands: &[&Arrays]) -> Arrays {
     let (x, c) = (operands[0].csf(), &operands[1].values);
     let fibers = x.crd[1].len();
@@ -141,7 +141,7 @@ pub fn ttv(operands: &[&Arrays]) -> Arrays {
     Arrays { format: "dcsr", extents: x.extents[..2].to_vec(), levels: levels.into(), values: values.into() }
 }
 
-/// M[i,r] = Σ X[i,k,l] Y[k,r] Z[l,r], an entry of X at a time.
+/// `M[i,r] = Σ X[i,k,l] Y[k,r] Z[l,r]`, an entry of X at a time.
 pub fn mttkrp<const COLUMNS: usize>(operands: &[&Arrays]) -> Arrays {
     let (x, y, z) = (operands[0].csf(), &operands[1].values, &operands[2].values);
     let mut m = vec![0.0; x.extents[0] * COLUMNS];

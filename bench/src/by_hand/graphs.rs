@@ -71,7 +71,7 @@ fn masked_rows(operands: &[&Arrays], row: impl Fn(Rows, std::ops::Range<usize>, 
     Arrays::sparse(m.extents[0], kept, values)
 }
 
-/// Σ A[i,j] A[j,k] A[i,k]: row `i` is laid on a table, and asked for each entry of the rows that it leads to.
+/// `Σ A[i,j] A[j,k] A[i,k]`: row `i` is laid on a table, and asked for each entry of the rows that it leads to.
 pub fn triangles(operands: &[&Arrays]) -> Arrays {
     let a = operands[0].rows();
     let (mut table, mut sum) = (vec![0.0; a.columns], 0.0);

@@ -87,7 +87,7 @@ pub fn sum3(operands: &[&Arrays]) -> Arrays {
     })
 }
 
-/// Σ x[i] y[i]: where both have an entry is noted first, some steps at a time and with no branch on data; then the products
+/// `Σ x[i] y[i]`: where both have an entry is noted first, some steps at a time and with no branch on data; then the products
 /// are added up.
 pub fn dot(operands: &[&Arrays]) -> Arrays {
     const STEPS: usize = 1024;

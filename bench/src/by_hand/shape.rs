@@ -213,7 +213,7 @@ fn alternating(a: Rows) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..a.rows / 2).step_by(2).map(move |i| fiber(a.pos, i))
 }
 
-/// C = A[0:half:2]: rows in blocks.
+/// `C = A[0:half:2]`: rows in blocks.
 pub fn slice_rows(operands: &[&Arrays]) -> Arrays {
     let a = operands[0].rows();
     let mut pos = Vec::with_capacity(a.rows / 2 + 2);
@@ -231,7 +231,7 @@ pub fn slice_rows(operands: &[&Arrays]) -> Arrays {
     Arrays::csr([pos.len() - 1, a.columns], pos, crd, values)
 }
 
-/// C = A[0:half:2] as a list.
+/// `C = A[0:half:2]` as a list.
 pub fn slice_rows_to_coo(operands: &[&Arrays]) -> Arrays {
     let a = operands[0].rows();
     let mut c = Listed::new(alternating(a).map(|row| row.len()).sum());
@@ -358,7 +358,7 @@ pub fn stacked_spmv(operands: &[&Arrays]) -> Arrays {
     Arrays::dense(&[a.rows + b.rows], y)
 }
 
-/// C = A[0:half:2] ∘ B: as a product of matrices.
+/// `C = A[0:half:2] ∘ B`: as a product of matrices.
 pub fn slice_times(operands: &[&Arrays]) -> Arrays {
     let (a, b) = (operands[0].rows(), operands[1].rows());
     let mut c = Appended::new(a.crd.len().min(b.crd.len()) + 1);

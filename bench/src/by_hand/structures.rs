@@ -147,7 +147,7 @@ pub fn spmspv_blocks(operands: &[&Tensor]) -> Tensor<'static> {
     dense(&[rows], (0..rows as usize).map(row).collect())
 }
 
-/// Σ A[i,j] A[j,k] A[i,k]: rows `i` and `j` are walked beside each other.
+/// `Σ A[i,j] A[j,k] A[i,k]`: rows `i` and `j` are walked beside each other.
 pub fn triangles_walk(operands: &[&Tensor]) -> Tensor<'static> {
     triangles(operands[0], |crd, values, mut p, mut q| {
         let mut sum = 0.0;
@@ -163,7 +163,7 @@ pub fn triangles_walk(operands: &[&Tensor]) -> Tensor<'static> {
     })
 }
 
-/// Σ A[i,j] A[j,k] A[i,k]: of rows `i` and `j`, whoever is behind leaps.
+/// `Σ A[i,j] A[j,k] A[i,k]`: of rows `i` and `j`, whoever is behind leaps.
 pub fn triangles_gallop(operands: &[&Tensor]) -> Tensor<'static> {
     triangles(operands[0], |crd, values, mut p, mut q| {
         let mut sum = 0.0;
@@ -195,7 +195,7 @@ fn triangles(a: &Tensor, meet: impl Fn(&[i32], &[f64], Range<usize>, Range<usize
     dense(&[], vec![sum])
 }
 
-/// Σ A[i,j] A[j,k] A[i,k]: row `i` is laid on a table.
+/// `Σ A[i,j] A[j,k] A[i,k]`: row `i` is laid on a table.
 pub fn triangles_located(operands: &[&Tensor]) -> Tensor<'static> {
     let a = operands[0];
     let ((pos, crd), values) = (lists(a, 1), reals(a));
