@@ -406,10 +406,11 @@ fn agree(side: &str, got: &Arrays, by_hand: &Arrays) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Peers take part where there are any.
+    /// Peers take part where there are any; not each of them is installed everywhere.
     #[test]
     fn all_sides_compute_the_same() {
         let mut peers = Peers::start("python3").ok();
+        let mut took_part = false;
         for kernel in kernels() {
             for kind in kernel.kinds() {
                 let Ok(matrices) = (1..=2).map(|seed| kind.matrix(2_000, seed)).collect::<Result<Vec<_>, _>>() else {
@@ -417,9 +418,11 @@ mod tests {
                 };
                 let compared = compare(kernel, &matrices, peers.as_mut());
                 let compared = compared.unwrap_or_else(|e| panic!("{} {}: {e}", kernel.name, kind.name()));
-                let alone = peers.is_none() && kernel.other.is_none();
-                assert_eq!(compared.times.peers.is_empty(), alone, "{}", kernel.name);
+                let others = compared.times.peers.len();
+                assert!(others >= usize::from(kernel.other.is_some()), "{}", kernel.name);
+                took_part |= others > usize::from(kernel.other.is_some());
             }
         }
+        assert_eq!(took_part, peers.is_some());
     }
 }

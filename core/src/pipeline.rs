@@ -58,7 +58,7 @@ pub fn lower(program: &typed::Program, options: &Options) -> Result<Lowered, Vec
 /// name.
 ///
 /// # Errors
-/// As for [`lower`].
+/// As for [`lower()`].
 pub fn lower_by(
     program: &typed::Program,
     options: &Options,

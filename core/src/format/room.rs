@@ -1,6 +1,6 @@
 //! Memory for what grows with the data: asked for, and refused with [`Error::Memory`] where it does not suffice.
 //!
-//! Invariant: after a large request was granted, [`SPARE`] bytes more could have been had. They are for what cannot be
+//! Invariant: after a large request was granted, `SPARE` bytes more could have been had. They are for what cannot be
 //! foreseen, such as messages.
 
 use super::Error;

@@ -128,7 +128,7 @@ impl Space {
         if s.is_done() { s } else { Space::Inner(Box::new(s), by) }
     }
 
-    /// Slice: 𝓕[s:e:r] = 𝓕, ∅[s:e:r] = ∅.
+    /// Slice: `𝓕[s:e:r] = 𝓕`, `∅[s:e:r] = ∅`.
     pub fn slice(s: Space, cut: Cut) -> Space {
         if s.is_done() { s } else { Space::Slice(Box::new(s), cut) }
     }

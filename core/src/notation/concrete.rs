@@ -730,6 +730,16 @@ impl Program {
         order.iter().map(|&m| nest.target.vars[m]).filter(|v| self.time(*v, outer).is_none()).collect()
     }
 
+    /// The modes of a nest's target in the order in which its coordinates stand where it is written: a workspace's are
+    /// those that it is drained over.
+    fn written(&self, nest: &Nest) -> Vec<usize> {
+        let vars = &nest.target.vars;
+        match nest.workspace {
+            None => (0..vars.len()).collect(),
+            Some(_) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
+        }
+    }
+
     /// Whether an access can be followed when mode m's variable is bound at time `times[m]`. What is always bound is opened
     /// as soon as the levels above it are, and so is what is computed.
     pub fn concordant(&self, a: AccessId, times: &[usize]) -> bool {

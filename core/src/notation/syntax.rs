@@ -106,7 +106,7 @@ pub struct Tensor {
 pub enum Format {
     /// `csr`
     Name(Ident),
-    /// `{dense, compressed} order(1, 0)`: storage level l holds mode order[l].
+    /// `{dense, compressed} order(1, 0)`: storage level l holds mode `order[l]`.
     Levels {
         /// Level names, outermost first.
         levels: Vec<Ident>,
@@ -335,7 +335,7 @@ pub enum ExprKind {
     Concat {
         /// What is concatenated, two or more.
         parts: Vec<Expr>,
-        /// Part m binds from[m]; as many as parts.
+        /// Part m binds `from[m]`; as many as parts.
         from: Vec<Ident>,
         /// The result's index variable.
         to: Ident,

@@ -618,7 +618,7 @@ pub enum Kind {
     Concat {
         /// Two or more.
         parts: Vec<Expr>,
-        /// Part m binds from[m].
+        /// Part m binds `from[m]`.
         from: Vec<VarId>,
         /// Free outside.
         to: VarId,

@@ -6,7 +6,7 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has [`EXTENT`] coordinates, a list [`ENTRIES`] (the outermost one [`FIRST`]),
+//! The model knows no data: a dense level has `EXTENT` coordinates, a list `ENTRIES` (the outermost one `FIRST`),
 //! and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
 //! coordinates at which a list has no entry, levels below the list are present in that proportion: of
 //! `{dense, compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations leaves out

@@ -81,7 +81,7 @@ impl From<(Range<u64>, u64)> for Window {
 /// let mut p = Builder::new();
 /// let a = p.tensor("a", Type::F64, [12], "sparse");
 /// p.make("B", reshape(a, [3, 4]), "csr");
-/// assert!(p.finish().unwrap().text.ends_with("B[axis_1, axis_2] = split(a[axis_3], axis_3 -> (axis_1, axis_2))\n"));
+/// assert!(p.finish().unwrap().text.ends_with("B[axis_1,axis_2] = split(a[axis_3], axis_3 -> (axis_1, axis_2))\n"));
 /// ```
 pub fn reshape<S: Into<Size>>(a: impl Into<Array>, shape: impl IntoIterator<Item = S>) -> Array {
     Array(Kind::Reshaped(Box::new(a.into()), shape.into_iter().map(|s| s.into().0).collect()))
@@ -96,7 +96,7 @@ pub fn reshape<S: Into<Size>>(a: impl Into<Array>, shape: impl IntoIterator<Item
 /// let a = p.tensor("A", Type::F64, [3, 4], "csr");
 /// p.make("v", flatten(a), "sparse");
 /// let text = p.finish().unwrap().text;
-/// assert!(text.ends_with("v[axis_1] = collapse(A[axis_2, axis_3], (axis_2, axis_3) -> axis_1)\n"));
+/// assert!(text.ends_with("v[axis_1] = collapse(A[axis_2,axis_3], (axis_2, axis_3) -> axis_1)\n"));
 /// ```
 pub fn flatten(a: impl Into<Array>) -> Array {
     Array(Kind::Flat(Box::new(a.into())))
@@ -110,7 +110,7 @@ pub fn flatten(a: impl Into<Array>) -> Array {
 /// let mut p = Builder::new();
 /// let a = p.tensor("A", Type::F64, ["I", "J"], "csr");
 /// p.make("T", transpose(a), "csr");
-/// assert!(p.finish().unwrap().text.ends_with("tensor T: f64[J, I] csr\nT[axis_1, axis_2] = A[axis_2, axis_1]\n"));
+/// assert!(p.finish().unwrap().text.ends_with("tensor T: f64[J, I] csr\nT[axis_1,axis_2] = A[axis_2,axis_1]\n"));
 /// ```
 pub fn transpose(a: impl Into<Array>) -> Array {
     Array(Kind::Permuted(Box::new(a.into()), None))
@@ -125,7 +125,7 @@ pub fn transpose(a: impl Into<Array>) -> Array {
 /// let a = p.tensor("A", Type::F64, [2, 3, 4], "csf");
 /// p.make("T", permute_dims(a, [2, 0, 1]), "csf");
 /// let text = p.finish().unwrap().text;
-/// assert!(text.ends_with("tensor T: f64[4, 2, 3] csf\nT[axis_1, axis_2, axis_3] = A[axis_2, axis_3, axis_1]\n"));
+/// assert!(text.ends_with("tensor T: f64[4, 2, 3] csf\nT[axis_1,axis_2,axis_3] = A[axis_2,axis_3,axis_1]\n"));
 /// ```
 pub fn permute_dims<const N: usize>(a: impl Into<Array>, axes: [usize; N]) -> Array {
     Array(Kind::Permuted(Box::new(a.into()), Some(axes.to_vec())))
@@ -141,7 +141,7 @@ pub fn permute_dims<const N: usize>(a: impl Into<Array>, axes: [usize; N]) -> Ar
 /// let b = p.tensor("B", Type::F64, ["I", "K"], "csr");
 /// p.make("C", concatenate([a, b], 1), "csr");
 /// let text = p.finish().unwrap().text;
-/// assert!(text.ends_with("C[axis_1, axis_2] = concat((A[axis_1, axis_3], B[axis_1, axis_4]), (axis_3, axis_4) -> axis_2)\n"));
+/// assert!(text.ends_with("C[axis_1,axis_2] = concat((A[axis_1,axis_3], B[axis_1,axis_4]), (axis_3, axis_4) -> axis_2)\n"));
 /// ```
 pub fn concatenate<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: usize) -> Array {
     joined(parts, Axis::At(axis))
@@ -174,7 +174,7 @@ pub fn hstack<A: Into<Array>>(parts: impl IntoIterator<Item = A>) -> Array {
 /// let stacked = p.at(vstack([a, b]), [l, j]);
 /// p.set(y.at([l]), sum([j], stacked * x.at([j])));
 /// let text = p.finish().unwrap().text;
-/// assert!(text.ends_with("y[l] = sum(j: concat((A[axis_1, j], B[axis_2, j]), (axis_1, axis_2) -> l) * x[j])\n"));
+/// assert!(text.ends_with("y[l] = sum(j: concat((A[axis_1,j], B[axis_2,j]), (axis_1, axis_2) -> l) * x[j])\n"));
 /// ```
 pub fn vstack<A: Into<Array>>(parts: impl IntoIterator<Item = A>) -> Array {
     joined(parts, Axis::Rows)
@@ -194,7 +194,7 @@ fn joined<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: Axis) -> Arr
 /// p.make("C", stack([a, b], 0), "csr");
 /// let text = p.finish().unwrap().text;
 /// assert!(text.contains("tensor C: f64[2, 5] csr"));
-/// assert!(text.contains("C[axis_1, axis_2] = concat((select(true, a[axis_2], extent_1[axis_3]), "));
+/// assert!(text.contains("C[axis_1,axis_2] = concat((select(true, a[axis_2], extent_1[axis_3]), "));
 /// assert!(text.contains("select(true, b[axis_2], extent_1[axis_4])), (axis_3, axis_4) -> axis_1)"));
 /// ```
 pub fn stack<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: usize) -> Array {
@@ -210,7 +210,7 @@ pub fn stack<A: Into<Array>>(parts: impl IntoIterator<Item = A>, axis: usize) ->
 /// let a = p.tensor("A", Type::F64, [9, 7], "csr");
 /// p.make("W", windows(a, [(0..8, 2).into(), (..).into()]), "csr");
 /// let text = p.finish().unwrap().text;
-/// assert!(text.ends_with("tensor W: f64[4, 7] csr\nW[axis_1, axis_2] = slice(A[axis_3, axis_2], axis_3 -> axis_1, 0:8:2)\n"));
+/// assert!(text.ends_with("tensor W: f64[4, 7] csr\nW[axis_1,axis_2] = slice(A[axis_3,axis_2], axis_3 -> axis_1, 0:8:2)\n"));
 /// ```
 pub fn windows<const N: usize>(a: impl Into<Array>, windows: [Window; N]) -> Array {
     Array(Kind::Windows(Box::new(a.into()), windows.to_vec()))

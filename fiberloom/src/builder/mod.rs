@@ -24,7 +24,7 @@
 //! p.set(y.at([i]), sum([j], a.at([i, j]) * x.at([j])));
 //!
 //! let program = p.program()?;
-//! assert!(program.canonical().ends_with("y[i] = sum(j: A[i, j] * x[j])\n"));
+//! assert!(program.canonical().ends_with("y[i] = sum(j: A[i,j] * x[j])\n"));
 //! # Ok::<(), fiberloom::Error>(())
 //! ```
 mod array;
@@ -258,7 +258,7 @@ impl Builder {
     /// p.repeat(20, |p| {
     ///     p.set(x.at([i]), sum([j], a.at([i, j]) * x.at([j])));
     /// });
-    /// assert!(p.finish().unwrap().text.ends_with("repeat 20 {\n  x[i] = sum(j: A[i, j] * x[j])\n}\n"));
+    /// assert!(p.finish().unwrap().text.ends_with("repeat 20 {\n  x[i] = sum(j: A[i,j] * x[j])\n}\n"));
     /// ```
     pub fn repeat(&mut self, turns: impl Into<Size>, body: impl FnOnce(&mut Builder)) {
         self.block(syntax::Turns::Times(turns.into().0), body);
@@ -361,7 +361,7 @@ impl Defined<'_> {
     ///         w.set(t.at([i]), sum([j], a.at([i, j])));
     ///     })
     ///     .schedule(Schedule::new().none());
-    /// assert!(p.finish().unwrap().text.contains("where {\n  t[i] = sum(j: A[i, j])\n} schedule { none; }"));
+    /// assert!(p.finish().unwrap().text.contains("where {\n  t[i] = sum(j: A[i,j])\n} schedule { none; }"));
     /// ```
     pub fn locals(mut self, add: impl FnOnce(&mut Builder)) -> Self {
         // The block is built in the program itself, which so knows its declarations, and is then moved into the statement.

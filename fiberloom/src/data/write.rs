@@ -26,7 +26,7 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
 /// Writes each tensor to its file: all of them, or none.
 ///
 /// # Errors
-/// As of [`write`]: the first.
+/// As of [`write()`]: the first.
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
     let pending = targets.iter().map(|(path, tensor)| {
         let kind = Kind::of(path)?;

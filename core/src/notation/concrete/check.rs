@@ -25,7 +25,7 @@ impl Program {
         })
     }
 
-    fn check_repeat(&self, block: &Repeat) -> Result<(), String> {
+    pub(super) fn check_repeat(&self, block: &Repeat) -> Result<(), String> {
         match &block.turns {
             Turns::Count(_) => {}
             Turns::Extent(class) if self.extents.contains_key(class) => {}
@@ -50,7 +50,7 @@ impl Program {
         Ok(())
     }
 
-    fn check_condition(&self, condition: &Expr) -> Result<(), String> {
+    pub(super) fn check_condition(&self, condition: &Expr) -> Result<(), String> {
         let mut plain = condition.ty() == Type::Bool;
         condition.each(&mut |e| {
             plain &= match e {
@@ -67,7 +67,7 @@ impl Program {
         }
     }
 
-    fn check_tensor(&self, t: &Tensor) -> Result<(), String> {
+    pub(super) fn check_tensor(&self, t: &Tensor) -> Result<(), String> {
         let rank = t.extents.len();
         let ordered = t.format.order.len() == rank && (0..rank).all(|m| t.format.order.contains(&m));
         match () {
@@ -81,7 +81,7 @@ impl Program {
         }
     }
 
-    fn check_nest(&self, nest: &Nest) -> Result<(), String> {
+    pub(super) fn check_nest(&self, nest: &Nest) -> Result<(), String> {
         let mut bound = Vec::new();
         for &v in &nest.order {
             bind(&mut bound, v, self)?;
@@ -147,16 +147,6 @@ impl Program {
         }
         nest.summed().iter().try_for_each(|v| bind(&mut bound, *v, self))?;
         self.check_expr(rhs, &mut bound)
-    }
-
-    /// The modes of a nest's target in the order in which its coordinates stand where it is written: a workspace's are
-    /// those that it is drained over.
-    fn written(&self, nest: &Nest) -> Vec<usize> {
-        let vars = &nest.target.vars;
-        match nest.workspace {
-            None => (0..vars.len()).collect(),
-            Some(_) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
-        }
     }
 
     fn check_expr(&self, e: &Expr, bound: &mut Vec<Index>) -> Result<(), String> {

@@ -14,9 +14,9 @@ use fiberloom_core::notation::typed;
 use fiberloom_core::{Options, Widths};
 use std::collections::BTreeMap;
 
-/// What may be said of a case: nothing says an extent, a sum rebinds a variable that is free beside it, or a fold over nothing
-/// has no value.
-const MAY: [&str; 3] = [UNKNOWN, "is bound already", "has no value"];
+/// What may be said of a case: nothing says an extent, a variable stands in no index, a sum rebinds a variable that is free
+/// beside it, or a fold over nothing has no value.
+const MAY: [&str; 4] = [UNKNOWN, "unknown name", "is bound already", "has no value"];
 
 impl Subject for Case {
     fn mode(&self) -> Mode {
