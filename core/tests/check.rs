@@ -245,3 +245,10 @@ fn modes_are_limited() {
     accepts(&format!("{} * B[{}]", halves(128), rest(128)));
     rejects(&format!("{} * B[{}]", halves(130), rest(130)), &["`R` has 130 modes"]);
 }
+
+/// Who reads what could not be defined is not complained of.
+#[test]
+fn a_refused_definition_is_refused_once() {
+    rejects("tensor y: i64[I]\nt[i] = r + 1\ny[i] = t[i]", &["unknown name `r`"]);
+    rejects("tensor y: i64[I]\ny[i] = t[i] where { t[i] = r + 1 }", &["unknown name `r`"]);
+}

@@ -539,8 +539,10 @@ impl Check {
     /// `T[…]` on a right side: slices in place become slice operators around it.
     fn read(&mut self, scope: &Scope, a: &syntax::Access) -> Option<Expr> {
         let Some(&tensor) = self.tensors.get(&a.tensor.name) else {
-            let known: Vec<String> = self.tensors.keys().cloned().collect();
-            self.unknown("tensor", &a.tensor, known.iter().map(String::as_str));
+            if !self.unmade.contains(&a.tensor.name) {
+                let known: Vec<String> = self.tensors.keys().cloned().collect();
+                self.unknown("tensor", &a.tensor, known.iter().map(String::as_str));
+            }
             return None;
         };
         if self.out.tensors[tensor.index()].role == Role::Local {

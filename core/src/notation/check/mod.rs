@@ -63,6 +63,8 @@ struct Check {
     functions: HashMap<String, FnId>,
     /// Functions that are complained of already.
     faulty: HashSet<String>,
+    /// Tensors that are not declared and whose definition is complained of already.
+    unmade: HashSet<String>,
     /// Tensors that a statement so far has defined.
     defined: HashSet<TensorId>,
     /// Where a statement that is no local defines a tensor first.

@@ -38,9 +38,10 @@ impl Check {
             self.out.statements.push(made);
             return true;
         }
-        if let Some(&tensor) = self.tensors.get(&s.lhs.tensor.name) {
-            // It is complained of already; those that read it are not.
-            self.defined.insert(tensor);
+        // It is complained of already; those that read it are not.
+        match self.tensors.get(&s.lhs.tensor.name) {
+            Some(&tensor) => drop(self.defined.insert(tensor)),
+            None => drop(self.unmade.insert(s.lhs.tensor.name.clone())),
         }
         false
     }
