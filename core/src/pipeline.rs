@@ -74,7 +74,7 @@ fn lower_here(
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-    let concrete = concretize(program, (&classes, &sizes), options.mode, &options.initial)?;
+    let concrete = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
     let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;

@@ -39,7 +39,7 @@ use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
 use plan::{Last, Plan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -194,7 +194,7 @@ impl Kernel {
         for (id, operand) in &operands {
             self.fits(*id, operand)?;
         }
-        let plan = self.last.plan(&operands, |shapes| self.extents(shapes))?;
+        let plan = self.last.plan(&self.program, &operands, |shapes| self.extents(shapes))?;
         Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None })
     }
 
@@ -221,7 +221,7 @@ impl Kernel {
             shapes.insert(id, shape.clone().stored(self.program.stored_format(id)));
         }
         let extents = self.extents(&shapes)?;
-        let plan = self.last.remember(shapes, extents);
+        let plan = self.last.remember(shapes, extents, BTreeSet::new());
         let Options { engine, mode, .. } = self.options;
         match engine {
             Engine::Meaning => Ok(()),
@@ -414,7 +414,10 @@ impl<'a> Call<'a> {
         let mut results = Vec::new();
         for (name, function) in functions {
             let (id, _) = self.kernel.program.tensor(&name).expect("results are tensors of the program");
-            let format = self.kernel.program.stored_format(id);
+            let format = match self.plan.thin.contains(&id) {
+                true => &self.kernel.program.typed().stored(&self.plan.thin)[id.index()],
+                false => self.kernel.program.stored_format(id),
+            };
             let tensor = stored(&function, format, &self.assembly()).map_err(|e| unheld(&name, e))?;
             results.push((name, tensor));
         }

@@ -16,8 +16,9 @@ use fiberloom_core::iteration::show_spaces;
 use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::schedule::storage::Asked;
-use fiberloom_core::shape::{self, Classes};
+use fiberloom_core::shape::{self, Classes, Extents};
 use fiberloom_core::{Lowered, lower};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -39,6 +40,8 @@ struct Inner {
     inputs: Vec<TensorId>,
     /// The format of each tensor, as declared or as it is defined.
     formats: Vec<Format>,
+    /// The undeclared results whose formats data may decide.
+    may_be_thin: BTreeSet<TensorId>,
     /// How the data of each tensor are stored.
     stored: Vec<Format>,
     /// Of each mode in which it was found to be lowered: what of extents matters, and the addresses that compiling takes at most.
@@ -95,11 +98,24 @@ impl Program {
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
         let inputs = typed.inputs();
-        let formats = typed.stored();
+        let formats = typed.stored(&BTreeSet::new());
         let stored = formats.iter().map(Format::stored).collect();
         let (file, text) = (file.to_string(), text.to_string());
-        let lowers = Default::default();
-        Ok(Program { inner: Arc::new(Inner { file, text, syntax, typed, canonical, inputs, formats, stored, lowers }) })
+        let (may_be_thin, lowers) = (typed.may_be_thin(), Default::default());
+        Ok(Program {
+            inner: Arc::new(Inner {
+                file,
+                text,
+                syntax,
+                typed,
+                canonical,
+                inputs,
+                formats,
+                may_be_thin,
+                stored,
+                lowers,
+            }),
+        })
     }
 
     /// The same program with another format for a declared tensor, as the language writes it: `csr`,
@@ -339,6 +355,15 @@ impl Program {
     /// How a tensor's data are stored: [`Format::stored`] of [`Program::format`].
     pub fn stored_format(&self, id: TensorId) -> &Format {
         &self.inner.stored[id.index()]
+    }
+
+    /// [`typed::Program::thin`], which every call asks for.
+    pub(crate) fn thin(&self, extents: &Extents, entries: &dyn Fn(TensorId) -> u64) -> BTreeSet<TensorId> {
+        let may_be_thin = &self.inner.may_be_thin;
+        match may_be_thin.is_empty() {
+            true => BTreeSet::new(),
+            false => &self.inner.typed.thin(extents, entries) & may_be_thin,
+        }
     }
 
     /// [`typed::Program::inputs`], which every call asks for.

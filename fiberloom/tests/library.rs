@@ -450,3 +450,27 @@ fn undeclared_fills_depend_on_extents() {
         }
     }
 }
+
+/// The first level of an undeclared result is compressed where it has over 16 coordinates an entry that is read, of every engine
+/// alike, and dense again with the next operands.
+#[test]
+fn thin_results_are_lists() {
+    let program = Program::parse("tensor A: f64[I, J] csr  s[j] = A[i,j]  t[j] = 2.0 * s[j]").unwrap();
+    for engine in [Engine::Meaning, Engine::Loops, Engine::Llvm] {
+        let kernel = program.compile(&Options { engine, ..Options::default() }).unwrap();
+        for (columns, level) in [(32, "{dense}"), (33, "{compressed}"), (1 << 40, "{compressed}"), (9, "{dense}")] {
+            let (pos, crd) = (Array::from(vec![0i64, 1, 2]), Array::from(vec![3i64, 3]));
+            let a = Tensor::csr(2, columns, pos, crd, Array::from(vec![1.5, 2.0])).unwrap();
+            let made = kernel.run(&[("A", &a)]).unwrap();
+            for (name, value) in [("s", 3.5), ("t", 7.0)] {
+                assert_eq!(made[name].format.to_string(), level, "{engine:?}, {columns} columns");
+                let stored = made[name].entries().filter(|(_, v)| *v != Value::from(0.0));
+                assert_eq!(
+                    stored.collect::<Vec<_>>(),
+                    [(vec![3], Value::from(value))],
+                    "{engine:?}, {columns} columns"
+                );
+            }
+        }
+    }
+}

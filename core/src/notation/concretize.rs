@@ -49,7 +49,8 @@ use steps::Steps;
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
 
-/// The concrete program of a typed one whose results among `initial` start from what the caller gives.
+/// The concrete program of a typed one whose results among `initial` start from what the caller gives; those among `thin` are
+/// [thin](typed::Program::thin).
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
@@ -57,7 +58,7 @@ pub fn concretize(
     program: &typed::Program,
     (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
-    initial: &BTreeSet<TensorId>,
+    (initial, thin): (&BTreeSet<TensorId>, &BTreeSet<TensorId>),
 ) -> Result<Program, Vec<Diagnostic>> {
     let refused = refuse(program);
     if !refused.is_empty() {
@@ -80,7 +81,7 @@ pub fn concretize(
         apart: false,
         missing: vec![],
         asked: vec![],
-        formats: program.formats(),
+        formats: program.formats(thin),
         inputs: program.inputs(),
         steps: Steps::new(),
         format: Format::dense(0),

@@ -24,6 +24,8 @@
 //!
 //! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
 
+mod stored;
+
 use super::Span;
 use super::syntax;
 use crate::algebra::{self, Op, Type, Value};
@@ -194,39 +196,6 @@ impl Program {
     pub fn results(&self) -> Vec<TensorId> {
         let defined = |id: &TensorId| self.statements.iter().any(|s| s.tensor == *id);
         self.ids().filter(|id| self.tensors[id.index()].role != Role::Local).filter(defined).collect()
-    }
-
-    /// The format of what each statement defines: the declared one, and of a tensor that is not declared `dense` if the statement has no
-    /// sparse operand, else compressed. What is accumulated into is an operand; so is what an index is looked up in.
-    pub fn formats(&self) -> Vec<Format> {
-        let mut current: Vec<Option<Format>> = self.tensors.iter().map(|t| t.format.clone()).collect();
-        let made = |s: &Statement| {
-            let tensor = &self.tensors[s.tensor.index()];
-            let format = tensor.format.clone().unwrap_or_else(|| {
-                let sparse = |t: TensorId| {
-                    let computed = matches!(self.tensors[t.index()].role, Role::Computed(_));
-                    !computed && current[t.index()].as_ref().is_some_and(|f| !f.is_dense())
-                };
-                let mut any = (s.fold.is_some() || s.is_part()) && sparse(s.tensor);
-                s.accesses(&mut |t, _, written| any |= !written && sparse(t));
-                let rank = tensor.sizes.len();
-                if any { Format::csf(rank) } else { Format::dense(rank) }
-            });
-            current[s.tensor.index()] = Some(format.clone());
-            format
-        };
-        self.statements.iter().map(made).collect()
-    }
-
-    /// The format of each tensor at the end: where it is not declared, as its last statement defines it.
-    pub fn stored(&self) -> Vec<Format> {
-        let made = self.formats();
-        let last = |id: TensorId| self.statements.iter().rposition(|s| s.tensor == id);
-        let format = |id: TensorId| last(id).map(|n| made[n].clone());
-        let dense = |id: TensorId| Format::dense(self.tensors[id.index()].sizes.len());
-        self.ids()
-            .map(|id| self.tensors[id.index()].format.clone().or(format(id)).unwrap_or_else(|| dense(id)))
-            .collect()
     }
 
     /// All tensors.
@@ -469,6 +438,16 @@ pub enum Map {
 }
 
 impl Map {
+    /// Whether it is a function of one of these variables, apart from what is read for it.
+    fn mentions(&self, vars: &FxHashSet<VarId>) -> bool {
+        match self {
+            Map::Var(v) => vars.contains(v),
+            Map::Add(a, b) => a.mentions(vars) || b.mentions(vars),
+            Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.mentions(vars),
+            Map::Const(_) | Map::Bound(_) | Map::Gather(..) => false,
+        }
+    }
+
     /// Whether a tensor is read for it.
     pub fn gathers(&self) -> bool {
         match self {

@@ -5,7 +5,7 @@
 //!                    └── the same as at the last bind? ── its plan, shared ◀──────────┘ remembered
 //! ```
 //!
-//! Invariant: a plan depends on the program, the options and the shapes alone, so that it changes no answer which one
+//! Invariant: a plan depends on the program, the options, the shapes and which results are thin alone, so that it changes no answer which one
 //! is remembered.
 
 use super::{Engine, Operand, Shape};
@@ -17,7 +17,7 @@ use fiberloom_core::notation::typed::TensorId;
 use fiberloom_core::schedule::storage::Magnitude;
 use fiberloom_core::shape::Extents;
 use fiberloom_core::{Options as Lowering, Widths};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What is known of a call once the shapes of its operands are.
@@ -27,6 +27,8 @@ pub(super) struct Plan {
     shapes: BTreeMap<TensorId, Shape>,
     /// Of all tensors.
     pub(super) extents: Extents,
+    /// The undeclared results that are thin.
+    pub(super) thin: BTreeSet<TensorId>,
     /// With 32-bit results, once it is made: one engine's.
     code: OnceLock<Arc<Code>>,
 }
@@ -39,26 +41,36 @@ impl Last {
     /// The plan for these operands: the last one if it fits, else a new one with the extents that `solve` finds.
     pub(super) fn plan(
         &self,
+        program: &Program,
         operands: &BTreeMap<TensorId, Operand>,
         solve: impl FnOnce(&BTreeMap<TensorId, Shape>) -> Result<Extents, Error>,
     ) -> Result<Arc<Plan>, Error> {
+        let entries = |id: TensorId| operands.get(&id).map_or(0, |operand| operand.tensor().values.len() as u64);
+        let thin = |extents: &Extents| program.thin(extents, &entries);
         let fits = |plan: &&Arc<Plan>| {
             let is_of = |(shape, operand): ((&TensorId, &Shape), (&TensorId, &Operand))| {
                 shape.0 == operand.0 && shape.1.is_of(operand.1.tensor())
             };
-            plan.shapes.len() == operands.len() && plan.shapes.iter().zip(operands).all(is_of)
+            let alike = plan.shapes.len() == operands.len() && plan.shapes.iter().zip(operands).all(is_of);
+            alike && plan.thin == thin(&plan.extents)
         };
         if let Some(plan) = self.held().as_ref().filter(fits) {
             return Ok(plan.clone());
         }
         let shapes: BTreeMap<_, _> = operands.iter().map(|(id, operand)| (*id, operand.tensor().into())).collect();
         let extents = solve(&shapes)?;
-        Ok(self.remember(shapes, extents))
+        let thin = thin(&extents);
+        Ok(self.remember(shapes, extents, thin))
     }
 
     /// A new plan, which is the last one from now on.
-    pub(super) fn remember(&self, shapes: BTreeMap<TensorId, Shape>, extents: Extents) -> Arc<Plan> {
-        let plan = Arc::new(Plan { shapes, extents, code: OnceLock::new() });
+    pub(super) fn remember(
+        &self,
+        shapes: BTreeMap<TensorId, Shape>,
+        extents: Extents,
+        thin: BTreeSet<TensorId>,
+    ) -> Arc<Plan> {
+        let plan = Arc::new(Plan { shapes, extents, thin, code: OnceLock::new() });
         *self.held() = Some(plan.clone());
         plan
     }
@@ -79,10 +91,15 @@ impl Plan {
         let operands = self.shapes.iter().map(|(id, shape)| (*id, shape.widths.clone())).collect();
         let given = |id: &TensorId| self.shapes.contains_key(id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
-        let asked = program.lowers(mode)?;
+        let thin = self.thin.clone();
+        let asked = match thin.is_empty() {
+            true => program.lowers(mode)?.clone(),
+            // Other loops than the program's usual ones, which may ask for other sizes.
+            false => program.lowered_for(&Lowering { mode, thin: thin.clone(), ..Lowering::default() })?.asked,
+        };
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
         let extents = asked.extents.then(|| self.extents.clone());
-        let lowering = Lowering { mode, operands, initial, made, sizes, extents, ..Lowering::default() };
+        let lowering = Lowering { mode, operands, initial, made, sizes, thin, extents, ..Lowering::default() };
         let code = cache::code(program, engine, &lowering)?;
         if remembered {
             // Another thread may have been faster, with the same code.

@@ -96,6 +96,10 @@ pub struct Options {
     ///
     /// [`SOUGHT`]: Options::SOUGHT
     pub sought: u32,
+    /// Undeclared results whose first level is compressed, among [`Program::may_be_thin`].
+    ///
+    /// [`Program::may_be_thin`]: crate::notation::typed::Program::may_be_thin
+    pub thin: BTreeSet<TensorId>,
     /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
     pub extents: Option<Extents>,
 }
@@ -115,6 +119,7 @@ impl Default for Options {
             sizes: BTreeMap::new(),
             few: Entry::FEW,
             sought: Options::SOUGHT,
+            thin: BTreeSet::new(),
             extents: None,
         }
     }

@@ -238,6 +238,8 @@ mod tests {
             "few 0",
             "sought 8",
             "sought 1",
+            "thin results",
+            "no thin results",
             "scatter",
             "given result",
             "operand fill",

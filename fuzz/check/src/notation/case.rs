@@ -76,6 +76,8 @@ pub struct Case {
     pub few: i64,
     /// For how many that are sought a directory has a place: it changes no answer, either.
     pub sought: u32,
+    /// Whether undeclared results are taken to be thin.
+    pub thin: bool,
     /// The size of each index variable.
     pub vars: Vec<usize>,
     /// Operands, then a result a statement or fewer.

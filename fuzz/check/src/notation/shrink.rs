@@ -74,6 +74,9 @@ pub(super) fn steps(case: &Case) -> Vec<Case> {
     if case.few != Entry::FEW {
         change(&|c| c.few = Entry::FEW);
     }
+    if case.thin {
+        change(&|c| c.thin = false);
+    }
     if case.sought != Options::SOUGHT {
         change(&|c| c.sought = Options::SOUGHT);
     }

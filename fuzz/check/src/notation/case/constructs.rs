@@ -44,6 +44,7 @@ pub fn constructs(case: &Case) -> Vec<String> {
     all.extend(shaped(case));
     all.insert(format!("few {}", case.few));
     all.insert(format!("sought {}", case.sought));
+    all.insert(if case.thin { "thin results" } else { "no thin results" }.to_string());
     for a in case.tensors.iter() {
         let of = if a.is_operand() { "operand" } else { "result" };
         all.extend((!a.is_operand() && a.entries.is_some()).then(|| "given result".to_string()));

@@ -65,8 +65,17 @@ impl<'u, 'b> Maker<'u, 'b> {
         let vars = (0..VARS.len()).map(|v| v % SIZES).collect();
         let mode = Mode::Algebraic;
         let (few, sought) = (Entry::FEW, Options::SOUGHT);
-        let case =
-            Case { sizes: vec![], taken_for: vec![], few, sought, vars, tensors: vec![], statements: vec![], mode };
+        let case = Case {
+            sizes: vec![],
+            taken_for: vec![],
+            few,
+            sought,
+            thin: false,
+            vars,
+            tensors: vec![],
+            statements: vec![],
+            mode,
+        };
         let mut m = Maker { u, case, ty: Type::I64, scope: vec![], shapes: false, emptied: false, hidden: vec![] };
         for _ in 0..SIZES {
             let extent = m.one(&[3, 4, 2, 5, 1, 0]);
@@ -77,6 +86,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         m.case.few = m.one(&[Entry::FEW, 0, 3]);
         // And so few are sought that no directory would have a place.
         m.case.sought = m.one(&[Options::SOUGHT, 1]);
+        m.case.thin = m.one(&[false, true]);
         // Sizes that shape operators fit.
         let (a, b) = (m.case.sizes[0].0, m.case.sizes[1].0);
         m.shapes = m.below(4) == 3;

@@ -12,7 +12,7 @@ use fiberloom_core::algebra::{Mode, Type};
 use fiberloom_core::format;
 use fiberloom_core::notation::typed;
 use fiberloom_core::{Options, Widths};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What may be said of a case: nothing says an extent, a variable stands in no index, a sum rebinds a variable that is free
 /// beside it, or a fold over nothing has no value.
@@ -32,6 +32,7 @@ impl Subject for Case {
             sizes,
             few: self.few,
             sought: self.sought,
+            thin: if self.thin { typed.may_be_thin() } else { BTreeSet::new() },
             made: self.made(),
             ..Options::default()
         }
