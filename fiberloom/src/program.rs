@@ -214,6 +214,24 @@ impl Program {
         Ok((codegen::object(&kernel, &options).map_err(cache::refused)?, codegen::header(&kernel, &contract)))
     }
 
+    /// What is doubtful in the program, as warnings, where tensors of these names are given.
+    ///
+    /// ```
+    /// let program = fiberloom::Program::parse("tensor A: f64[I, J] csr tensor x: f64[J] dense y[i] = A[i,j] * x[k]")?;
+    /// assert!(program.warnings(&["A", "x"])[0].message.contains("`j` occurs once in this term, and is summed"));
+    /// # Ok::<(), fiberloom::Error>(())
+    /// ```
+    pub fn warnings(&self, given: &[&str]) -> Vec<Diagnostic> {
+        let is_given = |id: TensorId| given.contains(&self.inner.typed.tensors[id.index()].name.as_str());
+        let all = notation::warnings(&self.inner.typed).into_iter();
+        all.filter(|warning| !warning.unless_given.is_some_and(is_given)).map(|warning| warning.diagnostic).collect()
+    }
+
+    /// These diagnostics drawn into the program's text.
+    pub fn drawn(&self, diagnostics: &[Diagnostic], color: bool) -> String {
+        fiberloom_front::render(&self.inner.file, &self.inner.text, diagnostics, color)
+    }
+
     /// The syntax tree.
     pub fn syntax(&self) -> &syntax::Program {
         &self.inner.syntax

@@ -748,3 +748,24 @@ fn a_check_says_what_it_compared_and_what_not() {
     assert!(report.contains("\"compared\": {\"values\": 3, \"unpromised\": {\"nan\": 0,"), "{report}");
     assert!(!dir.exits(0, &format!("run p.loom {INPUTS} --json"), "").contains("compared"));
 }
+
+/// A warning is printed with its place, and the exit status is what it is without it.
+#[test]
+fn warnings_are_printed() {
+    let here = spmv("warnings");
+    here.file("p.loom", "tensor A: f64[I, J] csr tensor x: f64[J] tensor m: f64[]\nm[] max= A[i,j] * x[k]\n");
+    here.file("m.mtx", "%%MatrixMarket matrix array real general\n1 1\n-3\n");
+    let said = |args: &str| {
+        let output = here.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let begins = "p.loom:2:1: warning: `m` begins with its fill, 0.0";
+    assert!(said(&format!("run p.loom {INPUTS} --json")).starts_with(begins));
+    assert!(said("check p.loom").starts_with(begins));
+    here.file("p.loom", "tensor A: f64[I, J] csr tensor x: f64[J]\ny[i] = A[i,j] * x[k]\n");
+    let said = said(&format!("run p.loom {INPUTS}"));
+    for place in ["p.loom:2:12: warning: index variable `j` occurs once", "p.loom:2:19: warning: ", "sum(j: …)"] {
+        assert!(said.contains(place), "{said}");
+    }
+}

@@ -1,19 +1,19 @@
 //! Diagnostics as people read them: one line for programs, then a drawing under the source line.
 
 use ariadne::{Config, IndexType, Label, Report, ReportKind, Source};
-use fiberloom_core::notation::{Diagnostic, Span};
+use fiberloom_core::notation::{Diagnostic, Severity, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Every diagnostic as `FILE:LINE:COL: error: message` (lines and columns from 1, columns in characters), each with
+/// Every diagnostic as `FILE:LINE:COL: error: message` or `… warning: …` (lines and columns from 1, columns in characters), each with
 /// the source lines that it is about.
 pub fn render(file: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let mut out = String::new();
     for d in diagnostics {
         let (line, column) = place(text, d.span.start as usize);
         let d = Diagnostic { message: cut(&d.message), help: d.help.as_deref().map(cut), ..d.clone() };
-        writeln!(out, "{file}:{line}:{column}: error: {}", d.message).expect("strings take everything");
+        writeln!(out, "{file}:{line}:{column}: {}: {}", d.severity.name(), d.message).expect("strings take everything");
         out.push_str(&drawing(file, text, &d, color));
     }
     out
@@ -66,8 +66,11 @@ fn drawing(file: &str, text: &str, d: &Diagnostic, color: bool) -> String {
         return excerpt(text, main.start) + &help();
     }
     let config = Config::default().with_color(color).with_index_type(IndexType::Byte);
-    let mut report =
-        Report::build(ReportKind::Error, (file, main.clone())).with_config(config).with_message(&d.message);
+    let kind = match d.severity {
+        Severity::Error => ReportKind::Error,
+        Severity::Warning => ReportKind::Warning,
+    };
+    let mut report = Report::build(kind, (file, main.clone())).with_config(config).with_message(&d.message);
     for (at, label) in labels {
         report = report.with_label(Label::new((file, at)).with_message(label));
     }

@@ -40,9 +40,30 @@ impl fmt::Debug for Span {
     }
 }
 
-/// One rejection: what is wrong, where, what was expected, what to change.
+/// What follows from a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The program, or the call, is rejected.
+    Error,
+    /// Nothing: it means what it says.
+    Warning,
+}
+
+impl Severity {
+    /// The word in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One rejection: what is wrong, where, what was expected, what to change. Or a warning, of what may not be meant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
+    /// Whether anything is rejected.
+    pub severity: Severity,
     /// The place the message is about.
     pub span: Span,
     /// One sentence that names the thing: "index variable `j` has extent 5 in `A` and 4 in `B`".
@@ -56,7 +77,12 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A rejection at `span`.
     pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { span, message: message.into(), labels: Vec::new(), help: None }
+        Diagnostic { severity: Severity::Error, span, message: message.into(), labels: Vec::new(), help: None }
+    }
+
+    /// A warning at `span`.
+    pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::new(span, message) }
     }
 
     /// With a further place.

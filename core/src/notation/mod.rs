@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
-//! what lowering starts from. Every rejection is a [`Diagnostic`].
+//! what lowering starts from. Every rejection, and every warning, is a [`Diagnostic`].
 mod check;
 pub mod concrete;
 mod concretize;
@@ -19,7 +19,9 @@ mod print_typed;
 mod property;
 pub mod syntax;
 pub mod typed;
+mod warn;
 
 pub use check::check;
 pub use concretize::{concretize, refuse};
-pub use diagnostic::{Diagnostic, Span};
+pub use diagnostic::{Diagnostic, Severity, Span};
+pub use warn::{Warning, warnings};

@@ -439,12 +439,20 @@ pub enum Map {
 
 impl Map {
     /// Whether it is a function of one of these variables, apart from what is read for it.
-    fn mentions(&self, vars: &FxHashSet<VarId>) -> bool {
+    pub(super) fn mentions(&self, vars: &FxHashSet<VarId>) -> bool {
         match self {
             Map::Var(v) => vars.contains(v),
             Map::Add(a, b) => a.mentions(vars) || b.mentions(vars),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.mentions(vars),
             Map::Const(_) | Map::Bound(_) | Map::Gather(..) => false,
+        }
+    }
+
+    /// The indices under which a tensor is read for it, if it is read.
+    pub(super) fn gathered(&self) -> Option<&[Index]> {
+        match self {
+            Map::Gather(_, indices) => Some(indices),
+            _ => None,
         }
     }
 

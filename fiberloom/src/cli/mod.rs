@@ -53,7 +53,7 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
     match command {
         Command::Run(args) => run::run(args).map(done),
         Command::Show(args) => show::show(args).map(done),
-        Command::Check(args) => source::program(&args.program).map(|_| ExitCode::SUCCESS),
+        Command::Check(args) => show::check(args).map(done),
         Command::Build(args) => show::build(args).map(done),
         Command::Fmt(args) => fmt::fmt(args),
         Command::Tune { .. } => {

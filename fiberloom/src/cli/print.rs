@@ -1,7 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::{Agreement, Error, Tensor, data};
+use fiberloom::{Agreement, Error, Program, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write as _};
@@ -24,6 +24,14 @@ pub fn out(text: &str) -> Result<(), Error> {
 /// Prints a line, or lines, on standard error; the exit status speaks where nobody can read it.
 pub fn err(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Says what is doubtful in a program, where these tensors are given.
+pub fn warnings(program: &Program, given: &[&str]) {
+    let warnings = program.warnings(given);
+    if !warnings.is_empty() {
+        err(program.drawn(&warnings, std::io::stderr().is_terminal()).trim_end());
+    }
 }
 
 /// An error of the operating system's.

@@ -29,7 +29,9 @@ pub fn run(args: &Run) -> Result<(), Error> {
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
-    kernel.complete(&args.inputs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())?;
+    let given: Vec<&str> = args.inputs.iter().map(|(name, _)| name.as_str()).collect();
+    kernel.complete(&given)?;
+    print::warnings(&program, &given);
     let room = kernel.room()?;
     let most = memory::available(room)?;
     let operands = during("reading operands", || read(&program, args, most))?;

@@ -1,6 +1,6 @@
 //! `fiberloom show` and `fiberloom build`: the stages of a program, and its kernel ahead of time.
 
-use super::args::{Build, Show, Stage};
+use super::args::{Build, Check, Show, Stage};
 use super::{print, source};
 use fiberloom::{Error, Mode, Program};
 
@@ -24,9 +24,16 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
     })
 }
 
+/// Checks a program, and says what is doubtful in it.
+pub fn check(args: &Check) -> Result<(), Error> {
+    print::warnings(&source::program(&args.program)?, &[]);
+    Ok(())
+}
+
 /// Writes the object file, and the header if it is asked for: both, or neither.
 pub fn build(args: &Build) -> Result<(), Error> {
     let program = source::program(&args.program)?;
+    print::warnings(&program, &[]);
     let (object, header) = program.object(args.program.mode, &args.name)?;
     let mut files = vec![(args.object.as_path(), &object[..])];
     files.extend(args.header.as_deref().map(|path| (path, header.as_bytes())));
