@@ -299,7 +299,11 @@ impl Kernel {
 
 /// The name of a tensor that was not given, and what to change.
 fn no_data(tensor: &typed::Tensor) -> (String, Diagnostic) {
-    let what = format!("no data are given for tensor `{}`, which the program reads", tensor.name);
+    let reads = match tensor.role {
+        typed::Role::Result => "a right side reads as it was before the statement that defines it",
+        _ => "the program reads",
+    };
+    let what = format!("no data are given for tensor `{}`, which {reads}", tensor.name);
     let help = format!("give the call a tensor of this name: (\"{}\", &tensor)", tensor.name);
     (tensor.name.clone(), Diagnostic::new(tensor.span, what).help(help))
 }

@@ -5,6 +5,8 @@
 //!                    ▲ formats given in place of the declared ones
 //! ```
 
+mod given;
+
 use crate::cache;
 use crate::data::{self, Declared, Source};
 use crate::error::Error;
@@ -18,6 +20,7 @@ use fiberloom_core::notation::{self, Diagnostic, syntax};
 use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes, Extents};
 use fiberloom_core::{Lowered, lower};
+pub use given::Given;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -75,14 +78,7 @@ impl Program {
     /// # Errors
     /// As of [`Program::named`] and [`Program::with_format`].
     pub fn named_with(file: &str, text: &str, formats: &[(&str, &str)]) -> Result<Program, Error> {
-        let refused = |diagnostics| refused(file, text, diagnostics);
-        match fiberloom_front::parse(text) {
-            (Some(mut syntax), diagnostics) if diagnostics.is_empty() => {
-                formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
-                Program::checked(file, text, syntax).map_err(refused)
-            }
-            (_, diagnostics) => Err(refused(diagnostics)),
-        }
+        Program::given(file, text, formats, &mut |_, _| Ok(None))
     }
 
     /// Checks a program that was built, not read. Places in messages refer to its print.

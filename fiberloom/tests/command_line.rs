@@ -769,3 +769,44 @@ fn warnings_are_printed() {
         assert!(said.contains(place), "{said}");
     }
 }
+
+/// A program that declares nothing is a whole command: type, rank and format are those of the data.
+#[test]
+fn what_is_given_need_not_be_declared() {
+    let here = spmv("given");
+    let spmv = |more: &[&str]| here.given(&[&["run", "-e", "y[i] = A[i,j]*x[j]", "--json"], more].concat(), "");
+    let data = ["--in", "A=A.mtx", "--in", "x=x.mtx"];
+    for engine in ENGINES {
+        let output = spmv(&[&data[..], &["--engine", engine, "--check", "--out", "y=y.mtx"]].concat());
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && report.contains("\"format\": \"{dense}\", \"extents\": [3]"), "{report}");
+        let y = std::fs::read_to_string(here.0.join("y.mtx")).unwrap();
+        assert_eq!(y.split_whitespace().rev().take(3).collect::<Vec<_>>(), ["9.0", "0.0", "5.0"], "{y}");
+    }
+    let output = spmv(&[&data[..], &["--format", "A=dcsr"]].concat());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"format\": \"{compressed}\""));
+    // Integers stay integers, and each kind of file says its own type.
+    here.file("n.mtx", "%%MatrixMarket matrix array integer general\n2 1\n-1\n2\n");
+    here.file("u.ttx", "%%MatrixMarket tensor coordinate unsigned-integer general\n3 2 1 1\n3 2 1 7\n");
+    here.file("t.tns", "# extents 2 2\n2 1 0.5\n");
+    let typed = |text: &str, input: &str, says: &str| {
+        let output = here.given(&["run", "-e", text, "--in", input], "");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.starts_with(says), "{said}");
+    };
+    typed("s[] = n[i]", "n=n.mtx", "s: i64[] dense");
+    typed("R[i,j,k] = U[i,j,k]", "U=u.ttx", "R: u64[3, 2, 1] {compressed, compressed, compressed}");
+    typed("R[i,j] = 2.0 * T[i,j]", "T=t.tns", "R: f64[2, 2] {dense, compressed}");
+    typed("s[] = r[i]", "r=random:4", "s: f64[] dense");
+    typed("y[i] += 1.0", "y=x.mtx", "y: f64[2] {dense}");
+    let refused = |status: i32, args: &[&str], says: &str| {
+        let output = here.given(args, "");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(status) && said.contains(says), "{said}");
+    };
+    refused(2, &["check", "-e", "s[] = x[i]"], "<text>:1:7: error: unknown tensor `x`");
+    refused(2, &["run", "-e", "s[] = x[i]"], "give its data, which then say what it is");
+    refused(3, &["run", "-e", "s[] = A[i]", "--in", "A=A.mtx"], "A.mtx:2:1");
+    refused(2, &["run", "-e", "t[] = 2.0 s[] = t[]", "--in", "t=x.mtx"], "`t` is given, and not declared");
+    refused(4, &["run", "-e", "s[] = x[i]", "--in", "x=none.npy"], "none.npy");
+}

@@ -21,7 +21,7 @@ pub mod syntax;
 pub mod typed;
 mod warn;
 
-pub use check::check;
+pub use check::{Undeclared, check, undeclared};
 pub use concretize::{concretize, refuse};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use warn::{Warning, warnings};

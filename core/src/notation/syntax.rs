@@ -229,6 +229,22 @@ pub enum Index {
     Access(Access),
 }
 
+impl Index {
+    /// The index variable, if it is one and nothing else.
+    pub fn variable(&self) -> Option<&Ident> {
+        match self {
+            Index::Affine { permit: false, map, .. } => match &map.terms[..] {
+                [(false, term)] if term.coefficient.is_none() && term.divisions.is_empty() => match &term.factor {
+                    Factor::Var(v) => Some(v),
+                    Factor::Int(_) | Factor::Group(_) => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 /// A sum of terms; the first sign is written only if negative… which the grammar does not have: it is always `+`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Affine {

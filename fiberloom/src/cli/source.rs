@@ -2,11 +2,11 @@
 
 use super::args::{Program, Source};
 use super::{memory, print, schedule};
-use fiberloom::Error;
+use fiberloom::{Error, Given, Value, data};
 use fiberloom_core::notation::{Diagnostic, Span};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A text, and what messages call the file that it is from.
 pub struct Text {
@@ -18,11 +18,22 @@ pub struct Text {
 
 /// Reads and checks the program that the arguments name, under the formats and the schedule that they give.
 pub fn program(args: &Program) -> Result<fiberloom::Program, Error> {
+    program_on(args, &[])
+}
+
+/// The same of a program that is run on these data: what it does not declare is as they are.
+pub fn program_on(args: &Program, inputs: &[(String, PathBuf)]) -> Result<fiberloom::Program, Error> {
     let Text { name, text } = read(&args.source)?;
     memory::takes(text.len())?;
     let text = schedule::applied(text, args.schedule.as_deref(), args.no_schedule)?;
     let formats: Vec<(&str, &str)> = args.formats.iter().map(|(tensor, format)| (&**tensor, &**format)).collect();
-    fiberloom::Program::named_with(&name, &text, &formats)
+    let options = data::Options { limit: memory::available(0)?, ..data::Options::default() };
+    fiberloom::Program::given(&name, &text, &formats, &mut |tensor, rank| {
+        let Some((_, path)) = inputs.iter().find(|(name, _)| name == tensor) else { return Ok(None) };
+        let described = data::Source::of(path)?.described(rank, &options)?;
+        let format = described.format(rank).to_string();
+        Ok(Some(Given { ty: described.ty, fill: Value::zero(described.ty), format }))
+    })
 }
 
 /// Reads a program's text.

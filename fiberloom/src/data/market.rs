@@ -18,6 +18,7 @@
 //! skew-symmetric one from below it. A tensor of one mode is a matrix of one column, a scalar one of one row and one
 //! column.
 
+use super::described::Described;
 use super::import::{Contents, import, inexact};
 use super::number::{Number, Plain, integer};
 use super::text::{Listed, Text, extent};
@@ -40,6 +41,8 @@ struct Header {
     coordinate: bool,
     /// How values are written; none are in a pattern.
     number: Option<Number>,
+    /// The type of a tensor that is not declared.
+    ty: Type,
     symmetry: Symmetry,
 }
 
@@ -49,6 +52,12 @@ struct Size {
     extents: Vec<u64>,
     /// The number of entries, if the file says it.
     entries: Option<u64>,
+}
+
+/// What the header says of a tensor that is not declared.
+pub(super) fn described(text: Text<impl Read>, declared: &Declared, options: &Options) -> Result<Described, Fault> {
+    let header = Market { text, declared, options }.header()?;
+    Ok(Described { ty: header.ty, is_dense: !header.coordinate })
 }
 
 /// The tensor that a Matrix Market file holds.
@@ -78,10 +87,11 @@ impl<R: Read> Market<'_, R> {
             true => "`real`, `integer` or `pattern`; there are no complex element types",
             false => "`real` or `integer`; there are no complex element types",
         };
-        let number = self.choose(numbers, |word| match word {
-            "real" | "double" => Some(Some(Number::Real)),
-            "integer" | "unsigned-integer" => Some(Some(Number::Integer)),
-            "pattern" if coordinate => Some(None),
+        let (number, ty) = self.choose(numbers, |word| match word {
+            "real" | "double" => Some((Some(Number::Real), Type::F64)),
+            "integer" => Some((Some(Number::Integer), Type::I64)),
+            "unsigned-integer" => Some((Some(Number::Integer), Type::U64)),
+            "pattern" if coordinate => Some((None, Type::F64)),
             _ => None,
         })?;
         let rank = self.declared.rank();
@@ -98,7 +108,7 @@ impl<R: Read> Market<'_, R> {
             _ => None,
         })?;
         self.text.end_of_line()?;
-        Ok(Header { tensor, coordinate, number, symmetry })
+        Ok(Header { tensor, coordinate, number, ty, symmetry })
     }
 
     /// The first two words: whether the file says `tensor`, not `matrix`.

@@ -21,6 +21,7 @@
 //! what has been read, never for a header's sake, and not beyond [`Options::limit`]. Every rejection is an [`Error`]
 //! that names the file and the place. `docs/data.md` is the page for users.
 mod combine;
+mod described;
 mod generate;
 mod import;
 mod market;
@@ -34,6 +35,7 @@ mod tns;
 mod write;
 
 pub use combine::Combine;
+pub use described::Described;
 pub use generate::{Random, generate};
 pub use import::exact;
 pub use write::{holds, resolved, to_bytes, write, write_all, write_bytes};

@@ -95,10 +95,7 @@ impl<R: Read> Npy<R> {
 
     /// The values as ones of type `ty`, in the order of the file; at most `limit` bytes.
     pub(super) fn array(&mut self, ty: Type, limit: u64) -> Result<Array<'static>, Fault> {
-        let Some((stored, swapped)) = element(&self.descr) else {
-            let names = "bool, int8 to int64, uint8 to uint64, float32 or float64";
-            return Err(self.fault(format!("elements of type `{}`, expected {names}", self.descr)));
-        };
+        let (stored, swapped) = element(&self.descr).ok_or_else(|| self.other_elements())?;
         let count = self.shape.iter().fold(1u128, |n, &e| n.saturating_mul(e as u128));
         let expected = count.saturating_mul(stored.bytes() as u128);
         let mut values = Array::from_values(ty, []);
@@ -135,6 +132,12 @@ impl<R: Read> Npy<R> {
         Ok(decode(ty, swapped, chunk))
     }
 
+    /// That its elements are of a type that the language does not have.
+    pub(super) fn other_elements(&self) -> Fault {
+        let names = "bool, int8 to int64, uint8 to uint64, float32 or float64";
+        self.fault(format!("elements of type `{}`, expected {names}", self.descr))
+    }
+
     fn fault(&self, what: String) -> Fault {
         Fault::new(Place::Byte(self.data_at), what)
     }
@@ -148,7 +151,7 @@ impl<R: Read> Npy<R> {
 }
 
 /// The element type that a `descr` names, and whether its bytes are in the other order than this machine's.
-fn element(descr: &str) -> Option<(Type, bool)> {
+pub(super) fn element(descr: &str) -> Option<(Type, bool)> {
     let mut chars = descr.chars();
     let swapped = match chars.next()? {
         '<' => cfg!(target_endian = "big"),

@@ -64,6 +64,11 @@ pub(super) fn read(
     import(contents, declared, options, &|e| Place::Element(of.as_ref().map_or(e, |of| of[e])))
 }
 
+/// The element type of the array that an archive holds.
+pub(super) fn described(input: impl Read + Seek, options: &Options) -> Result<Type, Fault> {
+    Archive::of(input, Type::F64, options.limit)?.member("data", |npy| npy.ty())
+}
+
 /// An archive of arrays, whose values become ones of a type.
 struct Archive<R> {
     zip: ZipArchive<R>,

@@ -183,6 +183,9 @@ fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
         Some(Token::Open) if matches!(first, Some(Token::Ident(_))) && (meant("`[`") || meant("the next item")) => {
             d.help("elements stand in brackets: `y[i] = A[i,j] * x[j]`")
         }
+        Some(Token::Order) if meant("the next item") => {
+            d.help("a format with a name has its order: write its levels, `{nonunique, singleton} order(1, 0)`")
+        }
         Some(t) if t.is_reserved_word() && expected.iter().any(|e| e == "a name") => {
             d.help(format!("{t} is a word of the language: choose another name"))
         }

@@ -10,7 +10,8 @@ use crate::notation::syntax::*;
 pub(super) const DEEPEST: usize = 600;
 
 /// A part of a program that may hold others.
-enum Node<'a> {
+#[derive(Clone, Copy)]
+pub(super) enum Node<'a> {
     Repeat(&'a Repeat),
     Statement(&'a Statement),
     Expr(&'a Expr),
@@ -60,6 +61,19 @@ pub(super) fn check(program: &Program) -> Result<(), Diagnostic> {
         children(node, &mut |child, more| open.push((child, depth + more)));
     }
     Ok(())
+}
+
+/// Gives `each` the accesses that `node` holds, each before those in its indices.
+pub(super) fn accesses<'a>(node: Node<'a>, each: &mut impl FnMut(&'a Access)) {
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        if let Node::Access(a) = node {
+            each(a);
+        }
+        let first = open.len();
+        children(node, &mut |child, _| open.push(child));
+        open[first..].reverse();
+    }
 }
 
 fn expressions(s: &Schedule) -> impl Iterator<Item = Node<'_>> {

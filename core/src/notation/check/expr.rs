@@ -542,6 +542,8 @@ impl Check {
             if !self.unmade.contains(&a.tensor.name) {
                 let known: Vec<String> = self.tensors.keys().cloned().collect();
                 self.unknown("tensor", &a.tensor, known.iter().map(String::as_str));
+                let help = "declare it (`tensor NAME: f64[I, J] csr`), or give its data, which then say what it is";
+                self.errors.last_mut().expect("it is unknown").help.get_or_insert(help.to_string());
             }
             return None;
         };

@@ -20,6 +20,7 @@ mod function;
 mod schedules;
 mod statement;
 mod steps;
+mod undeclared;
 
 use super::diagnostic::{Diagnostic, Span};
 use super::syntax::{self, Ident, Item};
@@ -27,6 +28,8 @@ use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use std::collections::{HashMap, HashSet};
+
+pub use undeclared::{Undeclared, undeclared};
 
 /// Checks a program.
 ///
@@ -198,7 +201,7 @@ fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n s
             k if k.len() > 2 && (name.starts_with(k) || k.starts_with(name) && name.len() > 2) => 1,
             k => distance(k, name),
         };
-        (far <= k.len().div_ceil(3)).then_some((far, k))
+        (far <= k.len().div_ceil(3) && far < k.len().max(name.len())).then_some((far, k))
     };
     known.filter_map(near).min().map(|(_, k)| k)
 }
