@@ -233,13 +233,7 @@ impl Index {
     /// The index variable, if it is one and nothing else.
     pub fn variable(&self) -> Option<&Ident> {
         match self {
-            Index::Affine { permit: false, map, .. } => match &map.terms[..] {
-                [(false, term)] if term.coefficient.is_none() && term.divisions.is_empty() => match &term.factor {
-                    Factor::Var(v) => Some(v),
-                    Factor::Int(_) | Factor::Group(_) => None,
-                },
-                _ => None,
-            },
+            Index::Affine { permit: false, map, .. } => map.as_name(),
             _ => None,
         }
     }

@@ -58,6 +58,20 @@ pub fn var(name: &str) -> Var<'_> {
     Var(name)
 }
 
+/// The size of that name: a bound of slices, and with [`Var::value`] its extent as a value, of type `i64`.
+///
+/// ```
+/// use fiberloom::builder::*;
+///
+/// let mut p = Builder::new();
+/// let (a, d, n, i) = (p.tensor("a", Type::F64, ["N"], "dense"), tensor("d"), size("N"), var("i"));
+/// p.set(d.at([i]), a.at([i.between(1, n)]) - a.at([i.between(0, n - 1)]));
+/// assert!(p.finish().unwrap().text.ends_with("d[i] = a[i(1:N)] - a[i(0:N-1)]\n"));
+/// ```
+pub fn size(name: &str) -> Var<'_> {
+    Var(name)
+}
+
 impl Var<'_> {
     /// The coordinate as a value, of type `i64`.
     pub fn value(self) -> Expr {
@@ -74,6 +88,16 @@ impl Var<'_> {
         self.cut(range, Some(step))
     }
 
+    /// `i(start:end)`, of numbers, [`size`]s and their sums.
+    pub fn between(self, start: impl Into<Affine>, end: impl Into<Affine>) -> Index {
+        self.sliced(Some(start.into().0), Some(end.into().0), None)
+    }
+
+    /// `i(start:end:step)`, likewise.
+    pub fn between_by(self, start: impl Into<Affine>, end: impl Into<Affine>, step: u64) -> Index {
+        self.sliced(Some(start.into().0), Some(end.into().0), Some(step))
+    }
+
     fn cut(self, range: impl RangeBounds<u64>, step: Option<u64>) -> Index {
         let start = match range.start_bound() {
             Bound::Included(&n) => Some(n),
@@ -85,7 +109,10 @@ impl Var<'_> {
             Bound::Excluded(&n) => Some(n),
             Bound::Unbounded => None,
         };
-        let (start, end) = (start.map(Map::number), end.map(Map::number));
+        self.sliced(start.map(Map::number), end.map(Map::number), step)
+    }
+
+    fn sliced(self, start: Option<Map>, end: Option<Map>, step: Option<u64>) -> Index {
         Index(syntax::Index::Slice { var: ident(self.0), start, end, step, span: Span::default() })
     }
 }
@@ -518,6 +545,17 @@ pub fn slice_by(body: impl Into<Expr>, from: Var, to: Var, range: ops::Range<u64
     cut(body.into(), from, to, range, Some(step))
 }
 
+/// `slice(body, from -> to, start:end)`, of numbers, [`size`]s and their sums.
+pub fn slice_between(
+    body: impl Into<Expr>,
+    from: Var,
+    to: Var,
+    start: impl Into<Affine>,
+    end: impl Into<Affine>,
+) -> Expr {
+    sliced(body.into(), (from, to), (start.into().0, end.into().0), None)
+}
+
 pub(super) fn cut(
     body: Expr,
     from: Var,
@@ -525,8 +563,11 @@ pub(super) fn cut(
     ops::Range { start, end }: ops::Range<u64>,
     step: Option<u64>,
 ) -> Expr {
+    sliced(body, (from, to), (Map::number(start), Map::number(end)), step)
+}
+
+fn sliced(body: Expr, (from, to): (Var, Var), (start, end): (Map, Map), step: Option<u64>) -> Expr {
     let depth = body.depth;
     let (from, to) = (ident(from.0), ident(to.0));
-    let (start, end) = (Map::number(start), Map::number(end));
     Expr::of(ExprKind::Slice { body: body.boxed(), from, to, start, end, step }, depth)
 }

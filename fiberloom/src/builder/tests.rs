@@ -66,6 +66,12 @@ fn reductions_and_shape_operators() {
     assert_eq!(rhs(|| concat(parts(), l)), "concat((A[i], B[k]), (i, k) -> l)");
     assert_eq!(rhs(|| slice(a.at([i]), i, k, 1..5)), "slice(A[i], i -> k, 1:5)");
     assert_eq!(rhs(|| slice_by(a.at([i]), i, k, 1..5, 2)), "slice(A[i], i -> k, 1:5:2)");
+    let n = size("I");
+    assert_eq!(rhs(|| slice_between(a.at([i]), i, k, 1, n - 1)), "slice(A[i], i -> k, 1:I-1)");
+    assert_eq!(
+        rhs(|| a.at([i.between_by(n - 4, n, 2)]) * convert(n.value(), Type::F64)),
+        "A[i(I-4:I:2)] * convert(I, f64)"
+    );
 }
 
 #[test]
