@@ -69,7 +69,7 @@ mod tests {
         let ir = MemoryBuffer::create_from_memory_range_copy(ir.as_bytes(), "ir");
         let module = context.create_module_from_ir(ir).unwrap();
         let machine = Machine::new(&Options::default()).unwrap();
-        machine.optimize(&module).unwrap();
+        machine.optimize(&module, 1).unwrap();
         let _ = machine.write(&module, FileType::Object);
         listener.heard()
     }

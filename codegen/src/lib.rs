@@ -180,7 +180,7 @@ fn made<T>(
     let context = Context::create();
     let listener = diagnostics::Listener::new(&context);
     let module = emit::module(&context, kernel, symbol, (&machine, options.long))?;
-    machine.optimize(&module)?;
+    machine.optimize(&module, room::length(&kernel.body))?;
     let taken = take(&machine, &module)?;
     listener.heard().map(|()| taken)
 }

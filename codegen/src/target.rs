@@ -36,10 +36,16 @@ fn set_options() {
 /// What is run over a kernel: the parts of LLVM's standard pipeline that loops without calls profit from, about once
 /// each, in a third of its time. Vectors are not interleaved: rows of sparse matrices are short, and what is left of them
 /// beside wide turns would run one element at a time.
+///
+/// Loops of a kernel of more than [`UNROLLED`] statements are not unrolled: that is up to half of the code, and of the time that it takes to
+/// make it.
 const PASSES: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
     loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion),\
     gvn,loop-mssa(licm),loop-vectorize<interleave-forced-only>,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll,sroa,\
     instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)";
+
+/// The most statements of a kernel whose loops are unrolled.
+const UNROLLED: usize = 4096;
 
 impl Machine {
     /// The machine that the options ask for.
@@ -84,12 +90,13 @@ impl Machine {
         self.features.split(',').any(|feature| feature == "+amx-tile") && !self.selects_fast()
     }
 
-    /// Runs the passes of this machine's level over the module.
-    pub fn optimize(&self, module: &Module) -> Result<(), Error> {
+    /// Runs the passes of this machine's level over the module of a kernel of so many statements.
+    pub fn optimize(&self, module: &Module, statements: usize) -> Result<(), Error> {
         if self.level == OptLevel::None {
             return Ok(());
         }
-        module.run_passes(PASSES, &self.machine, PassBuilderOptions::create()).map_err(|e| Error::Llvm(e.to_string()))
+        let passes = if statements <= UNROLLED { PASSES.into() } else { PASSES.replace("loop-unroll,", "") };
+        module.run_passes(&passes, &self.machine, PassBuilderOptions::create()).map_err(|e| Error::Llvm(e.to_string()))
     }
 
     /// The module as assembly or as an object.
