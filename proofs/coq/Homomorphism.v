@@ -90,7 +90,7 @@ Section Theorem61.
     intros operands. revert s.
     induction e as [v | x IHx y IHy | x IHx y IHy | a e IH | a e IH | rho e IH]; intros s;
       cbn [shape_of stream_of at_tuple].
-    - rewrite nth_error_map. destruct (nth_error c v) as [variable_ |] eqn:found; [| discriminate].
+    - rewrite nth_error_map. destruct (nth_error c v) as [v' |] eqn:found; [| discriminate].
       cbn. intros same. injection same as <-. rewrite (nth_error_nth c v nothing found).
       apply nth_error_In in found. now apply (proj1 (Forall_forall operand c) operands) in found.
     - destruct (shape_of _ x) as [sx |]; [| discriminate]. destruct (shape_of _ y) as [sy |]; [| discriminate].

@@ -85,7 +85,7 @@ Section Ranges.
   Proof.
     revert first. induction n as [| n IH]; intros first inside others; [lia |]. cbn.
     destruct (Nat.eq_dec first i) as [-> | differs].
-    - rewrite total_zero; [apply zero_plus |]. intros j where_. apply others. apply in_seq in where_. lia.
+    - rewrite total_zero; [apply zero_plus |]. intros j behind. apply others. apply in_seq in behind. lia.
     - rewrite others by assumption. rewrite plus_zero. apply IH; [lia | assumption].
   Qed.
 End Ranges.

@@ -21,7 +21,14 @@ Fixpoint trace (q : nested N) : list N :=
       flat_map of_state (walk x (ahead x (now x)) (now x)) ++ [N.of_nat (key (END, false))]
   end.
 
-(** Of the stream of an expression: its type, the dummy attribute being 0, and its trace. *)
+(** All tuples of three attributes. *)
+Definition tuples : list tuple :=
+  map (fun '(i, j, k) a => nth a [i; j; k] 0) (list_prod (list_prod (seq 0 3) (seq 0 3)) (seq 0 3)).
+
+(** Of an expression: the type of its stream, the dummy attribute being 0, and its trace; at each tuple what it evaluates
+    to, and what the expression on relations is. *)
 Definition trace_of (trees : list (shape * tree N)) (e : expr) : list N :=
-  let q := stream_of (map (fun '(s, t) => variable_of_tree s t) trees) e in
-  map (fun l => match l with Some a => N.of_nat (S a) | None => 0%N end) (ty q) ++ trace (stream q).
+  let c := map (fun '(s, t) => variable_of_tree s t) trees in
+  let q := stream_of c e in
+  map (fun l => match l with Some a => N.of_nat (S a) | None => 0%N end) (ty q) ++ trace (stream q) ++
+  flat_map (fun t => [evaluation q t; at_tuple c e t]) tuples.

@@ -147,7 +147,7 @@ Section Typed.
     - intros s. specialize (inside s). destruct l as [a |]; cbn; [now rewrite same | exact inside].
     - intros s b fit. apply ends. now destruct l.
     - intros s b fit. apply more. now destruct l.
-    - intros a s b is_level_. destruct l as [a' |]; [| discriminate]. now apply (strictly a').
+    - intros a s b same_level. destruct l as [a' |]; [| discriminate]. now apply (strictly a').
   Qed.
 
   Lemma rename_laws rho t q :

@@ -24,11 +24,11 @@ Section Sparse.
   Definition sparse_level (entries : list entry) : level (nested K) := {|
     state := nat;
     now := 0;
-    index := fun at_ => match nth_error entries at_ with Some e => fst e | None => END end;
-    ready := fun at_ => match nth_error entries at_ with Some e => snd (entry_order e) | None => false end;
-    value := fun at_ => match nth_error entries at_ with Some (_, Some v) => v | _ => Value zero end;
-    skip := fun at_ to => at_ + position (fun e => key to <? key (entry_order e)) (skipn at_ entries);
-    ahead := fun at_ => length entries - at_
+    index := fun pos => match nth_error entries pos with Some e => fst e | None => END end;
+    ready := fun pos => match nth_error entries pos with Some e => snd (entry_order e) | None => false end;
+    value := fun pos => match nth_error entries pos with Some (_, Some v) => v | _ => Value zero end;
+    skip := fun pos to => pos + position (fun e => key to <? key (entry_order e)) (skipn pos entries);
+    ahead := fun pos => length entries - pos
   |}.
 
   (** [sparse]: the vector of these entries. *)
@@ -45,17 +45,17 @@ Section Sparse.
   Definition entries_at (h : nat -> bool) (v : nested K -> K) (entries : list entry) : K :=
     total (fun e => match snd e with Some value => if h (fst e) then v value else zero | None => zero end) entries.
 
-  Lemma skipn_at {A : Type} (l : list A) at_ :
-    match nth_error l at_ with
-    | Some a => skipn at_ l = a :: skipn (S at_) l
-    | None => skipn at_ l = []
+  Lemma skipn_at {A : Type} (l : list A) pos :
+    match nth_error l pos with
+    | Some a => skipn pos l = a :: skipn (S pos) l
+    | None => skipn pos l = []
     end.
   Proof.
-    revert at_. induction l as [| b l IH]; intros [| at_]; cbn; try reflexivity. exact (IH at_).
+    revert pos. induction l as [| b l IH]; intros [| pos]; cbn; try reflexivity. exact (IH pos).
   Qed.
 
-  Lemma skipn_more {A : Type} (l : list A) at_ n : skipn (at_ + n) l = skipn n (skipn at_ l).
-  Proof. revert l. induction at_ as [| at_ IH]; intros [| a l]; cbn; try reflexivity; [now destruct n | apply IH]. Qed.
+  Lemma skipn_more {A : Type} (l : list A) pos n : skipn (pos + n) l = skipn n (skipn pos l).
+  Proof. revert l. induction pos as [| pos IH]; intros [| a l]; cbn; try reflexivity; [now destruct n | apply IH]. Qed.
 
   Lemma ascend_skipn n entries : ascend entries -> ascend (skipn n entries).
   Proof. revert entries. induction n as [| n IH]; intros [| e rest]; cbn; auto. intros []. now apply IH. Qed.
@@ -65,7 +65,7 @@ Section Sparse.
 
   Lemma position_skipped {A : Type} (p : A -> bool) l e : In e (firstn (position p l) l) -> p e = false.
   Proof.
-    induction l as [| a l IH]; cbn; [contradiction |]. destruct (p a) eqn:here_; cbn; [contradiction |].
+    induction l as [| a l IH]; cbn; [contradiction |]. destruct (p a) eqn:found; cbn; [contradiction |].
     intros [<- | among]; auto.
   Qed.
 
@@ -209,11 +209,11 @@ Section Dense.
   Definition dense_level (n : nat) (value : nat -> nested K) : level (nested K) := {|
     state := nat;
     now := 0;
-    index := fun at_ => if at_ <? n then at_ else END;
-    ready := fun at_ => at_ <? n;
+    index := fun pos => if pos <? n then pos else END;
+    ready := fun pos => pos <? n;
     value := value;
-    skip := fun at_ '(i, past) => Nat.max at_ (Nat.min n (i + Nat.b2n past));
-    ahead := fun at_ => n - at_
+    skip := fun pos '(i, past) => Nat.max pos (Nat.min n (i + Nat.b2n past));
+    ahead := fun pos => n - pos
   |}.
 
   (** [dense]: a value at every index below an extent. *)

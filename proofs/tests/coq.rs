@@ -2,7 +2,7 @@
 //! the streams of Coq do what those of Rust do. Without a `coqc` on the PATH only names are checked.
 
 use fiberloom_semantics::stream::{
-    Attribute, Context, END, Expr, Level, Nested, Relation, Schema, Type, Typed, Variable, sparse,
+    Attribute, Context, END, Expr, Level, Nested, Schema, Type, Typed, Variable, sparse,
 };
 use quickcheck::Gen;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,7 @@ impl Coq {
     /// Compiles all files of the proof; nothing without a `coqc`.
     fn compile() -> Option<Mutex<Coq>> {
         if Command::new("coqc").arg("--version").output().is_err() {
+            say("not run: there is no `coqc` on the PATH");
             return None;
         }
         let coq = Coq { folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("coq") };
@@ -77,9 +78,6 @@ impl Coq {
 /// The compiled proofs, compiled by whoever asks first.
 fn compiled() -> Option<&'static Mutex<Coq>> {
     static COQ: LazyLock<Option<Mutex<Coq>>> = LazyLock::new(Coq::compile);
-    if COQ.is_none() {
-        say("not run: there is no `coqc` on the PATH");
-    }
     COQ.as_ref()
 }
 
@@ -243,8 +241,8 @@ const MISTAKES: [(&str, &str, &str, &str); 9] = [
     ("SumOfOne", "Sum.v", "Eq => of (value x s) (value y t)", "Eq => value x s"),
     ("ContractSkipsPast", "Contract.v", "(index x s, snd to)", "(index x s, true)"),
     ("SkipUndersteps", "Vector.v", "key to <? key (entry_order e)", "key (fst to, false) <? key (entry_order e)"),
-    ("SkipOversteps", "Vector.v", "at_ + position", "S at_ + position"),
-    ("ExpansionGoesBack", "Vector.v", "Nat.max at_ (Nat.min n (i + Nat.b2n past))", "Nat.min n (i + Nat.b2n past)"),
+    ("SkipOversteps", "Vector.v", "pos + position", "S pos + position"),
+    ("ExpansionGoesBack", "Vector.v", "Nat.max pos (Nat.min n (i + Nat.b2n past))", "Nat.min n (i + Nat.b2n past)"),
 ];
 
 #[test]
@@ -316,12 +314,20 @@ mod random {
         for shape in (0..8).map(shape) {
             let (stream, text) = tree(g, shape.len());
             let ty: Type = shape.iter().copied().map(Some).collect();
-            variables.push(Variable { stream: Typed { ty, stream }, relation: Relation::zero() });
+            let stream = Typed { ty, stream };
+            variables.push(Variable { relation: stream.evaluate(), stream });
             let numbers: Vec<String> = shape.iter().map(|a| number(*a).to_string()).collect();
             texts.push(format!("([{}], {text})", numbers.join("; ")));
         }
         let schema: Schema = ATTRIBUTES.into_iter().map(|a| (a, EXTENT as i64)).collect();
         (Context { schema, variables }, format!("[{}]", texts.join(";\n  ")))
+    }
+
+    /// All tuples of three attributes, each of its indices at attributes that have these bits.
+    pub fn tuples(bits: usize) -> impl Iterator<Item = BTreeMap<Attribute, i64>> {
+        let indices = |n: usize| [n / 9, n / 3 % 3, n % 3];
+        let all = move |n| ATTRIBUTES.into_iter().zip(indices(n)).map(|(a, i)| (a, i as i64));
+        (0..EXTENT.pow(3)).map(move |n| all(n).filter(|(a, _)| bits >> number(*a) & 1 == 1).collect())
     }
 
     /// An expression of the shape that has these bits, of at most this depth.
@@ -406,6 +412,11 @@ fn streams_do_in_coq_what_they_do_in_rust() {
             let level = |level: &Option<Attribute>| level.map_or(0, |a| a as u64 - 'i' as u64 + 1);
             let mut numbers: Vec<u64> = typed.ty.iter().map(level).collect();
             trace(&typed.stream, &mut numbers);
+            let relation = typed.evaluate();
+            for t in random::tuples(bits) {
+                let indices: Vec<i64> = t.values().copied().collect();
+                numbers.extend([relation.at(&indices).0, e.at(&context, &t).0]);
+            }
             text += &format!("Compute (trace_of trees{seed} ({of_coq})).\n");
             wanted.push((e, numbers));
         }
