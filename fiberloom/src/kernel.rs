@@ -439,7 +439,12 @@ impl<'a> Call<'a> {
         for (name, function) in &self.meaning()? {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
-            let mode = self.kernel.options.mode;
+            let Options { mode, steps, memory, .. } = self.kernel.options;
+            // The answer is compared as a function, each coordinate by itself.
+            let most = steps.min(room::available(memory) / KEPT);
+            if answer.stored_coordinates().map_or(true, |kept| kept > most) {
+                return Err(Error::Stopped(format!("memory does not suffice to compare each coordinate of `{name}`")));
+            }
             compared += agree(function, answer, mode).map_err(|difference| wrong(difference.to_string()))?;
         }
         Ok(compared)

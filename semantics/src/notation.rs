@@ -50,7 +50,7 @@ pub struct Function {
 /// What an evaluation may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Expressions evaluated.
+    /// Expressions evaluated, and coordinates whose values operands store.
     pub steps: u64,
 }
 
@@ -182,7 +182,7 @@ impl<'p> World<'p> {
     ) -> Result<World<'p>, Refusal> {
         let ids = || (0..program.tensors.len()).map(|id| TensorId(id as u32));
         let inputs = program.inputs();
-        let (mut extents, mut functions) = (Vec::new(), Vec::new());
+        let (mut extents, mut functions, mut steps) = (Vec::new(), Vec::new(), limits.steps);
         for id in ids() {
             let declared = &program.tensors[id.index()];
             let brought = matches!(declared.role, typed::Role::Input | typed::Role::Result);
@@ -197,6 +197,9 @@ impl<'p> World<'p> {
                 if let Err(malformed) = tensor.check() {
                     return wrong(malformed.to_string());
                 }
+                // Each is kept by itself.
+                let kept = tensor.stored_coordinates().map_err(|_| Refusal::Steps)?;
+                steps = steps.checked_sub(kept).ok_or(Refusal::Steps)?;
                 extents.push((id, tensor.extents.clone()));
             } else if inputs.contains(&id) {
                 return wrong("no data are given for it, and the program reads it".to_string());
@@ -204,7 +207,7 @@ impl<'p> World<'p> {
             functions.push(given.map(Function::of));
         }
         let extents = Extents::solve(program, &extents)?;
-        let left = Cell::new(limits.steps);
+        let left = Cell::new(steps);
         Ok(World { program, extents, functions, mode, left, turns: TURNS, unsure: None, support: None })
     }
 

@@ -17,6 +17,7 @@ pub mod extents;
 pub mod fitted;
 pub mod language;
 pub mod legal;
+pub mod long;
 pub mod product;
 pub mod shrink;
 pub mod statistics;

@@ -182,10 +182,12 @@ impl Context<'_> {
         Bound::at(held(d, "cut", at))
     }
 
-    /// The coordinate of `w` at the two ends of a piece.
+    /// The coordinate of `w` at the first turn of a piece, and one behind its last: at the next step it may not fit 64 bits.
     fn ends(&self, piece: &Piece, v: Index, w: Index) -> [Expr; 2] {
         let (c, r) = self.along(piece, v, w);
-        [&piece.range.lo, &piece.range.hi].map(|bound| plus(times(bound.at.clone(), r.clone()), c.clone()))
+        let short = if let Expr::Const(r) = &r { 1 - r.bits() as i64 } else { 0 };
+        let at = |bound: &Bound| plus(times(bound.at.clone(), r.clone()), c.clone());
+        [at(&piece.range.lo), plus(at(&piece.range.hi), int(short))]
     }
 
     /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is
