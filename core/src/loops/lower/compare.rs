@@ -14,7 +14,7 @@
 //! On the variable's side only forms are taken that cannot wrap: the variable, its difference from another, or from a number.
 
 use super::fiber::Scope;
-use super::range::{Bound, Piece};
+use super::range::{Bound, Piece, behind_last};
 use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::concrete::{self, Index, Origin};
@@ -185,9 +185,8 @@ impl Context<'_> {
     /// The coordinate of `w` at the first turn of a piece, and one behind its last: at the next step it may not fit 64 bits.
     fn ends(&self, piece: &Piece, v: Index, w: Index) -> [Expr; 2] {
         let (c, r) = self.along(piece, v, w);
-        let short = if let Expr::Const(r) = &r { 1 - r.bits() as i64 } else { 0 };
         let at = |bound: &Bound| plus(times(bound.at.clone(), r.clone()), c.clone());
-        [at(&piece.range.lo), plus(at(&piece.range.hi), int(short))]
+        [at(&piece.range.lo), behind_last(at(&piece.range.hi), &r)]
     }
 
     /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is

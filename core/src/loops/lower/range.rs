@@ -447,19 +447,21 @@ impl Context<'_> {
         let c = self.mapped(scope, &line.c).expect("bound outside");
         let r = self.size(&line.r);
         let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
-        let start = (!begins).then(|| match first {
-            Some(size) => fixed("start", self.size(&size)),
-            None => fixed("start", plus(c.clone(), times(range.lo.at.clone(), r.clone()))),
-        });
-        // Up to the step behind the last one nothing is seen, and that step may not fit 64 bits.
-        let short = line.r.value().filter(|r| *r > 1 && !blocks).map_or(0, |r| 1 - r);
-        let past = past.map(|past| if past.value().is_none() { past.plus(&Size::number(short)) } else { past });
-        let stop = (!ends).then(|| match past {
-            Some(size) => fixed("stop", self.size(&size)),
-            None => fixed("stop", plus(plus(c.clone(), times(range.hi.at.clone(), r.clone())), int(short))),
-        });
+        // Between two steps nothing is seen. That at a range's end may not fit 64 bits: what is behind the one before it does.
+        let strides = !blocks && r != int(1);
+        let mut reached = |name: &str, at: &Bound, size: Option<Size>, short: bool| match size {
+            Some(size) if size.value().is_some() || !short => fixed(name, self.size(&size)),
+            Some(size) => fixed(name, self.size(&size.plus(&line.r.negative()).plus(&Size::number(1)))),
+            None => {
+                let at = plus(c.clone(), times(at.at.clone(), r.clone()));
+                fixed(name, if short { behind_last(at, &r) } else { at })
+            }
+        };
+        let from_zero = range.lo.at == int(0);
+        let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
+        let stop = (!ends).then(|| reached("stop", &range.hi, past, strides));
         let shift = match &start {
-            Some(start) if range.lo.at == int(0) => Some(Shift::Up(start.clone())),
+            Some(start) if from_zero => Some(Shift::Up(start.clone())),
             _ if c == int(0) => None,
             _ if line.c.factors.is_empty() && line.c.constant.terms().all(|(n, _)| n < 0) => {
                 Some(Shift::Down(fixed("shift", self.size(&line.c.constant.negative()))))
@@ -473,6 +475,14 @@ impl Context<'_> {
         let marks = blocks.is_none() && finger.is_none() && start.is_some();
         let mark = self.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
         View { start, stop, stride, blocks, shift, finger, mark }
+    }
+}
+
+/// One more than the coordinate a step of `r` before one, whether or not that one fits 64 bits.
+pub(super) fn behind_last(at: Expr, r: &Expr) -> Expr {
+    match r {
+        Expr::Const(r) => plus(at, int(1 - r.bits() as i64)),
+        r => plus(binary(Op::Sub, at, r.clone()), int(1)),
     }
 }
 

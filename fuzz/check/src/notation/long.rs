@@ -104,6 +104,12 @@ impl Long {
         made.expect("entries are within the extents")
     }
 
+    /// Whether an extent is taken for a shorter one.
+    fn is_misled(&self) -> bool {
+        let narrow = Magnitude::ALL[0];
+        self.sizes.iter().any(|s| s.taken_for.unwrap_or(narrow) < Magnitude::of(s.extent))
+    }
+
     /// The operand of that name.
     fn given(&self, name: &str) -> Option<&Operand> {
         self.operands.iter().find(|a| a.name == name)
@@ -182,6 +188,8 @@ impl Subject for Long {
             "meaning" if words.contains("Steps") => Some("the meaning takes too many steps"),
             "fault" if words.contains("step") => Some("an extent is visited"),
             "fault" if words.contains("memory") => Some("an extent is stored"),
+            // Extents are taken for narrow ones whose product then fits no key.
+            "fault" if words.contains("overflow") && self.is_misled() => Some("keys have too few bits"),
             _ => None,
         }
     }

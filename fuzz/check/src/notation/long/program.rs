@@ -152,9 +152,12 @@ impl Maker<'_> {
     fn sized(&mut self, name: &'static str, extent: u64) -> usize {
         let [.., wide, widest] = Magnitude::ALL;
         let own = Magnitude::of(extent);
-        // One that is taken for a narrow one has an array of its extent.
+        // One that is taken for a narrow one may have an array of its extent, or a key of too few bits.
         let taken_for = match extent {
             0..=100_000 => self.random.one(&[None, Some(own), Some(wide), Some(widest)]),
+            _ if self.random.below(8) == 0 => {
+                self.random.one(&[None, Some(Magnitude::ALL[0]), Some(Magnitude::ALL[1])])
+            }
             _ => self.random.one(&[Some(own), Some(widest)]),
         };
         let said = self.random.below(3) == 0;
