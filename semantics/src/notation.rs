@@ -14,6 +14,7 @@
 //! stands an evaluation over what is stored, for large data, and held to this one (`support.rs`). Values carry how far
 //! an answer may be from them (`crate::algebra::Number`).
 
+pub mod einsum;
 mod ground;
 mod steps;
 mod support;
