@@ -321,7 +321,7 @@ fn what_no_tensor_can_hold_is_refused() {
     for kind in [LevelKind::Lower, LevelKind::Upper, LevelKind::Symmetric] {
         for levels in [[kind, Dense], [Compressed, kind], [kind, kind]] {
             let l = levels.iter().position(|k| *k == kind).unwrap();
-            let said = assembled(vec![0.0; 3].into(), &Format::of(levels.to_vec()), Duplicates::Combine(&added));
+            let said = assembled(vec![1.0; 3].into(), &Format::of(levels.to_vec()), Duplicates::Combine(&added));
             let expected = "stands directly below a dense level of an equal extent";
             assert!(said.starts_with(&format!("level {l}, position 0: ")) && said.contains(expected), "{said}");
         }
