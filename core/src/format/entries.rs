@@ -357,6 +357,9 @@ impl Tensor<'_> {
     }
 
     /// The first of [`Tensor::entries`], so many of them or all; none if memory does not suffice. No more are listed.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
     pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
         let all = self.values.len().min(n);
         let positions = if self.is_flagged() { self.stored_positions() } else { room::collected(0..all) };

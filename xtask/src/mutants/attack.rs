@@ -93,6 +93,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("core's tests", "fiberloom-core", "fiberloom_core"),
     ("notation's tests", "fiberloom-core", "concrete"),
     ("checker's tests", "fiberloom-core", "check"),
+    ("properties' tests", "fiberloom-core", "properties"),
     ("plans", "fiberloom-core", "plans"),
     ("runtime's tests", "fiberloom-codegen", "fiberloom_codegen"),
     ("kernels' tests", "fiberloom-codegen", "run"),
@@ -135,7 +136,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("stream", &["loops", "laws"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
     ("", &["core's tests", "directed loops", "machine code", "library's tests", NESTS, "operators' tests"]),
-    ("", &["laws", "plans", "directed machine code", "levels' tests", FILES]),
+    ("", &["laws", "plans", "properties' tests", "directed machine code", "levels' tests", FILES]),
 ];
 
 /// Builds all of them.

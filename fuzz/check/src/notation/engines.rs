@@ -4,6 +4,7 @@
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped but what the program's
 //! maker says may be (`subject.rs`), by name.
 
+use super::einsum;
 use super::extents;
 use super::subject::Subject;
 use super::work::{Stage, Work};
@@ -211,7 +212,7 @@ fn on_data(
     Ok(())
 }
 
-/// The program, whose print reads as itself, if that is asked for.
+/// The program, whose sums stand where the rule says, and whose print reads as itself, if that is asked for.
 fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, Stop> {
     let text = subject.to_string();
     let (syntax, wrong) = fiberloom_front::parse(&text);
@@ -219,10 +220,12 @@ fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, S
     if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax).into());
     }
-    notation::check(&syntax).map_err(|wrong| {
+    let typed = notation::check(&syntax).map_err(|wrong| {
         super::stand_in(&text, &wrong);
         refused(subject, "checker", first(&wrong))
-    })
+    })?;
+    einsum::by_the_rule(&syntax, &typed).map_err(|what| Finding::new("einsum", what))?;
+    Ok(typed)
 }
 
 /// What is wrong first.
