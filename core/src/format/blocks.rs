@@ -42,7 +42,7 @@ pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<[Vec<
 
 /// The coordinate of a position of a block.
 pub(super) fn coordinate(crd: &Array, ofs: &Array, block: usize, position: usize) -> i64 {
-    crd.index(block) + 1 + position as i64 - ofs.index(block + 1)
+    crd.index(block) - (ofs.index(block + 1) - 1 - position as i64)
 }
 
 /// The coordinates that a position of a fiber's piece stands for.

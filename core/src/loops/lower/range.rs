@@ -469,7 +469,7 @@ impl Context<'_> {
             _ => Some(Shift::Up(fixed("shift", c.clone()))),
         };
         let mut factor = |name: &str| fixed(name, r.clone());
-        let stride = (!blocks && r != int(1)).then(|| factor("stride"));
+        let stride = strides.then(|| factor("stride"));
         let blocks = blocks.then(|| factor("length"));
         let finger = self.finger(scope, (a, level), v);
         let marks = blocks.is_none() && finger.is_none() && start.is_some();

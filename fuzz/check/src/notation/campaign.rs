@@ -202,6 +202,8 @@ mod tests {
     use crate::notation::case::{KINDS, STRUCTURED, Shape, chains};
     use crate::notation::engines::BOTH;
     use crate::notation::legal::{LEGAL, named};
+    use crate::notation::long::data::LENGTHS;
+    use crate::notation::long::program::{self, EXTENTS};
     use crate::notation::product::{Meeting, Target, Wanted};
     use fiberloom_codegen::OptLevel;
     use fiberloom_core::algebra::Type;
@@ -368,6 +370,26 @@ mod tests {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);
             assert!(count > 0, "`{construct}` was never generated\n{report}");
         }
+    }
+
+    /// Rows of the lengths of lanes, words, networks and rooms, extents up to 2⁶³ − 1.
+    #[test]
+    fn long_data_answer_as_the_meaning() {
+        let report = run(2500, Engine::Loops, Walk::Long);
+        let rows = LENGTHS.iter().filter(|n| **n > 0).map(|n| format!("row of {n}"));
+        let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
+        let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));
+        let levels = ["compressed", "dense", "hashed", "nonunique", "singleton", "bytemap", "bitmap", "band", "vbl"];
+        let levels = levels.iter().chain(&["runs", "packbits"]);
+        let levels = levels.flat_map(|level| ["operand", "result"].map(|of| format!("{of} level {level}")));
+        let others = ["gapless over 4096", "protocol gallop", "protocol locate", "few 0", "few 64"].map(String::from);
+        for construct in rows.chain(extents).chain(kinds).chain(levels).chain(others) {
+            let count = report.exercised.get(&construct).copied().unwrap_or(0);
+            assert!(count > 0, "`{construct}` was never generated\n{report}");
+        }
+        // What is left out grows with an extent: few programs do.
+        assert!(report.left.values().sum::<u64>() * 10 < report.programs, "{report}");
+        run(150, Engine::Llvm(BOTH), Walk::Long);
     }
 
     /// Two evaluations of the meaning, one of every coordinate and one of what is stored.
