@@ -239,7 +239,8 @@ impl<'p> World<'p> {
             (Places::At(places), Some(ground)) if wanted(&ground) => {
                 for c in places.iter().copied().chain([extent]) {
                     if from < c && inner > 0 {
-                        visit(self, env, Visit::Run(ground, inner * (c - from) as u128))?;
+                        let turns = inner.checked_mul((c - from) as u128).ok_or(Refusal::Steps)?;
+                        visit(self, env, Visit::Run(ground, turns))?;
                     }
                     if c < extent {
                         env[v.index()] = c;
