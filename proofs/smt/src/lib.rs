@@ -9,5 +9,7 @@
 //! A law is proved if the solver says of each question that nothing answers it; refuted with data that do, on which the
 //! same text is then run in `Concrete`. Anything else is neither.
 
+pub mod any_length;
 pub mod bounded;
 pub mod domain;
+pub mod invariants;

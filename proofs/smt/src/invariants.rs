@@ -1,0 +1,139 @@
+//! What may hold at each turn of a loop: shapes of invariants over its variables, of which `any_length` keeps those that
+//! do.
+//!
+//! ```text
+//!   positions p, q     p ≤ a    a ≤ p    p < a    a < p        a: another position, a begin, an end, a border, a witness
+//!   lengths w          p + w ≤ a    a ≤ p + w    0 ≤ w    w ≤ p + 8
+//!   coordinates x      where p has an element, x < it;  x is it, or 2⁶³ − 1 at the end
+//!   flags m            0 ≤ m ≤ 1; any of the above where m is 0, or where it is 1
+//! ```
+
+use fiberloom_core::loops::LANES;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use z3::ast::{Bool, Int};
+
+/// The element of an array at a place.
+pub type Element = Rc<dyn Fn(&Int) -> Int>;
+
+/// What a loop stands in.
+pub struct Scene {
+    /// The names of variables.
+    pub names: Vec<String>,
+    /// Those that a turn changes.
+    pub changes: BTreeSet<usize>,
+    /// Numbers that no turn changes.
+    pub anchors: Vec<Int>,
+    /// Each array's elements, its begin and its end.
+    pub arrays: Vec<(Element, Int, Int)>,
+}
+
+/// A proposal.
+#[derive(Clone)]
+pub struct Candidate {
+    /// Of the values of all variables.
+    pub of: Rc<dyn Fn(&[Int]) -> Bool>,
+    /// The variable at whose place it looks at an array.
+    pub looks: Option<usize>,
+}
+
+/// What a variable is for; its name says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Position,
+    Length,
+    Coordinate,
+    Flag,
+}
+
+fn role(name: &str) -> Role {
+    match name {
+        "width" | "step" => Role::Length,
+        "last" | "at" | "from" => Role::Coordinate,
+        "met" => Role::Flag,
+        _ => Role::Position,
+    }
+}
+
+/// A number by a variable, or a fixed one.
+type Number = Rc<dyn Fn(&[Int]) -> Int>;
+
+fn variable(v: usize) -> Number {
+    Rc::new(move |x| x[v].clone())
+}
+
+fn fixed(a: Int) -> Number {
+    Rc::new(move |_| a.clone())
+}
+
+/// a + c ≤ b
+fn at_most(a: &Number, c: i64, b: &Number) -> Candidate {
+    let (a, b) = (a.clone(), b.clone());
+    Candidate { of: Rc::new(move |x| Int::add(&[&a(x), &Int::from_i64(c)]).le(b(x))), looks: None }
+}
+
+/// All that may hold.
+pub fn propose(scene: &Scene) -> Vec<Candidate> {
+    let of = |wanted: Role| (0..scene.names.len()).filter(move |v| role(&scene.names[*v]) == wanted);
+    let mut all = vec![];
+    let positions: Vec<usize> = of(Role::Position).collect();
+    for &p in &positions {
+        let others = positions.iter().filter(|q| **q > p).map(|q| (*q, variable(*q)));
+        let anchors = scene.anchors.iter().map(|a| (p, fixed(a.clone())));
+        for (q, other) in others.chain(anchors).filter(|(q, _)| scene.changes.contains(&p) || scene.changes.contains(q)) {
+            let _ = q;
+            for c in [0, 1] {
+                all.extend([at_most(&variable(p), c, &other), at_most(&other, c, &variable(p))]);
+            }
+        }
+    }
+    for w in of(Role::Length).filter(|w| scene.changes.contains(w)) {
+        all.extend([at_most(&fixed(Int::from_i64(0)), 0, &variable(w)), at_most(&fixed(Int::from_i64(1)), 0, &variable(w))]);
+        for &p in &positions {
+            all.push(at_most(&variable(w), -LANES, &variable(p)));
+            let sum: Number = Rc::new(move |x| Int::add(&[&x[p], &x[w]]));
+            for a in scene.anchors.iter().map(|a| fixed(a.clone())) {
+                all.extend([at_most(&sum, 0, &a), at_most(&a, 0, &sum)]);
+            }
+        }
+    }
+    all.extend(of_coordinates(scene, &positions));
+    for m in of(Role::Flag) {
+        let whole = all.clone();
+        for (value, candidate) in [0, 1].into_iter().flat_map(|value| whole.iter().map(move |c| (value, c.clone()))) {
+            let of = Rc::new(move |x: &[Int]| x[m].eq(Int::from_i64(value)).implies((candidate.of)(x)));
+            all.push(Candidate { of, looks: candidate.looks });
+        }
+        let flag = |value: i64| at_most(&variable(m), 0, &fixed(Int::from_i64(value)));
+        all.extend([flag(1), flag(0), at_most(&fixed(Int::from_i64(0)), 0, &variable(m))]);
+    }
+    all
+}
+
+/// What may hold of coordinates and of the arrays' elements.
+fn of_coordinates(scene: &Scene, positions: &[usize]) -> Vec<Candidate> {
+    let mut all = vec![];
+    for x in (0..scene.names.len()).filter(|x| role(&scene.names[*x]) == Role::Coordinate) {
+        let legal = at_most(&fixed(Int::from_i64(-1)), 0, &variable(x));
+        all.extend([legal, at_most(&variable(x), 0, &fixed(Int::from_i64(i64::MAX)))]);
+        for (element, begin, end) in &scene.arrays {
+            for &p in positions {
+                let (a, from, to) = (element.clone(), begin.clone(), end.clone());
+                all.push(Candidate {
+                    of: Rc::new(move |v| {
+                        Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].lt(a(&v[p])))
+                    }),
+                    looks: Some(p),
+                });
+                let (a, to) = (element.clone(), end.clone());
+                all.push(Candidate {
+                    of: Rc::new(move |v| {
+                        v[p].lt(&to).ite(&v[x].eq(a(&v[p])), &v[x].eq(Int::from_i64(i64::MAX)))
+                    }),
+                    looks: Some(p),
+                });
+            }
+        }
+    }
+    all
+}
