@@ -17,8 +17,8 @@ pub type Body<'b, D> = &'b mut dyn FnMut(&mut D, &<D as Domain>::I, [&<D as Doma
 pub trait Pair {
     /// What it is called.
     const NAME: &'static str;
-    /// Whether lists may repeat.
-    const REPEATS: bool = true;
+    /// Whether a list may have entries yet when it ends.
+    const LEAVES: bool = true;
     /// Runs it.
     fn run<D: Domain>(d: &mut D, lists: [&List<D::I>; 2], body: Body<D>);
 }
@@ -26,11 +26,12 @@ pub trait Pair {
 /// Loops over two lists: a name, and what it does with a domain, two lists and a body.
 #[macro_export]
 macro_rules! pairs {
-    ($($(#[$doc:meta])* $pair:ident $name:literal |$d:ident, $lists:pat, $body:ident| $does:expr;)*) => {
+    ($($(#[$doc:meta])* $pair:ident $name:literal $(leaves $leaves:literal)? |$d:ident, $lists:pat, $body:ident| $does:expr;)*) => {
         $($(#[$doc])*
         pub struct $pair;
         impl $crate::meets::Pair for $pair {
             const NAME: &'static str = $name;
+            $(const LEAVES: bool = $leaves;)?
             fn run<D: fiberloom_core::stream::Domain>(
                 $d: &mut D,
                 $lists: [&fiberloom_core::stream::List<D::I>; 2],
@@ -75,7 +76,7 @@ pairs! {
         }
     });
     /// Every coordinate that either has.
-    Wide "wide" |d, [a, b], body| {
+    Wide "wide" leaves false |d, [a, b], body| {
         let live = |d: &mut D, valid: &[D::B]| d.or(valid[0].clone(), valid[1].clone());
         wide(d, &[a, b], &live, &mut |d, at, here| body(d, at, [&here[0], &here[1]]));
     };
@@ -91,7 +92,6 @@ pub struct UniteFlat<const PATIENCE: i64>;
 
 impl<const PATIENCE: i64> Pair for UniteFlat<PATIENCE> {
     const NAME: &'static str = "unite_flat";
-    const REPEATS: bool = false;
     fn run<D: Domain>(d: &mut D, [a, b]: [&List<D::I>; 2], body: Body<D>) {
         unite_flat(d, a, b, PATIENCE, &mut |d, at, present| match present {
             None => told(d, at, body),
@@ -222,7 +222,7 @@ impl<P: Pair, const OF: usize, const REPEATS: bool> Law for Either<P, OF, REPEAT
             turns.ascend(d, at);
             turns.count(d, at, &witness, present[OF].clone());
         });
-        for n in [0, 1] {
+        for n in (0..2).filter(|_| P::LEAVES) {
             d.repeat(&|d| lists[n].valid(d), &mut |d| {
                 let at = lists[n].index(d);
                 let at = d.snapshot("at", at);

@@ -78,6 +78,9 @@ impl Array {
 #[derive(Default)]
 struct Site {
     changes: BTreeSet<usize>,
+    /// Numbers that no turn changes, and the names of variables.
+    fixed: Vec<Int>,
+    names: Vec<String>,
     candidates: Vec<Candidate>,
 }
 
@@ -365,9 +368,10 @@ impl Domain for AnyTurn {
     fn branch(&mut self, c: Bool, t: &mut dyn FnMut(&mut Self), e: &mut dyn FnMut(&mut Self)) {
         let before = self.vars.clone();
         self.under(&c, |d| t(d));
+        let variables = before.len();
         let then = std::mem::replace(&mut self.vars, before);
         self.under(&c.not(), |d| e(d));
-        self.vars.truncate(then.len());
+        self.vars.truncate(variables);
         for ((_, x), (_, y)) in self.vars.iter_mut().zip(then) {
             if *x != y {
                 *x = c.ite(&y, x);
@@ -382,7 +386,9 @@ impl Domain for AnyTurn {
         }
         let entry = self.values();
         self.look_for(site, &entry);
-        self.owe(What::Keep(site, entry));
+        self.owe(What::Keep(site, entry.clone()));
+        // What the body computes is another number at each turn.
+        let fixed = self.anchors.clone();
         for v in self.sites[site].changes.clone() {
             self.vars[v].1 = Int::new_const(format!("turn{site}_{v}"));
         }
@@ -397,16 +403,14 @@ impl Domain for AnyTurn {
             let after = d.values();
             d.look_for(site, &after);
             d.owe(What::Keep(site, after.clone()));
-            let ends = d.anchors.clone();
-            d.owe(What::Progress(head.clone(), after.clone(), ends));
+            d.owe(What::Progress(head.clone(), after.clone(), fixed.clone()));
             after
         });
         let changed = (0..variables).filter(|v| after[*v] != head[*v]);
-        let more: Vec<usize> = changed.filter(|v| !self.sites[site].changes.contains(v)).collect();
-        if !more.is_empty() {
-            self.sites[site].changes.extend(more);
-            self.sites[site].candidates = self.propose(site);
-        }
+        self.sites[site].changes.extend(changed);
+        let begun = self.sites[site].changes.iter().map(|v| entry[*v].clone());
+        self.sites[site].fixed = fixed.into_iter().chain(begun).collect();
+        self.sites[site].names = self.vars[..variables].iter().map(|(name, _)| name.clone()).collect();
         self.vars.truncate(variables);
         head.into_iter().zip(&mut self.vars).for_each(|(x, (_, v))| *v = x);
         self.know(c.not());
@@ -440,12 +444,20 @@ impl AnyTurn {
         }
     }
 
-    fn propose(&self, site: usize) -> Vec<Candidate> {
-        let borders = self.arrays.iter().flat_map(|a| a.borders.iter().map(|(_, border)| border.clone()));
-        let numbers = self.anchors.iter().cloned().chain(borders).collect();
-        let elements = self.arrays.iter().map(|a| (a.element_of(), a.begin.clone(), a.end.clone())).collect();
-        let names = self.vars.iter().map(|(name, _)| name.clone()).collect();
-        propose(&Scene { names, changes: self.sites[site].changes.clone(), anchors: numbers, arrays: elements })
+    /// What may hold at each turn of each loop.
+    fn propose(&mut self) {
+        let borders: Vec<Int> = self.arrays.iter().flat_map(|a| a.borders.iter().map(|(_, x)| x.clone())).collect();
+        for site in &mut self.sites {
+            let mut anchors: Vec<Int> = vec![];
+            for a in site.fixed.iter().chain(&borders).map(Int::simplify) {
+                if !anchors.contains(&a) {
+                    anchors.push(a);
+                }
+            }
+            let arrays = self.arrays.iter().map(|a| (a.element_of(), a.begin.clone(), a.end.clone())).collect();
+            let (names, changes) = (site.names.clone(), site.changes.clone());
+            site.candidates = propose(&Scene { names, changes, anchors, arrays });
+        }
     }
 }
 
@@ -474,22 +486,25 @@ const PASSES: usize = 60;
 /// What comes of a law, for lists of any length. A law that is not proved may hold: then its invariants are not among
 /// those that are proposed.
 pub fn of_any_length<L: Law>() -> Answer {
-    let (mut sites, mut questions) = (vec![], 0);
+    let (mut sites, mut questions, mut proposed) = (vec![], 0, false);
     for pass in 1..=PASSES {
         let mut d = AnyTurn::new::<L>(std::mem::take(&mut sites));
-        let changes = |d: &AnyTurn| d.sites.iter().map(|s| s.changes.len()).sum::<usize>();
-        let before = (d.sites.len(), changes(&d));
+        let changes = |d: &AnyTurn| (d.sites.len(), d.sites.iter().map(|s| s.changes.len()).sum::<usize>());
+        let before = changes(&d);
         run::<L>(&mut d);
-        let grew = (d.sites.len(), changes(&d)) != before;
-        let dropped = !grew && drop_what_fails(&mut d, &mut questions);
-        if grew || dropped {
-            sites = d.sites;
-            continue;
+        // What loops change is known first; then what may hold of that.
+        let grew = changes(&d) != before;
+        if !grew && proposed && !drop_what_fails(&mut d, &mut questions) {
+            return match judge(&d, &mut questions) {
+                Ok(()) => Answer::Proved { paths: pass, questions },
+                Err(answer) => answer,
+            };
         }
-        return match judge(&d, &mut questions) {
-            Ok(()) => Answer::Proved { paths: pass, questions },
-            Err(answer) => answer,
-        };
+        if !grew && !proposed {
+            d.propose();
+            proposed = true;
+        }
+        sites = d.sites;
     }
     Answer::Unknown("invariants are not found".to_string())
 }
@@ -573,6 +588,10 @@ fn judge(d: &AnyTurn, questions: &mut usize) -> Result<(), Answer> {
                 }
             }
             What::Progress(from, to, ends) => {
+                *questions += 1;
+                if matches!(ask(LOGIC, facts(d, duty, &yes)), Reply::Never) {
+                    return Err(Answer::Void);
+                }
                 if !progresses(d, duty, [from, to], ends, questions) {
                     return Err(Answer::Refuted { said: "a loop does not end", of: None });
                 }

@@ -116,8 +116,18 @@ fn of_coordinates(scene: &Scene, positions: &[usize]) -> Vec<Candidate> {
     for x in (0..scene.names.len()).filter(|x| role(&scene.names[*x]) == Role::Coordinate) {
         let legal = at_most(&fixed(Int::from_i64(-1)), 0, &variable(x));
         all.extend([legal, at_most(&variable(x), 0, &fixed(Int::from_i64(i64::MAX)))]);
+        for a in scene.anchors.iter().map(|a| fixed(a.clone())).filter(|_| scene.changes.contains(&x)) {
+            all.extend([0, 1].into_iter().flat_map(|c| [at_most(&variable(x), c, &a), at_most(&a, c, &variable(x))]));
+        }
         for (element, begin, end) in &scene.arrays {
             for &p in positions {
+                let (a, from, to) = (element.clone(), begin.clone(), end.clone());
+                all.push(Candidate {
+                    of: Rc::new(move |v| {
+                        Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].le(a(&v[p])))
+                    }),
+                    looks: Some(p),
+                });
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
                     of: Rc::new(move |v| {
