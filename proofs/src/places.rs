@@ -3,9 +3,7 @@
 
 use crate::claims::{Claims, Given, Law, Order, Place};
 use crate::seeks::Seek;
-use fiberloom_core::stream::{
-    Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Spread, TABLE, Table, View,
-};
+use fiberloom_core::stream::{Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Spread, TABLE, Table, View};
 use std::marker::PhantomData;
 
 /// Claims that two truths are one.

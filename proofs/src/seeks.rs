@@ -109,13 +109,7 @@ impl<S: Seek, const REPEATS: bool> Law for Lands<S, REPEATS> {
 }
 
 /// Seeks a target that is stored as another number, and claims that this lands.
-fn seek_lands<S: Seek, D: Claims>(
-    d: &mut D,
-    place: &Place<D::I>,
-    list: &List<D::I>,
-    target: &D::I,
-    stored: &D::I,
-) {
+fn seek_lands<S: Seek, D: Claims>(d: &mut D, place: &Place<D::I>, list: &List<D::I>, target: &D::I, stored: &D::I) {
     let zero = d.int(0);
     let forward = d.le(&zero, target);
     d.assume(forward);
@@ -466,12 +460,16 @@ impl<S: Seek> Law for LandsOnBlock<S> {
         });
         let valid = list.valid(d);
         let (p, q) = (entry.position, entry.run.expect("a block is a run").end(d));
-        d.branch(valid, &mut |d| {
-            let (at, block) = (place.at(d, &p), list.index(d));
-            let not_before = d.le(&stored, &at);
-            d.claim("it stops before its target", not_before);
-            is_block(d, given, &block, [&p, &q]);
-        }, &mut |_| {});
+        d.branch(
+            valid,
+            &mut |d| {
+                let (at, block) = (place.at(d, &p), list.index(d));
+                let not_before = d.le(&stored, &at);
+                d.claim("it stops before its target", not_before);
+                is_block(d, given, &block, [&p, &q]);
+            },
+            &mut |_| {},
+        );
     }
 }
 

@@ -20,7 +20,7 @@ use crate::invariants::{Candidate, Scene, propose};
 use fiberloom_core::loops::{BufferId, LANES, Sought};
 use fiberloom_core::stream::{Arith, Compare, Domain, State};
 use fiberloom_proofs::claims::{Claims, Given, Law, Order, Place};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use z3::ast::{Ast, Bool, Dynamic, Int};
 use z3::{FuncDecl, Sort};
 
@@ -79,7 +79,7 @@ impl Array {
 struct Site {
     changes: BTreeSet<usize>,
     /// Numbers that no turn changes, and the names of variables.
-    fixed: Vec<Int>,
+    fixed: Vec<(Int, Option<usize>)>,
     names: Vec<String>,
     candidates: Vec<Candidate>,
 }
@@ -113,8 +113,10 @@ pub struct AnyTurn {
     loops: usize,
     fresh: usize,
     sums_fit: bool,
-    /// Numbers that invariants may speak of.
-    anchors: Vec<Int>,
+    /// Numbers that invariants may speak of, and of which array each is a place, if that is known.
+    anchors: Vec<(Int, Option<usize>)>,
+    /// The arrays that a variable was a place of.
+    places: BTreeMap<usize, BTreeSet<usize>>,
 }
 
 impl AnyTurn {
@@ -132,7 +134,12 @@ impl AnyTurn {
         let legal = |a: &Array| Bool::and(&[int(0).le(&a.begin), a.begin.le(&a.end), a.end.le(int(LONGEST))]);
         let axioms = arrays.iter().map(legal).collect();
         AnyTurn {
-            anchors: arrays.iter().flat_map(|a| [a.begin.clone(), a.end.clone()]).collect(),
+            anchors: arrays
+                .iter()
+                .enumerate()
+                .flat_map(|(n, a)| [(a.begin.clone(), Some(n)), (a.end.clone(), Some(n))])
+                .collect(),
+            places: BTreeMap::new(),
             arrays,
             vars: vec![],
             guard: Bool::from_bool(true),
@@ -224,6 +231,12 @@ impl AnyTurn {
         }
     }
 
+    fn anchor(&mut self, x: Int) {
+        if self.anchors.iter().all(|(a, _)| *a != x) {
+            self.anchors.push((x, None));
+        }
+    }
+
     fn fits(&mut self, x: &Int) {
         if self.sums_fit {
             let fits = Bool::and(&[int(i64::MIN).le(x), x.le(int(i64::MAX))]);
@@ -255,13 +268,18 @@ impl Domain for AnyTurn {
         self.vars[s.0 as usize].1 = x.term;
     }
     fn snapshot(&mut self, name: &str, x: Num) -> Num {
-        if ["hi", "stop", "past", "end", "begin"].contains(&name) && !self.anchors.contains(&x.term) {
-            self.anchors.push(x.term.clone());
+        if ["hi", "stop", "past", "end", "begin"].contains(&name) {
+            self.anchor(x.term.clone());
         }
         x
     }
     fn load(&mut self, array: BufferId, i: &Num) -> Num {
         let n = array.0 as usize;
+        for (v, (_, x)) in self.vars.iter().enumerate().filter(|(_, (_, x))| *x == i.term) {
+            let _ = x;
+            self.places.entry(v).or_default().insert(n);
+        }
+        self.anchors.iter_mut().filter(|(a, of)| of.is_none() && *a == i.term).for_each(|(_, of)| *of = Some(n));
         let inside = self.arrays[n].inside(&i.term);
         self.owe(What::Claim("a load out of bounds", inside));
         self.look(n, &i.term);
@@ -403,12 +421,12 @@ impl Domain for AnyTurn {
             let after = d.values();
             d.look_for(site, &after);
             d.owe(What::Keep(site, after.clone()));
-            d.owe(What::Progress(head.clone(), after.clone(), fixed.clone()));
+            d.owe(What::Progress(head.clone(), after.clone(), fixed.iter().map(|(a, _)| a.clone()).collect()));
             after
         });
         let changed = (0..variables).filter(|v| after[*v] != head[*v]);
         self.sites[site].changes.extend(changed);
-        let begun = self.sites[site].changes.iter().map(|v| entry[*v].clone());
+        let begun = self.sites[site].changes.iter().map(|v| (entry[*v].clone(), self.place_of(*v)));
         self.sites[site].fixed = fixed.into_iter().chain(begun).collect();
         self.sites[site].names = self.vars[..variables].iter().map(|(name, _)| name.clone()).collect();
         self.vars.truncate(variables);
@@ -417,9 +435,7 @@ impl Domain for AnyTurn {
     }
     fn count(&mut self, name: &str, lo: Num, hi: Num, body: &mut dyn FnMut(&mut Self, Num)) {
         let i = self.state(name, lo);
-        if !self.anchors.contains(&hi.term) {
-            self.anchors.push(hi.term.clone());
-        }
+        self.anchor(hi.term.clone());
         self.repeat(
             &|d| {
                 let x = d.get(i);
@@ -444,19 +460,30 @@ impl AnyTurn {
         }
     }
 
+    /// The array that a variable is a place of, if it is of one.
+    fn place_of(&self, v: usize) -> Option<usize> {
+        self.places.get(&v).filter(|of| of.len() == 1).and_then(|of| of.first().copied())
+    }
+
     /// What may hold at each turn of each loop.
     fn propose(&mut self) {
-        let borders: Vec<Int> = self.arrays.iter().flat_map(|a| a.borders.iter().map(|(_, x)| x.clone())).collect();
+        let of = |n: usize| move |(_, border): &(Int, Int)| (border.clone(), Some(n));
+        let borders: Vec<_> = self.arrays.iter().enumerate().flat_map(|(n, a)| a.borders.iter().map(of(n))).collect();
+        let places: Vec<Option<usize>> = {
+            let most = self.sites.iter().map(|site| site.names.len()).max().unwrap_or(0);
+            (0..most).map(|v| self.place_of(v)).collect()
+        };
         for site in &mut self.sites {
-            let mut anchors: Vec<Int> = vec![];
-            for a in site.fixed.iter().chain(&borders).map(Int::simplify) {
-                if !anchors.contains(&a) {
-                    anchors.push(a);
+            let mut anchors: Vec<(Int, Option<usize>)> = vec![];
+            for (a, of) in site.fixed.iter().chain(&borders).map(|(a, of)| (a.simplify(), *of)) {
+                if anchors.iter().all(|(b, _)| a != *b) {
+                    anchors.push((a, of));
                 }
             }
             let arrays = self.arrays.iter().map(|a| (a.element_of(), a.begin.clone(), a.end.clone())).collect();
             let (names, changes) = (site.names.clone(), site.changes.clone());
-            site.candidates = propose(&Scene { names, changes, anchors, arrays });
+            let places = places[..names.len()].to_vec();
+            site.candidates = propose(&Scene { names, places, changes, anchors, arrays });
         }
     }
 }
@@ -521,7 +548,7 @@ fn run<L: Law>(d: &mut AnyTurn) {
     for number in &numbers {
         d.axioms.push(Bool::and(&[int(i64::MIN).le(number), number.le(int(i64::MAX))]));
     }
-    d.anchors.extend(numbers.iter().cloned());
+    numbers.iter().for_each(|number| d.anchor(number.clone()));
     let numbers = numbers.into_iter().map(Num::from).collect();
     L::text(d, &Given { places, numbers, table: int(0).into() });
 }
@@ -609,7 +636,9 @@ fn progresses(d: &AnyTurn, duty: &Duty, [from, to]: [&[Int]; 2], ends: &[Int], q
         *questions += 1;
         matches!(ask(LOGIC, facts(d, duty, &b)), Reply::Never)
     };
-    let far = |x: &Int| Bool::or(&ends.iter().map(|end| x.le(Int::add(&[end, &int(LANES)]))).collect::<Vec<_>>());
+    let most = int(i64::MAX);
+    let near = |x: &Int| ends.iter().chain([&most]).map(|end| x.le(Int::add(&[end, &int(LANES)]))).collect::<Vec<_>>();
+    let far = |x: &Int| Bool::or(&near(x));
     for &v in &changed {
         let (rises, falls) = (from[v].lt(&to[v]), Bool::and(&[to[v].lt(&from[v]), int(0).le(&from[v])]));
         if never(falls.not()) || never(Bool::and(&[rises, far(&from[v])]).not()) {

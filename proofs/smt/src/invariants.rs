@@ -22,8 +22,10 @@ pub struct Scene {
     pub names: Vec<String>,
     /// Those that a turn changes.
     pub changes: BTreeSet<usize>,
-    /// Numbers that no turn changes.
-    pub anchors: Vec<Int>,
+    /// The array that each is a place of, if it is of one.
+    pub places: Vec<Option<usize>>,
+    /// Numbers that no turn changes, and the array that each is a place of, if that is known.
+    pub anchors: Vec<(Int, Option<usize>)>,
     /// Each array's elements, its begin and its end.
     pub arrays: Vec<(Element, Int, Int)>,
 }
@@ -77,11 +79,13 @@ pub fn propose(scene: &Scene) -> Vec<Candidate> {
     let of = |wanted: Role| (0..scene.names.len()).filter(move |v| role(&scene.names[*v]) == wanted);
     let mut all = vec![];
     let positions: Vec<usize> = of(Role::Position).collect();
+    // Places of two arrays are not compared.
+    let alike = |p: usize, of: &Option<usize>| of.is_none() || scene.places[p].is_none() || *of == scene.places[p];
     for &p in &positions {
-        let others = positions.iter().filter(|q| **q > p).map(|q| (*q, variable(*q)));
-        let anchors = scene.anchors.iter().map(|a| (p, fixed(a.clone())));
-        for (q, other) in others.chain(anchors).filter(|(q, _)| scene.changes.contains(&p) || scene.changes.contains(q)) {
-            let _ = q;
+        let others = positions.iter().filter(|q| **q > p && alike(p, &scene.places[**q]));
+        let others = others.map(|q| (*q, variable(*q)));
+        let anchors = scene.anchors.iter().filter(|(_, of)| alike(p, of)).map(|(a, _)| (p, fixed(a.clone())));
+        for (_, other) in others.chain(anchors).filter(|(q, _)| [p, *q].iter().any(|v| scene.changes.contains(v))) {
             for c in [0, 1] {
                 all.extend([at_most(&variable(p), c, &other), at_most(&other, c, &variable(p))]);
             }
@@ -92,7 +96,7 @@ pub fn propose(scene: &Scene) -> Vec<Candidate> {
         for &p in &positions {
             all.push(at_most(&variable(w), -LANES, &variable(p)));
             let sum: Number = Rc::new(move |x| Int::add(&[&x[p], &x[w]]));
-            for a in scene.anchors.iter().map(|a| fixed(a.clone())) {
+            for a in scene.anchors.iter().filter(|(_, of)| alike(p, of)).map(|(a, _)| fixed(a.clone())) {
                 all.extend([at_most(&sum, 0, &a), at_most(&a, 0, &sum)]);
             }
         }
@@ -116,11 +120,12 @@ fn of_coordinates(scene: &Scene, positions: &[usize]) -> Vec<Candidate> {
     for x in (0..scene.names.len()).filter(|x| role(&scene.names[*x]) == Role::Coordinate) {
         let legal = at_most(&fixed(Int::from_i64(-1)), 0, &variable(x));
         all.extend([legal, at_most(&variable(x), 0, &fixed(Int::from_i64(i64::MAX)))]);
-        for a in scene.anchors.iter().map(|a| fixed(a.clone())).filter(|_| scene.changes.contains(&x)) {
+        let free = scene.anchors.iter().filter(|(_, of)| of.is_none() && scene.changes.contains(&x));
+        for a in free.map(|(a, _)| fixed(a.clone())) {
             all.extend([0, 1].into_iter().flat_map(|c| [at_most(&variable(x), c, &a), at_most(&a, c, &variable(x))]));
         }
-        for (element, begin, end) in &scene.arrays {
-            for &p in positions {
+        for (n, (element, begin, end)) in scene.arrays.iter().enumerate() {
+            for &p in positions.iter().filter(|p| scene.places[**p].is_none_or(|of| of == n)) {
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
                     of: Rc::new(move |v| {
