@@ -366,11 +366,17 @@ impl<I: Clone> List<I> {
         self.q.is_none() && self.fiber.view.stride.is_none() && self.fiber.view.finger.is_none()
     }
 
-    /// The coordinate of its last entry before its end; only when valid.
+    /// The coordinate in view behind which it has no entry: that of its last entry, or the last in view if that is behind the
+    /// view; only when valid. What is in view is in other lists' views too, and no shift takes it out of 64 bits.
     pub fn last<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let position = d.arith(Arith::Sub, &self.fiber.end, &one);
-        self.fiber.coordinate(d, &Entry { position, run: None })
+        let stored = d.load(self.fiber.crd, &position);
+        let within = self.fiber.view.stop.as_ref().map_or(stored.clone(), |stop| {
+            let last = d.arith(Arith::Sub, stop, &one);
+            d.arith(Arith::Min, &stored, &last)
+        });
+        self.fiber.view.seen(d, within)
     }
 
     /// The condition that one of its next [`LANES`] entries is at `target`, and that entry; any of them if none is.
