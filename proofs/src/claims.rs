@@ -183,13 +183,24 @@ impl Data {
     /// # Errors
     /// The first rule that is broken.
     pub fn run<L: Law>(&self, fuel: u32) -> Result<Option<()>, Broken> {
-        let arrays: Vec<&[i64]> = self.arrays.iter().map(|array| &array[..]).collect();
-        let d = Concrete::new(&arrays, fuel).with_table(if L::TABLE { self.places } else { 0 });
+        self.run_in::<L>(&self.arrays.iter().map(|array| &array[..]).collect::<Vec<_>>(), fuel)
+    }
+
+    /// The same, where arrays end with their own elements: none stands behind.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn run_to_the_end<L: Law>(&self, fuel: u32) -> Result<Option<()>, Broken> {
+        self.run_in::<L>(&self.arrays.iter().map(|array| &array[..array.len() - 1]).collect::<Vec<_>>(), fuel)
+    }
+
+    fn run_in<L: Law>(&self, arrays: &[&[i64]], fuel: u32) -> Result<Option<()>, Broken> {
+        let d = Concrete::new(arrays, fuel).with_table(if L::TABLE { self.places } else { 0 });
         let mut d = if L::WRAPS { d } else { d.whose_sums_fit() };
         let place = |(n, order): (usize, &Order)| Place {
             array: BufferId(n as u32),
             begin: 1,
-            end: arrays[n].len() as i64 - 1,
+            end: self.arrays[n].len() as i64 - 1,
             order: *order,
         };
         let places = L::ARRAYS.iter().enumerate().map(place).collect();

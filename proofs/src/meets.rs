@@ -3,7 +3,7 @@
 //! A turn is claimed of where the lists rest. That nothing is passed over is claimed of a witness: a place of the first
 //! list, or one of each with one coordinate, of which nothing else is known; it has exactly one turn.
 
-use crate::claims::{Claims, Given, Law, Order, Place};
+use crate::claims::{Claims, Given, Law, Order};
 use crate::seeks::Viewing;
 use fiberloom_core::stream::{
     Domain, List, ListFiber, Side, State, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide,
@@ -242,17 +242,6 @@ impl<P: Pair, const OF: usize, const REPEATS: bool> Law for Either<P, OF, REPEAT
 /// and that is so at each coordinate of both. Each list is under a view.
 pub struct Lanes<V, W>(PhantomData<(V, W)>);
 
-/// A view of all.
-pub struct Whole;
-
-impl Viewing for Whole {
-    const NAME: &'static str = "all";
-    const NUMBERS: usize = 0;
-    fn view<D: Claims>(d: &mut D, _: &Place<D::I>, _: &[D::I]) -> (fiberloom_core::stream::View<D::I>, D::I) {
-        (Default::default(), d.int(i64::MAX))
-    }
-}
-
 impl<V: Viewing, W: Viewing> Law for Lanes<V, W> {
     const NAME: &'static str = "meet_lanes";
     const ARRAYS: &'static [Order] = two(false);
@@ -261,7 +250,10 @@ impl<V: Viewing, W: Viewing> Law for Lanes<V, W> {
     fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
         let (places, numbers) = (&given.places, &given.numbers);
         let (of_first, of_second) = numbers[2..].split_at(V::NUMBERS);
-        let ((v, _), (w, _)) = (V::view(d, &places[0], of_first), W::view(d, &places[1], of_second));
+        let ((v, m), (w, n)) = (V::view(d, &places[0], of_first), W::view(d, &places[1], of_second));
+        // One loop's range is all lists' view.
+        let same = d.eq(&m, &n);
+        d.assume(same);
         let views = [v, w];
         let common = [0, 1].map(|n| {
             places[n].assume_inside(d, &numbers[n]);
@@ -293,7 +285,7 @@ impl<V: Viewing, W: Viewing> Law for Lanes<V, W> {
 mod tests {
     use super::*;
     use crate::claims::exhausts;
-    use crate::seeks::{Offset, Slice};
+    use crate::seeks::{Offset, Slice, Whole};
 
     /// Bounds: two lists of at most 3 entries below 4, repeating or not; every witness.
     #[test]

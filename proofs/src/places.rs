@@ -294,14 +294,11 @@ impl Law for Laid {
     }
 }
 
-/// The number of places of a law's hashed level.
-const PLACES: i64 = 8;
+/// *Finding is scanning*, in a hashed level of so many places, more than there are entries, which are put where `free`
+/// says: the witness is found at its position, and nothing else is found where it is not.
+pub struct Finds<const PLACES: i64>;
 
-/// *Finding is scanning*, in a hashed level of 8 places whose entries are put where `free` says: the witness is found at
-/// its position, and nothing else is found where it is not.
-pub struct Finds;
-
-impl Law for Finds {
+impl<const PLACES: i64> Law for Finds<PLACES> {
     const NAME: &'static str = "a hashed level";
     const ARRAYS: &'static [Order] = &[Order::Ascending];
     const NUMBERS: usize = 3;
@@ -314,6 +311,9 @@ impl Law for Finds {
         d.assume_within(&zero, &parent, &two);
         let fits = d.le(&size, &given.table);
         d.assume(fits);
+        let entries = d.arith(Arith::Sub, &place.end, &place.begin);
+        let some_free = d.lt(&entries, &size);
+        d.assume(some_free);
         let table = Table { crd: place.array, table: TABLE, size: size.clone() };
         d.count("q", zero, size, &mut |d, q| {
             let free = d.int(-1);
@@ -454,7 +454,8 @@ mod tests {
     #[test]
     fn tables() {
         exhausts::<Laid>([3, 5]);
-        exhausts::<Finds>([3, 8]);
+        exhausts::<Finds<4>>([3, 8]);
+        exhausts::<Finds<8>>([3, 8]);
     }
 
     /// Bounds: lists of at most 3 entries below 6, stretches of 1 to 4 coordinates, directories that say what they may.

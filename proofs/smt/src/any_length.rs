@@ -565,8 +565,10 @@ fn drop_what_fails(d: &mut AnyTurn, questions: &mut usize) -> bool {
         let What::Keep(site, values) = &duty.what else { continue };
         let candidates = &d.sites[*site].candidates;
         loop {
-            let open: Vec<(usize, Bool)> =
-                (0..candidates.len()).filter(|k| !failed[*site].contains(k)).map(|k| (k, (candidates[k].of)(values))).collect();
+            let open: Vec<(usize, Bool)> = (0..candidates.len())
+                .filter(|k| !failed[*site].contains(k))
+                .map(|k| (k, (candidates[k].of)(values)))
+                .collect();
             if open.is_empty() {
                 break;
             }

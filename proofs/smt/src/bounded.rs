@@ -237,7 +237,8 @@ impl Domain for Walk<'_> {
         let lanes = end.saturating_sub(begin).clamp(0, LANES);
         let elements: Vec<Num> = (0..lanes).map(|k| self.load(array, &Num::constant(begin + k))).collect();
         for (k, element) in elements.iter().enumerate() {
-            let (below, alike) = (self.compare(Compare::Lt, element, target), self.compare(Compare::Eq, element, target));
+            let (below, alike) =
+                (self.compare(Compare::Lt, element, target), self.compare(Compare::Eq, element, target));
             let is_it = match sought {
                 Sought::Target => alike,
                 Sought::NotBelow => self.not(below),

@@ -68,7 +68,7 @@ impl Answer {
     /// If `Concrete` says otherwise: one of the readings is wrong.
     pub fn is_refuted<L: Law>(&self, fuel: u32) -> bool {
         let Answer::Refuted { said, of: Some(data) } = self else { return false };
-        let replayed = data.run::<L>(fuel);
+        let replayed = data.run::<L>(fuel).and(data.run_to_the_end::<L>(fuel));
         assert!(replayed.is_err(), "{}: the solver says `{said}` of {data:?}, but it runs: {replayed:?}", L::NAME);
         println!("{}: {said} ({})\n{}", L::NAME, replayed.expect_err("just seen"), Shown(data));
         true

@@ -92,7 +92,10 @@ pub fn propose(scene: &Scene) -> Vec<Candidate> {
         }
     }
     for w in of(Role::Length).filter(|w| scene.changes.contains(w)) {
-        all.extend([at_most(&fixed(Int::from_i64(0)), 0, &variable(w)), at_most(&fixed(Int::from_i64(1)), 0, &variable(w))]);
+        all.extend([
+            at_most(&fixed(Int::from_i64(0)), 0, &variable(w)),
+            at_most(&fixed(Int::from_i64(1)), 0, &variable(w)),
+        ]);
         for &p in &positions {
             all.push(at_most(&variable(w), -LANES, &variable(p)));
             let sum: Number = Rc::new(move |x| Int::add(&[&x[p], &x[w]]));
@@ -128,23 +131,17 @@ fn of_coordinates(scene: &Scene, positions: &[usize]) -> Vec<Candidate> {
             for &p in positions.iter().filter(|p| scene.places[**p].is_none_or(|of| of == n)) {
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
-                    of: Rc::new(move |v| {
-                        Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].le(a(&v[p])))
-                    }),
+                    of: Rc::new(move |v| Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].le(a(&v[p])))),
                     looks: Some(p),
                 });
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
-                    of: Rc::new(move |v| {
-                        Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].lt(a(&v[p])))
-                    }),
+                    of: Rc::new(move |v| Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].lt(a(&v[p])))),
                     looks: Some(p),
                 });
                 let (a, to) = (element.clone(), end.clone());
                 all.push(Candidate {
-                    of: Rc::new(move |v| {
-                        v[p].lt(&to).ite(&v[x].eq(a(&v[p])), &v[x].eq(Int::from_i64(i64::MAX)))
-                    }),
+                    of: Rc::new(move |v| v[p].lt(&to).ite(&v[x].eq(a(&v[p])), &v[x].eq(Int::from_i64(i64::MAX)))),
                     looks: Some(p),
                 });
             }

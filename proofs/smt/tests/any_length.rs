@@ -79,6 +79,14 @@ fn lanes() {
     proved::<Lanes<Whole, Whole>>();
 }
 #[test]
+fn lanes_of_slices() {
+    proved::<Lanes<Slice, Slice>>();
+}
+#[test]
+fn lanes_of_offsets() {
+    proved::<Lanes<Whole, Offset>>();
+}
+#[test]
 fn interval() {
     proved::<Holds<true>>();
     proved::<Holds<false>>();
@@ -99,6 +107,12 @@ fn slices() {
 #[test]
 fn offsets() {
     proved::<LandsIn<Offset, Search>>();
+}
+#[test]
+fn images() {
+    proved::<Sees<Slice>>();
+    proved::<Sees<Offset>>();
+    proved::<Sees<Steps>>();
 }
 #[test]
 fn steps() {
