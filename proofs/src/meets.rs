@@ -281,6 +281,20 @@ impl<V: Viewing, W: Viewing> Law for Lanes<V, W> {
     }
 }
 
+/// Bounds: two lists of at most 2 entries below 3, repeating or not where they may, every witness; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn loops_come_to_all() {
+    let c = &mut crate::choose::Any;
+    assert!(crate::claims::holds::<Both<Intersect, true>>(c, [2, 3]).is_ok());
+    assert!(crate::claims::holds::<Both<LeapBoth, true>>(c, [2, 3]).is_ok());
+    assert!(crate::claims::holds::<Either<UniteTwo, 0, true>>(c, [2, 3]).is_ok());
+    assert!(crate::claims::holds::<Either<UniteFlat<2>, 1>>(c, [2, 3]).is_ok());
+    assert!(crate::claims::holds::<Either<Wide, 0, true>>(c, [2, 3]).is_ok());
+    assert!(crate::claims::holds::<Lanes<crate::seeks::Whole, crate::seeks::Whole>>(c, [2, 3]).is_ok());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

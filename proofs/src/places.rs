@@ -433,6 +433,21 @@ fn assume_first<D: Claims>(d: &mut D, place: &Place<D::I>, p: &D::I, from: &D::I
     d.assume(first);
 }
 
+/// Bounds: arrays of at most 3 elements below 4, every number up to that; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn places_are_found() {
+    let c = &mut crate::choose::Any;
+    assert!(crate::claims::holds::<Holds<true>>(c, [3, 4]).is_ok());
+    assert!(crate::claims::holds::<FindsBlock>(c, [3, 4]).is_ok());
+    assert!(crate::claims::holds::<FindsPacked>(c, [3, 4]).is_ok());
+    assert!(crate::claims::holds::<Cover>(c, [2, 4]).is_ok());
+    assert!(crate::claims::holds::<Laid>(c, [2, 4]).is_ok());
+    assert!(crate::claims::holds::<Finds<4>>(c, [2, 4]).is_ok());
+    assert!(crate::claims::holds::<Stretches<1>>(c, [2, 4]).is_ok());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

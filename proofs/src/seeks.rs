@@ -552,6 +552,30 @@ impl Law for Each {
     }
 }
 
+/// Bounds: a list of at most 3 entries below 5, repeating or not, every target; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn seeks_land() {
+    let c = &mut crate::choose::Any;
+    assert!(crate::claims::holds::<Lands<Search, true>>(c, [3, 5]).is_ok());
+    assert!(crate::claims::holds::<Lands<CatchUp, true>>(c, [3, 5]).is_ok());
+    assert!(crate::claims::holds::<Lands<Gallop, true>>(c, [3, 5]).is_ok());
+    assert!(crate::claims::holds::<Lands<Leap>>(c, [3, 5]).is_ok());
+    assert!(crate::claims::holds::<Lands<ComeNear>>(c, [3, 5]).is_ok());
+    assert!(crate::claims::holds::<Visits<StepIf, true>>(c, [3, 5]).is_ok());
+}
+
+/// Bounds: a list of at most 2 entries below 4, every legal slice of it; loops unwound 65 times.
+#[cfg(kani)]
+#[kani::proof]
+#[kani::unwind(66)]
+fn slices_are_seen() {
+    let c = &mut crate::choose::Any;
+    assert!(crate::claims::holds::<Sees<Slice>>(c, [2, 4]).is_ok());
+    assert!(crate::claims::holds::<LandsIn<Slice, Gallop>>(c, [2, 4]).is_ok());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@
 //! ```text
 //!   positions p, q     p ≤ a    a ≤ p    p < a    a < p        a: another position, a begin, an end, a border, a witness
 //!   lengths w          p + w ≤ a    a ≤ p + w    0 ≤ w    w ≤ p + 8
-//!   coordinates x      where p has an element, x < it;  x is it, or 2⁶³ − 1 at the end
+//!   coordinates x      where p has an element, x < it, x ≤ it, x + n < it;  x is it, or 2⁶³ − 1 at the end
 //!   flags m            0 ≤ m ≤ 1; any of the above where m is 0, or where it is 1
 //! ```
 
@@ -35,8 +35,8 @@ pub struct Scene {
 pub struct Candidate {
     /// Of the values of all variables.
     pub of: Rc<dyn Fn(&[Int]) -> Bool>,
-    /// The variable at whose place it looks at an array.
-    pub looks: Option<usize>,
+    /// The variable at whose place it looks at an array, and which.
+    pub looks: Option<(usize, usize)>,
 }
 
 /// What a variable is for; its name says so.
@@ -132,17 +132,27 @@ fn of_coordinates(scene: &Scene, positions: &[usize]) -> Vec<Candidate> {
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
                     of: Rc::new(move |v| Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].le(a(&v[p])))),
-                    looks: Some(p),
+                    looks: Some((p, n)),
                 });
                 let (a, from, to) = (element.clone(), begin.clone(), end.clone());
                 all.push(Candidate {
                     of: Rc::new(move |v| Bool::and(&[from.le(&v[p]), v[p].lt(&to)]).implies(v[x].lt(a(&v[p])))),
-                    looks: Some(p),
+                    looks: Some((p, n)),
                 });
+                for shift in scene.anchors.iter().map(|(a, _)| a).filter(|a| a.to_string().starts_with('n')) {
+                    let (a, from, to, shift) = (element.clone(), begin.clone(), end.clone(), shift.clone());
+                    all.push(Candidate {
+                        of: Rc::new(move |v| {
+                            let inside = Bool::and(&[from.le(&v[p]), v[p].lt(&to)]);
+                            inside.implies(Int::add(&[&v[x], &shift]).lt(a(&v[p])))
+                        }),
+                        looks: Some((p, n)),
+                    });
+                }
                 let (a, to) = (element.clone(), end.clone());
                 all.push(Candidate {
                     of: Rc::new(move |v| v[p].lt(&to).ite(&v[x].eq(a(&v[p])), &v[x].eq(Int::from_i64(i64::MAX)))),
-                    looks: Some(p),
+                    looks: Some((p, n)),
                 });
             }
         }

@@ -10,6 +10,7 @@
 //! same text is then run in `Concrete`. Anything else is neither.
 
 pub mod any_length;
+mod any_turn;
 pub mod bounded;
 pub mod domain;
-pub mod invariants;
+mod invariants;
