@@ -419,9 +419,15 @@ impl Law for RunsWalked {
     }
 }
 
-/// A view in blocks of four, from a coordinate on, all of which are below the list's extent.
-fn blocks<D: Claims>(d: &mut D, given: &Given<D::I>) -> View<D::I> {
+/// A view in blocks of four, from a coordinate on, all of which are below the list's extent. With room, two blocks more
+/// have coordinates of 64 bits.
+fn blocks<D: Claims>(d: &mut D, given: &Given<D::I>, room: bool) -> View<D::I> {
     let (view, _) = Steps::view(d, &given.places[0], &given.numbers[..3]);
+    if room {
+        let most = d.int(i64::MAX - 8);
+        let fits = d.le(&given.numbers[2], &most);
+        d.assume(fits);
+    }
     View { blocks: view.stride, stride: None, ..view }
 }
 
@@ -453,17 +459,17 @@ fn is_block<D: Claims>(d: &mut D, given: &Given<D::I>, block: &D::I, [p, q]: [&D
 }
 
 /// *Blocks are those of the entries*: each that has one, once, ascending, with all of its positions.
-pub struct Blocks;
+pub struct Blocks<const ROOM: bool = true>;
 
-impl Law for Blocks {
+impl<const ROOM: bool> Law for Blocks<ROOM> {
     const NAME: &'static str = "blocks";
     const ARRAYS: &'static [Order] = &[Order::Ascending];
     const NUMBERS: usize = 3;
-    // Two blocks behind the last may have no coordinate in 64 bits; then a division says which block is next.
-    const WRAPS: bool = true;
+    // Without room a sum may wrap; then a division says which block is next.
+    const WRAPS: bool = !ROOM;
 
     fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
-        let (place, view) = (&given.places[0], blocks(d, given));
+        let (place, view) = (&given.places[0], blocks(d, given, ROOM));
         let stop = view.stop.clone();
         let list = List::open(d, "p", ListFiber { view, ..place.fiber() });
         let first = list.entry(d).position;
@@ -493,10 +499,9 @@ impl<S: Seek> Law for LandsOnBlock<S> {
     const NAME: &'static str = S::NAME;
     const ARRAYS: &'static [Order] = &[Order::Ascending];
     const NUMBERS: usize = 4;
-    const WRAPS: bool = true;
 
     fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
-        let (place, view, target) = (&given.places[0], blocks(d, given), &given.numbers[3]);
+        let (place, view, target) = (&given.places[0], blocks(d, given, true), &given.numbers[3]);
         let zero = d.int(0);
         d.assume_within(&zero, target, &given.numbers[1]);
         let list = List::open(d, "p", ListFiber { view: view.clone(), ..place.fiber() });
@@ -627,6 +632,7 @@ mod tests {
     #[test]
     fn blocks_are_those_of_the_entries() {
         exhausts::<Blocks>([3, 9]);
+        exhausts::<Blocks<false>>([2, 9]);
         exhausts::<LandsOnBlock<Search>>([2, 8]);
         exhausts::<LandsOnBlock<CatchUp>>([2, 8]);
         exhausts::<LandsOnBlock<Gallop>>([2, 8]);

@@ -12,15 +12,13 @@
 //! (Concolic execution: Godefroid, Klarlund, Sen, DART, 2005.)
 
 use crate::domain::{Answer, Reply, ask};
+use crate::word::{Kind, Word};
 use fiberloom_core::loops::{BufferId, LANES, Sought};
 use fiberloom_core::stream::{Arith, Compare, Concrete, Domain, State, TABLE};
 use fiberloom_proofs::claims::{Claims, Data, Given, Law, Order, Place};
 use std::collections::HashSet;
 use z3::Model;
-use z3::ast::{BV, Bool};
-
-const LOGIC: &str = "QF_BV";
-const BITS: u32 = 64;
+use z3::ast::Bool;
 
 /// Turns that all loops of a run may take.
 pub const FUEL: u32 = 500;
@@ -29,7 +27,7 @@ pub const FUEL: u32 = 500;
 #[derive(Clone, Debug)]
 pub struct Num {
     value: i64,
-    term: Option<BV>,
+    term: Option<Word>,
 }
 
 /// A truth value.
@@ -44,8 +42,8 @@ impl Num {
         Num { value, term: None }
     }
 
-    fn term(&self) -> BV {
-        self.term.clone().unwrap_or_else(|| BV::from_i64(self.value, BITS))
+    fn term(&self, kind: Kind) -> Word {
+        self.term.clone().unwrap_or_else(|| kind.constant(self.value))
     }
 }
 
@@ -57,8 +55,9 @@ impl Truth {
 
 /// Terms of a law's data, for lists of so many entries.
 struct Terms {
-    arrays: Vec<Vec<BV>>,
-    numbers: Vec<BV>,
+    kind: Kind,
+    arrays: Vec<Vec<Word>>,
+    numbers: Vec<Word>,
     /// The number of places of the law's table.
     places: i64,
     /// What is known of them.
@@ -67,35 +66,35 @@ struct Terms {
 
 impl Terms {
     fn new<L: Law>(lengths: &[usize], places: i64) -> Terms {
-        let cell = |n: usize, k: usize| BV::new_const(format!("a{n}_{k}"), BITS);
-        let arrays: Vec<Vec<BV>> =
-            lengths.iter().enumerate().map(|(n, length)| (0..*length).map(|k| cell(n, k)).collect()).collect();
-        let numbers = (0..L::NUMBERS).map(|n| BV::new_const(format!("n{n}"), BITS)).collect();
-        let (zero, most) = (BV::from_i64(0, BITS), BV::from_i64(i64::MAX, BITS));
-        let mut facts = Vec::new();
+        let kind = if L::WRAPS { Kind::Bits } else { Kind::Whole };
+        let array = |(n, length): (usize, &usize)| (0..*length).map(|k| kind.unknown(format!("a{n}_{k}"))).collect();
+        let arrays: Vec<Vec<Word>> = lengths.iter().enumerate().map(array).collect();
+        let numbers: Vec<Word> = (0..L::NUMBERS).map(|n| kind.unknown(format!("n{n}"))).collect();
+        let (zero, most) = (kind.constant(0), kind.constant(i64::MAX));
+        let mut facts: Vec<Bool> = numbers.iter().filter_map(Word::fits).collect();
         for (array, order) in arrays.iter().zip(L::ARRAYS) {
             for (k, x) in array.iter().enumerate() {
-                facts.extend([zero.bvsle(x), x.bvslt(&most)]);
+                facts.extend([zero.compare(Compare::Le, x), x.compare(Compare::Lt, &most)]);
                 match (k.checked_sub(1).map(|before| &array[before]), order) {
-                    (Some(before), Order::Ascending) => facts.push(before.bvslt(x)),
-                    (Some(before), Order::Repeating) => facts.push(before.bvsle(x)),
+                    (Some(before), Order::Ascending) => facts.push(before.compare(Compare::Lt, x)),
+                    (Some(before), Order::Repeating) => facts.push(before.compare(Compare::Le, x)),
                     _ => {}
                 }
             }
         }
-        Terms { arrays, numbers, places, facts }
+        Terms { kind, arrays, numbers, places, facts }
     }
 
     /// The data of a model.
     fn data(&self, model: &Model) -> Data {
-        let value = |x: &BV| model.eval(x, true).and_then(|x| x.as_u64()).map_or(0, |x| x as i64);
-        let beside = |array: &Vec<BV>| {
-            let own: Vec<i64> = array.iter().map(value).collect();
+        let beside = |array: &Vec<Word>| {
+            let own: Vec<i64> = array.iter().map(|x| x.value(model)).collect();
             let (first, last) = (own.first().copied().unwrap_or(0), own.last().copied().unwrap_or(0));
             [&[first][..], &own, &[last]].concat()
         };
         let arrays = self.arrays.iter().map(beside).collect();
-        Data { arrays, numbers: self.numbers.iter().map(value).collect(), places: self.places as usize }
+        let numbers = self.numbers.iter().map(|x| x.value(model)).collect();
+        Data { arrays, numbers, places: self.places as usize }
     }
 }
 
@@ -107,7 +106,6 @@ pub struct Walk<'t> {
     stored: Vec<(Num, Num)>,
     vars: Vec<Num>,
     fuel: u32,
-    sums_fit: bool,
     /// The conditions that led here, and whether each is assumed.
     path: Vec<(Bool, bool)>,
     known: HashSet<Bool>,
@@ -135,7 +133,7 @@ impl Walk<'_> {
     /// The value of a place; the path depends on it.
     fn pin(&mut self, x: &Num) -> i64 {
         if let Some(term) = &x.term {
-            self.note(term.eq(BV::from_i64(x.value, BITS)), false);
+            self.note(term.compare(Compare::Eq, &term.kind().constant(x.value)), false);
         }
         x.value
     }
@@ -152,49 +150,6 @@ impl Walk<'_> {
         }
         self.fuel = self.fuel.saturating_sub(1);
         self.fuel > 0 && self.fault.is_none() && !self.moot
-    }
-
-    /// Claims that a sum, a difference or a product has 64 bits.
-    fn claim_fits(&mut self, op: Arith, a: &Num, b: &Num) {
-        let (x, y) = (a.term(), b.term());
-        let (fits, term) = match op {
-            Arith::Add => (a.value.checked_add(b.value), [x.bvadd_no_overflow(&y, true), x.bvadd_no_underflow(&y)]),
-            Arith::Sub => (a.value.checked_sub(b.value), [x.bvsub_no_overflow(&y), x.bvsub_no_underflow(&y, true)]),
-            Arith::Mul => (a.value.checked_mul(b.value), [x.bvmul_no_overflow(&y, true), x.bvmul_no_underflow(&y)]),
-            _ => return,
-        };
-        self.claim("a sum wraps", Truth { value: fits.is_some(), term: Some(Bool::and(&term)) });
-    }
-}
-
-/// Of a constant power of two, its logarithm.
-fn power(x: &Num) -> Option<i64> {
-    (x.term.is_none() && x.value > 0 && x.value & (x.value - 1) == 0).then(|| x.value.trailing_zeros() as i64)
-}
-
-/// The term of an operation.
-fn term_of(op: Arith, a: &Num, b: &Num) -> BV {
-    let (x, y) = (a.term(), b.term());
-    let number = |c: i64| BV::from_i64(c, BITS);
-    let divisor = || y.bvslt(number(1)).ite(&number(1), &y);
-    match op {
-        Arith::Add => x.bvadd(&y),
-        Arith::Sub => x.bvsub(&y),
-        Arith::Mul => x.bvmul(&y),
-        Arith::Div => match power(b) {
-            Some(k) => x.bvashr(number(k)),
-            None => x.bvsub(x.bvsmod(divisor())).bvsdiv(divisor()),
-        },
-        Arith::Rem => match power(b) {
-            Some(_) => x.bvand(number(b.value - 1)),
-            None => x.bvsmod(divisor()),
-        },
-        Arith::Min => x.bvsle(&y).ite(&x, &y),
-        Arith::Max => x.bvsle(&y).ite(&y, &x),
-        Arith::And => x.bvand(&y),
-        Arith::Xor => x.bvxor(&y),
-        Arith::Shl => x.bvshl(y.bvand(number(63))),
-        Arith::Shr => x.bvashr(y.bvand(number(63))),
     }
 }
 
@@ -261,23 +216,34 @@ impl Domain for Walk<'_> {
         if a.term.is_none() && b.term.is_none() {
             return Num::constant(value);
         }
-        if self.sums_fit {
-            self.claim_fits(op, a, b);
+        let (kind, constant) = (self.terms.kind, b.term.is_none().then_some(b.value));
+        let (x, y) = (a.term(kind), b.term(kind));
+        let term = match (x.arith(op, &y, constant), op, a.term.is_none()) {
+            (None, Arith::Mul, true) => y.arith(op, &x, Some(a.value)),
+            (term, _, _) => term,
+        };
+        let Some(term) = term else {
+            (self.pin(a), self.pin(b));
+            return Num::constant(value);
+        };
+        if let (Some(fits), Arith::Add | Arith::Sub | Arith::Mul | Arith::Shl) = (term.fits(), op) {
+            let exact = match op {
+                Arith::Add => a.value.checked_add(b.value),
+                Arith::Sub => a.value.checked_sub(b.value),
+                Arith::Mul => a.value.checked_mul(b.value),
+                _ => a.value.checked_mul(1 << (b.value & 63).min(62)),
+            };
+            self.claim("a sum wraps", Truth { value: exact.is_some(), term: Some(fits) });
         }
-        Num { value, term: Some(term_of(op, a, b)) }
+        Num { value, term: Some(term) }
     }
     fn compare(&mut self, op: Compare, a: &Num, b: &Num) -> Truth {
         let value = Concrete::new(&[], 0).compare(op, &a.value, &b.value);
         if a.term.is_none() && b.term.is_none() {
             return Truth::constant(value);
         }
-        let (x, y) = (a.term(), b.term());
-        let term = match op {
-            Compare::Lt => x.bvslt(&y),
-            Compare::Le => x.bvsle(&y),
-            Compare::Eq => x.eq(&y),
-        };
-        Truth { value, term: Some(term) }
+        let (x, y) = (a.term(self.terms.kind), b.term(self.terms.kind));
+        Truth { value, term: Some(x.compare(op, &y)) }
     }
     fn snapshot_bool(&mut self, _: &str, b: Truth) -> Truth {
         b
@@ -380,7 +346,6 @@ fn walk<L: Law>(terms: &Terms, data: &Data) -> Ended {
         stored: vec![],
         vars: vec![],
         fuel: FUEL,
-        sums_fit: !L::WRAPS,
         path: vec![],
         known: HashSet::new(),
         claims: vec![],
@@ -394,7 +359,7 @@ fn walk<L: Law>(terms: &Terms, data: &Data) -> Ended {
         order: *order,
     };
     let places = L::ARRAYS.iter().enumerate().map(place).collect();
-    let number = |(value, term): (&i64, &BV)| Num { value: *value, term: Some(term.clone()) };
+    let number = |(value, term): (&i64, &Word)| Num { value: *value, term: Some(term.clone()) };
     let numbers = data.numbers.iter().zip(&terms.numbers).map(number).collect();
     let table = Num::constant(if L::TABLE { terms.places } else { 0 });
     L::text(&mut d, &Given { places, numbers, table });
@@ -408,7 +373,7 @@ pub fn of_lengths<L: Law>(lengths: &[usize], places: i64) -> Answer {
     let mut open: Vec<Vec<Bool>> = vec![vec![]];
     while let Some(path) = open.pop() {
         questions += 1;
-        let data = match ask(LOGIC, terms.facts.iter().chain(&path)) {
+        let data = match ask(terms.kind.logic(), terms.facts.iter().chain(&path)) {
             Reply::Never => continue,
             Reply::Unknown(why) => return Answer::Unknown(why),
             Reply::Example(model) => terms.data(&model),
@@ -430,7 +395,7 @@ pub fn of_lengths<L: Law>(lengths: &[usize], places: i64) -> Answer {
         paths += 1;
         questions += 1;
         let broken = Bool::or(&ended.claims.iter().map(|(_, b)| b.not()).collect::<Vec<_>>());
-        match ask(LOGIC, terms.facts.iter().chain(&conditions).chain([&broken])) {
+        match ask(terms.kind.logic(), terms.facts.iter().chain(&conditions).chain([&broken])) {
             Reply::Never => {}
             Reply::Unknown(why) => return Answer::Unknown(why),
             Reply::Example(model) => {

@@ -14,3 +14,4 @@ mod any_turn;
 pub mod bounded;
 pub mod domain;
 mod invariants;
+mod word;

@@ -112,7 +112,6 @@ fn offsets() {
 fn images() {
     proved::<Sees<Slice>>();
     proved::<Sees<Offset>>();
-    proved::<Sees<Steps>>();
 }
 #[test]
 fn steps() {
