@@ -1,8 +1,11 @@
 //! Runs all file tests and conformance cases: `cargo test -p fiberloom-tests --test files [-- FILTER]`.
 //!
+//! `FIBERLOOM_PRINTS=without` runs them without their prints of stages, `FIBERLOOM_PRINTS=alone` compares nothing but these.
+//!
 //! One line a test, each failure below it at the end, and a closing line in the form of Rust's own test runner.
 
-use fiberloom_tests::{ENGINES, conformance, file};
+use fiberloom_tests::file::{self, Prints};
+use fiberloom_tests::{ENGINES, conformance};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -22,9 +25,9 @@ fn main() -> ExitCode {
     if std::env::args().any(|a| a == "--list") {
         return ExitCode::SUCCESS;
     }
-    let bless = std::env::var_os("FIBERLOOM_BLESS").is_some();
-    let mut tests = file_tests(bless);
-    if !bless {
+    let prints = prints();
+    let mut tests = file_tests(prints);
+    if matches!(prints, Prints::Compared | Prints::Without) {
         tests.extend(conformance_tests());
     }
     let all = tests.len();
@@ -61,12 +64,33 @@ fn run(tests: &[Test]) -> Vec<(String, String)> {
     failures
 }
 
-fn file_tests(bless: bool) -> Vec<Test> {
+/// What becomes of prints, by the environment.
+fn prints() -> Prints {
+    let compared = std::env::var("FIBERLOOM_PRINTS");
+    match compared.as_deref() {
+        _ if std::env::var_os("FIBERLOOM_BLESS").is_some() => Prints::Blessed,
+        Ok("without") => Prints::Without,
+        Ok("alone") => Prints::Alone,
+        Ok(other) => panic!("FIBERLOOM_PRINTS is `without` or `alone`, not `{other}`"),
+        Err(_) => Prints::Compared,
+    }
+}
+
+/// Tests that expect anything; the others, which have nothing but prints or no print, are counted.
+fn file_tests(prints: Prints) -> Vec<Test> {
     let folders = entries(Path::new("tests")).into_iter().filter(|p| p.is_dir());
     let folders = folders.filter(|p| !OTHERS.iter().any(|o| p.ends_with(o)));
     let files = folders.flat_map(|p| entries(&p)).filter(|p| p.extension().is_some_and(|e| e == "loom"));
-    let test = |path: PathBuf| -> Test { (path.display().to_string(), Box::new(move || file::test(&path, bless))) };
-    files.map(test).collect()
+    // A test that cannot be read fails, and one that expects nothing where all is compared.
+    let asked = |p: &PathBuf| prints == Prints::Compared || file::expects(p, prints) != Ok(false);
+    let (files, others): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(asked);
+    match prints {
+        Prints::Without => println!("{} tests have nothing but prints, and no answer", others.len()),
+        Prints::Alone => println!("{} tests have no print", others.len()),
+        Prints::Compared | Prints::Blessed => {}
+    }
+    let test = |path: PathBuf| -> Test { (path.display().to_string(), Box::new(move || file::test(&path, prints))) };
+    files.into_iter().map(test).collect()
 }
 
 fn conformance_tests() -> Vec<Test> {

@@ -98,8 +98,9 @@ pub struct Options {
     /// The most steps that the interpreter and the reference semantics take.
     pub steps: u64,
     /// Whether results are checked against their formats' invariants after each run, which reads them once more. A
-    /// malformed result is a defect of the compiler. On in builds with debug assertions, off in others;
-    /// [`Call::agrees`] checks them in any case.
+    /// malformed result is a defect of the compiler. It costs nothing where results are dense, a quarter more for a product of
+    /// sparse matrices, up to several times the call where a result is copied through or hashed. On in builds with debug
+    /// assertions, off in others; `fiberloom run` asks for it always, and [`Call::agrees`] checks results in any case.
     pub verify: bool,
 }
 
@@ -439,7 +440,12 @@ impl<'a> Call<'a> {
         for (name, function) in &self.meaning()? {
             let wrong = |what: String| Error::Wrong(format!("wrong answer: `{name}`: {what}"));
             let answer = outcome.get(name).ok_or_else(|| wrong("it is not there".to_string()))?;
-            let mode = self.kernel.options.mode;
+            let Options { mode, steps, memory, .. } = self.kernel.options;
+            // The answer is compared as a function, each coordinate by itself.
+            let most = steps.min(room::available(memory) / KEPT);
+            if answer.stored_coordinates().map_or(true, |kept| kept > most) {
+                return Err(Error::Stopped(format!("memory does not suffice to compare each coordinate of `{name}`")));
+            }
             compared += agree(function, answer, mode).map_err(|difference| wrong(difference.to_string()))?;
         }
         Ok(compared)

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Streams as the paper defines them stand in `semantics/src/stream.rs`, their laws in `semantics/src/stream/law.rs`; what
-//! they evaluate to, theorem 6.1, is checked in `theorem.rs`, and that wrong operators are caught in `mistakes.rs`.
+//! they evaluate to, theorem 6.1, is proved in `proofs/coq/` and checked in `theorem.rs`, and that wrong operators are caught in
+//! `mistakes.rs`.
 //!
 //! The ledger is `proofs/README.md`: what is shown, by whom, within which bounds, and what is not.
 

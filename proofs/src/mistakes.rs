@@ -225,6 +225,44 @@ fn products_need_strict_monotonicity() {
     assert_eq!(of(sx).times(of(sy)).evaluate().at(&[]), all);
 }
 
+/// A state that is not ready, at index 0, and that only a skip to its own order moves, to the end.
+struct Lingers {
+    ended: bool,
+}
+
+impl Stream<Polynomial> for Lingers {
+    fn state(&self) -> Vec<i64> {
+        vec![self.ended as i64]
+    }
+    fn index(&self) -> i64 {
+        if self.ended { END } else { 0 }
+    }
+    fn ready(&self) -> bool {
+        false
+    }
+    fn value(&self) -> Nested<Polynomial> {
+        panic!("it has no values")
+    }
+    fn skip(&self, to: Bound) -> Level<Polynomial> {
+        Rc::new(Lingers { ended: self.ended || to == (0, false) })
+    }
+}
+
+/// [`Law::Terminates`] is of δ alone, and a product needs more: at (1, not ready), its factors at 1 and 0 both rest when they are
+/// skipped there, though each obeys the four laws. The proof in Coq supposes that skips move (`terminates` in
+/// `proofs/coq/Stream.v`), which [`Law::SkipIsRepeatedNext`] implies.
+#[test]
+fn products_need_skips_that_move() {
+    let of = |stream| Typed { ty: vector(), stream };
+    let one = || Tree::Level(vec![(1, Some(Tree::Entry(1)))]).stream(&Polynomial::name);
+    let lingers = || Nested::Stream(Rc::new(Lingers { ended: false }) as Level<Polynomial>);
+    let broken = |laws: &[Law], stream| Law::broken(laws, &of(stream), &schema());
+    assert_eq!(broken(&LAWS, one()), []);
+    assert_eq!(broken(&LAWS, lingers()), []);
+    assert_eq!(broken(&[Law::SkipIsRepeatedNext], lingers()), [Law::SkipIsRepeatedNext]);
+    assert_eq!(broken(&LAWS, product(one(), lingers())), [Law::Terminates]);
+}
+
 /// A sum needs no strict monotonicity: one term may be ready twice at an index.
 #[test]
 fn sums_do_not() {

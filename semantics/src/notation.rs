@@ -14,6 +14,7 @@
 //! stands an evaluation over what is stored, for large data, and held to this one (`support.rs`). Values carry how far
 //! an answer may be from them (`crate::algebra::Number`).
 
+pub mod einsum;
 mod ground;
 mod steps;
 mod support;
@@ -24,7 +25,7 @@ use crate::algebra::{self, Number, Reason};
 use crate::shape::Extents;
 use fiberloom_core::algebra::{Mode, Op, Type, Value};
 use fiberloom_core::counted;
-use fiberloom_core::format::Tensor;
+use fiberloom_core::format::{Error, Tensor};
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::typed::{
     self, Bound, Expr, FnId, Fun, Index, Kind, Map, Program, Property, SizeId, Statement, Stmt, TURNS, TensorId, VarId,
@@ -50,7 +51,7 @@ pub struct Function {
 /// What an evaluation may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Expressions evaluated.
+    /// Expressions evaluated, and coordinates whose values operands store.
     pub steps: u64,
 }
 
@@ -71,7 +72,7 @@ pub enum Refusal {
     Empty(Span, String),
     /// A tensor, by name, whose data are missing, malformed, or not as declared.
     Operand(String, String),
-    /// The limit on steps is reached, or that on turns of a function's loops.
+    /// The limit on steps is reached, or that on turns of a function's loops, or memory does not suffice for an operand.
     Steps,
     /// The limit on turns of the program's blocks is reached.
     Turns,
@@ -100,11 +101,17 @@ impl Function {
     /// The function that a tensor stores.
     ///
     /// # Panics
-    /// If it is malformed.
+    /// If it is malformed, or memory does not suffice.
     pub fn of(tensor: &Tensor) -> Function {
+        Function::listed(tensor).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same. What one position stands for may be more than memory has.
+    fn listed(tensor: &Tensor) -> Result<Function, Error> {
+        let entries = tensor.listed()?;
         let mut function = Function::constant(tensor.extents.clone(), Number::given(tensor.fill));
-        tensor.entries().for_each(|(at, value)| function.set(at, Number::given(value)));
-        function
+        (0..entries.len()).for_each(|e| function.set(entries.coordinate(e), Number::given(entries.values.get(e))));
+        Ok(function)
     }
 
     fn constant(extents: Vec<u64>, fill: Number) -> Function {
@@ -151,6 +158,24 @@ impl Function {
     }
 }
 
+/// The function that is given for a tensor, which is well-formed and as declared. Each coordinate that it keeps takes a step.
+fn held(declared: &typed::Tensor, given: &Tensor, steps: &mut u64) -> Result<Function, Refusal> {
+    let wrong = |what: String| Refusal::Operand(declared.name.clone(), what);
+    let (rank, ty) = (declared.sizes.len(), declared.ty);
+    if given.extents.len() != rank || given.values.ty() != ty || given.fill.ty() != ty {
+        let (modes, is) = (counted(given.extents.len(), "mode", "modes"), given.values.ty());
+        return Err(wrong(format!("{modes} of type {is}, declared as {rank} of type {ty}")));
+    }
+    let refused = |error| match error {
+        Error::Malformed(malformed) => wrong(malformed.to_string()),
+        _ => Refusal::Steps,
+    };
+    given.check().map_err(|malformed| wrong(malformed.to_string()))?;
+    let kept = given.stored_coordinates().map_err(refused)?;
+    *steps = steps.checked_sub(kept).ok_or(Refusal::Steps)?;
+    Function::listed(given).map_err(refused)
+}
+
 /// What an expression reads.
 struct World<'p> {
     program: &'p Program,
@@ -182,29 +207,20 @@ impl<'p> World<'p> {
     ) -> Result<World<'p>, Refusal> {
         let ids = || (0..program.tensors.len()).map(|id| TensorId(id as u32));
         let inputs = program.inputs();
-        let (mut extents, mut functions) = (Vec::new(), Vec::new());
+        let (mut extents, mut functions, mut steps) = (Vec::new(), Vec::new(), limits.steps);
         for id in ids() {
             let declared = &program.tensors[id.index()];
             let brought = matches!(declared.role, typed::Role::Input | typed::Role::Result);
             let given = operands.get(&declared.name).filter(|_| brought);
-            let wrong = |what: String| Err(Refusal::Operand(declared.name.clone(), what));
-            if let Some(tensor) = given {
-                let (rank, ty) = (declared.sizes.len(), declared.ty);
-                if tensor.extents.len() != rank || tensor.values.ty() != ty || tensor.fill.ty() != ty {
-                    let (modes, is) = (counted(tensor.extents.len(), "mode", "modes"), tensor.values.ty());
-                    return wrong(format!("{modes} of type {is}, declared as {rank} of type {ty}"));
-                }
-                if let Err(malformed) = tensor.check() {
-                    return wrong(malformed.to_string());
-                }
-                extents.push((id, tensor.extents.clone()));
-            } else if inputs.contains(&id) {
-                return wrong("no data are given for it, and the program reads it".to_string());
+            if given.is_none() && inputs.contains(&id) {
+                let what = "no data are given for it, and the program reads it".to_string();
+                return Err(Refusal::Operand(declared.name.clone(), what));
             }
-            functions.push(given.map(Function::of));
+            extents.extend(given.map(|tensor| (id, tensor.extents.clone())));
+            functions.push(given.map(|tensor| held(declared, tensor, &mut steps)).transpose()?);
         }
         let extents = Extents::solve(program, &extents)?;
-        let left = Cell::new(limits.steps);
+        let left = Cell::new(steps);
         Ok(World { program, extents, functions, mode, left, turns: TURNS, unsure: None, support: None })
     }
 

@@ -27,7 +27,7 @@
 //! | 5.7 valid streams, the dummy attribute `*` | [`Type`], with `None` for `*` |
 //! | 5.11 ⟦·⟧ | [`evaluate`] |
 //! | 6.1 lawful, 6.2 strictly monotonic | [`Law`] |
-//! | 6.1 the theorem | checked in `proofs/src/theorem.rs` |
+//! | 6.1 the theorem | proved in `proofs/coq/`, checked in `proofs/src/theorem.rs` |
 //!
 //! Invariants: a stream at its end has the index [`END`], above all others, and is not ready (the paper's terminal state;
 //! `valid` in its Lean text), so that a product's maximum ends it and a sum's minimum does not. `value` is asked of ready

@@ -9,11 +9,37 @@ use std::path::{Path, PathBuf};
 /// How a failure says what to do about it.
 const BLESS: &str = "if the new print is right, `cargo xtask bless` rewrites the file";
 
-/// Runs the test; with `bless`, rewrites prints that differ.
+/// What becomes of the prints of stages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prints {
+    /// They are compared, as all else.
+    Compared,
+    /// Those that differ are rewritten.
+    Blessed,
+    /// They are not compared: what a test expects is an answer, a message or a count.
+    Without,
+    /// Nothing else is compared.
+    Alone,
+}
+
+/// Whether a test expects anything that is compared.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn expects(path: &Path, prints: Prints) -> Result<bool, String> {
+    let directives = directive::read(&std::fs::read_to_string(path).map_err(|e| e.to_string())?)?;
+    Ok(directives.iter().any(|directive| match directive {
+        Directive::In(..) | Directive::InFile(..) | Directive::Strict => false,
+        Directive::Show { .. } => prints != Prints::Without,
+        _ => prints != Prints::Alone,
+    }))
+}
+
+/// Runs the test.
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn test(path: &Path, bless: bool) -> Result<(), String> {
+pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
     let test = Test { path, directives: directive::read(&text)?, text: &text, folder: Folder::new(path)? };
     let operands = test.operands()?;
@@ -21,19 +47,25 @@ pub fn test(path: &Path, bless: bool) -> Result<(), String> {
     let mut expects = false;
     let mut note = |outcome: Result<(), String>| wrong.extend(outcome.err());
     for directive in &test.directives {
+        let is_print = matches!(directive, Directive::Show { .. });
         match directive {
+            _ if prints == if is_print { Prints::Without } else { Prints::Alone } => {}
             Directive::Error(place, text) => note(test.error(&operands, place, text)),
             Directive::Rejected(text) => note(test.rejected(&operands, text)),
             Directive::Ops(name, most) => note(test.ops(&operands, name, *most)),
             Directive::Stopped(text) => note(test.stopped(&operands, text)),
             Directive::Unlowered(text) => note(test.unlowered(&operands, text)),
-            Directive::Show { stage, expected, line } => note(test.show(stage, expected, *line, bless)),
+            Directive::Show { stage, expected, line } => {
+                note(test.show(stage, expected, *line, prints == Prints::Blessed))
+            }
             Directive::In(..) | Directive::InFile(..) | Directive::Out(..) | Directive::Strict => continue,
         }
         expects = true;
     }
     let results = test.results();
-    if !results.is_empty() {
+    if prints == Prints::Alone {
+        // Answers are not asked for.
+    } else if !results.is_empty() {
         ENGINES.iter().filter(|e| test.answers(e)).for_each(|engine| note(test.values(&operands, &results, engine)));
     } else if !expects {
         note(Err("expects nothing: give it an `#! out`, `#! show` or `#! error`".to_string()));

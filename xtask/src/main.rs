@@ -24,7 +24,7 @@ usage: cargo xtask demo                   build, multiply a sparse matrix with a
        cargo xtask test                   everything that CI runs
        cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
-       cargo xtask mutants [--only NAME] make each mistake of proofs/mutants, and see who notices
+       cargo xtask mutants [--only NAME,…] make each mistake of proofs/mutants, and see who notices
        cargo xtask tidy                   hold code and documents to docs/architecture.md";
 
 fn main() -> ExitCode {

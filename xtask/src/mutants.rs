@@ -12,6 +12,10 @@
 //! One build has all mistakes; which one is made is read from the environment when a program starts. So a hundred mistakes cost one
 //! build, and sources hold no switches. What attacks come to is kept as they end: with `--resume`, a run goes on where another was ended.
 //! Whoever attacks is a process of its own: a crash and a hang are noticed too.
+//!
+//! *Prints are no evidence*: who rewrites a print that a mistake has changed accepts the mistake. File tests attack without their prints,
+//! these attack what nobody else has noticed, and a mistake that only they notice counts as not noticed. Tests of `core` that compare
+//! printed loops attack apart from its other tests, next to last, and are named in the tables.
 
 mod attack;
 mod known;
@@ -34,19 +38,25 @@ const LISTS: &str = "proofs/mutants";
 const WORKERS: usize = 2;
 
 /// Of a hundred mistakes, how many must be noticed.
-const WANTED: usize = 95;
+const WANTED: usize = 98;
 
 /// What is asked for.
 #[derive(Default)]
 struct Asked<'a> {
-    /// Mistakes whose names or stages have this in them; all if empty.
-    only: &'a str,
+    /// Mistakes whose names have one of these in them, or whose stages are one; all if empty.
+    only: Vec<&'a str>,
     /// Attackers of these names and no others, each to its end; all, until one notices, if empty.
     by: Vec<&'a str>,
     /// Nothing is run: what is woven is built and that is all.
     build: bool,
     /// What the run before came to is taken as known, except attacks in vain on another copy.
     resume: bool,
+}
+
+impl Asked<'_> {
+    fn names(&self, mistake: &Mistake) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| mistake.is_called(word))
+    }
 }
 
 /// The command.
@@ -65,7 +75,7 @@ pub fn command(args: &[&str]) -> Result<(), String> {
     let wanted = |a: &Attacker| if asked.by.is_empty() { !a.is_protocol() } else { asked.by.contains(&a.name) };
     let attackers = attackers.into_iter().filter(wanted).collect();
     let attackers = attack::sound(attackers)?;
-    let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| m.is_called(asked.only)).collect();
+    let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| asked.names(m)).collect();
     let known = Known::open(&asked.by, asked.resume)?;
     let (begun, done) = (Instant::now(), AtomicUsize::new(0));
     let seen = |mistake: &Mistake, outcome: &Outcome| {
@@ -89,8 +99,8 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
     let mut rest = args;
     while !rest.is_empty() {
         rest = match rest {
-            ["--only", name, rest @ ..] => {
-                asked.only = name;
+            ["--only", names, rest @ ..] => {
+                asked.only = names.split(',').collect();
                 rest
             }
             ["--by", names, rest @ ..] => {
@@ -107,7 +117,7 @@ fn asked<'a>(args: &[&'a str]) -> Result<Asked<'a>, String> {
             }
             _ => {
                 return Err(
-                    "usage: cargo xtask mutants [--only NAME] [--by ATTACKER,…] [--build] [--resume]".to_string()
+                    "usage: cargo xtask mutants [--only NAME,…] [--by ATTACKER,…] [--build] [--resume]".to_string()
                 );
             }
         };

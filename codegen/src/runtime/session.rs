@@ -81,7 +81,9 @@ impl<'a> Session<'a> {
 
     /// Makes buffer `b` anew with room for `len` elements of `bytes` each, whose bits are `fill` if given.
     pub fn make(&mut self, b: BufferId, len: i64, bytes: usize, fill: Option<u64>) -> Result<(), Failure> {
-        let layout = layout(len.max(0), bytes)?;
+        // The least number is one more than the greatest.
+        let len = if len == i64::MIN { i64::MAX } else { len.max(0) };
+        let layout = layout(len, bytes)?;
         let capacity = layout.size() / bytes;
         let zero = fill == Some(0);
         let fresh = self.blocks[b.0 as usize].is_none_or(|old| old.layout.size() < layout.size());

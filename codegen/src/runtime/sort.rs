@@ -142,6 +142,13 @@ mod tests {
                 compare((0..len).map(|_| next() % (1 << bits)).collect());
             }
         }
+        // Keys and places that fill all bits but one, all of them, and one more: of the last two none may be one number.
+        for len in [SMALL + 1, 64, 1000, MEDIUM] {
+            for bits in [63, 64, 65].map(|all| all - (usize::BITS - len.leading_zeros())) {
+                let most = (1i64 << bits) - 1;
+                compare((0..len).map(|k| if k % 3 == 1 { most - k as i64 } else { next() & most }).collect());
+            }
+        }
         compare((0..200).map(|k| if k % 2 == 0 { i64::MIN + k } else { i64::MAX - k }).collect());
         compare((0..200).rev().map(|k| (k / 7) << 22).collect());
     }

@@ -1,6 +1,6 @@
 //! Typed arrays, borrowed from the caller or shared by whoever holds them.
 
-use super::{Elements, Error, room};
+use super::{Elements, Error, Malformed, room};
 use crate::algebra::{Type, Value};
 
 macro_rules! arrays {
@@ -21,9 +21,12 @@ macro_rules! arrays {
             }
 
             /// An owned array of these values, all of type `ty`. For few values: [`Array::collected`] asks for memory.
+            ///
+            /// # Panics
+            /// If a value is of another type.
             pub fn from_values(ty: Type, values: impl IntoIterator<Item = Value>) -> Array<'static> {
                 match ty { $(Type::$variant => Array::$variant(Elements::from(values.into_iter().map(|v| {
-                    debug_assert_eq!(v.ty(), ty);
+                    assert_eq!(v.ty(), ty);
                     let x: $rust = $from(v.bits());
                     x
                 }).collect::<Vec<_>>())),)* }
@@ -32,16 +35,21 @@ macro_rules! arrays {
             /// An owned array of these values, all of type `ty`.
             ///
             /// # Errors
-            /// Memory does not suffice.
+            /// [`Error::Malformed`] names the first value of another type; [`Error::Memory`].
             pub fn collected(ty: Type, values: impl IntoIterator<Item = Value>) -> Result<Array<'static>, Error> {
-                match ty { $(Type::$variant => {
-                    let values = values.into_iter().map(|v| {
-                        debug_assert_eq!(v.ty(), ty);
+                let mut other = None;
+                let array = match ty { $(Type::$variant => {
+                    let values = values.into_iter().enumerate().map(|(position, v)| {
+                        if v.ty() != ty {
+                            other.get_or_insert((position, v.ty()));
+                        }
                         let x: $rust = $from(v.bits());
                         x
                     });
-                    Ok(Array::$variant(Elements::from(room::collected(values)?)))
-                })* }
+                    Array::$variant(Elements::from(room::collected(values)?))
+                })* };
+                let Some((position, is)) = other else { return Ok(array) };
+                Err(Malformed { level: None, position, what: format!("a value of type {is}, {ty} expected") }.into())
             }
 
             /// Element type.

@@ -8,9 +8,10 @@
 //! With n entries it takes O(rank · n log n), and O(rank · n) where extents are not much larger than n, besides the
 //! arrays that are written.
 
+use super::check::check_bools;
 use super::entries::Entries;
 use super::sort::Sorted;
-use super::{Format, LevelKind, Malformed, Tensor};
+use super::{Format, LevelKind, Malformed, Tensor, triangle};
 use crate::algebra::{Op, Type, Value, apply};
 
 /// What to do with an entry whose coordinates an earlier one has.
@@ -167,10 +168,16 @@ impl Entries<'_> {
         told.folded(format, fill, how)?.levelled(extents, format, fill, how)
     }
 
-    /// A format of as many levels as there are extents, columns of one length, coordinates in bounds, values of the fill
-    /// value's type.
+    /// A format of as many levels as there are extents, triangles where they may stand, columns of one length, coordinates in
+    /// bounds, values of the fill value's type, bytes of a `bool` 0 or 1.
     fn check(&self, extents: &[u64], format: &Format, fill: Value) -> Result<(), Malformed> {
         format.check(extents)?;
+        for l in (0..format.rank()).filter(|l| format.levels[*l].is_triangle()) {
+            let of = |l: usize| (format.levels[l], extents[format.order[l]]);
+            let (kind, rows) = of(l);
+            let stands = triangle::stands(kind, rows, l.checked_sub(1).map(of));
+            stands.map_err(|what| Malformed { level: Some(l), position: 0, what })?;
+        }
         let malformed = |position, what| Err(Malformed { level: None, position, what });
         if self.coordinates.len() != extents.len() || self.coordinates.iter().any(|c| c.len() != self.len()) {
             return malformed(0, format!("{} columns of {} coordinates expected", extents.len(), self.len()));
@@ -178,6 +185,7 @@ impl Entries<'_> {
         if self.values.ty() != fill.ty() {
             return malformed(0, format!("values of type {} expected, not {}", fill.ty(), self.values.ty()));
         }
+        check_bools(None, &self.values)?;
         let outside = |m: usize| self.coordinates[m].iter().position(|&c| c < 0 || c as u64 >= extents[m]);
         match (0..extents.len()).filter_map(|m| outside(m).map(|e| (e, m))).min() {
             Some((e, m)) => {

@@ -247,7 +247,7 @@ fn spread(l: usize, parents: u64, extent: u64) -> Result<u64, Malformed> {
 }
 
 /// Bytes of `bool`s are 0 or 1.
-fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Malformed> {
+pub(super) fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Malformed> {
     match values {
         Array::Bool(bytes) => match bytes.iter().position(|&b| b > 1) {
             Some(p) => malformed(level, p, format!("a bool's byte is 0 or 1, not {}", bytes[p])),

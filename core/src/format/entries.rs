@@ -98,6 +98,52 @@ impl Tensor<'_> {
         Ok(Entries { coordinates, values: self.values.borrow() })
     }
 
+    /// How many coordinates have a value that is stored: a run stores one for all of its. The tensor must be well-formed.
+    ///
+    /// # Errors
+    /// Memory for a number for each value.
+    pub fn stored_coordinates(&self) -> Result<u64, Error> {
+        if !self.is_flagged() && !self.format.levels.iter().any(|kind| kind.shares()) {
+            return Ok(self.values.len() as u64);
+        }
+        let mut at = self.stored_positions()?;
+        let mut counts: Vec<u64> = room::collected(at.iter().map(|_| 1))?;
+        for l in (0..self.levels.len()).rev() {
+            self.multiply(l, &at, &mut counts)?;
+            self.to_parents(l, &mut at)?;
+        }
+        Ok(counts.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// Multiplies each number by how many coordinates of level `l` its position stands for.
+    fn multiply(&self, l: usize, at: &[usize], counts: &mut [u64]) -> Result<(), Error> {
+        let mut each = |of: &dyn Fn(usize) -> u64| {
+            at.iter().zip(&mut *counts).for_each(|(&p, n)| *n = n.saturating_mul(of(p)));
+        };
+        match &self.levels[l] {
+            Level::Runs { pos, crd } => {
+                let parents = parents(pos)?;
+                each(&|p| {
+                    let begin = if p as i64 == pos.index(parents[p]) { 0 } else { crd.index(p - 1) + 1 };
+                    (crd.index(p) + 1 - begin) as u64
+                });
+            }
+            Level::Packbits { pos, crd, ofs } => {
+                let (pieces, fibers) = (parents(ofs)?, parents(pos)?);
+                each(&|p| {
+                    let own = blocks::coordinates(pos, crd, ofs, (fibers[pieces[p]], pieces[p]), p);
+                    (own.end() + 1 - own.start()) as u64
+                });
+            }
+            Level::Symmetric => each(&|p| {
+                let (_, (i, j)) = self.in_triangle(l, p);
+                1 + (i != j) as u64
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// What is stored at these positions of the last level.
     pub(super) fn listed_at(&self, positions: Vec<usize>) -> Result<Entries<'static>, Error> {
         let (positions, coordinates) = self.coordinates_at(positions)?;
@@ -311,6 +357,9 @@ impl Tensor<'_> {
     }
 
     /// The first of [`Tensor::entries`], so many of them or all; none if memory does not suffice. No more are listed.
+    ///
+    /// # Panics
+    /// If the tensor is malformed.
     pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
         let all = self.values.len().min(n);
         let positions = if self.is_flagged() { self.stored_positions() } else { room::collected(0..all) };

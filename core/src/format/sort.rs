@@ -10,7 +10,7 @@
 //! Sorting goes from the innermost level out, each pass stable; a column already in order costs one look.
 
 use super::assemble::Error;
-use super::{Array, Entries, Format, room};
+use super::{Array, Entries, Format, Malformed, room};
 use crate::algebra::Value;
 
 /// Sorted entries.
@@ -54,14 +54,21 @@ impl Sorted {
         repeated.map(|e| self.origin.as_ref().map_or(e, |o| o[e])).min()
     }
 
-    /// Each coordinate once, its values folded with `f` in their original order.
+    /// Each coordinate once, its values folded with `f` in their original order. Refused: what `f` gives of another type.
     pub(super) fn combined(self, f: &dyn Fn(Value, Value) -> Value) -> Result<Sorted, Error> {
         let mut kept: Vec<usize> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
         for e in 0..self.values.len() {
             let value = self.values.get(e);
             match values.last_mut() {
-                Some(sum) if self.repeats(e) => *sum = f(*sum, value),
+                Some(sum) if self.repeats(e) => {
+                    *sum = f(*sum, value);
+                    if sum.ty() != value.ty() {
+                        let what = format!("combined it is of type {}, {} expected", sum.ty(), value.ty());
+                        let position = self.origin.as_ref().map_or(e, |origin| origin[e]);
+                        return Err(Malformed { level: None, position, what }.into());
+                    }
+                }
                 _ => {
                     room::push(&mut kept, e)?;
                     room::push(&mut values, value)?;

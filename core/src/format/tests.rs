@@ -301,3 +301,31 @@ fn malformed_tensors_are_neither_converted_nor_listed() {
         refused(t.stored_entries().map(drop));
     }
 }
+
+/// Bytes that are no `bool`, a function that combines into another type, and triangles where none can stand.
+#[test]
+fn what_no_tensor_can_hold_is_refused() {
+    let square = [4, 4];
+    let assembled = |values: Array<'static>, format: &Format, duplicates| {
+        let coordinates = vec![vec![3, 1, 1], vec![0, 0, 0]];
+        let how = Assembly { duplicates, ..Assembly::default() };
+        let fill = Value::zero(values.ty());
+        let made = Entries { coordinates, values }.assemble(&square, format, fill, &how);
+        made.unwrap_err().to_string()
+    };
+    let bools = assembled(Array::Bool(vec![1, 0, 2].into()), &Format::csf(2), Duplicates::Combine(&added));
+    assert_eq!(bools, "entry 2: a bool's byte is 0 or 1, not 2");
+    let other = |_, later: Value| Value::i64(later.as_f64() as i64);
+    let combined = assembled(vec![1.0, 2.0, 3.0].into(), &Format::csf(2), Duplicates::Combine(&other));
+    assert_eq!(combined, "entry 2: combined it is of type i64, f64 expected");
+    for kind in [LevelKind::Lower, LevelKind::Upper, LevelKind::Symmetric] {
+        for levels in [[kind, Dense], [Compressed, kind], [kind, kind]] {
+            let l = levels.iter().position(|k| *k == kind).unwrap();
+            let said = assembled(vec![1.0; 3].into(), &Format::of(levels.to_vec()), Duplicates::Combine(&added));
+            let expected = "stands directly below a dense level of an equal extent";
+            assert!(said.starts_with(&format!("level {l}, position 0: ")) && said.contains(expected), "{said}");
+        }
+    }
+    let collected = Array::collected(Type::I32, [Value::from(1), Value::from(2.0), Value::from(3u8)]);
+    assert_eq!(collected.unwrap_err().to_string(), "entry 1: a value of type f64, i32 expected");
+}

@@ -548,7 +548,7 @@ pub enum Entry {
     Alloc {
         /// A result or workspace.
         buffer: BufferId,
-        /// Elements; 0 if negative.
+        /// Elements; 0 if negative. Of `i64::MIN`, which is one more than the greatest number, memory has none.
         len: Expr,
         /// What they hold.
         fill: Option<Value>,

@@ -2,6 +2,7 @@
 
 mod drawn;
 mod numpy;
+mod orders;
 mod packed;
 
 use super::*;

@@ -9,6 +9,7 @@
 //! ```
 //!
 //! What a reader may allocate is limited; the fuzzer watches that it does not allocate more.
+pub mod constructors;
 pub mod files;
 
 use arbitrary::Unstructured;

@@ -12,11 +12,13 @@
 //! integers as floats. Where they round, the meaning says by how much (`semantics/src/algebra/number.rs`).
 pub mod campaign;
 pub mod case;
+pub mod einsum;
 pub mod engines;
 pub mod extents;
 pub mod fitted;
 pub mod language;
 pub mod legal;
+pub mod long;
 pub mod product;
 pub mod shrink;
 pub mod statistics;
@@ -57,8 +59,8 @@ pub struct Read {
 /// Reads a text, checks it if it reads, and reads its print.
 ///
 /// # Panics
-/// If the print reads as another program, or an error stands outside of the text: that is the finding, as is any panic
-/// of parser, printer or checker.
+/// If the print reads as another program, sums stand elsewhere than the rule says, or an error stands outside of the text:
+/// that is the finding, as is any panic of parser, printer or checker.
 pub fn reads_back(text: &str) -> Read {
     let (program, wrong) = fiberloom_front::parse(text);
     assert!(program.is_some() || !wrong.is_empty(), "nothing is read, and nothing wrong");
@@ -77,7 +79,11 @@ pub fn reads_back(text: &str) -> Read {
         "formatted it is another program\n{formatted}"
     );
     assert_eq!(fiberloom_front::format(&formatted).as_ref(), Ok(&formatted), "formatted twice");
-    let wrong = notation::check(&program).err().unwrap_or_default();
+    let checked = notation::check(&program);
+    if let Ok(typed) = &checked {
+        einsum::by_the_rule(&program, typed).unwrap_or_else(|what| panic!("{what}"));
+    }
+    let wrong = checked.err().unwrap_or_default();
     stand_in(text, &wrong);
     Read { reads: true, checks: wrong.is_empty(), errors: wrong.len() }
 }

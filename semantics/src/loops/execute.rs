@@ -258,8 +258,12 @@ impl Machine<'_> {
 
     /// A number of elements: 0 if negative.
     fn count(&mut self, len: &Code) -> Result<usize, Halt> {
-        let len = (self.value(len)? as i64).max(0);
-        usize::try_from(len).map_err(|_| Failure::Memory.into())
+        let len = self.value(len)? as i64;
+        // One more than the greatest number.
+        if len == i64::MIN {
+            return Err(Failure::Memory.into());
+        }
+        usize::try_from(len.max(0)).map_err(|_| Failure::Memory.into())
     }
 
     /// The elements that are about to be sorted.

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// are emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Law {
-    /// From every state δ comes to an end; so evaluation is a finite sum (Definition 5.10).
+    /// From every state δ comes to an end; so evaluation is a finite sum (Definition 5.10). Products end if, moreover, a
+    /// skip to the order of a state or further moves it: [`Law::SkipIsRepeatedNext`] is enough.
     Terminates,
     /// index(q) ≤ index(skip(q, b)), for every bound (section 5).
     Monotone,

@@ -136,19 +136,20 @@ fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
 }
 
 /// Whether a piece of code can be put into brackets of its own: each bracket in it stands with its other, each operator with what is
-/// behind it.
+/// behind it, and it is no arm of a `match`.
 fn is_whole(code: &str) -> bool {
     let mut open = Vec::new();
     let closes = |c: char| "([{".find(c).map(|n| [')', ']', '}'][n]);
-    let step = |c: char| match closes(c) {
+    let step = |(at, c): (usize, char)| match closes(c) {
         Some(other) => {
             open.push(other);
             true
         }
+        None if c == '=' && open.is_empty() => !code[at..].starts_with("=>"),
         None => !")]}".contains(c) || open.pop() == Some(c),
     };
     let cut = ["&&", "||", "="].iter().any(|operator| code.trim_end().ends_with(operator));
-    code.chars().all(step) && open.is_empty() && !cut
+    code.char_indices().all(step) && open.is_empty() && !cut
 }
 
 fn join(text: &mut String, line: &str) {
@@ -220,6 +221,8 @@ mod tests {
         assert!(read_list("stage", "file a\n\nname\n+ 5\n").is_err());
         assert!(read_list("stage", "file a\n\nname\n- a } else { b\n+ b\n").is_err());
         assert!(read_list("stage", "file a\n\nname\n- a &&\n+ b\n").is_err());
+        assert!(read_list("stage", "file a\n\nname\n- A { .. } => b,\n+ A { .. } => c,\n").is_err());
+        assert!(read_list("stage", "file a\n\nname\n- f(|x| match x { A => b });\n").is_ok());
     }
 
     #[test]

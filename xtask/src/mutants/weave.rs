@@ -5,7 +5,7 @@
 //!  s;      ─▶   if fiberloom_core::mutation::on(18) { } else { s; }                  statements
 //! ```
 
-use super::attack::{FILES, OWN};
+use super::attack::{FILES, OWN, PRINTS};
 use super::list::Mistake;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -72,7 +72,7 @@ fn tracked() -> Result<Vec<PathBuf>, String> {
 /// Who may notice another thing, or take another time, when a file of the copy changes: all, if nobody is named.
 fn concerned(file: &Path) -> &'static [&'static str] {
     let (program, list) = (file.extension().is_some_and(|e| e == "loom"), file.starts_with(super::LISTS));
-    if list || program && file.starts_with("tests") { &[OWN, FILES] } else { &[] }
+    if list || program && file.starts_with("tests") { &[OWN, FILES, PRINTS] } else { &[] }
 }
 
 /// Writes a file of the copy unless it says the same already, so that cargo sees what changed. This tool attacks nobody.

@@ -14,7 +14,7 @@
 //! On the variable's side only forms are taken that cannot wrap: the variable, its difference from another, or from a number.
 
 use super::fiber::Scope;
-use super::range::{Bound, Piece};
+use super::range::{Bound, Piece, behind_last};
 use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::notation::concrete::{self, Index, Origin};
@@ -182,10 +182,11 @@ impl Context<'_> {
         Bound::at(held(d, "cut", at))
     }
 
-    /// The coordinate of `w` at the two ends of a piece.
+    /// The coordinate of `w` at the first turn of a piece, and one behind its last: at the next step it may not fit 64 bits.
     fn ends(&self, piece: &Piece, v: Index, w: Index) -> [Expr; 2] {
         let (c, r) = self.along(piece, v, w);
-        [&piece.range.lo, &piece.range.hi].map(|bound| plus(times(bound.at.clone(), r.clone()), c.clone()))
+        let at = |bound: &Bound| plus(times(bound.at.clone(), r.clone()), c.clone());
+        [at(&piece.range.lo), behind_last(at(&piece.range.hi), &r)]
     }
 
     /// Whether a key compares the loop's own variable, over its whole extent, with another variable of that extent: no clamping is

@@ -207,17 +207,42 @@ impl Context<'_> {
     ) -> Bound {
         let Range { lo, hi } = &piece.range;
         let w = self.program.level_var(&self.program.accesses[a.0], level);
-        let (c, r) = self.along(piece, v, w);
-        let same = c == int(0) && r == int(1);
+        let line = self.line(self.program.root_map(w), v);
+        let r = self.size(&line.r);
+        let same = self.mapped(&piece.scope, &line.c) == Some(int(0)) && r == int(1);
         if same && (at == lo.at || at == hi.at) || self.is_whole(v, piece, (a, level)) {
             return Bound::at(at);
         }
         if same && ahead(&at, &hi.at).is_some_and(|n| n >= 0) {
             return hi.clone();
         }
-        let steps = self.steps(at, c, r);
-        let within = binary(Op::Min, binary(Op::Max, steps, lo.at.clone()), hi.at.clone());
+        let moved = self.behind(&piece.scope, at, &line.c).expect("bound outside");
+        let within = binary(Op::Min, binary(Op::Max, steps_to(moved, r), lo.at.clone()), hi.at.clone());
         Bound::at(d.define("cut", Type::I64, within))
+    }
+
+    /// `at - c`, or a number that no coordinate reaches where that does not fit 64 bits; `at` is not negative. `None` if no
+    /// loop has bound a variable of `c` yet.
+    fn behind(&self, scope: &Scope, at: Expr, c: &Map<Index>) -> Option<Expr> {
+        let less = self.mapped(scope, c)?;
+        let constant = self.known(&c.constant);
+        let rises = c.factors.values().all(|f| f.terms().all(|(n, _)| n > 0))
+            && constant.terms().all(|(n, extents)| n > 0 || extents.is_empty());
+        let number = constant.terms().find(|(_, extents)| extents.is_empty()).map_or(0, |(n, _)| n);
+        let most = match rises {
+            true if number >= 0 => None,
+            true => Some(int(i64::MAX + number)),
+            false => Some(plus(binary(Op::Min, less.clone(), int(0)), int(i64::MAX))),
+        };
+        let at = match (at, most) {
+            (at, None) => at,
+            (Expr::Const(n), Some(Expr::Const(most))) => int((n.bits() as i64).min(most.bits() as i64)),
+            (at, Some(most)) => binary(Op::Min, at, most),
+        };
+        Some(match less {
+            Expr::Const(c) => plus(at, int((c.bits() as i64).wrapping_neg())),
+            less => binary(Op::Sub, at, less),
+        })
     }
 
     /// Whether a piece's coordinates are exactly those of an access's level.
@@ -238,8 +263,7 @@ impl Context<'_> {
 
     /// The first `v` at which `c + r·v` is not before `at`.
     pub(super) fn steps(&self, at: Expr, c: Expr, r: Expr) -> Expr {
-        let moved = if c == int(0) { at } else { binary(Op::Sub, at, c) };
-        if r == int(1) { moved } else { steps_to(moved, r) }
+        steps_to(if c == int(0) { at } else { binary(Op::Sub, at, c) }, r)
     }
 
     /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
@@ -261,14 +285,17 @@ impl Context<'_> {
         for before in ends {
             // The first coordinate at which c + r·v reaches the offset.
             let steps = line.r.value() != Some(1);
-            let beyond = Map::constant(before).plus(&line.c.times(&Size::number(-1)));
-            let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond.constant));
-            let mut at = self.mapped(scope, &beyond).expect("bound outside");
-            if steps {
-                at = steps_to(at, self.size(&line.r));
-            }
-            // A cut that equals an end of the range needs no clamping.
-            let end = [&range.hi, &range.lo].into_iter().find(|end| size.is_some() && end.size == size);
+            let beyond = before.plus(&line.c.constant.negative());
+            let size = (line.c.factors.is_empty() && !steps).then(|| self.known(&beyond));
+            let moved = self.behind(scope, self.size(&before), &line.c).expect("bound outside");
+            let at = steps_to(moved, self.size(&line.r));
+            // A cut that is at an end of the range, or outside, needs no clamping.
+            let ahead = |end: &Bound| self.known(&size.as_ref()?.plus(&end.size.as_ref()?.negative())).value();
+            let end = match (ahead(&range.hi), ahead(&range.lo)) {
+                (Some(0..), _) => Some(&range.hi),
+                (_, Some(..=0)) => Some(&range.lo),
+                _ => None,
+            };
             cuts.push(match end {
                 _ if all => Bound { at: held(d, "cut", at), size },
                 Some(end) => end.clone(),
@@ -420,14 +447,21 @@ impl Context<'_> {
         let c = self.mapped(scope, &line.c).expect("bound outside");
         let r = self.size(&line.r);
         let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
-        let mut reached = |name: &str, at: &Bound, size: Option<Size>| match size {
-            Some(size) => fixed(name, self.size(&size)),
-            None => fixed(name, plus(c.clone(), times(at.at.clone(), r.clone()))),
+        // Between two steps nothing is seen. That at a range's end may not fit 64 bits: what is behind the one before it does.
+        let strides = !blocks && r != int(1);
+        let mut reached = |name: &str, at: &Bound, size: Option<Size>, short: bool| match size {
+            Some(size) if size.value().is_some() || !short => fixed(name, self.size(&size)),
+            Some(size) => fixed(name, self.size(&size.plus(&line.r.negative()).plus(&Size::number(1)))),
+            None => {
+                let at = plus(c.clone(), times(at.at.clone(), r.clone()));
+                fixed(name, if short { behind_last(at, &r) } else { at })
+            }
         };
-        let start = (!begins).then(|| reached("start", &range.lo, first));
-        let stop = (!ends).then(|| reached("stop", &range.hi, past));
+        let from_zero = range.lo.at == int(0);
+        let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
+        let stop = (!ends).then(|| reached("stop", &range.hi, past, strides));
         let shift = match &start {
-            Some(start) if range.lo.at == int(0) => Some(Shift::Up(start.clone())),
+            Some(start) if from_zero => Some(Shift::Up(start.clone())),
             _ if c == int(0) => None,
             _ if line.c.factors.is_empty() && line.c.constant.terms().all(|(n, _)| n < 0) => {
                 Some(Shift::Down(fixed("shift", self.size(&line.c.constant.negative()))))
@@ -444,9 +478,17 @@ impl Context<'_> {
     }
 }
 
-/// The least number of steps of `r` that reach `at`.
+/// One more than the coordinate a step of `r` before one, whether or not that one fits 64 bits.
+pub(super) fn behind_last(at: Expr, r: &Expr) -> Expr {
+    match r {
+        Expr::Const(r) => plus(at, int(1 - r.bits() as i64)),
+        r => plus(binary(Op::Sub, at, r.clone()), int(1)),
+    }
+}
+
+/// The least number of steps of `r` that reach `at`, which is not the least number of 64 bits.
 fn steps_to(at: Expr, r: Expr) -> Expr {
-    binary(Op::FloorDiv, binary(Op::Add, at, binary(Op::Sub, r.clone(), int(1))), r)
+    if r == int(1) { at } else { plus(binary(Op::FloorDiv, plus(at, int(-1)), r), int(1)) }
 }
 
 /// A sum of terms, some subtracted.

@@ -3,6 +3,7 @@
 use super::case::{case, chain, directed, nested, products};
 use super::engines::{Engine, Finding, Outcome, on_other_data, run_on};
 use super::language::Written;
+use super::long::Long;
 use super::product;
 use super::shrink::shrink;
 use super::statistics::Statistics;
@@ -32,6 +33,8 @@ pub enum Walk {
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
     Language,
+    /// Programs of few kinds on long rows and large extents (`long.rs`).
+    Long,
 }
 
 /// What is to be run.
@@ -97,7 +100,8 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
         if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
             break;
         }
-        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language) { TRIES } else { 1 };
+        let tries =
+            if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language | Walk::Long) { TRIES } else { 1 };
         // Seeds of other programs are near: tries are far from them.
         let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.made(wanted, seed, bytes));
         report.programs += 1;
@@ -116,6 +120,7 @@ impl Report {
             Walk::Products => self.run(wanted, seed, products(u)),
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
+            Walk::Long => self.run(wanted, seed, Long::any(u)),
         }
     }
 

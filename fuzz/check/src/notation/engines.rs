@@ -4,6 +4,7 @@
 //! the machine broken, a refusal, a panic, a print that is read as something else. Nothing is skipped but what the program's
 //! maker says may be (`subject.rs`), by name.
 
+use super::einsum;
 use super::extents;
 use super::subject::Subject;
 use super::work::{Stage, Work};
@@ -180,7 +181,8 @@ fn on_data(
     let extents = solved(typed, &operands).map_err(|words| refused(subject, "extents", words))?;
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
     let (mode, limits) = (subject.mode(), subject.limits());
-    let meant = work.time(Stage::Meaning, || meaning::evaluate(typed, &operands, mode, &limits));
+    let evaluate = if subject.is_long() { meaning::evaluate_stored } else { meaning::evaluate };
+    let meant = work.time(Stage::Meaning, || evaluate(typed, &operands, mode, &limits));
     let too_many = meant == Err(Refusal::Turns);
     let meant = match meant {
         Err(Refusal::Turns) => BTreeMap::new(),
@@ -198,7 +200,9 @@ fn on_data(
             code.stops(&bound)?;
             continue;
         }
-        let results = code.run(kernel, &bound, work)?;
+        let results = code.run(kernel, &bound, &subject.machine_limits(), work);
+        let results = results.map_err(|f| refused(subject, f.kind, f.what))?;
+        results.iter().try_for_each(|(name, tensor)| well_formed(name, tensor))?;
         let Some(results) = settled(typed, kernel, results, (&meant, mode))? else { continue };
         work.time(Stage::Compare, || {
             results.iter().try_for_each(|(name, tensor)| answers(name, tensor, &meant, mode))?;
@@ -208,7 +212,7 @@ fn on_data(
     Ok(())
 }
 
-/// The program, whose print reads as itself, if that is asked for.
+/// The program, whose sums stand where the rule says, and whose print reads as itself, if that is asked for.
 fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, Stop> {
     let text = subject.to_string();
     let (syntax, wrong) = fiberloom_front::parse(&text);
@@ -216,10 +220,12 @@ fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, S
     if reads_back && fiberloom_front::parse(&syntax.to_string()).0.as_ref() != Some(&syntax) {
         return Err(Finding::new("round trip", &syntax).into());
     }
-    notation::check(&syntax).map_err(|wrong| {
+    let typed = notation::check(&syntax).map_err(|wrong| {
         super::stand_in(&text, &wrong);
         refused(subject, "checker", first(&wrong))
-    })
+    })?;
+    einsum::by_the_rule(&syntax, &typed).map_err(|what| Finding::new("einsum", what))?;
+    Ok(typed)
 }
 
 /// What is wrong first.
@@ -296,7 +302,9 @@ fn codes<'k>(
         work.code(*opt_level).kernels += 1;
         Ok(Code::Machine(*opt_level, code))
     };
-    levels.iter().map(&mut made).collect()
+    // Nothing stops machine code that visits an extent of 2³³.
+    let before = subject.is_long().then(|| loops(machine::Prepared::of(kernel)));
+    before.into_iter().chain(levels.iter().map(&mut made)).collect()
 }
 
 impl Code<'_> {
@@ -320,10 +328,16 @@ impl Code<'_> {
     }
 
     /// Its results. Machine code has every operand between fences.
-    fn run(&self, kernel: &Kernel, bound: &Bound, work: &mut Work) -> Result<Results, Finding> {
+    fn run(
+        &self,
+        kernel: &Kernel,
+        bound: &Bound,
+        limits: &machine::Limits,
+        work: &mut Work,
+    ) -> Result<Results, Finding> {
         let buffers = match self {
             Code::Loops(prepared) => {
-                let run = || prepared.run(&bound.params, &bound.arrays(), &Default::default());
+                let run = || prepared.run(&bound.params, &bound.arrays(), limits);
                 let ran = work.time(Stage::Run, run).map_err(|e| Finding::new("fault", e))?;
                 work.interpreted += 1;
                 work.ops += ran.ops.total();
@@ -391,10 +405,15 @@ type Results = Vec<(String, Tensor<'static>)>;
 
 /// A result is well-formed (sorted, unique, in bounds) and the function that is meant.
 fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, Function>, mode: Mode) -> Result<(), Finding> {
-    tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))?;
+    well_formed(name, tensor)?;
     let meaning = meant.get(name).ok_or_else(|| Finding::new("result", name))?;
     agree(meaning, tensor, mode).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
     Ok(())
+}
+
+/// A tensor is sorted, without duplicates, in bounds.
+fn well_formed(name: &str, tensor: &Tensor) -> Result<(), Finding> {
+    tensor.check().map_err(|e| Finding::new("malformed", format!("`{name}`: {e}")))
 }
 
 /// The evaluation over what is stored is held to the pointwise one.

@@ -11,6 +11,7 @@ use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::typed;
+use fiberloom_semantics::machine;
 use fiberloom_semantics::meaning::Limits;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,6 +30,16 @@ pub trait Subject: Display + Sized {
     /// What evaluating it may take.
     fn limits(&self) -> Limits {
         Limits::default()
+    }
+
+    /// What interpreted loops may take.
+    fn machine_limits(&self) -> machine::Limits {
+        machine::Limits::default()
+    }
+
+    /// Whether its meaning is evaluated over what is stored, and its loops are interpreted before machine code of them runs.
+    fn is_long(&self) -> bool {
+        false
     }
 
     /// What its caller gives; `None`: that is not known.
