@@ -5,8 +5,9 @@ use std::fmt;
 use z3::ast::Bool;
 use z3::{Model, Params, SatResult, Solver};
 
-/// Milliseconds that a question may take.
-const PATIENCE: u32 = 60_000;
+/// Milliseconds that a solver for a logic may take, then a general one, then the first again. A few questions of thousands
+/// take one of them a minute, and the other no time.
+const PATIENCE: [(bool, u32); 3] = [(true, 2_000), (false, 60_000), (true, 60_000)];
 
 /// What the solver says of facts.
 pub enum Reply {
@@ -21,16 +22,24 @@ pub enum Reply {
 /// Asks whether facts can all hold, of a fresh solver: one that is asked several things (`push`, `pop`) gives models in
 /// 4.8.12 that break what was asserted.
 pub fn ask<'f>(logic: &str, facts: impl IntoIterator<Item = &'f Bool>) -> Reply {
-    let solver = Solver::new_for_logic(logic).unwrap_or_default();
-    let mut params = Params::new();
-    params.set_u32("timeout", PATIENCE);
-    solver.set_params(&params);
-    facts.into_iter().for_each(|fact| solver.assert(fact));
-    match solver.check() {
-        SatResult::Unsat => Reply::Never,
-        SatResult::Sat => solver.get_model().map_or(Reply::Unknown("no model".to_string()), Reply::Example),
-        SatResult::Unknown => Reply::Unknown(solver.get_reason_unknown().unwrap_or_default()),
+    let facts: Vec<&Bool> = facts.into_iter().collect();
+    let mut reply = Reply::Unknown(String::new());
+    for (own, milliseconds) in PATIENCE {
+        let solver = Some(logic).filter(|_| own).and_then(Solver::new_for_logic).unwrap_or_default();
+        let mut params = Params::new();
+        params.set_u32("timeout", milliseconds);
+        solver.set_params(&params);
+        facts.iter().for_each(|fact| solver.assert(*fact));
+        reply = match solver.check() {
+            SatResult::Unsat => Reply::Never,
+            SatResult::Sat => solver.get_model().map_or(Reply::Unknown("no model".to_string()), Reply::Example),
+            SatResult::Unknown => Reply::Unknown(solver.get_reason_unknown().unwrap_or_default()),
+        };
+        if !matches!(reply, Reply::Unknown(_)) {
+            break;
+        }
     }
+    reply
 }
 
 /// What comes of a law.
