@@ -13,20 +13,25 @@
 //! The ledger is `proofs/README.md`: what is shown, by whom, within which bounds, and what is not.
 
 pub mod choose;
+pub mod claims;
 pub mod directory;
 #[cfg(test)]
 mod emitted;
 #[cfg(test)]
 mod meaning;
+pub mod meets;
 pub mod merge;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod nests;
 pub mod pieces;
+pub mod places;
 pub mod product;
 #[cfg(test)]
 mod readings;
+
+pub mod seeks;
 pub mod semiring;
 pub mod spread;
 pub mod stream;

@@ -48,7 +48,13 @@ impl Fiber {
     /// Any of so many positions at most, below an extent: for each coordinate, whether it is there, and whether twice or
     /// more.
     pub fn within(c: &mut impl Choose, positions: usize, extent: usize) -> Fiber {
-        let mut fiber = Fiber { crd: [0; POSITIONS + 2], len: 0, repeats: c.flag() };
+        let repeats = c.flag();
+        Fiber::of(c, positions, extent, repeats)
+    }
+
+    /// The same, where it is known whether coordinates may repeat.
+    pub fn of(c: &mut impl Choose, positions: usize, extent: usize, repeats: bool) -> Fiber {
+        let mut fiber = Fiber { crd: [0; POSITIONS + 2], len: 0, repeats };
         for i in 0..extent {
             while fiber.len < positions && c.flag() {
                 fiber.len += 1;
@@ -71,6 +77,11 @@ impl Fiber {
     /// The array that it lies in.
     pub fn array(&self) -> &[i64] {
         &self.crd
+    }
+
+    /// The same, up to the entry behind it.
+    pub fn and_beside(&self) -> &[i64] {
+        &self.crd[..self.len + 2]
     }
 
     /// The coordinate of each entry and its positions.

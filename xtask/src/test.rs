@@ -23,6 +23,22 @@ const STEPS: &[(&str, &[&str])] = &[
     ("tests", &["test", "--workspace", "--no-fail-fast"]),
 ];
 
+/// The manifest of the laws that are asked of a solver: a workspace of its own.
+const SMT: &str = "proofs/smt/Cargo.toml";
+
+/// The steps of that workspace, which run where the solver's library is found.
+const SOLVER: &[(&str, &[&str])] = &[
+    ("solver", &["fmt", "--manifest-path", SMT, "--check"]),
+    ("solver", &["clippy", "--manifest-path", SMT, "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("solver", &["test", "--manifest-path", SMT, "--no-fail-fast"]),
+];
+
+/// Whether the linker finds libz3: the C compiler prints a library's path, or its name alone.
+fn has_solver() -> bool {
+    let printed = Command::new("cc").arg("-print-file-name=libz3.so").output();
+    printed.is_ok_and(|output| output.status.success() && output.stdout.contains(&b'/'))
+}
+
 /// Runs every step and counts.
 ///
 /// # Errors
@@ -31,7 +47,9 @@ pub fn test() -> Result<(), String> {
     let begin = Instant::now();
     let mut total = Count::default();
     let mut summary = Vec::new();
-    let steps = STEPS.len() + 1;
+    let solver = if has_solver() { SOLVER } else { &[] };
+    let commands: Vec<_> = STEPS.iter().chain(solver).collect();
+    let steps = commands.len() + 1;
     banner(1, steps, "tidy", "cargo xtask tidy");
     let mut report = |name: &str, count: Count, since: Instant| {
         total.passed += count.passed;
@@ -42,12 +60,15 @@ pub fn test() -> Result<(), String> {
     let tidied = tidy::check();
     tidied.print();
     report("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
-    for (i, (name, args)) in STEPS.iter().enumerate() {
+    for (i, (name, args)) in commands.into_iter().enumerate() {
         let since = Instant::now();
         let mut command = cargo::cargo()?;
         command.args(*args).env("RUSTDOCFLAGS", "-D warnings");
         banner(i + 2, steps, name, &cargo::text(&command));
         report(name, step(&mut command)?, since);
+    }
+    if solver.is_empty() {
+        summary.push("solver   not run: there is no libz3 (Debian: libz3-dev)".to_string());
     }
     println!("\n{}", summary.join("\n"));
     println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());

@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fiberloom", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen"]),
     ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
     ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
+    ("proofs/smt", &["fiberloom-core", "fiberloom-proofs"]),
     ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
     ("bench", &["fiberloom-core", "fiberloom"]),
     ("xtask", &[]),

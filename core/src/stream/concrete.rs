@@ -10,24 +10,28 @@ pub const TABLE: BufferId = BufferId(u32::MAX);
 /// The most places of that table.
 pub const PLACES: usize = 8;
 
+/// The most variables of an iterator and of the law about it.
+const VARS: usize = 64;
+
 /// Runs iterators on slices. Buffer `b` is `arrays[b]`; loads out of bounds and more than `fuel` turns of loops are
-/// recorded in `fault` instead of happening, so that a law can say "none". One table may be written: buffer `TABLE`, of
-/// as many places as the law says.
+/// recorded in `fault` instead of happening, so that a law can say "none"; the first is kept. One table may be written:
+/// buffer `TABLE`, of as many places as the law says.
 #[derive(Clone, Debug)]
 pub struct Concrete<'a> {
     arrays: &'a [&'a [i64]],
     table: [i64; PLACES],
     places: usize,
-    vars: [i64; 32],
+    vars: [i64; VARS],
     used: usize,
     fuel: u32,
+    sums_fit: bool,
     fault: Option<&'static str>,
 }
 
 impl<'a> Concrete<'a> {
     /// A domain over these arrays whose loops may turn `fuel` times in all.
     pub fn new(arrays: &'a [&'a [i64]], fuel: u32) -> Concrete<'a> {
-        Concrete { arrays, table: [0; PLACES], places: 0, vars: [0; 32], used: 0, fuel, fault: None }
+        Concrete { arrays, table: [0; PLACES], places: 0, vars: [0; VARS], used: 0, fuel, sums_fit: false, fault: None }
     }
 
     /// The same, with a table of so many places, all 0.
@@ -37,6 +41,11 @@ impl<'a> Concrete<'a> {
     pub fn with_table(self, places: usize) -> Self {
         assert!(places <= PLACES, "a table of more than {PLACES} places");
         Concrete { places, ..self }
+    }
+
+    /// The same, where a sum, a difference or a product of more than 64 bits is a fault.
+    pub fn whose_sums_fit(self) -> Self {
+        Concrete { sums_fit: true, ..self }
     }
 
     /// What the table holds.
@@ -50,14 +59,27 @@ impl<'a> Concrete<'a> {
         array.get(usize::try_from(i).ok()?).copied()
     }
 
-    /// A rule that a load, a store or a loop broke, if one did.
+    /// The first rule that was broken, by a load, a store, a loop, a sum or as a law says ([`Concrete::fail`]).
     pub fn fault(&self) -> Option<&'static str> {
         self.fault
     }
 
+    /// Records a fault, unless there is one. Loops end where they are.
+    pub fn fail(&mut self, what: &'static str) {
+        self.fault.get_or_insert(what);
+    }
+
+    /// The number of a sum, a difference or a product.
+    fn sum(&mut self, (wrapped, wraps): (i64, bool)) -> i64 {
+        if wraps && self.sums_fit {
+            self.fail("a sum wraps");
+        }
+        wrapped
+    }
+
     fn burn(&mut self) -> bool {
         if self.fuel == 0 {
-            self.fault = Some("a loop does not end");
+            self.fail("a loop does not end");
         } else {
             self.fuel -= 1;
         }
@@ -89,7 +111,7 @@ impl Domain for Concrete<'_> {
     }
     fn load(&mut self, array: BufferId, &i: &i64) -> i64 {
         self.element(array, i).unwrap_or_else(|| {
-            self.fault = Some("a load out of bounds");
+            self.fail("a load out of bounds");
             0
         })
     }
@@ -100,14 +122,14 @@ impl Domain for Concrete<'_> {
     fn store(&mut self, table: BufferId, &i: &i64, &x: &i64) {
         match self.element(table, i) {
             Some(_) if table == TABLE => self.table[i as usize] = x,
-            _ => self.fault = Some("a store out of bounds"),
+            _ => self.fail("a store out of bounds"),
         }
     }
     fn arith(&mut self, op: Arith, &a: &i64, &b: &i64) -> i64 {
         match op {
-            Arith::Add => a.wrapping_add(b),
-            Arith::Sub => a.wrapping_sub(b),
-            Arith::Mul => a.wrapping_mul(b),
+            Arith::Add => self.sum(a.overflowing_add(b)),
+            Arith::Sub => self.sum(a.overflowing_sub(b)),
+            Arith::Mul => self.sum(a.overflowing_mul(b)),
             Arith::Div => a.div_euclid(b.max(1)),
             Arith::Rem => a.rem_euclid(b.max(1)),
             Arith::Min => a.min(b),

@@ -1,0 +1,124 @@
+//! Laws of lists of any length.
+
+use fiberloom_proofs::claims::Law;
+use fiberloom_proofs::meets::*;
+use fiberloom_proofs::places::*;
+use fiberloom_proofs::seeks::*;
+use fiberloom_smt::any_length::of_any_length;
+use std::time::Instant;
+
+/// Asserts that a law is proved.
+fn proved<L: Law>() {
+    let begin = Instant::now();
+    let answer = of_any_length::<L>();
+    println!("{}: {answer:?}, {:.1} s", std::any::type_name::<L>(), begin.elapsed().as_secs_f64());
+    assert!(answer.is_proved(), "{answer:?}");
+}
+
+#[test]
+fn catch_up() {
+    proved::<Lands<CatchUp>>();
+}
+#[test]
+fn seek() {
+    proved::<Lands<Search>>();
+}
+#[test]
+fn gallop() {
+    proved::<Lands<Gallop>>();
+}
+#[test]
+fn leap() {
+    proved::<Lands<Leap>>();
+}
+#[test]
+fn come_near() {
+    proved::<Lands<ComeNear>>();
+}
+#[test]
+fn next() {
+    proved::<Visits<Step>>();
+}
+#[test]
+fn next_if() {
+    proved::<Visits<StepIf>>();
+}
+#[test]
+fn each() {
+    proved::<Each>();
+}
+#[test]
+fn intersect() {
+    proved::<Both<Intersect>>();
+}
+#[test]
+fn meet() {
+    proved::<Both<Meet>>();
+}
+#[test]
+fn leap_both() {
+    proved::<Both<LeapBoth>>();
+}
+#[test]
+fn unite_two() {
+    proved::<Either<UniteTwo, 0>>();
+    proved::<Either<UniteTwo, 1>>();
+}
+#[test]
+fn unite_flat() {
+    proved::<Either<UniteFlat<32>, 0>>();
+    proved::<Either<UniteFlat<32>, 1>>();
+}
+#[test]
+fn wide() {
+    proved::<Either<Wide, 0>>();
+    proved::<Either<Wide, 1>>();
+}
+#[test]
+fn lanes() {
+    proved::<Lanes<Whole, Whole>>();
+}
+#[test]
+fn lanes_of_slices() {
+    proved::<Lanes<Slice, Slice>>();
+}
+#[test]
+fn lanes_of_offsets() {
+    proved::<Lanes<Whole, Offset>>();
+}
+#[test]
+fn interval() {
+    proved::<Holds<true>>();
+    proved::<Holds<false>>();
+}
+#[test]
+fn pieces() {
+    proved::<FindsRun>();
+    proved::<FindsBlock>();
+    proved::<FindsPacked>();
+    proved::<Cover>();
+}
+#[test]
+fn slices() {
+    proved::<LandsIn<Slice, Search>>();
+    proved::<LandsIn<Slice, CatchUp>>();
+    proved::<LandsIn<Slice, Gallop>>();
+}
+#[test]
+fn offsets() {
+    proved::<LandsIn<Offset, Search>>();
+}
+#[test]
+fn images() {
+    proved::<Sees<Slice>>();
+    proved::<Sees<Offset>>();
+}
+#[test]
+fn steps() {
+    proved::<LandsIn<Steps, Search>>();
+}
+#[test]
+fn directories() {
+    proved::<LandsByDirectory<Gallop, 3>>();
+    proved::<LandsByDirectory<Search, 3>>();
+}
