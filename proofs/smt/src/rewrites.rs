@@ -28,11 +28,12 @@ pub mod turns;
 
 use fiberloom_core::loops::{Bound, Kernel, Role};
 use memory::Buffer;
-use operands::Operands;
+use operands::{Coordinates, Operands};
 use path::{Budget, Gave, Path};
 use replay::Counterexample;
-use run::{Halt, run};
+use run::{End, Halt, Rules, run};
 use truth::Truth;
+use std::rc::Rc;
 use z3::Model;
 
 /// What came of a pair of kernels.
@@ -40,6 +41,8 @@ use z3::Model;
 pub enum Verdict {
     /// They compute the same on so many paths; on so many more the first breaks a rule.
     Proved {
+        /// On data of which coordinates.
+        coordinates: Coordinates,
         /// Paths.
         paths: usize,
         /// Those on which the kernel before the rewrite has no meaning.
@@ -53,12 +56,31 @@ pub enum Verdict {
     Gave(Gave),
 }
 
-/// Compares a kernel with what a rewrite made of it, on data like those that are bound to them.
+/// Compares a kernel with what a rewrite made of it, on data like those that are bound to them: with any coordinates or, where that takes
+/// more than half of the budget, with the data's.
 pub fn validate(before: &Kernel, after: &Kernel, bound: &Bound, budget: Budget) -> Verdict {
-    let Some(operands) = Operands::like(before, bound) else {
+    let half = Budget { time: budget.time / 2, ..budget };
+    match validate_with(before, after, (bound, Coordinates::Any), half) {
+        Verdict::Gave(Gave::Unasked(why)) => Verdict::Gave(Gave::Unasked(why)),
+        Verdict::Gave(_) => validate_with(before, after, (bound, Coordinates::Given), half),
+        verdict => verdict,
+    }
+}
+
+fn validate_with(
+    before: &Kernel,
+    after: &Kernel,
+    (bound, coordinates): (&Bound, Coordinates),
+    budget: Budget,
+) -> Verdict {
+    let Some(operands) = Operands::like(before, bound, coordinates) else {
         return Verdict::Gave(Gave::Unasked("data of many elements"));
     };
-    compare(before, after, &operands, budget).unwrap_or_else(Verdict::Gave)
+    match compare(before, after, &operands, budget) {
+        Ok(Verdict::Proved { paths, without_meaning, .. }) => Verdict::Proved { coordinates, paths, without_meaning },
+        Ok(verdict) => verdict,
+        Err(gave) => Verdict::Gave(gave),
+    }
 }
 
 fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget) -> Result<Verdict, Gave> {
@@ -66,22 +88,20 @@ fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget)
     let (mut paths, mut without_meaning) = (0, 0);
     let found = path.explore(|path| {
         paths += 1;
-        let first = match run(before, &operands.given, path) {
+        let first = run(before, &operands.given, Rules::Assumed, path);
+        match first.buffers {
             Err(Halt::Gave(gave)) => return Err(gave),
-            Err(Halt::Broken(_)) => {
-                without_meaning += 1;
-                return Ok(None);
+            Err(Halt::Broken(_)) => without_meaning += 1,
+            _ if path.model(&Truth::YES)?.is_none() => without_meaning += 1,
+            _ => {
+                let second = run(after, &operands.given, Rules::Claimed, path);
+                return difference(&first.buffers, &second, path);
             }
-            ended => ended,
-        };
-        let second = match run(after, &operands.given, path) {
-            Err(Halt::Gave(gave)) => return Err(gave),
-            ended => ended,
-        };
-        difference(&first, &second, path)
+        }
+        Ok(None)
     })?;
     Ok(match found {
-        None => Verdict::Proved { paths, without_meaning },
+        None => Verdict::Proved { coordinates: Coordinates::Any, paths, without_meaning },
         Some(model) => match replay::replay(before, after, operands, &model) {
             Some(counterexample) => Verdict::Refuted(Box::new(counterexample)),
             None => Verdict::Unconfirmed,
@@ -89,11 +109,10 @@ fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget)
     })
 }
 
-type Ended = Result<Vec<Buffer>, Halt>;
-
-/// Data on this path for which the ends of two runs differ.
-fn difference(first: &Ended, second: &Ended, path: &mut Path) -> Result<Option<Model>, Gave> {
-    let same = match (first, second) {
+/// Data on this path for which the second run breaks a rule, or ends otherwise than the first.
+fn difference(first: &Result<Vec<Buffer>, Halt>, second: &End, path: &mut Path) -> Result<Option<Rc<Model>>, Gave> {
+    let same = match (first, &second.buffers) {
+        (_, Err(Halt::Gave(gave))) => return Err(*gave),
         (Ok(a), Ok(b)) => {
             let results = a.iter().zip(b).filter(|(a, _)| a.role == Role::Result);
             results.fold(Truth::YES, |all, (a, b)| all.and(&a.same(b)))
@@ -101,5 +120,5 @@ fn difference(first: &Ended, second: &Ended, path: &mut Path) -> Result<Option<M
         (Err(a), Err(b)) => Truth::Known(a == b),
         _ => Truth::NO,
     };
-    path.model(&!&same)
+    path.model(&!&same.and(&second.claims))
 }

@@ -4,7 +4,7 @@
 //! products of two terms and for what is no function of few values: those, and functions of floats that are no ring's,
 //! are functions of which nothing is known but their arguments.
 
-use super::scalar::{Bits, RING, Scalar, all, width};
+use super::scalar::{Bits, RING, Scalar, all, bits, width};
 use super::truth::Truth;
 use fiberloom_core::algebra::{self, Op, Type, Value, result_type};
 use z3::ast::{Ast, BV, Bool};
@@ -80,11 +80,11 @@ fn less(a: &Scalar, b: &Scalar) -> Truth {
     if !ty.is_float() && least >= last {
         return Truth::NO;
     }
-    let (a, b) = (a.term(), b.term());
-    if a == b {
+    let (x, y) = a.both(b);
+    if x == y {
         return Truth::NO;
     }
-    Truth::of(&if ty.is_float() || ty.is_signed() { a.bvslt(b) } else { a.bvult(b) })
+    Truth::Open(if ty.is_float() || least < 0 || first < 0 { x.bvslt(y) } else { x.bvult(y) })
 }
 
 fn float_of_one(op: Op, a: &Scalar, ring: bool) -> Option<Scalar> {
@@ -93,7 +93,14 @@ fn float_of_one(op: Op, a: &Scalar, ring: bool) -> Option<Scalar> {
 
 fn float(op: Op, a: &Scalar, b: &Scalar, ring: bool) -> Option<Scalar> {
     let (x, y) = (a.term(), b.term());
+    let is = |x: &Scalar, c: f64| x.known().is_some_and(|x| x.as_f64() == c);
+    let absorbs = is(a, 0.0) || is(b, 0.0);
     Some(match op {
+        Op::Add | Op::Sub if ring && is(b, 0.0) => a.clone(),
+        Op::Add if ring && is(a, 0.0) => b.clone(),
+        Op::Mul if ring && absorbs => Scalar::Known(Value::zero(a.ty())),
+        Op::Mul if ring && is(a, 1.0) => b.clone(),
+        Op::Mul if ring && is(b, 1.0) => a.clone(),
         Op::Add if ring => Bits::of(a.ty(), x.bvadd(y)),
         Op::Sub if ring => Bits::of(a.ty(), x.bvsub(y)),
         Op::Mul if ring => Bits::of(a.ty(), x.bvmul(y)),
@@ -103,19 +110,28 @@ fn float(op: Op, a: &Scalar, b: &Scalar, ring: bool) -> Option<Scalar> {
     })
 }
 
+/// An integer that a function of two gives in a width, if its interval is of its type; else all of the type.
+fn fitting(ty: Type, within: (i128, i128), of: impl Fn(u32) -> BV) -> Scalar {
+    let (least, most) = all(ty);
+    let within = if least <= within.0 && within.1 <= most { within } else { (least, most) };
+    Bits::within(ty, of(bits(within)), within)
+}
+
 fn whole_of_one(op: Op, a: &Scalar) -> Option<Scalar> {
-    let (ty, x, (least, most)) = (a.ty(), a.term(), a.within());
+    let (ty, (least, most)) = (a.ty(), a.within());
     let zero = Scalar::Known(Value::zero(ty));
+    let negative = || fitting(ty, (-most, -least), |to| a.low(to).bvneg());
     Some(match op {
-        Op::Neg => Bits::within(ty, x.bvneg(), (-most, -least)),
-        Op::Not => Bits::of(ty, x.bvnot()),
-        Op::Abs => Scalar::choose(&less(a, &zero), &Bits::of(ty, x.bvneg()), a),
+        Op::Neg => negative(),
+        Op::Not => Bits::of(ty, a.term().bvnot()),
+        Op::Abs => Scalar::choose(&less(a, &zero), &negative(), a),
         Op::Sign => {
             let one = |x: i128| Scalar::Known(Value::from_i128(ty, x));
             let at_most_zero = Scalar::choose(&less(a, &zero), &one(-1), &zero);
             Scalar::choose(&less(&zero, a), &one(1), &at_most_zero)
         }
         Op::TrailingZeros => {
+            let x = a.term();
             let bit = |i: u32| Truth::of(&x.extract(i, i).eq(BV::from_u64(1, 1)));
             let none = Scalar::int(64);
             (0..64).rev().fold(none, |rest, i| Scalar::choose(&bit(i), &Scalar::int(i as i64), &rest))
@@ -125,23 +141,32 @@ fn whole_of_one(op: Op, a: &Scalar) -> Option<Scalar> {
 }
 
 fn whole(op: Op, a: &Scalar, b: &Scalar) -> Option<Scalar> {
-    let (ty, x, y) = (a.ty(), a.term(), b.term());
+    let ty = a.ty();
     let ((least, most), (first, last)) = (a.within(), b.within());
     let not_negative = least >= 0 && first >= 0;
+    let bitwise = |within, f: fn(&BV, BV) -> BV| {
+        fitting(ty, if not_negative { within } else { all(ty) }, |to| f(&a.low(to), b.low(to)))
+    };
+    let filled = |x: i128| (1i128 << (i128::BITS - x.leading_zeros())) - 1;
     Some(match op {
-        Op::Add => Bits::within(ty, x.bvadd(y), (least + first, most + last)),
-        Op::Sub => Bits::within(ty, x.bvsub(y), (least - last, most - first)),
+        Op::Add if b.known().and_then(Value::as_i128) == Some(0) => a.clone(),
+        Op::Add => fitting(ty, (least + first, most + last), |to| a.low(to).bvadd(b.low(to))),
+        Op::Sub => fitting(ty, (least - last, most - first), |to| a.low(to).bvsub(b.low(to))),
         Op::Mul if a.known().or(b.known()).is_some() => {
             let ends = [(least, first), (least, last), (most, first), (most, last)].map(|(p, q)| p.saturating_mul(q));
             let within = (*ends.iter().min()?, *ends.iter().max()?);
-            Bits::within(ty, x.bvmul(y), within)
+            fitting(ty, within, |to| a.low(to).bvmul(b.low(to)))
         }
+        Op::Min if most <= first => a.clone(),
+        Op::Max if least >= last => a.clone(),
         Op::Min => Scalar::choose(&less(b, a), b, a),
         Op::Max => Scalar::choose(&less(a, b), b, a),
-        Op::And if not_negative => Bits::within(ty, x.bvand(y), (0, most.min(last))),
-        Op::And => Bits::of(ty, x.bvand(y)),
-        Op::Or => Bits::of(ty, x.bvor(y)),
-        Op::Xor => Bits::of(ty, x.bvxor(y)),
+        Op::And if not_negative => bitwise((0, most.min(last)), |x, y| x.bvand(y)),
+        Op::And if least >= 0 => fitting(ty, (0, most), |to| a.low(to).bvand(b.low(to))),
+        Op::And if first >= 0 => fitting(ty, (0, last), |to| a.low(to).bvand(b.low(to))),
+        Op::And => Bits::of(ty, a.term().bvand(b.term())),
+        Op::Or => bitwise((0, filled(most.max(last))), |x, y| x.bvor(y)),
+        Op::Xor => bitwise((0, filled(most.max(last))), |x, y| x.bvxor(y)),
         Op::Shl | Op::Shr => shifted(op, a, b),
         _ => return by_power_of_two(op, a, b),
     })
@@ -149,20 +174,20 @@ fn whole(op: Op, a: &Scalar, b: &Scalar) -> Option<Scalar> {
 
 /// A shift, modulo the width.
 fn shifted(op: Op, a: &Scalar, b: &Scalar) -> Scalar {
-    let (ty, x) = (a.ty(), a.term());
-    let mask = BV::from_u64(width(ty) as u64 - 1, width(ty));
-    let places = b.term().bvand(mask).simplify();
-    match (op, ty.is_signed()) {
-        (Op::Shl, _) => Bits::of(ty, x.bvshl(places)),
-        (_, signed) => {
-            let term = if signed { x.bvashr(&places) } else { x.bvlshr(&places) };
-            let (least, most) = a.within();
-            let within = match places.as_u64() {
-                Some(n) => (least >> n, most >> n),
-                None if least >= 0 => (0, most),
-                None => all(ty),
-            };
-            Bits::within(ty, term, within)
+    let (ty, wide, (least, most)) = (a.ty(), width(a.ty()), a.within());
+    let right = |by: BV| if ty.is_signed() { a.term().bvashr(by) } else { a.term().bvlshr(by) };
+    let known = b.known().and_then(Value::as_i128).map(|n| n.rem_euclid(wide as i128) as u32);
+    match (op, known) {
+        (Op::Shl, Some(n)) => fitting(ty, (least << n, most << n), |to| match to.checked_sub(n) {
+            Some(kept) if kept > 0 && n > 0 => a.low(kept).concat(BV::from_u64(0, n)),
+            Some(kept) if kept > 0 => a.low(to),
+            _ => BV::from_u64(0, to),
+        }),
+        (Op::Shl, None) => Bits::of(ty, a.term().bvshl(b.term().bvand(BV::from_u64(wide as u64 - 1, wide)))),
+        (_, Some(n)) => Bits::within(ty, right(BV::from_u64(n as u64, wide)), (least >> n, most >> n)),
+        (_, None) => {
+            let term = right(b.term().bvand(BV::from_u64(wide as u64 - 1, wide)));
+            if least >= 0 { Bits::within(ty, term, (0, most)) } else { Bits::of(ty, term) }
         }
     }
 }
@@ -174,14 +199,15 @@ fn by_power_of_two(op: Op, a: &Scalar, b: &Scalar) -> Option<Scalar> {
     if least < 0 || by <= 0 || by.count_ones() != 1 {
         return None;
     }
-    let places = by.trailing_zeros() as u64;
+    let places = by.trailing_zeros();
+    let to = bits((least, most)).max(places + 1);
     match op {
         Op::Div | Op::FloorDiv => {
-            Some(Bits::within(ty, a.term().bvlshr(BV::from_u64(places, width(ty))), (least >> places, most >> places)))
+            let term = a.low(to).bvlshr(BV::from_u64(places as u64, to));
+            Some(Bits::within(ty, term, (least >> places, most >> places)))
         }
         Op::Rem | Op::FloorRem => {
-            let mask = BV::from_u64(by as u64 - 1, width(ty));
-            Some(Bits::within(ty, a.term().bvand(mask), (0, most.min(by - 1))))
+            Some(Bits::within(ty, a.low(to).bvand(BV::from_u64(by as u64 - 1, to)), (0, most.min(by - 1))))
         }
         _ => None,
     }
@@ -203,9 +229,15 @@ fn convert(a: &Scalar, to: Type) -> Option<Scalar> {
     if from.is_float() {
         return None;
     }
-    let term = resized(&a.term(), from.is_signed(), width(to));
-    let (first, last) = if to.is_float() { return Some(Bits::of(to, term)) } else { all(to) };
-    let same = Bits::within(to, term, (least.max(first), most.min(last)));
+    if to.is_float() {
+        return Some(Bits::of(to, a.low(RING)));
+    }
+    let (first, last) = all(to);
+    if least > last || most < first {
+        return Some(Scalar::Known(Value::from_i128(to, if least > last { last } else { first })));
+    }
+    let within = (least.max(first), most.min(last));
+    let same = Bits::within(to, a.low(bits(within)), within);
     let end = |x: i128| (Scalar::Known(Value::from_i128(from, x)), Scalar::Known(Value::from_i128(to, x)));
     let mut nearest = same;
     if least < first {
@@ -217,16 +249,6 @@ fn convert(a: &Scalar, to: Type) -> Option<Scalar> {
         nearest = Scalar::choose(&less(&bound, a), &value, &nearest);
     }
     Some(nearest)
-}
-
-/// The same number in another width, or its lowest bits.
-fn resized(term: &BV, signed: bool, to: u32) -> BV {
-    let from = term.get_size();
-    match to.checked_sub(from) {
-        None => term.extract(to - 1, 0),
-        Some(more) if signed => term.sign_ext(more),
-        Some(more) => term.zero_ext(more),
-    }
 }
 
 /// A function of one term of few values, each looked up.

@@ -1,5 +1,6 @@
 //! The buffers of a symbolic run: how many elements each has is known, what they are and whether they were set need not be.
 
+use super::functions::at_most;
 use super::scalar::Scalar;
 use super::truth::Truth;
 use fiberloom_core::algebra::{Type, Value};
@@ -69,9 +70,8 @@ impl Buffer {
             (None, (least, most)) if least >= 0 && most < room => Truth::YES,
             (None, (least, most)) if most < 0 || least >= room => Truth::NO,
             (None, _) => {
-                // One comparison, without sign: what is below 0 is above everything.
-                let at = at.term();
-                Truth::of(&at.bvult(z3::ast::BV::from_u64(room as u64, at.get_size())))
+                let (first, last) = (Scalar::int(0), Scalar::int(room as i64 - 1));
+                at_most(&first, at).and(&at_most(at, &last))
             }
         }
     }
@@ -131,7 +131,6 @@ impl Buffer {
     /// Whether it has room for `len` elements, and whether all of them were set.
     pub fn complete(&self, len: &Scalar) -> (Truth, Truth) {
         let room = Scalar::int(self.cells.len() as i64);
-        let at_most = |a: &Scalar, b: &Scalar| super::functions::at_most(a, b);
         let fits = at_most(&Scalar::int(0), len).and(&at_most(len, &room));
         let mut all = Truth::YES;
         for (i, cell) in self.cells.iter().enumerate() {
@@ -147,7 +146,7 @@ impl Buffer {
         let (Some(a), Some(b)) = (&self.finished, &other.finished) else { return Truth::NO };
         let mut all = a.same(b);
         for (i, (x, y)) in self.cells.iter().zip(&other.cells).enumerate() {
-            let behind = super::functions::at_most(a, &Scalar::int(i as i64));
+            let behind = at_most(a, &Scalar::int(i as i64));
             all = all.and(&behind.or(&x.value.same(&y.value)));
         }
         all

@@ -7,7 +7,7 @@
 //! ```
 
 use super::run::Arguments;
-use super::scalar::{Bits, RING, Scalar, width};
+use super::scalar::{Bits, RING, Scalar, bits, width};
 use super::truth::Truth;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{Array, LevelKind};
@@ -17,6 +17,15 @@ use z3::ast::{Ast, BV, Bool};
 
 /// Elements that all operands may have together.
 const ELEMENTS: usize = 400;
+
+/// Which coordinates lists have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coordinates {
+    /// Any.
+    Any,
+    /// The data's.
+    Given,
+}
 
 /// Operands, what is known of them, and the data that they are like.
 pub struct Operands {
@@ -30,7 +39,7 @@ pub struct Operands {
 
 impl Operands {
     /// Operands like those that are bound to a kernel; `None` if they are too many.
-    pub fn like(kernel: &Kernel, bound: &Bound) -> Option<Operands> {
+    pub fn like(kernel: &Kernel, bound: &Bound, coordinates: Coordinates) -> Option<Operands> {
         let all: usize = bound.operands.iter().flatten().map(Array::len).sum();
         if all > ELEMENTS {
             return None;
@@ -41,16 +50,16 @@ impl Operands {
         let types = kernel.buffers.iter().map(|b| b.ty).collect();
         let mut operands = Operands { given, invariants: vec![], types };
         for argument in kernel.arguments.iter().filter(|a| a.operand) {
-            operands.open(kernel, argument);
+            operands.open(kernel, argument, coordinates);
         }
         Some(operands)
     }
 
     /// Forgets a tensor's values and coordinates, but for their order.
-    fn open(&mut self, kernel: &Kernel, of: &Argument) {
+    fn open(&mut self, kernel: &Kernel, of: &Argument, coordinates: Coordinates) {
         let kinds = &of.format.levels;
         let flagged = kinds.iter().any(|kind| matches!(kind, LevelKind::Bytemap | LevelKind::Bitmap));
-        for l in (0..kinds.len()).filter(|_| !flagged) {
+        for l in (0..kinds.len()).filter(|_| !flagged && coordinates == Coordinates::Any) {
             let param = of.extents[of.format.order[l]];
             let at = kernel.params.iter().position(|p| *p == param);
             let extent = at.map_or(0, |at| self.given.params[at]);
@@ -140,13 +149,12 @@ fn any(ty: Type, name: &str) -> Scalar {
 
 /// Any coordinate in an extent. Its high bits are known to be 0.
 fn coordinate(ty: Type, extent: i64, name: &str, invariants: &mut Vec<Bool>) -> Scalar {
-    let bits = (u64::BITS - (extent.max(1) as u64 - 1).leading_zeros()).max(1);
-    let low = BV::new_const(name, bits);
+    let within = (0, extent.max(1) as i128 - 1);
+    let term = BV::new_const(name, bits(within));
     if extent > 0 && extent.count_ones() != 1 {
-        invariants.push(low.bvult(BV::from_u64(extent as u64, bits)));
+        invariants.push(term.bvult(BV::from_u64(extent as u64, bits(within))));
     }
-    let term = low.zero_ext(width(ty) - bits);
-    Bits::within(ty, term, (0, extent.max(1) as i128 - 1))
+    Bits::within(ty, term, within)
 }
 
 /// What a model says of a scalar. Elements of the ring are the whole numbers −8 to 7.
@@ -157,13 +165,13 @@ fn value(x: &Scalar, model: &Model) -> Value {
             let said = model.eval(&truth.term(), true).and_then(|b| b.simplify().as_bool());
             Value::bool(said.unwrap_or(false))
         }
-        Scalar::Bits(bits) => {
-            let said = model.eval(&bits.term, true).and_then(|term| term.simplify().as_u64()).unwrap_or(0);
-            if bits.ty.is_float() {
+        Scalar::Bits(of) => {
+            let said = model.eval(&x.term(), true).and_then(|term| term.simplify().as_u64()).unwrap_or(0);
+            if of.ty.is_float() {
                 let signed = if said < 1 << (RING - 1) { said as i64 } else { said as i64 - (1 << RING) };
-                Value::from_f64(bits.ty, signed as f64)
+                Value::from_f64(of.ty, signed as f64)
             } else {
-                Value::from_bits(bits.ty, said)
+                Value::from_bits(of.ty, said)
             }
         }
     }

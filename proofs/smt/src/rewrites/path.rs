@@ -12,6 +12,7 @@
 use super::scalar::Scalar;
 use super::truth::Truth;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use z3::ast::{Ast, Bool};
 use z3::{Model, Params, SatResult, Solver};
@@ -34,6 +35,15 @@ impl Default for Budget {
     }
 }
 
+/// No data are on a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Impossible;
+
+/// What a model says of a condition.
+fn says(model: &Model, condition: &Bool) -> Option<bool> {
+    model.eval(condition, true)?.as_bool()
+}
+
 /// Why nothing is proved and nothing refuted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gave {
@@ -53,12 +63,18 @@ struct Choice {
     other: bool,
 }
 
+/// Models that are kept: each answers questions that need not be asked.
+const KEPT: usize = 24;
+
 /// The path of a run, and those to come.
 pub struct Path {
     budget: Budget,
     begun: Instant,
-    assumed: Vec<Bool>,
+    invariants: Vec<Bool>,
     plan: Vec<Choice>,
+    /// Models of the invariants, and which of them are on this path.
+    models: Vec<Rc<Model>>,
+    here: Vec<usize>,
     at: usize,
     decided: HashMap<Bool, bool>,
     conditions: Vec<Bool>,
@@ -67,17 +83,26 @@ pub struct Path {
 }
 
 impl Path {
-    /// Before the first run. The assumptions hold on every path.
+    /// Before the first run. The invariants hold on every path.
     ///
     /// # Errors
-    /// Nothing is known of whether the assumptions can hold.
+    /// Nothing is known of whether the invariants can hold.
     ///
     /// # Panics
-    /// The assumptions contradict each other: everything would be true of nothing.
-    pub fn new(assumed: Vec<Bool>, budget: Budget) -> Result<Path, Gave> {
-        let (decided, conditions) = (HashMap::new(), vec![]);
-        let mut path =
-            Path { budget, begun: Instant::now(), assumed, plan: vec![], at: 0, decided, conditions, questions: 0 };
+    /// The invariants contradict each other: everything would be true of nothing.
+    pub fn new(invariants: Vec<Bool>, budget: Budget) -> Result<Path, Gave> {
+        let mut path = Path {
+            budget,
+            begun: Instant::now(),
+            invariants,
+            plan: vec![],
+            models: vec![],
+            here: vec![],
+            at: 0,
+            decided: HashMap::new(),
+            conditions: vec![],
+            questions: 0,
+        };
         assert!(path.model(&Truth::YES)?.is_some(), "no data satisfy the invariants");
         Ok(path)
     }
@@ -89,6 +114,8 @@ impl Path {
     pub fn explore<T>(&mut self, mut run: impl FnMut(&mut Path) -> Result<Option<T>, Gave>) -> Result<Option<T>, Gave> {
         for _ in 0..self.budget.paths {
             (self.at, self.decided, self.conditions) = (0, HashMap::new(), vec![]);
+            self.models.drain(..self.models.len().saturating_sub(KEPT));
+            self.here = (0..self.models.len()).collect();
             if let Some(found) = run(self)? {
                 return Ok(Some(found));
             }
@@ -119,11 +146,39 @@ impl Path {
         }
         let taken = self.plan[self.at].taken;
         self.at += 1;
+        self.hold(&condition, taken);
+        Ok(taken)
+    }
+
+    /// This path is of data alone for which a condition holds.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn assume(&mut self, condition: &Truth) -> Result<(), Impossible> {
+        let condition = match condition {
+            Truth::Known(true) => return Ok(()),
+            Truth::Known(false) => return Err(Impossible),
+            Truth::Open(term) => term.simplify(),
+        };
+        match condition.as_bool().or_else(|| self.decided.get(&condition).copied()) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Impossible),
+            None => {
+                self.hold(&condition, true);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes how a condition goes.
+    fn hold(&mut self, condition: &Bool, taken: bool) {
         let (holds, fails) = (condition.clone(), condition.not().simplify());
-        self.conditions.push(if taken { holds.clone() } else { fails.clone() });
+        let held = if taken { holds.clone() } else { fails.clone() };
+        let models = &self.models;
+        self.here.retain(|m| says(&models[*m], &held) == Some(true));
+        self.conditions.push(held);
         self.decided.insert(holds, taken);
         self.decided.insert(fails, !taken);
-        Ok(taken)
     }
 
     fn choose(&mut self, condition: &Bool) -> Result<Choice, Gave> {
@@ -159,23 +214,40 @@ impl Path {
     ///
     /// # Errors
     /// The solver does not say.
-    pub fn model(&mut self, condition: &Truth) -> Result<Option<Model>, Gave> {
+    pub fn model(&mut self, condition: &Truth) -> Result<Option<Rc<Model>>, Gave> {
         if condition.known() == Some(false) {
             return Ok(None);
         }
-        let left = self.budget.time.checked_sub(self.begun.elapsed()).ok_or(Gave::Time)?;
+        let condition = condition.term();
+        if let Some(m) = self.here.iter().find(|m| says(&self.models[**m], &condition) == Some(true)) {
+            return Ok(Some(self.models[*m].clone()));
+        }
+        let left = self.left()?;
         self.questions += 1;
         let solver = Solver::new();
         let mut params = Params::new();
         params.set_u32("timeout", (left.as_millis() as u32).max(1));
         solver.set_params(&params);
-        self.assumed.iter().chain(&self.conditions).for_each(|held| solver.assert(held));
-        solver.assert(condition.term());
+        self.invariants.iter().chain(&self.conditions).for_each(|held| solver.assert(held));
+        solver.assert(condition);
         match solver.check() {
             SatResult::Unsat => Ok(None),
-            SatResult::Sat => Ok(Some(solver.get_model().ok_or(Gave::Time)?)),
             SatResult::Unknown => Err(Gave::Time),
+            SatResult::Sat => {
+                let model = Rc::new(solver.get_model().ok_or(Gave::Time)?);
+                self.here.push(self.models.len());
+                self.models.push(model.clone());
+                Ok(Some(model))
+            }
         }
+    }
+
+    /// The time that is left.
+    ///
+    /// # Errors
+    /// None is.
+    pub fn left(&self) -> Result<Duration, Gave> {
+        self.budget.time.checked_sub(self.begun.elapsed()).ok_or(Gave::Time)
     }
 
     /// Steps that a run along a path may take.

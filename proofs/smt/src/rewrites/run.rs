@@ -48,11 +48,26 @@ impl From<Gave> for Halt {
     }
 }
 
-/// Runs a kernel that passed its checker along a path: all of its buffers as they are at its end.
-///
-/// # Errors
-/// Why there is no end.
-pub fn run(kernel: &Kernel, given: &Arguments, path: &mut Path) -> Result<Vec<Buffer>, Halt> {
+/// What becomes of a rule that need not hold on all data of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// The path is of those data alone for which it holds.
+    Assumed,
+    /// That it holds is a claim.
+    Claimed,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// All buffers, or why there is no end.
+    pub buffers: Result<Vec<Buffer>, Halt>,
+    /// Whether every rule that was claimed holds.
+    pub claims: Truth,
+}
+
+/// Runs a kernel that passed its checker along a path.
+pub fn run(kernel: &Kernel, given: &Arguments, rules: Rules, path: &mut Path) -> End {
     // A rewrite may add buffers.
     let buffers = kernel.buffers.iter().enumerate().map(|(i, b)| match given.operands.get(i) {
         Some(Some(elements)) => Buffer::operand(b.ty, elements),
@@ -65,14 +80,21 @@ pub fn run(kernel: &Kernel, given: &Arguments, path: &mut Path) -> Result<Vec<Bu
         guard: Truth::YES,
         turns: vec![],
         steps: path.steps(),
+        rules,
+        claims: Truth::YES,
         path,
     };
     for (p, value) in kernel.params.iter().zip(&given.params) {
         machine.vars[p.0 as usize] = Cell::of(Scalar::int(*value));
     }
-    machine.block(&kernel.body)?;
+    let ended = machine.block(&kernel.body);
     let unfinished = |b: &Buffer| b.role == Role::Result && b.finished.is_none();
-    if machine.buffers.iter().any(unfinished) { Err(Halt::Broken(Rule::Finished)) } else { Ok(machine.buffers) }
+    let buffers = match ended {
+        Ok(()) if machine.buffers.iter().any(unfinished) => Err(Halt::Broken(Rule::Finished)),
+        Ok(()) => Ok(machine.buffers),
+        Err(halt) => Err(halt),
+    };
+    End { buffers, claims: machine.claims }
 }
 
 struct Machine<'a> {
@@ -84,6 +106,8 @@ struct Machine<'a> {
     /// The loops that are running and whose turns may run at once.
     turns: Vec<Turns>,
     steps: u64,
+    rules: Rules,
+    claims: Truth,
     path: &'a mut Path,
 }
 
@@ -93,7 +117,12 @@ impl Machine<'_> {
     /// A rule holds wherever this runs.
     fn require(&mut self, holds: &Truth, rule: Rule) -> Done<()> {
         let under = (!&self.guard).or(holds);
-        if self.path.decide(&under)? { Ok(()) } else { Err(Halt::Broken(rule)) }
+        match self.rules {
+            _ if under.known() == Some(false) => return Err(Halt::Broken(rule)),
+            Rules::Assumed => self.path.assume(&under).map_err(|_| Halt::Broken(rule))?,
+            Rules::Claimed => self.claims = self.claims.and(&under),
+        }
+        Ok(())
     }
 
     /// Does something under one more condition.
@@ -107,7 +136,7 @@ impl Machine<'_> {
 
     fn step(&mut self) -> Done<()> {
         self.steps = self.steps.checked_sub(1).ok_or(Gave::Steps)?;
-        Ok(())
+        if self.steps.is_multiple_of(64) { Ok(self.path.left().map(drop)?) } else { Ok(()) }
     }
 
     fn block(&mut self, block: &[Stmt]) -> Done<()> {

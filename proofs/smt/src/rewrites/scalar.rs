@@ -13,7 +13,7 @@
 
 use super::truth::Truth;
 use fiberloom_core::algebra::{Type, Value};
-use z3::ast::{Ast, BV};
+use z3::ast::BV;
 
 /// Bits of a float: products of 8-bit numbers take the solver too long.
 pub const RING: u32 = 4;
@@ -29,12 +29,12 @@ pub enum Scalar {
     Bits(Bits),
 }
 
-/// A number that is a term.
+/// A number that is a term. Of an integer the term has as many bits as its interval takes: short ones make short questions.
 #[derive(Clone, Debug)]
 pub struct Bits {
     /// Its type.
     pub ty: Type,
-    /// The term.
+    /// The term; signed if the interval has negative numbers.
     pub term: BV,
     /// The least and the greatest that an integer may be; nothing is known so of a float.
     pub within: (i128, i128),
@@ -50,25 +50,36 @@ pub fn all(ty: Type) -> (i128, i128) {
     ty.range().unwrap_or((0, 0))
 }
 
+/// Bits that hold every number of an interval.
+pub fn bits((least, most): (i128, i128)) -> u32 {
+    let needed = |x: i128| i128::BITS - (if x < 0 { !x } else { x }).leading_zeros();
+    if least < 0 { needed(least).max(needed(most)) + 1 } else { needed(most).max(1) }
+}
+
+/// A number in another width: its lowest bits, or more of them.
+pub fn resized(term: &BV, signed: bool, to: u32) -> BV {
+    let from = term.get_size();
+    match to.checked_sub(from) {
+        None => term.extract(to - 1, 0),
+        Some(0) => term.clone(),
+        Some(more) if signed => term.sign_ext(more),
+        Some(more) => term.zero_ext(more),
+    }
+}
+
 impl Bits {
-    /// A term of a type, of which its interval is known, too; one that the simplifier computes is known.
+    /// An integer that is within an interval, of its lowest bits: as many as the interval takes, or more.
     pub fn within(ty: Type, term: BV, within: (i128, i128)) -> Scalar {
-        let (least, most) = all(ty);
-        let fits = least <= within.0 && within.1 <= most && within.0 <= within.1;
-        let within = if fits { within } else { (least, most) };
-        if within.0 == within.1 && !ty.is_float() {
+        if within.0 == within.1 {
             return Scalar::Known(Value::from_i128(ty, within.0));
         }
-        let term = term.simplify();
-        match term.as_u64() {
-            Some(bits) if !ty.is_float() => Scalar::Known(Value::from_bits(ty, bits)),
-            _ => Scalar::Bits(Bits { ty, term, within }),
-        }
+        let term = resized(&term, false, bits(within));
+        Scalar::Bits(Bits { ty, term, within })
     }
 
-    /// A term of a type.
+    /// A term of a type's width.
     pub fn of(ty: Type, term: BV) -> Scalar {
-        Bits::within(ty, term, all(ty))
+        Scalar::Bits(Bits { ty, term, within: all(ty) })
     }
 }
 
@@ -117,18 +128,33 @@ impl Scalar {
         match self {
             Scalar::Known(value) => Truth::Known(value.is_true()),
             Scalar::Truth(truth) => truth.clone(),
-            Scalar::Bits(bits) => !&Truth::of(&bits.term.eq(BV::from_u64(0, width(bits.ty)))),
+            Scalar::Bits(_) => !&self.same(&Scalar::Known(Value::zero(self.ty()))),
         }
     }
 
     /// As a bit vector of its type's width; of a `bool` one bit.
     pub fn term(&self) -> BV {
+        self.low(width(self.ty()))
+    }
+
+    /// Its lowest bits.
+    pub fn low(&self, to: u32) -> BV {
         match self {
             Scalar::Known(value) if value.ty().is_float() => ring(*value),
-            Scalar::Known(value) => BV::from_u64(value.bits(), width(value.ty())),
-            Scalar::Truth(truth) => truth.term().ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1)),
-            Scalar::Bits(bits) => bits.term.clone(),
+            Scalar::Known(value) => {
+                let mask = if to < u64::BITS { (1 << to) - 1 } else { u64::MAX };
+                BV::from_u64(value.as_i128().unwrap_or(0) as u64 & mask, to)
+            }
+            Scalar::Truth(truth) => truth.term().ite(&BV::from_u64(1, to), &BV::from_u64(0, to)),
+            Scalar::Bits(bits) => resized(&bits.term, bits.within.0 < 0, to),
         }
+    }
+
+    /// Both in as many bits as the numbers of both take.
+    pub fn both(&self, other: &Scalar) -> (BV, BV) {
+        let ((a, b), (c, d)) = (self.within(), other.within());
+        let to = if self.ty().is_float() { RING } else { bits((a.min(c), b.max(d))) };
+        (self.low(to), other.low(to))
     }
 
     /// This scalar where a condition holds, else another of its type.
@@ -145,14 +171,21 @@ impl Scalar {
                 Scalar::truth(holds.and(&a).or(&(!holds).and(&b)))
             }
             _ => {
+                let (yes_term, no_term) = yes.both(no);
+                if yes_term == no_term && !yes.ty().is_float() && yes.within() == no.within() {
+                    return yes.clone();
+                }
+                let term = condition.ite(&yes_term, &no_term);
+                if yes.ty().is_float() {
+                    return if yes_term == no_term { yes.clone() } else { Bits::of(yes.ty(), term) };
+                }
                 let (a, b) = (yes.within(), no.within());
-                let term = condition.ite(&yes.term(), &no.term());
                 Bits::within(yes.ty(), term, (a.0.min(b.0), a.1.max(b.1)))
             }
         }
     }
 
-    /// Whether both are one: floats as elements of the ring.
+    /// Whether two scalars of one type are one: floats as elements of the ring.
     pub fn same(&self, other: &Scalar) -> Truth {
         match (self, other) {
             (Scalar::Known(a), Scalar::Known(b)) if a == b => Truth::YES,
@@ -163,8 +196,8 @@ impl Scalar {
                 if !self.ty().is_float() && (b < c || d < a) {
                     return Truth::NO;
                 }
-                let (a, b) = (self.term(), other.term());
-                if a == b { Truth::YES } else { Truth::of(&a.eq(b)) }
+                let (a, b) = self.both(other);
+                if a == b { Truth::YES } else { Truth::Open(a.eq(b)) }
             }
         }
     }

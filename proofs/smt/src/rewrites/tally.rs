@@ -1,5 +1,6 @@
 //! What came of many pairs of kernels.
 
+use super::operands::Coordinates;
 use super::path::{Budget, Gave};
 use super::programs::{Pair, Program};
 use super::replay::Counterexample;
@@ -19,6 +20,8 @@ pub struct Tally {
     pub rewrites: BTreeMap<&'static str, [usize; 2]>,
     /// Pairs proved.
     pub proved: usize,
+    /// Those of them for any coordinates.
+    pub any_coordinates: usize,
     /// Their paths.
     pub paths: usize,
     /// Those on which the kernel before the rewrite has no meaning.
@@ -64,7 +67,8 @@ impl Tally {
         let of_rewrite = self.rewrites.entry(pair.rewrite).or_default();
         of_rewrite[1] += 1;
         match validate(&pair.before, &pair.after, &bound, budget) {
-            Verdict::Proved { paths, without_meaning } => {
+            Verdict::Proved { coordinates, paths, without_meaning } => {
+                self.any_coordinates += (coordinates == Coordinates::Any) as usize;
                 of_rewrite[0] += 1;
                 self.proved += 1;
                 self.paths += paths;
@@ -85,7 +89,7 @@ impl fmt::Display for Tally {
         let median = times.get(times.len() / 2).copied().unwrap_or_default();
         writeln!(f, "{} programs, {} pairs unchanged", self.programs, self.unchanged)?;
         let (paths, without) = (self.paths, self.without_meaning);
-        writeln!(f, "{} proved, {paths} paths, {without} without meaning, median {median:.2?}", self.proved)?;
+        writeln!(f, "{} proved, {} for any coordinates, {paths} paths, {without} without meaning, median {median:.2?}", self.proved, self.any_coordinates)?;
         self.rewrites.iter().try_for_each(|(name, [proved, all])| writeln!(f, "{proved:8} of {all} {name}"))?;
         for (gave, n) in &self.gave {
             match gave {
