@@ -33,7 +33,6 @@ use path::{Budget, Gave, Path};
 use replay::Counterexample;
 use run::{End, Halt, Rules, run};
 use truth::Truth;
-use std::rc::Rc;
 use z3::Model;
 
 /// What came of a pair of kernels.
@@ -84,21 +83,18 @@ fn validate_with(
 }
 
 fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget) -> Result<Verdict, Gave> {
-    let mut path = Path::new(operands.invariants.clone(), budget)?;
-    let (mut paths, mut without_meaning) = (0, 0);
-    let found = path.explore(|path| {
-        paths += 1;
-        let first = run(before, &operands.given, Rules::Assumed, path);
-        match first.buffers {
-            Err(Halt::Gave(gave)) => return Err(gave),
-            Err(Halt::Broken(_)) => without_meaning += 1,
-            _ if path.model(&Truth::YES)?.is_none() => without_meaning += 1,
-            _ => {
-                let second = run(after, &operands.given, Rules::Claimed, path);
-                return difference(&first.buffers, &second, path);
+    let mut without_meaning = 0;
+    let mut path = Path::new(operands.invariants.clone(), budget);
+    let (paths, found) = path.explore(|path| {
+        let first = run(before, &operands.given, Rules::Watched, path).buffers;
+        match first {
+            Err(Halt::Gave(gave)) => Err(gave),
+            Err(Halt::Broken(_)) => {
+                without_meaning += 1;
+                Ok(None)
             }
+            first => difference(&first, &run(after, &operands.given, Rules::Claimed, path), path),
         }
-        Ok(None)
     })?;
     Ok(match found {
         None => Verdict::Proved { coordinates: Coordinates::Any, paths, without_meaning },
@@ -110,7 +106,7 @@ fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget)
 }
 
 /// Data on this path for which the second run breaks a rule, or ends otherwise than the first.
-fn difference(first: &Result<Vec<Buffer>, Halt>, second: &End, path: &mut Path) -> Result<Option<Rc<Model>>, Gave> {
+fn difference(first: &Result<Vec<Buffer>, Halt>, second: &End, path: &Path) -> Result<Option<Model>, Gave> {
     let same = match (first, &second.buffers) {
         (_, Err(Halt::Gave(gave))) => return Err(*gave),
         (Ok(a), Ok(b)) => {

@@ -1,18 +1,18 @@
-//! Paths: which way each open condition is decided, and what the solver says of it.
+//! Paths: data are drawn by the solver, and every open condition of a run goes as it does for them.
 //!
 //! ```text
-//!  explore ──▶ run ──decide(c)──▶ decided before? ──▶ as then
-//!                                 else both ways possible? ──▶ the first way now, the other in a later run
-//!                                 else ──▶ the only way
+//!  explore ─▶ run on data ──decide──▶ each open condition goes as for these data: a path
+//!               ▲                        │
+//!               ╰── data that leave it? ─╯  none: the next path above it, until all that leave were seen
 //! ```
 //!
-//! A run is repeated from its beginning for each path. Every question is asked of a fresh solver: one that is reused gave
-//! models that break what it was told.
+//! Each path has data on it, so that what is proved is proved of something. Every question is asked of a fresh solver: one that is
+//! reused gave models that break what it was told.
 
-use super::scalar::Scalar;
+use super::scalar::{Bits, Scalar};
 use super::truth::Truth;
+use fiberloom_core::algebra::Value;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 use z3::ast::{Ast, Bool};
 use z3::{Model, Params, SatResult, Solver};
@@ -35,15 +35,6 @@ impl Default for Budget {
     }
 }
 
-/// No data are on a path.
-#[derive(Clone, Copy, Debug)]
-pub struct Impossible;
-
-/// What a model says of a condition.
-fn says(model: &Model, condition: &Bool) -> Option<bool> {
-    model.eval(condition, true)?.as_bool()
-}
-
 /// Why nothing is proved and nothing refuted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gave {
@@ -57,81 +48,105 @@ pub enum Gave {
     Unasked(&'static str),
 }
 
-struct Choice {
-    taken: bool,
-    /// Whether the other way is possible too, and not explored.
-    other: bool,
+/// What a model says of a condition.
+fn says(data: &Model, condition: &Bool) -> Option<bool> {
+    data.eval(condition, true)?.as_bool()
 }
 
-/// Models that are kept: each answers questions that need not be asked.
-const KEPT: usize = 24;
+/// Data do not decide a condition.
+const UNDECIDED: Gave = Gave::Unasked("a condition that data do not decide");
 
-/// The path of a run, and those to come.
+/// A path that was seen.
+struct Seen {
+    conditions: Vec<Bool>,
+    /// Those of them at which nobody has left it.
+    untried: Vec<usize>,
+}
+
+impl Seen {
+    /// What holds of data that leave it at a condition where nobody has: it holds up to there and not there.
+    fn left(&self) -> Vec<Bool> {
+        let Some(first) = self.untried.first() else { return vec![Bool::from_bool(false)] };
+        let leaves = self.untried.iter().rev().fold(Bool::from_bool(false), |later, i| {
+            let next = self.untried.iter().find(|j| *j > i).copied().unwrap_or(self.conditions.len());
+            let stays: Vec<&Bool> = self.conditions[*i..next].iter().chain([&later]).collect();
+            Bool::or(&[self.conditions[*i].not(), Bool::and(&stays)])
+        });
+        self.conditions[..*first].iter().cloned().chain([leaves]).collect()
+    }
+}
+
+/// The path of a run, and those before it.
 pub struct Path {
     budget: Budget,
     begun: Instant,
+    /// What holds on every path.
     invariants: Vec<Bool>,
-    plan: Vec<Choice>,
-    /// Models of the invariants, and which of them are on this path.
-    models: Vec<Rc<Model>>,
-    here: Vec<usize>,
-    at: usize,
+    /// The data of this run.
+    data: Option<Model>,
+    /// Conditions that were decided on this path, and how.
     decided: HashMap<Bool, bool>,
+    /// They as they hold.
     conditions: Vec<Bool>,
-    /// Questions that were asked.
-    pub questions: usize,
 }
 
 impl Path {
-    /// Before the first run. The invariants hold on every path.
+    /// Before the first run.
+    pub fn new(invariants: Vec<Bool>, budget: Budget) -> Path {
+        let begun = Instant::now();
+        Path { budget, begun, invariants, data: None, decided: HashMap::new(), conditions: vec![] }
+    }
+
+    /// Runs along each path, until one ends with something, and says on how many.
     ///
     /// # Errors
-    /// Nothing is known of whether the invariants can hold.
+    /// As the runs, or a limit.
     ///
     /// # Panics
     /// The invariants contradict each other: everything would be true of nothing.
-    pub fn new(invariants: Vec<Bool>, budget: Budget) -> Result<Path, Gave> {
-        let mut path = Path {
-            budget,
-            begun: Instant::now(),
-            invariants,
-            plan: vec![],
-            models: vec![],
-            here: vec![],
-            at: 0,
-            decided: HashMap::new(),
-            conditions: vec![],
-            questions: 0,
-        };
-        assert!(path.model(&Truth::YES)?.is_some(), "no data satisfy the invariants");
-        Ok(path)
+    pub fn explore<T>(
+        &mut self,
+        mut run: impl FnMut(&mut Path) -> Result<Option<T>, Gave>,
+    ) -> Result<(usize, Option<T>), Gave> {
+        let first = self.ask([])?;
+        self.data = Some(first.unwrap_or_else(|| panic!("no data satisfy the invariants")));
+        let (mut paths, mut seen, mut fixed) = (0, Vec::<Seen>::new(), 0);
+        loop {
+            (self.decided, self.conditions) = (HashMap::new(), vec![]);
+            paths += 1;
+            if let Some(found) = run(self)? {
+                return Ok((paths, Some(found)));
+            }
+            let conditions = std::mem::take(&mut self.conditions);
+            seen.push(Seen { untried: (fixed..conditions.len()).collect(), conditions });
+            let Some(next) = self.leave(&mut seen)? else { return Ok((paths, None)) };
+            fixed = next;
+            if paths == self.budget.paths {
+                return Err(Gave::Paths);
+            }
+        }
     }
 
-    /// Runs along each path, until one ends with something.
-    ///
-    /// # Errors
-    /// As the runs, or the limit on paths.
-    pub fn explore<T>(&mut self, mut run: impl FnMut(&mut Path) -> Result<Option<T>, Gave>) -> Result<Option<T>, Gave> {
-        for _ in 0..self.budget.paths {
-            (self.at, self.decided, self.conditions) = (0, HashMap::new(), vec![]);
-            self.models.drain(..self.models.len().saturating_sub(KEPT));
-            self.here = (0..self.models.len()).collect();
-            if let Some(found) = run(self)? {
-                return Ok(Some(found));
+    /// Draws data that leave the last of the paths which some leave, and says how many conditions are then decided; `None` if all
+    /// paths were seen.
+    fn leave(&mut self, seen: &mut Vec<Seen>) -> Result<Option<usize>, Gave> {
+        while let Some(path) = seen.last_mut() {
+            if let Some(data) = self.ask(&path.left())? {
+                let fails = |i: &usize| says(&data, &path.conditions[*i]) == Some(false);
+                let at = (0..path.conditions.len()).find(fails).ok_or(UNDECIDED)?;
+                path.untried.retain(|i| *i != at);
+                self.data = Some(data);
+                return Ok(Some(at + 1));
             }
-            while self.plan.last().is_some_and(|choice| !choice.other) {
-                self.plan.pop();
-            }
-            let Some(last) = self.plan.last_mut() else { return Ok(None) };
-            *last = Choice { taken: !last.taken, other: false };
+            seen.pop();
         }
-        Err(Gave::Paths)
+        Ok(None)
     }
 
     /// Which way a condition goes on this path.
     ///
     /// # Errors
-    /// The solver does not say whether a way is possible.
+    /// Nothing says it.
     pub fn decide(&mut self, condition: &Truth) -> Result<bool, Gave> {
         let condition = match condition {
             Truth::Known(b) => return Ok(*b),
@@ -140,105 +155,55 @@ impl Path {
         if let Some(known) = condition.as_bool().or_else(|| self.decided.get(&condition).copied()) {
             return Ok(known);
         }
-        if self.at == self.plan.len() {
-            let choice = self.choose(&condition)?;
-            self.plan.push(choice);
-        }
-        let taken = self.plan[self.at].taken;
-        self.at += 1;
-        self.hold(&condition, taken);
-        Ok(taken)
-    }
-
-    /// This path is of data alone for which a condition holds.
-    ///
-    /// # Errors
-    /// There are none.
-    pub fn assume(&mut self, condition: &Truth) -> Result<(), Impossible> {
-        let condition = match condition {
-            Truth::Known(true) => return Ok(()),
-            Truth::Known(false) => return Err(Impossible),
-            Truth::Open(term) => term.simplify(),
-        };
-        match condition.as_bool().or_else(|| self.decided.get(&condition).copied()) {
-            Some(true) => Ok(()),
-            Some(false) => Err(Impossible),
-            None => {
-                self.hold(&condition, true);
-                Ok(())
-            }
-        }
-    }
-
-    /// Notes how a condition goes.
-    fn hold(&mut self, condition: &Bool, taken: bool) {
-        let (holds, fails) = (condition.clone(), condition.not().simplify());
-        let held = if taken { holds.clone() } else { fails.clone() };
-        let models = &self.models;
-        self.here.retain(|m| says(&models[*m], &held) == Some(true));
-        self.conditions.push(held);
-        self.decided.insert(holds, taken);
-        self.decided.insert(fails, !taken);
-    }
-
-    fn choose(&mut self, condition: &Bool) -> Result<Choice, Gave> {
-        let holds = Truth::Open(condition.clone());
-        if self.model(&holds)?.is_none() {
-            return Ok(Choice { taken: false, other: false });
-        }
-        let other = self.model(&!&holds)?.is_some();
-        Ok(Choice { taken: true, other })
+        let holds = self.data.as_ref().and_then(|data| says(data, &condition)).ok_or(UNDECIDED)?;
+        let fails = condition.not().simplify();
+        self.conditions.push(if holds { condition.clone() } else { fails.clone() });
+        self.decided.insert(condition, holds);
+        self.decided.insert(fails, !holds);
+        Ok(holds)
     }
 
     /// Which number an integer is on this path.
     ///
     /// # Errors
-    /// It may be one of too many.
+    /// Nothing says it.
     pub fn pick(&mut self, x: &Scalar) -> Result<i64, Gave> {
-        if let Some(known) = x.known() {
-            return Ok(known.as_i64().unwrap_or(0));
-        }
-        let (least, most) = x.within();
-        if most - least > 64 {
-            return Err(Gave::Unasked("a length that is any number"));
-        }
-        for k in least..most {
-            if self.decide(&x.is(k as i64))? {
-                return Ok(k as i64);
+        let said = match x {
+            Scalar::Bits(Bits { ty, .. }) => {
+                let bits = self.data.as_ref().and_then(|data| data.eval(&x.term(), true)?.simplify().as_u64());
+                Value::from_bits(*ty, bits.ok_or(UNDECIDED)?)
             }
-        }
-        Ok(most as i64)
+            other => other.known().unwrap_or(Value::i64(0)),
+        };
+        let said = said.as_i64().unwrap_or(i64::MAX);
+        self.decide(&x.is(said))?;
+        Ok(said)
     }
 
     /// Data on this path for which a condition holds, if there are any.
     ///
     /// # Errors
     /// The solver does not say.
-    pub fn model(&mut self, condition: &Truth) -> Result<Option<Rc<Model>>, Gave> {
+    pub fn model(&self, condition: &Truth) -> Result<Option<Model>, Gave> {
         if condition.known() == Some(false) {
             return Ok(None);
         }
-        let condition = condition.term();
-        if let Some(m) = self.here.iter().find(|m| says(&self.models[**m], &condition) == Some(true)) {
-            return Ok(Some(self.models[*m].clone()));
-        }
+        self.ask(self.conditions.iter().chain([&condition.term()]))
+    }
+
+    /// Data that satisfy the invariants and some conditions.
+    fn ask<'c>(&self, conditions: impl IntoIterator<Item = &'c Bool>) -> Result<Option<Model>, Gave> {
         let left = self.left()?;
-        self.questions += 1;
         let solver = Solver::new();
         let mut params = Params::new();
         params.set_u32("timeout", (left.as_millis() as u32).max(1));
         solver.set_params(&params);
-        self.invariants.iter().chain(&self.conditions).for_each(|held| solver.assert(held));
-        solver.assert(condition);
+        self.invariants.iter().for_each(|held| solver.assert(held));
+        conditions.into_iter().for_each(|held| solver.assert(held));
         match solver.check() {
             SatResult::Unsat => Ok(None),
             SatResult::Unknown => Err(Gave::Time),
-            SatResult::Sat => {
-                let model = Rc::new(solver.get_model().ok_or(Gave::Time)?);
-                self.here.push(self.models.len());
-                self.models.push(model.clone());
-                Ok(Some(model))
-            }
+            SatResult::Sat => Ok(Some(solver.get_model().ok_or(Gave::Time)?)),
         }
     }
 

@@ -51,8 +51,8 @@ impl From<Gave> for Halt {
 /// What becomes of a rule that need not hold on all data of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The path is of those data alone for which it holds.
-    Assumed,
+    /// Data that break it are on another path.
+    Watched,
     /// That it holds is a claim.
     Claimed,
 }
@@ -118,11 +118,14 @@ impl Machine<'_> {
     fn require(&mut self, holds: &Truth, rule: Rule) -> Done<()> {
         let under = (!&self.guard).or(holds);
         match self.rules {
-            _ if under.known() == Some(false) => return Err(Halt::Broken(rule)),
-            Rules::Assumed => self.path.assume(&under).map_err(|_| Halt::Broken(rule))?,
-            Rules::Claimed => self.claims = self.claims.and(&under),
+            _ if under.known() == Some(false) => Err(Halt::Broken(rule)),
+            Rules::Watched if self.path.decide(&under)? => Ok(()),
+            Rules::Watched => Err(Halt::Broken(rule)),
+            Rules::Claimed => {
+                self.claims = self.claims.and(&under);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Does something under one more condition.
