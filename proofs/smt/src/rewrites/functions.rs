@@ -11,7 +11,10 @@ use z3::ast::{Ast, BV, Bool};
 use z3::{FuncDecl, Sort};
 
 /// Arguments of so many values are looked up in a table.
-const TABLE: i128 = 64;
+const TABLE: i128 = 128;
+
+/// Bits of two terms of which the product is asked: longer ones take the solver too long.
+const FACTOR: u32 = 5;
 
 /// A function's value. `ring`: whether floats are a ring, or `+`, `−` and `*` of them anything.
 pub fn apply(op: Op, args: &[Scalar], ring: bool) -> Scalar {
@@ -152,7 +155,7 @@ fn whole(op: Op, a: &Scalar, b: &Scalar) -> Option<Scalar> {
         Op::Add if b.known().and_then(Value::as_i128) == Some(0) => a.clone(),
         Op::Add => fitting(ty, (least + first, most + last), |to| a.low(to).bvadd(b.low(to))),
         Op::Sub => fitting(ty, (least - last, most - first), |to| a.low(to).bvsub(b.low(to))),
-        Op::Mul if a.known().or(b.known()).is_some() => {
+        Op::Mul if a.known().or(b.known()).is_some() || bits(a.within()).max(bits(b.within())) <= FACTOR => {
             let ends = [(least, first), (least, last), (most, first), (most, last)].map(|(p, q)| p.saturating_mul(q));
             let within = (*ends.iter().min()?, *ends.iter().max()?);
             fitting(ty, within, |to| a.low(to).bvmul(b.low(to)))
@@ -192,22 +195,22 @@ fn shifted(op: Op, a: &Scalar, b: &Scalar) -> Scalar {
     }
 }
 
-/// A quotient or a rest of what is not negative by a known power of two.
+/// A quotient or a rest by a known power of two: rounded down, or of what is not negative.
 fn by_power_of_two(op: Op, a: &Scalar, b: &Scalar) -> Option<Scalar> {
-    let by = b.known()?.as_i128()?;
+    let by = b.known()?.as_i128().filter(|by| *by > 0 && by.count_ones() == 1)?;
     let (ty, (least, most)) = (a.ty(), a.within());
-    if least < 0 || by <= 0 || by.count_ones() != 1 {
-        return None;
-    }
     let places = by.trailing_zeros();
     let to = bits((least, most)).max(places + 1);
     match op {
+        Op::Div | Op::Rem if least < 0 => None,
         Op::Div | Op::FloorDiv => {
-            let term = a.low(to).bvlshr(BV::from_u64(places as u64, to));
-            Some(Bits::within(ty, term, (least >> places, most >> places)))
+            let (x, places) = (a.low(to), BV::from_u64(places as u64, to));
+            let term = if least < 0 { x.bvashr(places) } else { x.bvlshr(places) };
+            Some(Bits::within(ty, term, (least.div_euclid(by), most.div_euclid(by))))
         }
         Op::Rem | Op::FloorRem => {
-            Some(Bits::within(ty, a.low(to).bvand(BV::from_u64(by as u64 - 1, to)), (0, most.min(by - 1))))
+            let most = if least < 0 { by - 1 } else { most.min(by - 1) };
+            Some(Bits::within(ty, a.low(to).bvand(BV::from_u64(by as u64 - 1, to)), (0, most)))
         }
         _ => None,
     }

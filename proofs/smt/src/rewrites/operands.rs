@@ -158,7 +158,7 @@ fn coordinate(ty: Type, extent: i64, name: &str, invariants: &mut Vec<Bool>) -> 
 }
 
 /// What a model says of a scalar. Elements of the ring are the whole numbers −8 to 7.
-fn value(x: &Scalar, model: &Model) -> Value {
+pub fn value(x: &Scalar, model: &Model) -> Value {
     match x {
         Scalar::Known(value) => *value,
         Scalar::Truth(truth) => {

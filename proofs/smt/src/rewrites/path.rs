@@ -180,6 +180,11 @@ impl Path {
         Ok(said)
     }
 
+    /// The data of this run.
+    pub fn data(&self) -> Option<&Model> {
+        self.data.as_ref()
+    }
+
     /// Data on this path for which a condition holds, if there are any.
     ///
     /// # Errors
