@@ -89,16 +89,8 @@ fn compare(before: &Kernel, after: &Kernel, operands: &Operands, budget: Budget)
         let first = run(before, &operands.given, Rules::Watched, path).buffers;
         match first {
             Err(Halt::Gave(gave)) => Err(gave),
-            Err(Halt::Broken(rule)) => {
+            Err(Halt::Broken(_)) => {
                 without_meaning += 1;
-                if std::env::var("BROKEN").is_ok() {
-                    if let Some(model) = path.model(&Truth::YES)? {
-                        let arrays = operands.arrays(&model);
-                        let refs: Vec<_> = arrays.iter().map(Option::as_ref).collect();
-                        let ran = fiberloom_semantics::machine::run(before, &operands.given.params, &refs, &Default::default());
-                        eprintln!("{rule:?} {:?}\n{arrays:?}\n{before}", ran.map(|o| o.buffers).map_err(|e| e.to_string()));
-                    }
-                }
                 Ok(None)
             }
             first => difference(&first, &run(after, &operands.given, Rules::Claimed, path), path),

@@ -53,9 +53,8 @@ fn compare(kernel: &Kernel, operands: &Operands, seen: &mut usize) -> Result<Opt
                 for (buffer, array) in buffers.iter().zip(&outcome.buffers) {
                     let Some(array) = array else { continue };
                     let len = buffer.finished.as_ref().map(|len| value(len, model));
-                    let same = |(x, cell): (Value, &fiberloom_smt::rewrites::memory::Cell)| {
-                        value(&cell.value, model) == x
-                    };
+                    let same =
+                        |(x, cell): (Value, &fiberloom_smt::rewrites::memory::Cell)| value(&cell.value, model) == x;
                     if len != Some(Value::i64(array.len() as i64)) || !array.iter().zip(&buffer.cells).all(same) {
                         return Ok(Some(format!("{buffer:?}\n{}", shown())));
                     }

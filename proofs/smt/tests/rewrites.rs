@@ -9,9 +9,11 @@ use fiberloom_smt::rewrites::{Verdict, validate};
 use std::path::Path;
 use std::time::Duration;
 
+/// The folder of the file tests.
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
+
 fn program(file: &str) -> Program {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    Program::of_file(&tests.join(file)).unwrap_or_else(|why| panic!("{file}: {why}"))
+    Program::of_file(&Path::new(FILES).join(file)).unwrap_or_else(|why| panic!("{file}: {why}"))
 }
 
 /// The kernel of a file test after all rewrites.
@@ -77,7 +79,10 @@ fn a_stale_value_is_found() {
     refuted("loops/spmv.loom", &[("  for i in 0..n_I {\n    t = 0.0\n", "  t = 0.0\n  for i in 0..n_I {\n")]);
     let stale = [
         ("        C1_crd[c1_C] = i32(at)\n        c1_C = c1_C + 1\n", "        C1_crd[c1_C] = i32(at)\n"),
-        ("        p_A = p_A + 1\n        p_B = p_B + 1\n", "        p_A = p_A + 1\n        p_B = p_B + 1\n        c1_C = c1_C + 2\n"),
+        (
+            "        p_A = p_A + 1\n        p_B = p_B + 1\n",
+            "        p_A = p_A + 1\n        p_B = p_B + 1\n        c1_C = c1_C + 2\n",
+        ),
     ];
     refuted("loops/spadd.loom", &stale);
 }
@@ -87,10 +92,8 @@ fn a_stale_value_is_found() {
 fn turns_that_conflict_are_found() {
     let apart = verdict("loops/spmspv.loom", &[("  for p_x in", "  vector for p_x in")]);
     assert!(matches!(apart, Verdict::Proved { coordinates: Coordinates::Any, .. }), "{apart:?}");
-    let into = [
-        ("  for p_x in", "  vector for p_x in"),
-        ("x_w_vals[x0_crd[p_x]] = x_vals[p_x]", "x_w_vals[0] = x_vals[p_x]"),
-    ];
+    let into =
+        [("  for p_x in", "  vector for p_x in"), ("x_w_vals[x0_crd[p_x]] = x_vals[p_x]", "x_w_vals[0] = x_vals[p_x]")];
     let found = refuted("loops/spmspv.loom", &into);
     assert!(found.contains("conflict"), "{found}");
 }
@@ -112,7 +115,8 @@ fn sums_are_reassociated_where_they_may_be() {
 "
         ))
     };
-    let values = [1e16, 1.0, -1e16].map(|x| fiberloom_core::algebra::Value::from_f64(fiberloom_core::algebra::Type::F64, x));
+    let values =
+        [1e16, 1.0, -1e16].map(|x| fiberloom_core::algebra::Value::from_f64(fiberloom_core::algebra::Type::F64, x));
     let array = fiberloom_core::format::Array::from_values(fiberloom_core::algebra::Type::F64, values);
     let bound = loops::Bound { params: vec![3], operands: vec![Some(array), None] };
     let (left, right) = ("x_vals[0] + x_vals[1] + x_vals[2]", "x_vals[0] + (x_vals[1] + x_vals[2])");
@@ -121,4 +125,25 @@ fn sums_are_reassociated_where_they_may_be() {
     assert!(matches!(of("", left), Verdict::Proved { .. }));
     assert!(!matches!(of("", right), Verdict::Proved { .. }));
     assert!(matches!(of(" reassociate", "x_vals[0] - x_vals[1] + x_vals[2]"), Verdict::Refuted(_)));
+}
+
+/// What came of programs, of which none is refuted, and a stated number of pairs is proved.
+fn proved(programs: impl Iterator<Item = Program>, at_least: usize) {
+    let mut tally = Tally::default();
+    let budget = Budget { time: Duration::from_millis(700), ..Budget::default() };
+    programs.for_each(|program| tally.program(&program, budget));
+    println!("{tally}");
+    assert!(tally.refuted.is_empty(), "{tally}");
+    assert!(tally.proved >= at_least, "{tally}");
+}
+
+#[test]
+fn rewrites_of_file_tests_are_proved() {
+    let folder = Path::new(FILES).join("loops");
+    proved(file_tests(&folder).iter().flat_map(|path| Program::of_file(path)), 20);
+}
+
+#[test]
+fn rewrites_of_generated_programs_are_proved() {
+    proved((1..25).filter_map(Program::generated), 20);
 }

@@ -108,11 +108,11 @@ impl Program {
     /// Why they cannot be called.
     pub fn bound(&self, kernel: &Kernel) -> Result<Bound<'_>, &'static str> {
         let named = self.typed.tensors.iter().zip(0..);
-        let given = named.filter_map(|(t, id)| Some((typed::TensorId(id), self.operands.get(&t.name)?.extents.clone())));
+        let given =
+            named.filter_map(|(t, id)| Some((typed::TensorId(id), self.operands.get(&t.name)?.extents.clone())));
         let extents = shape::solve(&self.typed, &given.collect::<Vec<_>>()).map_err(|_| "unknown extents")?;
-        let of = |t: typed::TensorId| {
-            self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect()
-        };
+        let of =
+            |t: typed::TensorId| self.typed.tensors[t.index()].sizes.iter().map(|s| extents.sizes[s.index()]).collect();
         let tensors: Vec<(&str, &Tensor)> = self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
         loops::bind(kernel, &tensors, &of, &|v| extents.var(v)).map_err(|_| "data of other formats")
     }

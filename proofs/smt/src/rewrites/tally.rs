@@ -89,7 +89,11 @@ impl fmt::Display for Tally {
         let median = times.get(times.len() / 2).copied().unwrap_or_default();
         writeln!(f, "{} programs, {} pairs unchanged", self.programs, self.unchanged)?;
         let (paths, without) = (self.paths, self.without_meaning);
-        writeln!(f, "{} proved, {} for any coordinates, {paths} paths, {without} without meaning, median {median:.2?}", self.proved, self.any_coordinates)?;
+        writeln!(
+            f,
+            "{} proved, {} for any coordinates, {paths} paths, {without} without meaning, median {median:.2?}",
+            self.proved, self.any_coordinates
+        )?;
         self.rewrites.iter().try_for_each(|(name, [proved, all])| writeln!(f, "{proved:8} of {all} {name}"))?;
         for (gave, n) in &self.gave {
             match gave {
