@@ -145,5 +145,5 @@ fn rewrites_of_file_tests_are_proved() {
 
 #[test]
 fn rewrites_of_generated_programs_are_proved() {
-    proved((1..25).filter_map(Program::generated), 20);
+    proved((1..25).filter_map(Program::generated), 12);
 }

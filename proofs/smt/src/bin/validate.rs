@@ -58,5 +58,8 @@ fn main() -> ExitCode {
         }
     }
     println!("{tally}");
+    for (name, rewrite, gave) in tally.unknown.iter().filter(|_| each) {
+        println!("{gave:?} {rewrite}: {}", name.lines().next().unwrap_or_default());
+    }
     if tally.refuted.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -16,7 +16,7 @@ use z3::Model;
 use z3::ast::{Ast, BV, Bool};
 
 /// Elements that all operands may have together.
-const ELEMENTS: usize = 400;
+const ELEMENTS: usize = 2_000;
 
 /// Which coordinates lists have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

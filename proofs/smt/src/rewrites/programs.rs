@@ -2,10 +2,11 @@
 
 use fiberloom::data;
 use fiberloom_check::notation::case::{case, chain, directed, nested, products};
+use fiberloom_check::notation::fitted::fitted;
 use fiberloom_check::notation::language::Written;
 use fiberloom_check::notation::product;
 use fiberloom_check::notation::subject::Subject;
-use fiberloom_core::algebra::Mode;
+use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::loops::{self, Bound, Kernel};
 use fiberloom_core::notation::typed;
@@ -76,7 +77,8 @@ impl Program {
         }
         let paths: Vec<(&str, &Path)> = files.iter().map(|(name, file)| (*name, file.as_path())).collect();
         let operands = program.read(&paths, &data::Options::default()).map_err(|_| "refused data")?;
-        let operands = operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect();
+        let mut operands = operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect();
+        draw(&typed, &mut operands)?;
         let options = options(&typed, mode, &operands);
         Ok(Program { name: path.display().to_string(), typed, options, operands })
     }
@@ -143,6 +145,40 @@ fn options(typed: &typed::Program, mode: Mode, operands: &BTreeMap<String, Tenso
         initial: typed.starts().into_iter().filter(|id| given(*id).is_some()).collect(),
         ..Options::default()
     }
+}
+
+/// Adds an operand for each that a program needs and nobody gives: of extents that the program and the others say, else 3, with a
+/// value at half of all coordinates.
+fn draw(typed: &typed::Program, operands: &mut BTreeMap<String, Tensor<'static>>) -> Result<(), &'static str> {
+    let mut bytes = fiberloom_check::bytes(0, BYTES).into_iter();
+    for id in typed.inputs() {
+        let tensor = &typed.tensors[id.index()];
+        let (None, Some(format)) = (operands.get(&tensor.name), &tensor.format) else { continue };
+        let ids = (0..typed.tensors.len() as u32).map(typed::TensorId);
+        let extents = |id: typed::TensorId| Some((id, operands.get(&typed.tensors[id.index()].name)?.extents.clone()));
+        let given: Vec<_> = ids.filter_map(extents).collect();
+        let extents = shape::known(typed, &given, id).map_err(|_| "extents that contradict each other")?;
+        let extents: Vec<u64> = extents.into_iter().map(|n| n.unwrap_or(3)).collect();
+        let all: u64 = extents.iter().fold(1, |all, n| all.saturating_mul(*n));
+        if all > BYTES as u64 / 2 {
+            return Err("extents that are large");
+        }
+        let at = |place: u64| {
+            let coordinate = |(rest, mut at): (u64, Vec<i64>), n: &u64| {
+                at.push((rest % n) as i64);
+                (rest / n, at)
+            };
+            extents.iter().fold((place, vec![]), coordinate).1
+        };
+        let half = (0..all).filter(|_| bytes.next().is_some_and(|byte| byte % 2 == 0));
+        let entries = half.map(|place| (at(place), Value::from_i128(tensor.ty, 1 + place as i128 % 3))).collect();
+        let (format, fill) = (format.stored(), tensor.fill.unwrap_or(Value::zero(tensor.ty)));
+        let entries = fitted(&format, entries);
+        let (pos, crd) = (Widths::NARROW.pos, Widths::NARROW.crd);
+        let made = Tensor::from_entries(extents, format, fill, pos, crd, entries);
+        operands.insert(tensor.name.clone(), made.map_err(|_| "a format that does not hold what is drawn")?);
+    }
+    Ok(())
 }
 
 /// The file tests in a folder and its folders, or the one of a path.

@@ -28,6 +28,8 @@ pub struct Tally {
     pub without_meaning: usize,
     /// Pairs of which nothing is known, and why.
     pub gave: BTreeMap<Gave, usize>,
+    /// Their programs and rewrites.
+    pub unknown: Vec<(String, &'static str, Gave)>,
     /// Programs without kernels or data, and why.
     pub left: BTreeMap<&'static str, usize>,
     /// Pairs that the solver says differ and the machine does not: their programs and rewrites.
@@ -77,7 +79,10 @@ impl Tally {
             }
             Verdict::Refuted(found) => self.refuted.push((program.name.clone(), pair.rewrite, *found)),
             Verdict::Unconfirmed => self.unconfirmed.push((program.name.clone(), pair.rewrite)),
-            Verdict::Gave(gave) => *self.gave.entry(gave).or_default() += 1,
+            Verdict::Gave(gave) => {
+                *self.gave.entry(gave).or_default() += 1;
+                self.unknown.push((program.name.clone(), pair.rewrite, gave));
+            }
         }
     }
 }
