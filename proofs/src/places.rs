@@ -3,7 +3,9 @@
 
 use crate::claims::{Claims, Given, Law, Order, Place};
 use crate::seeks::Seek;
-use fiberloom_core::stream::{Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Spread, TABLE, Table, View};
+use fiberloom_core::stream::{
+    Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Spread, TABLE, Table, View, slot,
+};
 use std::marker::PhantomData;
 
 /// Claims that two truths are one.
@@ -342,6 +344,72 @@ impl<const PLACES: i64> Law for Finds<PLACES> {
     }
 }
 
+/// *Finding is scanning, in any table of four places* with what the format promises: a place is free, and the witness
+/// stands at a place up to which, from its slot on, none is free.
+pub struct FindsInAny;
+
+impl Law for FindsInAny {
+    const NAME: &'static str = "a hashed level";
+    const ARRAYS: &'static [Order] = &[Order::Ascending];
+    const NUMBERS: usize = 8;
+    const WRAPS: bool = true;
+    const TABLE: bool = true;
+
+    fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
+        let (crd, (held, others)) = (&given.places[0], given.numbers.split_at(4));
+        let [parent, at, witness, place] = others else { unreachable!("as many as it says") };
+        let (zero, two, size, none) = (d.int(0), d.int(2), d.int(4), d.int(-1));
+        d.assume_within(&zero, parent, &two);
+        let fits = d.le(&size, &given.table);
+        d.assume(fits);
+        // A place holds a position, of this fiber or of another; the number that says so is one more: 0 where it is free.
+        let mut least = zero.clone();
+        for (q, number) in held.iter().enumerate() {
+            let (position, q) = (d.plus(number, -1), d.int(q as i64));
+            d.assume_within(&none, &position, &crd.end);
+            d.store(TABLE, &q, &position);
+            least = d.arith(Arith::Min, &least, &position);
+        }
+        let free = d.eq(&least, &none);
+        d.assume(free);
+        crd.assume_inside(d, witness);
+        d.assume_within(&zero, place, &size);
+        let there = d.load(TABLE, place);
+        let there = d.eq(&there, witness);
+        d.assume(there);
+        let its = crd.at(d, witness);
+        let first = slot(d, (parent, &its), &size);
+        let reached = d.state("slot", first);
+        d.repeat(
+            &|d| {
+                let here = d.get(reached);
+                let there = d.eq(&here, place);
+                d.not(there)
+            },
+            &mut |d| {
+                let here = d.get(reached);
+                let position = d.load(TABLE, &here);
+                let taken = d.le(&zero, &position);
+                d.assume(taken);
+                let (next, mask) = (d.plus(&here, 1), d.int(3));
+                let next = d.arith(Arith::And, &next, &mask);
+                d.set(reached, next);
+            },
+        );
+        let table = Table { crd: crd.array, table: TABLE, size };
+        let (found, position) = table.find(d, "p", parent, &crd.fiber(), at);
+        d.claim_where(found.clone(), "an entry is found that is not there", &|d| {
+            let stored = crd.at(d, &position);
+            d.eq(&stored, at)
+        });
+        let own = d.eq(&its, at);
+        d.claim_where(own, "an entry is not found where it is", &|d| {
+            let there = d.eq(&position, witness);
+            d.and(found.clone(), &|_| there.clone())
+        });
+    }
+}
+
 /// Claims that a position is the first of a place whose element is a number or greater.
 fn is_first<D: Claims>(d: &mut D, place: &Place<D::I>, p: &D::I, from: &D::I) {
     let (low, high) = (d.le(&place.begin, p), d.le(p, &place.end));
@@ -471,6 +539,7 @@ mod tests {
         exhausts::<Laid>([3, 5]);
         exhausts::<Finds<4>>([3, 8]);
         exhausts::<Finds<8>>([3, 8]);
+        exhausts::<FindsInAny>([2, 4]);
     }
 
     /// Bounds: lists of at most 3 entries below 6, stretches of 1 to 4 coordinates, directories that say what they may.

@@ -4,7 +4,7 @@ use fiberloom_proofs::claims::Law;
 use fiberloom_proofs::meets::*;
 use fiberloom_proofs::places::*;
 use fiberloom_proofs::seeks::*;
-use fiberloom_smt::bounded::up_to;
+use fiberloom_smt::bounded::{of_lengths, up_to};
 use std::time::Instant;
 
 /// Asserts that a law holds of arrays of up to so many elements each.
@@ -157,7 +157,14 @@ fn laid_lists() {
 
 #[test]
 fn hashed_levels() {
-    holds::<Finds<4>>(2);
+    holds::<Finds<4>>(1);
+    holds::<FindsInAny>(2);
+}
+
+#[test]
+fn hashed_levels_of_three_entries() {
+    let answer = of_lengths::<FindsInAny>(&[3], 8);
+    assert!(answer.is_proved(), "{answer:?}");
 }
 
 #[test]
