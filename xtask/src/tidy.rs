@@ -24,7 +24,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fiberloom", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen"]),
     ("fuzz/check", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom-codegen", "fiberloom"]),
     ("proofs", &["fiberloom-core", "fiberloom-semantics"]),
-    ("proofs/smt", &["fiberloom-core", "fiberloom-proofs"]),
+    (
+        "proofs/smt",
+        &[
+            "fiberloom-core",
+            "fiberloom-semantics",
+            "fiberloom",
+            "fiberloom-check",
+            "fiberloom-proofs",
+            "fiberloom-tests",
+        ],
+    ),
     ("tests", &["fiberloom-core", "fiberloom-front", "fiberloom-semantics", "fiberloom", "fiberloom-check"]),
     ("bench", &["fiberloom-core", "fiberloom"]),
     ("xtask", &[]),

@@ -223,7 +223,8 @@ impl Domain for Walk<'_> {
             (term, _, _) => term,
         };
         let Some(term) = term else {
-            (self.pin(a), self.pin(b));
+            self.pin(a);
+            self.pin(b);
             return Num::constant(value);
         };
         if let (Some(fits), Arith::Add | Arith::Sub | Arith::Mul | Arith::Shl) = (term.fits(), op) {

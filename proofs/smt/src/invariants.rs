@@ -16,6 +16,9 @@ use z3::ast::{Bool, Int};
 /// The element of an array at a place.
 pub type Element = Rc<dyn Fn(&Int) -> Int>;
 
+/// What may be so, of the values of all variables.
+pub type Claim = Rc<dyn Fn(&[Int]) -> Bool>;
+
 /// What a loop stands in.
 pub struct Scene {
     /// The names of variables.
@@ -33,8 +36,8 @@ pub struct Scene {
 /// A proposal.
 #[derive(Clone)]
 pub struct Candidate {
-    /// Of the values of all variables.
-    pub of: Rc<dyn Fn(&[Int]) -> Bool>,
+    /// What it proposes.
+    pub of: Claim,
     /// The variable at whose place it looks at an array, and which.
     pub looks: Option<(usize, usize)>,
 }
