@@ -11,7 +11,7 @@ pub const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 const PACKAGES: &str = include_str!("../../.ci/packages");
 
 /// Of these, what tests run where it is, and nothing else needs.
-const FOR_TESTS: [&str; 1] = ["coq"];
+const FOR_TESTS: [&str; 2] = ["coq", "libz3-dev"];
 
 /// Where LLVM 19 is installed: as the environment says, as `llvm-config-19` says, or where Debian puts it.
 pub fn prefix() -> Option<PathBuf> {
