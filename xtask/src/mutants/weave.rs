@@ -117,3 +117,22 @@ fn choice(original: &str, mistakes: &[(u32, &Mistake)]) -> String {
     let chosen = mistakes.iter().map(begin).collect::<String>() + "{ " + original + " }";
     if mistakes[0].1.is_statement() { chosen } else { format!("({chosen})") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// All mistakes stand beside their originals at once: no two originals overlap, unless they are the same.
+    #[test]
+    fn every_list_is_woven() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
+        let all = super::super::list::read(&root.join(super::super::LISTS)).unwrap();
+        let files: BTreeSet<&Path> = all.iter().map(|m| m.file.as_path()).collect();
+        for file in files {
+            let mistakes: Vec<(u32, &Mistake)> = (1..).zip(&all).filter(|(_, m)| m.file == file).collect();
+            let text = std::fs::read_to_string(root.join(file)).unwrap();
+            weave(&text, &mistakes).unwrap_or_else(|wrong| panic!("{}: {wrong}", file.display()));
+        }
+    }
+}
