@@ -4,6 +4,7 @@ use super::known::Known;
 use super::list::Mistake;
 use super::weave::{COPY, SWITCH};
 use crate::cargo;
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -107,6 +108,9 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("lanes' tests", "fiberloom-codegen", "among"),
     ("scattered lanes' tests", "fiberloom-codegen", "scatter"),
     ("sorted lanes' tests", "fiberloom-codegen", "few"),
+    ("prefetches' tests", "fiberloom-codegen", "prefetch"),
+    ("rewrites' tests", "fiberloom-check", "rewrites"),
+    ("generators' tests", "fiberloom-check", "fiberloom_check"),
     ("readers' tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
@@ -152,6 +156,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "lanes' tests",
             "scattered lanes' tests",
             "sorted lanes' tests",
+            "prefetches' tests",
             "kernels' tests",
             "directed machine code",
             "long machine code",
@@ -162,6 +167,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("stream", &["loops", "laws", "long loops"]),
     ("workspaces", &["loops", "directed loops", "long loops"]),
     ("lowering", &["loops", "directed loops", "long loops"]),
+    ("rewrites", &["rewrites' tests", "loops", "core's tests", "directed loops"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
     ("", &["core's tests", "directed loops", "long loops", "machine code", "library's tests"]),
     (
@@ -176,7 +182,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "long machine code",
         ],
     ),
-    ("", &["levels' tests", FILES, CORES_PRINTS, PRINTS]),
+    ("", &["levels' tests", "rewrites' tests", FILES, "generators' tests", CORES_PRINTS, PRINTS]),
 ];
 
 /// Builds all of them.
@@ -202,9 +208,8 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     cargo::run(in_copy(&mut command, &root))?;
     let mut command = cargo::cargo()?;
     command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
-    for package in ["fiberloom-proofs", "fiberloom-core", "fiberloom-codegen", "fiberloom", "fiberloom-tests"] {
-        command.args(["--package", package]);
-    }
+    let packages: BTreeSet<&str> = TESTS.iter().map(|(_, package, _)| *package).collect();
+    packages.into_iter().for_each(|package| drop(command.args(["--package", package])));
     let output = in_copy(&mut command, &root).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(format!("`{}` failed in {COPY}", cargo::text(&command)));
