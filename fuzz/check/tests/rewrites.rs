@@ -129,6 +129,18 @@ const GAPS: &[Gap] = &[
             "    for q in A1_pos[i]..A1_pos[i + 1] {\n      M_vals[q] = 1\n    }\n",
         ],
     ),
+    ("nowhere", &["i32(j)", "i32(j + n_J)", "i32(i)", "L0_pos[0]", "i32(p)"]),
+    (
+        "end",
+        &[
+            "L0_pos[i + 1] = i32(c)",
+            "N_vals[i + 1] = c",
+            "L0_pos[i + 1] = i32(c + 1)",
+            "L0_pos[n_I - i] = i32(c)",
+            "N_vals[i + 1] = c * 2",
+            "N_vals[i + 1] = d",
+        ],
+    ),
     (
         "after",
         &[
@@ -187,12 +199,24 @@ const APPENDED: &[&str] = &[
 {after}",
     "  for i in {lo}..{hi} {
     for p in {fiber} {
-      L_vals[c] = {value}
+      let v = {value}
+      L_vals[c] = v
       L1_crd[c] = A1_crd[p]
       L0_crd[c] = {row}
       c = c + 1
     }
 {behind}  }
+{after}",
+    "  for i in {lo}..{hi} {
+    for p in {fiber} {
+      let j = A1_crd[p]
+      L_vals[c] = {value}
+      L1_crd[c] = i32(j)
+      L0_crd[c] = {nowhere}
+{twice}      c = c + {more}
+    }
+    {end}
+  }
 {after}",
     "  for i in {lo}..{hi} {
     for p in {fiber} {

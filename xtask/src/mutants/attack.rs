@@ -209,7 +209,7 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     let mut command = cargo::cargo()?;
     command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
     let packages: BTreeSet<&str> = TESTS.iter().map(|(_, package, _)| *package).collect();
-    packages.into_iter().for_each(|package| drop(command.args(["--package", package])));
+    command.args(packages.into_iter().flat_map(|package| ["--package", package]));
     let output = in_copy(&mut command, &root).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(format!("`{}` failed in {COPY}", cargo::text(&command)));
@@ -238,6 +238,16 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     };
     let campaigns = CAMPAIGNS.iter().chain(PROTOCOLS).map(campaign);
     campaigns.map(Ok).chain(TESTS.iter().map(test)).collect()
+}
+
+/// The attackers of which a file is a test program, and no other reads it.
+pub fn made_of(file: &Path) -> Vec<&'static str> {
+    let crates = [("core", "fiberloom-core"), ("codegen", "fiberloom-codegen"), ("fuzz/check", "fiberloom-check")];
+    let of = |(_, package, target): &&(&str, &str, &str)| {
+        let stands = |folder: &str| file == Path::new(folder).join("tests").join(target).with_extension("rs");
+        crates.iter().any(|(folder, named)| named == package && stands(folder))
+    };
+    TESTS.iter().filter(of).map(|(name, ..)| *name).collect()
 }
 
 fn in_copy<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
@@ -289,10 +299,11 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
     Ok(sound)
 }
 
-/// Forgets that these attackers, or all if nobody is named, are sound.
-pub fn forget_sound(these: &[&str]) {
+/// Forgets that these attackers, or all, are sound.
+pub fn forget_sound(these: Option<&[&str]>) {
     let known = std::fs::read_to_string(SOUND).unwrap_or_default();
-    let stays = |line: &&str| !these.is_empty() && !these.iter().any(|name| line.split('\t').next() == Some(name));
+    let stays =
+        |line: &&str| these.is_some_and(|these| !these.iter().any(|name| line.split('\t').next() == Some(name)));
     let _ = std::fs::write(SOUND, known.lines().filter(stays).collect::<Vec<_>>().join("\n"));
 }
 
@@ -445,6 +456,13 @@ mod tests {
         assert_eq!(finding(campaign).as_deref(), Some("answer"));
         assert_eq!(finding("test a ... ok\ntest stream::b ... FAILED\n").as_deref(), Some("stream::b"));
         assert_eq!(finding("test a ... ok\n"), None);
+    }
+
+    #[test]
+    fn test_programs_are_made_of_their_files() {
+        assert_eq!(made_of(Path::new("codegen/tests/among.rs")), ["lanes' tests"]);
+        assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
+        assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
     }
 
     /// The test that is said to be for a mistake is one.

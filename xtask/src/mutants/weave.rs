@@ -69,24 +69,29 @@ fn tracked() -> Result<Vec<PathBuf>, String> {
     Ok(names.split('\0').filter(|n| !n.is_empty()).map(PathBuf::from).collect())
 }
 
-/// Who may notice another thing, or take another time, when a file of the copy changes: all, if nobody is named.
-fn concerned(file: &Path) -> &'static [&'static str] {
-    let (program, list) = (file.extension().is_some_and(|e| e == "loom"), file.starts_with(super::LISTS));
-    if list || program && file.starts_with("tests") { &[OWN, FILES, PRINTS] } else { &[] }
+/// Who may notice another thing, or take another time, when a file of the copy changes; `None`: all.
+fn concerned(file: &Path) -> Option<Vec<&'static str>> {
+    let is = |kind: &str| file.extension().is_some_and(|e| e == kind);
+    if is("md") || file.starts_with("xtask") {
+        return Some(vec![]);
+    }
+    if file.starts_with(super::LISTS) || file.starts_with("tests") && (is("loom") || is("tns")) {
+        return Some(vec![OWN, FILES, PRINTS]);
+    }
+    let asked = super::attack::made_of(file);
+    (!asked.is_empty()).then(|| asked.into_iter().chain([OWN]).collect())
 }
 
-/// Writes a file of the copy unless it says the same already, so that cargo sees what changed. This tool attacks nobody.
+/// Writes a file of the copy unless it says the same already, so that cargo sees what changed.
 fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     let to = Path::new(COPY).join(file);
     if std::fs::read(&to).is_ok_and(|before| before == bytes) {
         return Ok(());
     }
     let wrong = |e: std::io::Error| format!("{}: {e}", to.display());
-    if !file.starts_with("xtask") {
-        let concerned = concerned(file);
-        super::attack::forget_sound(concerned);
-        super::known::forget_vain(concerned);
-    }
+    let concerned = concerned(file);
+    super::attack::forget_sound(concerned.as_deref());
+    super::known::forget_vain(concerned.as_deref());
     std::fs::create_dir_all(to.parent().expect("it stands in the copy")).map_err(wrong)?;
     std::fs::write(&to, bytes).map_err(wrong)
 }
