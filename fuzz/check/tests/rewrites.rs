@@ -62,7 +62,7 @@ const GAPS: &[Gap] = &[
     ("room", &[" + 70", "", " + 1", " + 9"]),
     ("filled", &["", " = 0.0"]),
     ("filled0", &["", " = 5i32"]),
-    ("filled1", &[" = 0", ""]),
+    ("filled1", &["", " = 0"]),
     (
         "name",
         &[
@@ -129,6 +129,7 @@ const GAPS: &[Gap] = &[
             "    for q in A1_pos[i]..A1_pos[i + 1] {\n      M_vals[q] = 1\n    }\n",
         ],
     ),
+    ("behind_row", &["d + i64(A1_pos[i + 1]) - i64(A1_pos[i])", "d", "0"]),
     ("nowhere", &["i32(j)", "i32(j + n_J)", "i32(i)", "L0_pos[0]", "i32(p)"]),
     (
         "end",
@@ -225,6 +226,15 @@ const APPENDED: &[&str] = &[
     }
 {behind}  }
 {after}",
+    "  for i in {lo}..{hi} {
+    keys[0] = i + 40
+    sort keys[0..1] into M_vals[{behind_row}]
+    for p in {fiber} {
+      M_vals[d] = i64(A1_crd[p])
+      d = d + 1
+    }
+    d = d + 1
+  }",
     "  let i = n_I
   for p in {all} {
 {name}      L_vals[{at}] = {value}
