@@ -1,5 +1,5 @@
 //! Where a number stands among the next elements, and how many are below it or alike, against a plain loop: both widths, every end,
-//! machines with and without masks.
+//! machines with and without masks. Behind the array is a fence.
 #![allow(unsafe_code)] // Kernels are called on what they were written for.
 
 mod common;
@@ -67,7 +67,7 @@ fn compare(sought: Sought, width: Type, options: &Options) {
     };
     let parts = [part(0), part(1), part(2)];
     let operands: Vec<Option<&Array>> = [&a].into_iter().chain(&parts).map(Some).chain([None]).collect();
-    let results = unsafe { compiled.run(&[questions.len() as i64], &operands, &Limits::default()) }.unwrap();
+    let results = unsafe { compiled.run_fenced(&[questions.len() as i64], &operands, &Limits::default()) }.unwrap();
     let found = results.last().unwrap().as_ref().unwrap();
     for (n, question) in questions.iter().enumerate() {
         let counted = by_hand(sought, &elements, *question);

@@ -126,6 +126,43 @@ fn what_is_folded_in_twice_is_folded_in_twice() {
     assert_eq!(results.last().unwrap(), &Some(Array::from(vec![1.0, 2.0, 1.0, 8.0])));
 }
 
+/// What one entry stores another reads, though each stores at a coordinate of its own: 1 at the first, which each of the others adds to
+/// what it has.
+#[test]
+fn what_is_read_elsewhere_is_what_was_stored() {
+    let kernel = kernel(
+        "kernel fold(n_I, n_J) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64
+  result y_vals: f64
+  in A@0: f64[n_I, n_J] {dense, compressed} order(1, 0) at dense, compressed(A1_pos, A1_crd), A_vals
+  out y@1: f64[n_I] {dense} at dense, y_vals
+
+  alloc y_vals[n_I] = 0.0
+  for j in 0..n_J {
+    for p in A1_pos[j]..A1_pos[j + 1] {
+      let i = A1_crd[p]
+      y_vals[i] = y_vals[0] + A_vals[p]
+    }
+  }
+  finish y_vals[n_I]
+",
+    );
+    let crd: Vec<i64> = (0..20).collect();
+    let values: Vec<f64> = crd.iter().map(|i| 1.0 + *i as f64).collect();
+    let expected: Vec<f64> = crd.iter().map(|i| if *i == 0 { 1.0 } else { 2.0 + *i as f64 }).collect();
+    let operands = [
+        Array::from_indices(Type::I32, &[0, 20]).unwrap(),
+        Array::from_indices(Type::I32, &crd).unwrap(),
+        Array::from(values),
+    ];
+    let operands: Vec<Option<&Array>> = operands.iter().map(Some).chain([None]).collect();
+    for opt_level in [OptLevel::None, OptLevel::Full] {
+        let compiled = compile(&kernel, &Options { opt_level, ..Options::default() }).unwrap();
+        let results = unsafe { compiled.run_fenced(&[20, 1], &operands, &Limits::default()) }.unwrap();
+        assert_eq!(results.last().unwrap(), &Some(Array::from(expected.clone())), "{opt_level:?}");
+    }
+}
+
 #[test]
 fn every_entry_is_folded_in() {
     let folds: [(&str, Fold); 2] =

@@ -350,11 +350,10 @@ impl<I: Clone> List<I> {
         List { fiber: ListFiber { end, directory: None, ..self.fiber.clone() }, ..self.clone() }
     }
 
-    /// The same list, ended behind the entries at coordinates up to `last`.
+    /// The same list, ended behind the entries at coordinates up to `last`, which is in view: the view does not end before.
     pub fn through<D: Domain<I = I>>(&self, d: &mut D, last: &I) -> List<I> {
         let (stored, one) = (self.fiber.view.stored(d, last), d.int(1));
         let past = d.arith(Arith::Add, &stored, &one);
-        let past = self.fiber.view.stop.as_ref().map_or(past.clone(), |stop| d.arith(Arith::Min, &past, stop));
         let stop = Some(d.snapshot("past", past));
         let view = View { stop, ..self.fiber.view.clone() };
         List { fiber: ListFiber { view, ..self.fiber.clone() }, ..self.clone() }

@@ -288,6 +288,7 @@ mod tests {
     use super::*;
     use crate::loops::BufferId;
     use crate::stream::{Concrete, ListFiber, Mark, Shift, TABLE, View};
+    use std::ops::Range;
 
     const EXTENT: u32 = 5;
 
@@ -384,6 +385,62 @@ mod tests {
             let both = |p: usize| Some((first[p], p as i64, place(first[p])? as i64));
             assert_eq!(met, (0..m as usize).filter_map(both).collect::<Vec<_>>(), "{first:?} {second:?}");
         }
+    }
+
+    /// The positions of an entry.
+    fn positions(d: &mut Concrete, entry: &Entry<i64>) -> Range<i64> {
+        let end = entry.run.as_ref().map_or(entry.position + 1, |run| run.end(d));
+        entry.position..end
+    }
+
+    /// A list that says that it has lanes meets others by them: each coordinate that both have comes once, with all of its positions.
+    /// Lists are whole, repeat, or are under a stride, with entries between two steps.
+    #[test]
+    fn lists_with_lanes_meet_by_them() {
+        let kinds = [(1, 1), (1, 3), (2, 1)]; // The stride, and how often a coordinate stands there.
+        let steps = [1, 2, 3, 17];
+        let all = || kinds.into_iter().flat_map(move |kind| steps.map(|step| (kind, step)));
+        let mut by_lanes = 0;
+        for (first, second, n) in all().flat_map(|a| all().flat_map(move |b| (0..=20).map(move |n| (a, b, n)))) {
+            let array =
+                |((_, times), step): ((i64, i64), i64)| (0..n).map(move |k| k / times * step).collect::<Vec<_>>();
+            let arrays = [array(first), array(second)];
+            let slices = [&arrays[0][..], &arrays[1][..]];
+            let mut d = Concrete::new(&slices, 400);
+            let mut open = |b: usize, ((stride, times), _): ((i64, i64), i64)| {
+                // One range of both.
+                let view = View { stride: (stride > 1).then_some(stride), stop: Some(400 * stride), ..View::default() };
+                let fiber = ListFiber { view, repeats: times > 1, ..ListFiber::unique(BufferId(b as u32), 0, n) };
+                List::open(&mut d, "p", fiber)
+            };
+            let (a, b) = (open(0, first), open(1, second));
+            let mut met = vec![];
+            if a.has_lanes() && b.has_lanes() {
+                by_lanes += 1;
+                meet_lanes(&mut d, &a, &b, &mut |d, at, entries, here| {
+                    let [p, q] = entries.map(|entry| positions(d, &entry));
+                    met.extend(here.then_some((*at, p, q)));
+                });
+            } else {
+                intersect(&mut d, &[&a, &b], &mut |d, at| {
+                    let [p, q] = [&a, &b].map(|list| {
+                        let entry = list.entry(d);
+                        positions(d, &entry)
+                    });
+                    met.push((*at, p, q));
+                });
+            }
+            assert_eq!(d.fault(), None, "{first:?} {second:?} {n}");
+            let at = |list: &[i64], (stride, _): (i64, i64), i: i64| {
+                let stored = |c: &i64| *c < i * stride;
+                let begin = list.iter().take_while(|c| stored(c)).count() as i64;
+                begin..begin + list.iter().filter(|c| **c == i * stride).count() as i64
+            };
+            let both = |i: i64| (i, at(&arrays[0], first.0, i), at(&arrays[1], second.0, i));
+            let wanted: Vec<_> = (0..400).map(both).filter(|(_, p, q)| !p.is_empty() && !q.is_empty()).collect();
+            assert_eq!(met, wanted, "{first:?} {second:?} {n}");
+        }
+        assert!(by_lanes > 300, "{by_lanes} pairs have lanes");
     }
 
     /// Whatever a mark says, a window of a list begins at its first entry, and the mark says where that is; so does a

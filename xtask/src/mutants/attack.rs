@@ -4,6 +4,7 @@ use super::known::Known;
 use super::list::Mistake;
 use super::weave::{COPY, SWITCH};
 use crate::cargo;
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -107,6 +108,9 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("lanes' tests", "fiberloom-codegen", "among"),
     ("scattered lanes' tests", "fiberloom-codegen", "scatter"),
     ("sorted lanes' tests", "fiberloom-codegen", "few"),
+    ("prefetches' tests", "fiberloom-codegen", "prefetch"),
+    ("rewrites' tests", "fiberloom-check", "rewrites"),
+    ("generators' tests", "fiberloom-check", "fiberloom_check"),
     ("readers' tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
@@ -152,6 +156,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "lanes' tests",
             "scattered lanes' tests",
             "sorted lanes' tests",
+            "prefetches' tests",
             "kernels' tests",
             "directed machine code",
             "long machine code",
@@ -162,6 +167,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("stream", &["loops", "laws", "long loops"]),
     ("workspaces", &["loops", "directed loops", "long loops"]),
     ("lowering", &["loops", "directed loops", "long loops"]),
+    ("rewrites", &["rewrites' tests", "loops", "core's tests", "directed loops"]),
     ("", &["loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "notation's tests"]),
     ("", &["core's tests", "directed loops", "long loops", "machine code", "library's tests"]),
     (
@@ -176,7 +182,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "long machine code",
         ],
     ),
-    ("", &["levels' tests", FILES, CORES_PRINTS, PRINTS]),
+    ("", &["levels' tests", "rewrites' tests", FILES, "generators' tests", CORES_PRINTS, PRINTS]),
 ];
 
 /// Builds all of them.
@@ -202,9 +208,8 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     cargo::run(in_copy(&mut command, &root))?;
     let mut command = cargo::cargo()?;
     command.args(["test", "--release", "--no-run", "--message-format", "json", "--quiet"]);
-    for package in ["fiberloom-proofs", "fiberloom-core", "fiberloom-codegen", "fiberloom", "fiberloom-tests"] {
-        command.args(["--package", package]);
-    }
+    let packages: BTreeSet<&str> = TESTS.iter().map(|(_, package, _)| *package).collect();
+    command.args(packages.into_iter().flat_map(|package| ["--package", package]));
     let output = in_copy(&mut command, &root).stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(format!("`{}` failed in {COPY}", cargo::text(&command)));
@@ -233,6 +238,16 @@ pub fn build() -> Result<Vec<Attacker>, String> {
     };
     let campaigns = CAMPAIGNS.iter().chain(PROTOCOLS).map(campaign);
     campaigns.map(Ok).chain(TESTS.iter().map(test)).collect()
+}
+
+/// The attackers of which a file is a test program, and no other reads it.
+pub fn made_of(file: &Path) -> Vec<&'static str> {
+    let crates = [("core", "fiberloom-core"), ("codegen", "fiberloom-codegen"), ("fuzz/check", "fiberloom-check")];
+    let of = |(_, package, target): &&(&str, &str, &str)| {
+        let stands = |folder: &str| file == Path::new(folder).join("tests").join(target).with_extension("rs");
+        crates.iter().any(|(folder, named)| named == package && stands(folder))
+    };
+    TESTS.iter().filter(of).map(|(name, ..)| *name).collect()
 }
 
 fn in_copy<'a>(command: &'a mut Command, root: &Path) -> &'a mut Command {
@@ -284,10 +299,11 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
     Ok(sound)
 }
 
-/// Forgets that these attackers, or all if nobody is named, are sound.
-pub fn forget_sound(these: &[&str]) {
+/// Forgets that these attackers, or all, are sound.
+pub fn forget_sound(these: Option<&[&str]>) {
     let known = std::fs::read_to_string(SOUND).unwrap_or_default();
-    let stays = |line: &&str| !these.is_empty() && !these.iter().any(|name| line.split('\t').next() == Some(name));
+    let stays =
+        |line: &&str| these.is_some_and(|these| !these.iter().any(|name| line.split('\t').next() == Some(name)));
     let _ = std::fs::write(SOUND, known.lines().filter(stays).collect::<Vec<_>>().join("\n"));
 }
 
@@ -440,6 +456,13 @@ mod tests {
         assert_eq!(finding(campaign).as_deref(), Some("answer"));
         assert_eq!(finding("test a ... ok\ntest stream::b ... FAILED\n").as_deref(), Some("stream::b"));
         assert_eq!(finding("test a ... ok\n"), None);
+    }
+
+    #[test]
+    fn test_programs_are_made_of_their_files() {
+        assert_eq!(made_of(Path::new("codegen/tests/among.rs")), ["lanes' tests"]);
+        assert_eq!(made_of(Path::new("codegen/tests/common/mod.rs")), [""; 0]);
+        assert_eq!(made_of(Path::new("core/src/lib.rs")), [""; 0]);
     }
 
     /// The test that is said to be for a mistake is one.

@@ -66,20 +66,20 @@ fn read(line: &str) -> Option<((String, String), Attack)> {
     Some(((mistake.to_string(), by.to_string()), (Duration::from_secs_f64(seconds), how)))
 }
 
-/// Forgets attacks in vain by these, or by all if nobody is named, on what nobody has noticed: before who has, they took their time.
-pub fn forget_vain(by: &[&str]) {
+/// Forgets attacks in vain by these, or by all, on what nobody has noticed: before who has, they took their time.
+pub fn forget_vain(by: Option<&[&str]>) {
     let files = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
     files.for_each(|file| keep(&file.path(), by));
 }
 
-fn keep(path: &PathBuf, forgotten: &[&str]) {
+fn keep(path: &PathBuf, forgotten: Option<&[&str]>) {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<(&str, (String, String), Attack)> =
         text.lines().filter_map(|line| read(line).map(|(key, attack)| (line, key, attack))).collect();
     let counts = |(_, (_, by), (_, how)): &&(&str, (String, String), Attack)| how.is_some() && by != PRINTS;
     let noticed: BTreeSet<&str> = lines.iter().filter(counts).map(|(_, (mistake, _), _)| mistake.as_str()).collect();
     let stays = |(mistake, by): &(String, String)| {
-        noticed.contains(mistake.as_str()) || !forgotten.is_empty() && !forgotten.contains(&by.as_str())
+        noticed.contains(mistake.as_str()) || forgotten.is_some_and(|these| !these.contains(&by.as_str()))
     };
     let kept: String = lines.iter().filter(|(_, key, _)| stays(key)).map(|(line, ..)| format!("{line}\n")).collect();
     let _ = std::fs::write(path, kept);

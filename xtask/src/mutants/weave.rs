@@ -69,24 +69,29 @@ fn tracked() -> Result<Vec<PathBuf>, String> {
     Ok(names.split('\0').filter(|n| !n.is_empty()).map(PathBuf::from).collect())
 }
 
-/// Who may notice another thing, or take another time, when a file of the copy changes: all, if nobody is named.
-fn concerned(file: &Path) -> &'static [&'static str] {
-    let (program, list) = (file.extension().is_some_and(|e| e == "loom"), file.starts_with(super::LISTS));
-    if list || program && file.starts_with("tests") { &[OWN, FILES, PRINTS] } else { &[] }
+/// Who may notice another thing, or take another time, when a file of the copy changes; `None`: all.
+fn concerned(file: &Path) -> Option<Vec<&'static str>> {
+    let is = |kind: &str| file.extension().is_some_and(|e| e == kind);
+    if is("md") || file.starts_with("xtask") {
+        return Some(vec![]);
+    }
+    if file.starts_with(super::LISTS) || file.starts_with("tests") && (is("loom") || is("tns")) {
+        return Some(vec![OWN, FILES, PRINTS]);
+    }
+    let asked = super::attack::made_of(file);
+    (!asked.is_empty()).then(|| asked.into_iter().chain([OWN]).collect())
 }
 
-/// Writes a file of the copy unless it says the same already, so that cargo sees what changed. This tool attacks nobody.
+/// Writes a file of the copy unless it says the same already, so that cargo sees what changed.
 fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
     let to = Path::new(COPY).join(file);
     if std::fs::read(&to).is_ok_and(|before| before == bytes) {
         return Ok(());
     }
     let wrong = |e: std::io::Error| format!("{}: {e}", to.display());
-    if !file.starts_with("xtask") {
-        let concerned = concerned(file);
-        super::attack::forget_sound(concerned);
-        super::known::forget_vain(concerned);
-    }
+    let concerned = concerned(file);
+    super::attack::forget_sound(concerned.as_deref());
+    super::known::forget_vain(concerned.as_deref());
     std::fs::create_dir_all(to.parent().expect("it stands in the copy")).map_err(wrong)?;
     std::fs::write(&to, bytes).map_err(wrong)
 }
@@ -116,4 +121,23 @@ fn choice(original: &str, mistakes: &[(u32, &Mistake)]) -> String {
     let begin = |(n, m): &(u32, &Mistake)| format!("if fiberloom_core::mutation::on({n}) {{ {} }} else ", m.mistaken);
     let chosen = mistakes.iter().map(begin).collect::<String>() + "{ " + original + " }";
     if mistakes[0].1.is_statement() { chosen } else { format!("({chosen})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// All mistakes stand beside their originals at once: no two originals overlap, unless they are the same.
+    #[test]
+    fn every_list_is_woven() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the repository");
+        let all = super::super::list::read(&root.join(super::super::LISTS)).unwrap();
+        let files: BTreeSet<&Path> = all.iter().map(|m| m.file.as_path()).collect();
+        for file in files {
+            let mistakes: Vec<(u32, &Mistake)> = (1..).zip(&all).filter(|(_, m)| m.file == file).collect();
+            let text = std::fs::read_to_string(root.join(file)).unwrap();
+            weave(&text, &mistakes).unwrap_or_else(|wrong| panic!("{}: {wrong}", file.display()));
+        }
+    }
 }

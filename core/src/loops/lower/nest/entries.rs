@@ -133,7 +133,8 @@ impl Context<'_> {
         (v, rest): (Index, &[Index]),
     ) -> bool {
         let view = &fiber.view;
-        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none() && !fiber.repeats;
+        // An entry of several positions has a level below that is opened: its value is not flat.
+        let piece = view.start.is_some() && view.stride.is_none() && view.finger.is_none();
         let open = |a: &AccessId| point.leaders.contains(a) || self.next_var(scope, *a).is_none();
         let Sink::Store { nest: Nest { places: None, fold: None, .. }, .. } = sink else { return false };
         let last = sink.appends(v).is_some_and(|(output, slot)| output.appends_last(slot));

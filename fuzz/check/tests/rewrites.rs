@@ -1,0 +1,476 @@
+//! Rewrites of loops leave their results as they were, on loops that no lowering would think of: those that a rewrite is made for, and
+//! those that differ from them in one thing or two, which it must leave alone.
+//!
+//! ```text
+//!  bytes ──▶ a text, each of its gaps filled ──read──▶ Kernel ──┬ semantics::loops                      results
+//!                                                               ├ each rewrite, semantics::loops        the same
+//!                                                               └ all in a row, one after the other     the same
+//! ```
+//!
+//! A gap is mostly filled with the first of its choices. Kernels that the checker refuses, and data on which the loops as they are written
+//! break a rule, are passed over. Values are small whole numbers, whose sums are exact in any order.
+
+use arbitrary::Unstructured;
+use fiberloom_check::bytes;
+use fiberloom_core::REWRITES;
+use fiberloom_core::algebra::Type;
+use fiberloom_core::format::Array;
+use fiberloom_core::loops::{self, Kernel};
+use fiberloom_semantics::loops::{Limits, Outcome, run};
+use std::collections::BTreeMap;
+
+/// A gap's name, and what may stand there.
+type Gap = (&'static str, &'static [&'static str]);
+
+/// What all kernels have: a matrix in compressed rows, two vectors, and results that loops append to, or fill.
+const FRAME: &str = "kernel k(n_I, n_J) reassociate
+  operand A1_pos: i32, A1_crd: i32, A_vals: f64, x_vals: f64, w_vals: i64
+  result L0_pos: i32, L0_crd: i32, L1_crd: i32, L_vals: f64, M_vals: i64, N_vals: i64, y_vals: f64
+  workspace keys: i64, order: i64
+  in A@0: f64[n_I, n_J] {dense, compressed} at dense, compressed(A1_pos, A1_crd), A_vals
+  in x@1: f64[n_J] {dense} at dense, x_vals
+  in w@2: i64[n_J] {dense} at dense, w_vals
+  out L@3: f64[n_I, n_J] {nonunique, singleton} at nonunique(L0_pos, L0_crd), singleton(L1_crd), L_vals
+  out M@4: i64[n_J] {dense} at dense, M_vals
+  out N@5: i64[n_I] {dense} at dense, N_vals
+  out y@6: f64[n_I, n_J] {dense, dense} at dense, dense, y_vals
+
+  alloc L0_pos[n_I + 2] = 0i32
+  alloc L0_crd[capacity(A1_crd){room}]
+  alloc L1_crd[capacity(A1_crd){room}]{filled0}
+  alloc L_vals[capacity(A1_crd){room}]{filled}
+  alloc M_vals[capacity(A1_crd){room}]{filled1}
+  alloc N_vals[n_I + 2] = 0
+  alloc y_vals[n_I * n_J + 1] = 0.0
+  alloc keys[capacity(A1_crd){room}]
+  alloc order[capacity(A1_crd){room}]
+  c = 0
+  d = 0
+{body}
+  L0_pos[1] = i32(c)
+  finish L0_pos[n_I + 2]
+  finish L0_crd[c]
+  finish L1_crd[c]
+  finish L_vals[c]
+  finish M_vals[d]
+  finish N_vals[n_I + 2]
+  finish y_vals[n_I * n_J + 1]
+";
+
+/// Gaps of the frame, and of the entry that loops append.
+const GAPS: &[Gap] = &[
+    ("room", &[" + 70", "", " + 1", " + 9"]),
+    ("filled", &["", " = 0.0"]),
+    ("filled0", &["", " = 5i32"]),
+    ("filled1", &["", " = 0"]),
+    (
+        "name",
+        &[
+            "      let j = A1_crd[p]\n",
+            "      let j = A1_crd[p + 1]\n",
+            "      let j = A1_crd[p]\n      let k = j + i\n",
+        ],
+    ),
+    (
+        "value",
+        &[
+            "A_vals[p]",
+            "A_vals[p] * x_vals[i]",
+            "A_vals[p] + 1.0",
+            "A_vals[p + 1]",
+            "A_vals[p * 2]",
+            "x_vals[A1_crd[p]]",
+            "select(p < n_J, x_vals[p], 0.0)",
+            "f64(i)",
+            "f64(c)",
+            "L_vals[c - 1]",
+            "A_vals[n_J]",
+        ],
+    ),
+    ("row", &["i32(i)", "i32(j)", "i32(c)", "i32(p)", "L1_crd[c]", "i32(j + n_J)", "0i32"]),
+    ("column", &["i32(j)", "i32(j + n_J)", "i32(c)", "i32(i)", "i32(w_vals[j])", "i32(j + i)"]),
+    ("at", &["c", "c", "p", "j", "c + 1"]),
+    (
+        "twice",
+        &[
+            "",
+            "      L_vals[c] = 0.0\n",
+            "      M_vals[c] = i64(j)\n      d = c + 1\n",
+            "      M_vals[p] = i64(j)\n",
+            "      N_vals[i] = c\n",
+            "      d = d + 1\n",
+            "      M_vals[c] = w_vals[j]\n",
+            "      M_vals[c] = i64(i32(w_vals[j]))\n",
+        ],
+    ),
+    ("more", &["1", "1", "1", "i64(j > 3)", "2", "n_I"]),
+    (
+        "note",
+        &[
+            "",
+            "      N_vals[0] = c\n",
+            "      N_vals[i + 1] = c\n",
+            "      N_vals[1] = N_vals[1] + c\n",
+            "      M_vals[j] = c\n",
+            "      L_vals[0] = 2.0\n",
+        ],
+    ),
+    ("before", &["", "", "    c = 0\n", "    let b = c\n", "    L_vals[0] = 1.0\n"]),
+    (
+        "behind",
+        &[
+            "",
+            "    L0_pos[i + 1] = i32(c)\n",
+            "    N_vals[i + 1] = c\n",
+            "    L0_pos[i + 1] = i32(c + 1)\n",
+            "    L0_pos[i] = i32(c)\n",
+            "    c = c + 1\n",
+            "    N_vals[i] = i64(L1_crd[0])\n",
+            "    for q in A1_pos[i]..A1_pos[i + 1] {\n      M_vals[q] = 1\n    }\n",
+        ],
+    ),
+    ("behind_row", &["d + i64(A1_pos[i + 1]) - i64(A1_pos[i])", "d", "0"]),
+    ("nowhere", &["i32(j)", "i32(j + n_J)", "i32(i)", "L0_pos[0]", "i32(p)"]),
+    (
+        "end",
+        &[
+            "L0_pos[i + 1] = i32(c)",
+            "N_vals[i + 1] = c",
+            "L0_pos[i + 1] = i32(c + 1)",
+            "L0_pos[n_I - i] = i32(c)",
+            "N_vals[i + 1] = c * 2",
+            "N_vals[i + 1] = d",
+        ],
+    ),
+    (
+        "after",
+        &[
+            "",
+            "  c = c + i64(n_I > 3)\n",
+            "  if 0 < c {\n    N_vals[0] = i64(L1_crd[c - 1])\n  }\n",
+            "  L0_crd[0] = 0i32\n",
+            "  for q in 0..c {\n    keys[q] = i64(A1_crd[q])\n  }\n  sort keys[0..c] with M_vals\n  d = c\n",
+            "  c = c + n_I\n",
+        ],
+    ),
+    ("lo", &["0", "0", "1", "3", "n_J"]),
+    ("hi", &["n_I", "n_I", "min(n_I, 2)", "n_J", "n_I - 1"]),
+    (
+        "fiber",
+        &[
+            "A1_pos[i]..A1_pos[i + 1]",
+            "A1_pos[i]..A1_pos[i + 1]",
+            "A1_pos[i]..min(A1_pos[i + 1], n_J)",
+            "A1_pos[i + 1]..A1_pos[i + 2]",
+            "A1_pos[i]..A1_pos[i + 2]",
+            "A1_pos[n_I - i]..A1_pos[n_I - i + 1]",
+            "A1_pos[i * 2]..A1_pos[i * 2 + 1]",
+            "A1_pos[i - 1]..A1_pos[i - 1 + 1]",
+            "A1_pos[i - 3]..A1_pos[i - 3 + 1]",
+            "A1_pos[i + 1]..A1_pos[i]",
+        ],
+    ),
+    (
+        "all",
+        &["A1_pos[0]..A1_pos[n_I]", "A1_pos[n_I]..A1_pos[0]", "0..n_J", "3..n_J", "A1_pos[1]..min(A1_pos[n_I], n_J)"],
+    ),
+    (
+        "test",
+        &[
+            "i64(A1_crd[p]) == i",
+            "i64(A1_crd[p]) < i",
+            "i64(A1_crd[p]) <= i",
+            "i64(A1_crd[p + 1]) == i",
+            "i64(A1_crd[p]) == c",
+        ],
+    ),
+    ("step", &["1", "1", "1", "2"]),
+];
+
+/// Loops that append.
+const APPENDED: &[&str] = &[
+    "  for i in {lo}..{hi} {
+{before}    for p in {fiber} {
+{name}      L_vals[{at}] = {value}
+      L0_crd[c] = {row}
+      L1_crd[c] = {column}
+{twice}      c = c + {more}
+{note}    }
+{behind}  }
+{after}",
+    "  for i in {lo}..{hi} {
+    for p in {fiber} {
+      let v = {value}
+      L_vals[c] = v
+      L1_crd[c] = A1_crd[p]
+      L0_crd[c] = {row}
+      c = c + 1
+    }
+{behind}  }
+{after}",
+    "  for i in {lo}..{hi} {
+    for p in {fiber} {
+      let j = A1_crd[p]
+      L_vals[c] = {value}
+      L1_crd[c] = i32(j)
+      L0_crd[c] = {nowhere}
+{twice}      c = c + {more}
+    }
+    {end}
+  }
+{after}",
+    "  for i in {lo}..{hi} {
+    for p in {fiber} {
+      M_vals[d] = i64(A1_crd[p])
+      d = d + 1
+    }
+{behind}  }
+{after}",
+    "  for i in {lo}..{hi} {
+    keys[0] = i + 40
+    sort keys[0..1] into M_vals[{behind_row}]
+    for p in {fiber} {
+      M_vals[d] = i64(A1_crd[p])
+      d = d + 1
+    }
+    d = d + 1
+  }",
+    "  let i = n_I
+  for p in {all} {
+{name}      L_vals[{at}] = {value}
+      L0_crd[c] = {row}
+      L1_crd[c] = {column}
+{twice}      c = c + {more}
+{note}  }
+{after}",
+    "  let end = i64(A1_pos[n_I])
+  p = 0
+  for i in {lo}..{hi} {
+    while p < end && {test} {
+{name}      L_vals[{at}] = {value}
+      L0_crd[c] = {row}
+      L1_crd[c] = {column}
+{twice}      c = c + {more}
+      p = p + {step}
+    }
+{behind}  }
+{after}",
+];
+
+/// Gaps of loops that fold.
+const FOLDED_GAPS: &[Gap] = &[
+    ("begins", &["0.0", "1.0", "7.0"]),
+    (
+        "fold",
+        &[
+            "t + A_vals[p] * x_vals[A1_crd[p]]",
+            "t + A_vals[p]",
+            "max(t, A_vals[p])",
+            "min(t, A_vals[p])",
+            "t * A_vals[p]",
+            "t + t * A_vals[p]",
+            "A_vals[p] + t",
+            "A_vals[p]",
+            "t - A_vals[p]",
+            "t + f64(i)",
+        ],
+    ),
+    (
+        "also",
+        &[
+            "",
+            "      s = s + t\n",
+            "      y_vals[0] = t\n",
+            "      s = s + 1.0\n",
+            "      t = t + 1.0\n",
+            "      N_vals[0] = N_vals[0] + 1\n",
+        ],
+    ),
+    ("each", &["", "    t = 0.0\n", "    y_vals[0] = y_vals[0] + t\n", "    s = s + t\n", "    t = t + 1.0\n"]),
+    ("truth", &["false", "true"]),
+    (
+        "known",
+        &[
+            "u || x_vals[A1_crd[p]] > 2.0",
+            "u && x_vals[A1_crd[p]] > 0.0",
+            "u || A_vals[p] > 2.0",
+            "x_vals[A1_crd[p]] > 2.0",
+            "x_vals[A1_crd[p]] > 2.0 || u",
+        ],
+    ),
+    (
+        "number",
+        &["m * w_vals[A1_crd[p]]", "m + w_vals[A1_crd[p]]", "w_vals[A1_crd[p]] * m", "m * (w_vals[A1_crd[p]] + m)"],
+    ),
+    (
+        "beside",
+        &[
+            "",
+            "",
+            "      N_vals[0] = N_vals[0] + 1\n",
+            "      q = q + 1\n",
+            "      u = x_vals[A1_crd[p]] > 1.0\n",
+            "      m = m + 1\n",
+        ],
+    ),
+    ("from", &["0", "1", "j"]),
+    ("to", &["n_J", "n_J - 1", "j", "min(n_J, 5)"]),
+    ("place", &["i * n_J + k", "i * n_J + k", "k", "i * n_J + j", "i * n_J + k * 0", "i * n_J + n_J - 1 - k"]),
+    ("jammed", &["a * x_vals[k]", "a", "a * x_vals[j]", "a * y_vals[0]", "f64(k) * a", "a * y_vals[i * n_J + k]"]),
+    ("how", &["+", "+", "-", "*"]),
+];
+
+/// Loops that fold: into a variable, until nothing changes it, into rows.
+const FOLDED: &[&str] = &[
+    "  t = {begins}
+  s = 0.0
+  for i in {lo}..{hi} {
+{each}    for p in {fiber} {
+      t = {fold}
+{also}    }
+{each}  }
+  y_vals[0] = t + s",
+    "  u = {truth}
+  m = 1
+  q = 0
+  for i in {lo}..{hi} {
+    for p in {fiber} {
+      u = {known}
+{beside}    }
+  }
+  N_vals[1] = i64(u) + q * 4 + m * 100",
+    "  u = true
+  m = 1
+  q = 0
+  for i in {lo}..{hi} {
+    for p in {fiber} {
+      m = {number}
+{beside}    }
+{behind}  }
+  N_vals[1] = m * 8 + q * 2 + i64(u)",
+    "  for i in 0..n_I {
+    for p in {fiber} {
+      let j = A1_crd[p]
+      let a = A_vals[p]
+      for k in {from}..{to} {
+        y_vals[{place}] = y_vals[{place}] {how} {jammed}
+      }
+    }
+  }",
+];
+
+struct Maker<'u, 'b> {
+    u: &'u mut Unstructured<'b>,
+}
+
+impl Maker<'_, '_> {
+    fn below(&mut self, n: usize) -> usize {
+        self.u.choose_index(n).unwrap_or(0)
+    }
+
+    /// The first choice three times of four, as long as there are others.
+    fn choice(&mut self, of: &[&'static str]) -> &'static str {
+        if self.below(4) < 3 { of[0] } else { of[self.below(of.len())] }
+    }
+
+    /// A kernel's text, each gap filled once: what is named twice is filled alike.
+    fn text(&mut self) -> String {
+        let bodies = [APPENDED, FOLDED][self.below(2)];
+        let mut text = FRAME.replace("{body}", bodies[self.below(bodies.len())]);
+        for (name, choices) in FOLDED_GAPS.iter().chain(GAPS) {
+            let gap = format!("{{{name}}}");
+            if text.contains(&gap) {
+                text = text.replace(&gap, self.choice(choices));
+            }
+        }
+        text
+    }
+
+    /// Extents, and the operands: rows of none to twenty entries, whose coordinates ascend; or all ascend, and repeat.
+    fn data(&mut self) -> (Vec<i64>, Vec<Array<'static>>) {
+        let (rows, columns) = (self.below(7) as i64, [0, 1, 4, 9, 20][self.below(5)]);
+        let lengths: Vec<usize> = (0..rows).map(|_| [0, 1, 2, 3, 7, 8, 9, 17, 20][self.below(9)]).collect();
+        let mut rows_of: Vec<Vec<i64>> = vec![];
+        for length in lengths {
+            let all = (0..columns).filter(|_| self.below(20) < length);
+            rows_of.push(all.collect());
+        }
+        let ends = rows_of.iter().scan(0, |end, row| {
+            *end += row.len() as i64;
+            Some(*end)
+        });
+        let pos: Vec<i64> = [0].into_iter().chain(ends).collect();
+        let mut crd = rows_of.concat();
+        if self.below(3) == 0 {
+            crd.sort_unstable();
+        }
+        let floats =
+            |n: usize, m: &mut Self| -> Array<'static> { (0..n).map(|_| m.below(4) as f64).collect::<Vec<_>>().into() };
+        let (values, x) = (floats(crd.len(), self), floats(columns as usize, self));
+        let w: Vec<i64> = (0..columns).map(|_| self.below(6) as i64 - 2).collect();
+        let index = |of: &[i64]| Array::from_indices(Type::I32, of).expect("they fit");
+        (vec![rows, columns], vec![index(&pos), index(&crd), values, x, w.into()])
+    }
+}
+
+/// What a kernel computes on data.
+fn results(
+    kernel: &Kernel,
+    (params, operands): &(Vec<i64>, Vec<Array<'static>>),
+) -> Result<Vec<Option<Array<'static>>>, String> {
+    let others = kernel.buffers.len() - operands.len();
+    let operands: Vec<Option<&Array>> = operands.iter().map(Some).chain(std::iter::repeat_n(None, others)).collect();
+    let limits = Limits { memory: 1 << 20, steps: 100_000 };
+    run(kernel, params, &operands, &limits).map(|Outcome { buffers, .. }| buffers).map_err(|fault| fault.to_string())
+}
+
+/// Compares a kernel with what it was before rewrites.
+fn compare(
+    name: &str,
+    kernel: &Kernel,
+    before: &Kernel,
+    data: &[(Vec<i64>, Vec<Array<'static>>)],
+    wanted: &[Vec<Option<Array<'static>>>],
+) {
+    assert_eq!(loops::check(kernel), Ok(()), "{name}\n{before}\n{kernel}");
+    for (data, wanted) in data.iter().zip(wanted) {
+        assert_eq!(results(kernel, data).as_ref(), Ok(wanted), "{name} on {data:?}\n{before}\n{kernel}");
+    }
+}
+
+#[test]
+fn rewrites_leave_results_as_they_were() {
+    let mut changed: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut refused, mut ran) = (0, 0);
+    for seed in 0..5000 {
+        let bytes = bytes(seed, 4000);
+        let mut maker = Maker { u: &mut Unstructured::new(&bytes) };
+        let text = maker.text();
+        let Ok(kernel) = loops::read(&text) else {
+            refused += 1;
+            continue;
+        };
+        if loops::check(&kernel).is_err() {
+            refused += 1;
+            continue;
+        }
+        let data: Vec<_> = (0..6).map(|_| maker.data()).collect();
+        let (data, wanted): (Vec<_>, Vec<_>) =
+            data.into_iter().filter_map(|data| results(&kernel, &data).ok().map(|wanted| (data, wanted))).unzip();
+        ran += data.len();
+        let (mut all, before) = (kernel.clone(), kernel.to_string());
+        for (name, rewrite) in REWRITES {
+            let mut alone = kernel.clone();
+            rewrite(&mut alone);
+            if alone.to_string() != before {
+                *changed.entry(name).or_default() += 1;
+                compare(name, &alone, &kernel, &data, &wanted);
+            }
+            rewrite(&mut all);
+            compare(name, &all, &kernel, &data, &wanted);
+        }
+    }
+    println!("{ran} ran; {refused} refused; {changed:?}");
+    assert!(ran > 10_000 && refused < 2000, "{ran} ran, {refused} refused");
+    assert!(REWRITES.iter().all(|(name, _)| changed.get(name).is_some_and(|n| *n > 100)), "{changed:?}");
+}
