@@ -1,0 +1,99 @@
+//! The program that every box runs: the whole's, in which cut modes have sizes of their own.
+//!
+//! ```text
+//!  tensor A: f64[N, N] csr                       tensor A: f64[box_i, N] csr
+//!  tensor x: f64[N] dense           i split      tensor x: f64[N] dense
+//!  y[i] = A[i,j] * x[j]            ────────▶     y[i] = A[i,j] * x[j]
+//! ```
+//!
+//! Sizes are names, so that boxes of any extents run one kernel. A size that only cut modes said keeps its name and the whole's
+//! extent, where it stands elsewhere: it means what it meant. A level that cannot be cut (a triangle; a singleton outside of
+//! chains) is compressed, and a tensor that boxes fold begins with the function's identity.
+
+use super::rules::{Share, shares_of};
+use crate::error::Error;
+use crate::program::{Program, literal, reformat};
+use fiberloom_core::format::{Format, LevelKind};
+use fiberloom_core::notation::syntax::{Dim, Ident, Item, Size};
+use fiberloom_core::notation::typed::{self, TensorId};
+use fiberloom_core::shape::Extents;
+use std::collections::BTreeSet;
+
+/// The program of the boxes.
+///
+/// # Errors
+/// [`Error::Program`] where the checker finds that its extents are not known.
+pub(super) fn of_boxes(whole: &Program, names: &[&str], shares: &[Share], extents: &Extents) -> Result<Program, Error> {
+    let typed = whole.typed();
+    let sizes: Vec<String> = names.iter().map(|name| fresh(whole.canonical(), &format!("box_{name}"))).collect();
+    let mut syntax = whole.syntax().clone();
+    let mut formats = vec![];
+    for item in &mut syntax.items {
+        let Item::Tensor(declared) = item else { continue };
+        let Some((id, share)) = shares_of(typed, shares, &declared.name.name) else { continue };
+        for (mode, split) in &share.cuts {
+            let span = match &declared.sizes[*mode] {
+                Size::Name(name) => name.span,
+                Size::Int(_, span) => *span,
+            };
+            declared.sizes[*mode] = Size::Name(Ident { name: sizes[*split].clone(), span });
+        }
+        if let Some(fold) = share.fold.as_ref().filter(|fold| fold.accumulates) {
+            let span = declared.fill.as_ref().map_or(declared.name.span, |(_, span)| *span);
+            declared.fill = Some((literal(fold.identity), span));
+        }
+        let cut: Vec<usize> = share.cuts.iter().map(|(mode, _)| *mode).collect();
+        let format = typed.tensors[id.index()].format.as_ref();
+        formats.extend(format.and_then(|f| cuttable(f, &cut)).map(|f| (declared.name.name.clone(), f.to_string())));
+    }
+    formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
+    let kept = kept(typed, shares, &syntax.to_string());
+    for size in kept {
+        let (name, span) = (typed.sizes[size].name.clone().unwrap_or_default(), typed.sizes[size].span);
+        let dim = Dim { name: Ident { name, span }, value: extents.sizes[size] };
+        syntax.items.insert(0, Item::Dim(dim));
+    }
+    let (file, text) = whole.source();
+    Program::checked(file, text, syntax).map_err(|diagnostics| whole.refused(diagnostics))
+}
+
+/// A name like this one that does not stand in a text.
+pub(super) fn fresh(text: &str, like: &str) -> String {
+    let mut name = like.to_string();
+    while text.contains(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The format in which parts of a tensor are kept whose modes are cut, if it is another.
+fn cuttable(format: &Format, cut: &[usize]) -> Option<Format> {
+    let is_cut = |l: usize| cut.contains(&format.order[l]);
+    let cannot = |l: &usize| match format.levels[*l] {
+        kind if kind.is_triangle() => is_cut(*l) || is_cut(*l - 1),
+        _ => format.is_single(*l) && is_cut(*l),
+    };
+    let levels: Vec<usize> = (0..format.rank()).filter(cannot).collect();
+    let mut other = format.clone();
+    levels.iter().for_each(|l| other.levels_mut()[*l] = LevelKind::Compressed);
+    (!levels.is_empty()).then_some(other)
+}
+
+/// The named sizes of cut modes that stand elsewhere in the boxes' text and that no operand's modes say any more.
+fn kept(typed: &typed::Program, shares: &[Share], text: &str) -> Vec<usize> {
+    let of = |ids: &mut dyn Iterator<Item = TensorId>, is_cut: bool| -> BTreeSet<usize> {
+        let modes = |id: TensorId| {
+            let cut = move |mode: &usize| shares[id.index()].cuts.iter().any(|(own, _)| own == mode);
+            let sizes = &typed.tensors[id.index()].sizes;
+            (0..sizes.len()).filter(move |mode| cut(mode) == is_cut).map(|mode| sizes[mode].index())
+        };
+        ids.flat_map(modes).collect()
+    };
+    let (cut, said) = (of(&mut typed.ids(), true), of(&mut typed.inputs().into_iter(), false));
+    let stands = |name: &str| text.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name);
+    let is_kept = |size: &usize| {
+        let typed::Size { name, value, .. } = &typed.sizes[*size];
+        value.is_none() && name.as_deref().is_some_and(stands)
+    };
+    cut.difference(&said).copied().filter(is_kept).collect()
+}
