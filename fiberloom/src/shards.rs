@@ -230,7 +230,8 @@ impl<'a> Shards<'a> {
             parts.push((begin, all));
         }
         let extents = self.whole.extents_of(id);
-        merge::placed(&self.tensor(id).name, parts, &extents, format, &self.whole.assembly())
+        let cut: Vec<usize> = self.share(id).cuts.iter().map(|(mode, _)| *mode).collect();
+        merge::placed(&self.tensor(id).name, (parts, &cut), &extents, format, &self.whole.assembly())
     }
 
     /// The boxes that a result is made of, ascending, by their places along the splits that cut it. Along splits that neither cut

@@ -20,13 +20,13 @@ use fiberloom_core::notation::typed::{self, Fun};
 /// A part of a result, and where in it each mode of it begins.
 pub(super) type Part = (Vec<u64>, Tensor<'static>);
 
-/// The tensor of these extents in which parts stand that cover it.
+/// The tensor of these extents in which parts stand that cover it: these modes are cut.
 ///
 /// # Errors
 /// Values that the format has no place for; memory. [`Error::Defect`] if parts have different fill values.
 pub(super) fn placed(
     name: &str,
-    parts: Vec<Part>,
+    (parts, cut): (Vec<Part>, &[usize]),
     extents: &[u64],
     format: &Format,
     how: &Assembly,
@@ -42,7 +42,7 @@ pub(super) fn placed(
     {
         return Ok(one.clone());
     }
-    let made = match stacked(&parts, extents, format) {
+    let made = match stacked(&parts, cut, extents, format) {
         Some(stacked) => stacked,
         None => gathered(&parts, extents, format, fill, how),
     };
@@ -72,13 +72,16 @@ fn gathered(
 }
 
 /// Parts that are cut at the outermost level, which is dense: arrays one behind the other. `None` if they are others.
-fn stacked(parts: &[Part], extents: &[u64], format: &Format) -> Option<Result<Tensor<'static>, format::Error>> {
+fn stacked(
+    parts: &[Part],
+    cut: &[usize],
+    extents: &[u64],
+    format: &Format,
+) -> Option<Result<Tensor<'static>, format::Error>> {
     use LevelKind::{Compressed, Dense, Nonunique, Singleton};
-    let &outer = format.order.first()?;
-    let is_alone = |(_, part): &Part| (0..extents.len()).all(|m| m == outer || part.extents[m] == extents[m]);
     let is_plain = |kind: &LevelKind| matches!(kind, Dense | Compressed | Nonunique | Singleton);
-    let fits = format.levels[0] == Dense && format.levels.iter().all(is_plain);
-    if !fits || !parts.iter().all(|part| is_alone(part) && part.1.format == *format) {
+    let is_outer = cut.len() == 1 && cut[0] == format.order[0] && format.levels[0] == Dense;
+    if !is_outer || !format.levels.iter().all(is_plain) || parts.iter().any(|(_, part)| part.format != *format) {
         return None;
     }
     let made = || {

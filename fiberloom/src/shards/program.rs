@@ -79,21 +79,22 @@ fn cuttable(format: &Format, cut: &[usize]) -> Option<Format> {
     (!levels.is_empty()).then_some(other)
 }
 
-/// The named sizes of cut modes that stand elsewhere in the boxes' text and that no operand's modes say any more.
+/// The named sizes that stand in the boxes' text and that no operand's modes say any more: those of cut modes, and of what is
+/// folded, which no box is given.
 fn kept(typed: &typed::Program, shares: &[Share], text: &str) -> Vec<usize> {
-    let of = |ids: &mut dyn Iterator<Item = TensorId>, is_cut: bool| -> BTreeSet<usize> {
-        let modes = |id: TensorId| {
-            let cut = move |mode: &usize| shares[id.index()].cuts.iter().any(|(own, _)| own == mode);
-            let sizes = &typed.tensors[id.index()].sizes;
-            (0..sizes.len()).filter(move |mode| cut(mode) == is_cut).map(|mode| sizes[mode].index())
-        };
-        ids.flat_map(modes).collect()
+    let of = |id: TensorId, is_left: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        let sizes = typed.tensors[id.index()].sizes.iter().enumerate();
+        sizes.filter(|(mode, _)| is_left(*mode)).map(|(_, size)| size.index()).collect()
     };
-    let (cut, said) = (of(&mut typed.ids(), true), of(&mut typed.inputs().into_iter(), false));
+    let is_cut = |id: TensorId, mode: usize| shares[id.index()].cuts.iter().any(|(own, _)| *own == mode);
+    let gone = |id: TensorId| of(id, &|mode| shares[id.index()].fold.is_some() || is_cut(id, mode));
+    let left = |id: TensorId| of(id, &|mode| !is_cut(id, mode));
+    let gone: BTreeSet<usize> = typed.ids().flat_map(gone).collect();
+    let said: BTreeSet<usize> = typed.inputs().into_iter().flat_map(left).collect();
     let stands = |name: &str| text.split(|c: char| c != '_' && !c.is_alphanumeric()).any(|word| word == name);
     let is_kept = |size: &usize| {
         let typed::Size { name, value, .. } = &typed.sizes[*size];
         value.is_none() && name.as_deref().is_some_and(stands)
     };
-    cut.difference(&said).copied().filter(is_kept).collect()
+    gone.difference(&said).copied().filter(is_kept).collect()
 }

@@ -60,13 +60,15 @@ pub(super) fn shares(
     given: &dyn Fn(TensorId) -> bool,
 ) -> Result<Vec<Share>, Diagnostic> {
     let mut shares = vec![Share::default(); program.tensors.len()];
-    for (split, name) in names.iter().enumerate() {
-        let vars = variables(program, name).collect();
-        let rules = Rules { program, mode, given, name, vars };
+    let vars = |name: &str| variables(program, name).collect();
+    let all: Vec<Rules> = names.iter().map(|name| Rules { program, mode, given, name, vars: vars(name) }).collect();
+    for (split, rules) in all.iter().enumerate() {
         rules.blocks()?;
         rules.cut(split, &mut shares)?;
         rules.fold(split, &mut shares)?;
         rules.reads(split, &shares)?;
+    }
+    for (split, rules) in all.iter().enumerate() {
         rules.is_said(split, &shares)?;
     }
     Ok(shares)
@@ -258,8 +260,8 @@ impl<'p> Rules<'p> {
 
     /// Data that are given say how long a box is.
     fn is_said(&self, split: usize, shares: &[Share]) -> Result<(), Diagnostic> {
-        let cut = |id: &TensorId| shares[id.index()].cuts.iter().any(|(_, own)| *own == split);
-        if self.program.ids().any(|id| (self.given)(id) && cut(&id)) {
+        let says = |share: &Share| share.fold.is_none() && share.cuts.iter().any(|(_, own)| *own == split);
+        if self.program.ids().any(|id| (self.given)(id) && says(&shares[id.index()])) {
             return Ok(());
         }
         let span = self.vars.first().map_or(Span::default(), |v| self.program.vars[v.index()].span);
