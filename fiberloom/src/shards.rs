@@ -160,7 +160,7 @@ impl<'a> Shards<'a> {
     /// The whole's results from those of all boxes, in their order. The time is the sum of theirs.
     ///
     /// # Errors
-    /// [`Error::Call`] if there are not as many as boxes, or a result is missing; [`Error::Operand`] if a result's format has no
+    /// [`Error::Call`] if there are not as many as boxes, or a result is missing, malformed or of other extents; [`Error::Operand`] if a result's format has no
     /// place for its values; [`Error::Stopped`]: memory.
     pub fn merge(&self, outcomes: Vec<Outcome>) -> Result<Outcome, Error> {
         if outcomes.len() != self.boxes.len() {
@@ -213,7 +213,7 @@ impl<'a> Shards<'a> {
         for boxes in self.cells(id).values() {
             let mut begin = vec![0; self.tensor(id).sizes.len()];
             self.cuts(id, &boxes[0].ranges).into_iter().for_each(|(mode, range)| begin[mode] = range.start);
-            let mut made = boxes.iter().map(|shard| self.result(id, &outcomes[shard.number]));
+            let mut made = boxes.iter().map(|shard| self.result(id, shard, outcomes));
             let first = made.next().expect("a cell has a box")?;
             let Some(fold) = &self.share(id).fold else {
                 parts.push((begin, first.clone()));
@@ -251,10 +251,19 @@ impl<'a> Shards<'a> {
         cells
     }
 
-    /// What a box made of a result.
-    fn result<'o>(&self, id: TensorId, outcome: &'o Outcome) -> Result<&'o Tensor<'static>, Error> {
-        let name = &self.tensor(id).name;
-        outcome.get(name).ok_or_else(|| Error::Call(format!("a box has no result `{name}`")))
+    /// What a box made of a result: a well-formed tensor of the box's extents.
+    fn result<'o>(&self, id: TensorId, shard: &Shard, outcomes: &'o [Outcome]) -> Result<&'o Tensor<'static>, Error> {
+        let tensor = self.tensor(id);
+        let of = |what: String| Error::Call(format!("the result `{}` of box {}: {what}", tensor.name, shard.number));
+        let made = outcomes[shard.number].get(&tensor.name).ok_or_else(|| of("it is missing".to_string()))?;
+        let mut extents = self.whole.extents_of(id);
+        self.cuts(id, &shard.ranges).into_iter().for_each(|(mode, range)| extents[mode] = range.end - range.start);
+        if made.extents != extents || made.values.ty() != tensor.ty {
+            let (is, ty) = (&made.extents, made.values.ty());
+            return Err(of(format!("{ty} of extents {is:?}, {} of extents {extents:?} expected", tensor.ty)));
+        }
+        made.check().map_err(|malformed| of(malformed.to_string()))?;
+        Ok(made)
     }
 
     /// What is folded in before all boxes, if that is more than nothing: what is given for a tensor that is accumulated into, else

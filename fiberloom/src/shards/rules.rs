@@ -143,6 +143,10 @@ impl<'p> Rules<'p> {
 
     /// The variable stands nowhere in a statement but as a bare index and where a fold binds it.
     fn bare(&self, s: &Statement) -> Result<(), Diagnostic> {
+        if let Some(cut) = s.cuts.iter().find(|cut| self.has(&cut.var)) {
+            let help = "define all of the mode, or split another variable";
+            return Err(self.refuse(cut.span, "it goes as far as a slice on the left side", help));
+        }
         let mut wrong = None;
         s.accesses(&mut |id, indices, _| {
             let name = self.tensor(id);
@@ -164,10 +168,6 @@ impl<'p> Rules<'p> {
             let what = format!("it is two indices of `{}` on the left side", self.tensor(s.tensor));
             let help = "define a vector with it, and the diagonal in a program behind";
             wrong.get_or_insert_with(|| self.refuse(s.indices[again].span, what, help));
-        }
-        if let Some(cut) = s.cuts.iter().find(|cut| self.has(&cut.var)) {
-            let help = "define all of the mode, or split another variable";
-            wrong.get_or_insert_with(|| self.refuse(cut.span, "it goes as far as a slice on the left side", help));
         }
         s.rhs.walk(&mut |e| {
             if let Some(refused) = self.shaped(e) {

@@ -128,10 +128,10 @@ impl Report {
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
-            Walk::Shards => match seed % 32 {
+            Walk::Shards => match seed % 128 {
                 // Functions that are declared take most of the time: their properties are tried anew for each kernel.
                 0 => self.run(wanted, seed, Sharded::any(u, Written::lowered)),
-                1 | 2 => self.run(wanted, seed, Sharded::any(u, Long::any)),
+                1..=4 => self.run(wanted, seed, Sharded::any(u, Long::any)),
                 _ => self.run(wanted, seed, Sharded::any(u, case)),
             },
         }

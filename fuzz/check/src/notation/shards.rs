@@ -8,7 +8,9 @@
 //!
 //! The expected side is the reference semantics of the whole program, which knows nothing of boxes.
 
+use super::case::case;
 use super::engines::{self, Engine, Finding, Outcome, Stop};
+use super::shrink::shrink;
 use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
@@ -52,17 +54,32 @@ pub const RULES: [(&str, &str); 24] = [
     ("there are two, of extents", "refused: two variables of one name"),
 ];
 
+/// Index variables by name, and where each is cut: beyond its extent means at it.
+type Over = Vec<(String, Vec<u64>)>;
+
 /// A program, its data, and how it is split.
 #[derive(Clone, Debug)]
 pub struct Sharded<S> {
     /// What is split.
-    pub whole: S,
-    /// Index variables by name, and where each is cut: beyond its extent means at it.
-    pub over: Vec<(String, Vec<u64>)>,
+    whole: S,
+    /// Along what it is split.
+    over: Over,
     /// How many threads run boxes; 0: none but this one.
     threads: usize,
     /// Words for what its splits are like.
     words: Vec<String>,
+}
+
+/// The program of these bytes in boxes.
+///
+/// # Panics
+/// If they do not give the meaning's answer: with the program, shrunk.
+pub fn attack(bytes: &[u8], engine: Engine) {
+    let sharded = Sharded::any(&mut Unstructured::new(bytes), case);
+    if let Err(finding) = sharded.run_on(engine, &[]) {
+        let (sharded, finding) = shrink(sharded, finding, engine);
+        panic!("{}: {}\n{sharded}\n{}", finding.kind, finding.what, sharded.data())
+    }
 }
 
 /// Numbers from a seed.
@@ -100,7 +117,7 @@ fn extent(typed: &typed::Program, extents: &Extents, name: &str) -> u64 {
 }
 
 /// Which index variables are split, and where, and words for that; `None` of a program that has no meaning.
-fn over(whole: &impl Subject, draws: &mut Draws) -> Option<(Vec<(String, Vec<u64>)>, Vec<String>)> {
+fn over(whole: &impl Subject, draws: &mut Draws) -> Option<(Over, Vec<String>)> {
     let typed = engines::checked(whole, false).ok()?;
     let operands = whole.operands(&typed)?;
     let extents = engines::solved(&typed, &operands).ok()?;
@@ -381,4 +398,57 @@ fn agrees(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+    use crate::notation::campaign::{Campaign, Walk, campaign};
+    use crate::notation::engines::Engine;
+    use fiberloom_codegen::OptLevel;
+    use std::time::Duration;
+
+    fn run(programs: u64, engine: Engine, seed: u64) -> crate::notation::campaign::Report {
+        let (time, each_tenth) = (Duration::MAX, engine);
+        let walk = Walk::Shards;
+        let wanted = Campaign { programs, engine, each_tenth, walk, seed, data: 2, threads: 2, time, first: false };
+        let report = campaign(&wanted);
+        assert!(report.findings.is_empty(), "{report}");
+        report
+    }
+
+    /// Programs in boxes answer as the whole means, and whatever a split can be is reached, as is what refuses it often.
+    #[test]
+    fn boxes_answer_as_the_whole_means() {
+        let report = run(400, Engine::Loops, 1);
+        let ran = report.work.kernels;
+        assert!(ran * 10 > report.programs * 8, "{ran} of {} ran\n{report}", report.programs);
+        let reached = [
+            "a split that is free",
+            "a split that is folded",
+            "a box that is empty",
+            "a box of one",
+            "an extent beyond 32 bits",
+            "boxes along a split 1",
+            "boxes along a split 4",
+            "splits 3",
+            "Strict",
+            "Algebraic",
+            "given result",
+            "scatter",
+            "64-bit positions",
+            "result fill",
+        ];
+        for construct in reached {
+            assert!(report.exercised.contains_key(construct), "`{construct}` was never generated\n{report}");
+        }
+        let refused = RULES.iter().filter(|(_, name)| report.left.contains_key(name)).count();
+        assert!(refused >= 12, "{refused} rules refused something\n{report}");
+    }
+
+    /// The same of machine code.
+    #[test]
+    fn boxes_of_machine_code_answer_as_the_whole_means() {
+        run(20, Engine::Llvm(&[OptLevel::None]), 5_000);
+    }
 }
