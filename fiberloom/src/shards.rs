@@ -123,8 +123,8 @@ impl<'a> Shards<'a> {
         &self.kernel
     }
 
-    /// The operands of a box, for [`Shards::kernel`]. Rows of a tensor whose outermost level is dense are borrowed; of other
-    /// tensors that are cut the part is made.
+    /// The operands of a box, for [`Shards::kernel`]. What is whole is borrowed, and so are the rows of a tensor whose outermost
+    /// level is dense; of others the part is made.
     ///
     /// # Errors
     /// [`Error::Stopped`]: memory.
@@ -160,8 +160,8 @@ impl<'a> Shards<'a> {
     /// The whole's results from those of all boxes, in their order. The time is the sum of theirs.
     ///
     /// # Errors
-    /// [`Error::Call`] if there are not as many as boxes, or a result is missing, malformed or of other extents; [`Error::Operand`] if a result's format has no
-    /// place for its values; [`Error::Stopped`]: memory.
+    /// [`Error::Call`] if there are not as many as boxes, or a result is missing, malformed or of other extents;
+    /// [`Error::Operand`] if a result's format has no place for its values; [`Error::Stopped`]: memory.
     pub fn merge(&self, outcomes: Vec<Outcome>) -> Result<Outcome, Error> {
         if outcomes.len() != self.boxes.len() {
             let what = format!("{} results for {} boxes", outcomes.len(), self.boxes.len());

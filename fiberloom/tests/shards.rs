@@ -117,6 +117,21 @@ fn triangles_are_kept_as_lists_in_boxes() {
     }
 }
 
+/// A product with its own transpose is mirrored, and what one box adds to it need not be.
+#[test]
+fn what_boxes_fold_need_not_fit_the_format_of_the_whole() {
+    let (a, b) = (matrix(4, 3, &"csr".parse().unwrap()), matrix(4, 3, &"csr".parse().unwrap()));
+    let declared = "tensor A: i64[N, K] csr tensor B: i64[N, K] csr tensor R: i64[N, N] {dense, symmetric}";
+    let text = format!("{declared}\nR[i,j] = A[i,k] * B[j,k]");
+    check(&text, &operands! { A: &a, B: &b }, &[("k", Cuts::Even(3))]);
+    // One column times the next: only with all of them, and the other way round, it is mirrored.
+    let (a, b) =
+        (Tensor::matrix(2, 2, vec![1i64, 2, 3, 5]).unwrap(), Tensor::matrix(2, 2, vec![2i64, 1, 5, 3]).unwrap());
+    let declared = declared.replace("csr", "dense");
+    let text = format!("{declared}\nR[i,j] = A[i,k] * B[j,k]");
+    check(&text, &operands! { A: &a, B: &b }, &[("k", Cuts::Even(2))]);
+}
+
 /// What is accumulated into is folded in once, whatever it holds.
 #[test]
 fn what_is_accumulated_into_counts_once() {

@@ -8,7 +8,7 @@
 //!
 //! Sizes are names, so that boxes of any extents run one kernel. A size that only cut modes said keeps its name and the whole's
 //! extent, where it stands elsewhere: it means what it meant. A level that cannot be cut (a triangle; a singleton outside of
-//! chains) is compressed, and a tensor that boxes fold begins with the function's identity.
+//! chains), or that a fold of one box may not fit, is compressed, and a tensor that boxes fold begins with the function's identity.
 
 use super::rules::{Share, shares_of};
 use crate::error::Error;
@@ -44,7 +44,8 @@ pub(super) fn of_boxes(whole: &Program, names: &[&str], shares: &[Share], extent
         }
         let cut: Vec<usize> = share.cuts.iter().map(|(mode, _)| *mode).collect();
         let format = typed.tensors[id.index()].format.as_ref();
-        formats.extend(format.and_then(|f| cuttable(f, &cut)).map(|f| (declared.name.name.clone(), f.to_string())));
+        let other = format.and_then(|format| cuttable(format, &cut, share.fold.is_some()));
+        formats.extend(other.map(|format| (declared.name.name.clone(), format.to_string())));
     }
     formats.iter().try_for_each(|(name, format)| reformat(&mut syntax, name, format))?;
     let kept = kept(typed, shares, &syntax.to_string());
@@ -66,11 +67,12 @@ pub(super) fn fresh(text: &str, like: &str) -> String {
     name
 }
 
-/// The format in which parts of a tensor are kept whose modes are cut, if it is another.
-fn cuttable(format: &Format, cut: &[usize]) -> Option<Format> {
+/// The format in which parts of a tensor are kept whose modes are cut, if it is another. What boxes fold need not have a place in a
+/// triangle, or be mirrored, though the whole is.
+fn cuttable(format: &Format, cut: &[usize], is_folded: bool) -> Option<Format> {
     let is_cut = |l: usize| cut.contains(&format.order[l]);
     let cannot = |l: &usize| match format.levels[*l] {
-        kind if kind.is_triangle() => is_cut(*l) || is_cut(*l - 1),
+        kind if kind.is_triangle() => is_folded || is_cut(*l) || is_cut(*l - 1),
         _ => format.is_single(*l) && is_cut(*l),
     };
     let levels: Vec<usize> = (0..format.rank()).filter(cannot).collect();

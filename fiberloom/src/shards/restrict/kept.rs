@@ -13,7 +13,9 @@ pub(super) struct Kept {
 impl Kept {
     /// The root's only position.
     pub(super) fn root() -> Kept {
-        Kept { ranges: vec![0..1] }
+        let mut root = Kept::none();
+        root.ranges.push(0..1);
+        root
     }
 
     fn none() -> Kept {
