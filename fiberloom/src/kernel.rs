@@ -483,19 +483,34 @@ impl<'a> Call<'a> {
         Ok(Outcome::new(results, time + begin.elapsed(), ops))
     }
 
+    /// What it was bound to.
+    pub(crate) fn operands(&self) -> &BTreeMap<TensorId, Operand<'a>> {
+        &self.operands
+    }
+
+    /// The solved extents.
+    pub(crate) fn extents(&self) -> &Extents {
+        &self.plan.extents
+    }
+
+    /// The undeclared results that are thin.
+    pub(crate) fn thin(&self) -> &BTreeSet<TensorId> {
+        &self.plan.thin
+    }
+
     /// The format that is declared for a tensor, if one is.
     fn declared(&self, id: TensorId) -> Option<&Format> {
         self.kernel.program.typed().tensors[id.index()].format.as_ref()
     }
 
     /// How results are put into their formats.
-    fn assembly(&self) -> Assembly<'static> {
+    pub(crate) fn assembly(&self) -> Assembly<'static> {
         let Options { memory, mode, .. } = self.kernel.options;
         Assembly { limit: memory, rounded: mode == Mode::Algebraic, ..Assembly::default() }
     }
 
     /// The solved extents of a tensor.
-    fn extents_of(&self, id: TensorId) -> Vec<u64> {
+    pub(crate) fn extents_of(&self, id: TensorId) -> Vec<u64> {
         let sizes = &self.kernel.program.typed().tensors[id.index()].sizes;
         sizes.iter().map(|s| self.plan.extents.sizes[s.index()]).collect()
     }
@@ -517,7 +532,7 @@ fn stored(function: &Function, format: &Format, how: &Assembly) -> Result<Tensor
 }
 
 /// Why a result is not in its format: it holds what the format has no place for, or is too large.
-fn unheld(name: &str, error: format::Error) -> Error {
+pub(crate) fn unheld(name: &str, error: format::Error) -> Error {
     match error {
         format::Error::Malformed(Malformed { what, .. }) | format::Error::Unheld { what, .. } => {
             let help = "declare it in a format that holds them, or let the program compute no others";

@@ -46,6 +46,7 @@ pub mod data;
 mod error;
 mod kernel;
 mod program;
+pub mod shards;
 
 pub use error::Error;
 pub use fiberloom_codegen::addresses_left;

@@ -21,6 +21,7 @@ use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes, Extents};
 use fiberloom_core::{Lowered, lower};
 pub use given::Given;
+pub(crate) use given::literal;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -89,7 +90,7 @@ impl Program {
         Program::parse(&syntax.to_string())
     }
 
-    fn checked(file: &str, text: &str, syntax: syntax::Program) -> Result<Program, Vec<Diagnostic>> {
+    pub(crate) fn checked(file: &str, text: &str, syntax: syntax::Program) -> Result<Program, Vec<Diagnostic>> {
         let typed = notation::check(&syntax)?;
         Classes::of(&typed)?;
         let canonical = syntax.to_string();
@@ -226,6 +227,11 @@ impl Program {
     /// These diagnostics drawn into the program's text.
     pub fn drawn(&self, diagnostics: &[Diagnostic], color: bool) -> String {
         fiberloom_front::render(&self.inner.file, &self.inner.text, diagnostics, color)
+    }
+
+    /// What its file is called, and its text.
+    pub(crate) fn source(&self) -> (&str, &str) {
+        (&self.inner.file, &self.inner.text)
     }
 
     /// The syntax tree.
@@ -387,7 +393,7 @@ impl Program {
 }
 
 /// Gives a declared tensor another format. What is wrong with it is drawn where the tensor is declared.
-fn reformat(syntax: &mut syntax::Program, name: &str, format: &str) -> Result<(), Error> {
+pub(crate) fn reformat(syntax: &mut syntax::Program, name: &str, format: &str) -> Result<(), Error> {
     let (read, wrong) = fiberloom_front::parse(&format!("tensor T: f64[I] {format}"));
     let read = match read.map(|p| <[_; 1]>::try_from(p.items)) {
         Some(Ok([syntax::Item::Tensor(t)])) if wrong.is_empty() => t.format,

@@ -112,6 +112,33 @@ macro_rules! arrays {
                 })* }
             }
 
+            /// The elements at these places, borrowed.
+            ///
+            /// # Panics
+            /// If a place is none of the array's.
+            pub fn part(&self, places: std::ops::Range<usize>) -> Array<'_> {
+                match self { $(Array::$variant(v) => Array::$variant(Elements::Borrowed(&v[places])),)* }
+            }
+
+            /// An owned array of the elements of these, one array behind the other.
+            ///
+            /// # Errors
+            /// [`Error::Malformed`] names the first array that is not of type `ty`; [`Error::Memory`].
+            pub fn joined(ty: Type, parts: &[Array]) -> Result<Array<'static>, Error> {
+                let len = parts.iter().map(Array::len).sum();
+                match ty { $(Type::$variant => {
+                    let mut all: Vec<$rust> = room::room(len)?;
+                    for (position, part) in parts.iter().enumerate() {
+                        let Array::$variant(own) = part else {
+                            let what = format!("an array of type {}, {ty} expected", part.ty());
+                            return Err(Malformed { level: None, position, what }.into());
+                        };
+                        all.extend_from_slice(own);
+                    }
+                    Ok(Array::$variant(Elements::from(all)))
+                })* }
+            }
+
             /// Sets element `places[i]` to element `i` of `from`, making the array its own if it was borrowed or
             /// shared.
             ///

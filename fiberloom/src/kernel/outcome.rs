@@ -18,7 +18,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(mut results: Vec<(String, Tensor<'static>)>, time: Duration, ops: Ops) -> Outcome {
+    pub(crate) fn new(mut results: Vec<(String, Tensor<'static>)>, time: Duration, ops: Ops) -> Outcome {
         results.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Outcome { results, time, ops }
     }

@@ -106,7 +106,7 @@ fn names(item: &syntax::Item) -> Vec<String> {
 }
 
 /// A value as a program writes it.
-fn literal(value: Value) -> syntax::Literal {
+pub(crate) fn literal(value: Value) -> syntax::Literal {
     match value.ty() {
         Type::Bool => syntax::Literal::Bool(value.is_true()),
         ty if ty.is_float() => syntax::Literal::Float(syntax::Float(value.as_f64())),

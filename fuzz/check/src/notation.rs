@@ -20,6 +20,7 @@ pub mod language;
 pub mod legal;
 pub mod long;
 pub mod product;
+pub mod shards;
 pub mod shrink;
 pub mod statistics;
 pub mod subject;

@@ -83,6 +83,7 @@ const CAMPAIGNS: &[(&str, &str)] = &[
     ("directed machine code", "--programs 1000 --engine llvm --seed 700000"),
     ("long loops", "--programs 400 --data 2 --engine loops --walk long --seed 4000"),
     ("long machine code", "--programs 60 --engine llvm --walk long --seed 6000"),
+    ("boxes", "--programs 1000 --engine loops --walk shards --seed 8000"),
 ];
 
 /// Protocols that are compared with each other, for the same time, where they are asked for by name.
@@ -114,6 +115,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("readers' tests", "fiberloom", "fiberloom"),
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
+    ("boxes' tests", "fiberloom", "shards"),
     (FILES, "fiberloom-tests", "files"),
     (PRINTS, "fiberloom-tests", "files"),
 ];
@@ -163,6 +165,7 @@ const ORDER: &[(&str, &[&str])] = &[
         ],
     ),
     ("runtime", &["runtime's tests", "machine code", "directed machine code", "long machine code"]),
+    ("shards", &["boxes' tests", "boxes"]),
     ("format", &["core's tests", "readers' tests", "loops"]),
     ("stream", &["loops", "laws", "long loops"]),
     ("workspaces", &["loops", "directed loops", "long loops"]),

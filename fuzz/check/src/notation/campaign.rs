@@ -1,10 +1,11 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
 use super::case::{case, chain, directed, nested, products};
-use super::engines::{Engine, Finding, Outcome, on_other_data, run_on};
+use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
 use super::product;
+use super::shards::Sharded;
 use super::shrink::shrink;
 use super::statistics::Statistics;
 use super::subject::Subject;
@@ -35,6 +36,8 @@ pub enum Walk {
     Language,
     /// Programs of few kinds on long rows and large extents (`long.rs`).
     Long,
+    /// Programs of all these in boxes, merged (`shards.rs`).
+    Shards,
 }
 
 /// What is to be run.
@@ -100,8 +103,12 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
         if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
             break;
         }
-        let tries =
-            if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language | Walk::Long) { TRIES } else { 1 };
+        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language | Walk::Long | Walk::Shards)
+        {
+            TRIES
+        } else {
+            1
+        };
         // Seeds of other programs are near: tries are far from them.
         let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.made(wanted, seed, bytes));
         report.programs += 1;
@@ -121,6 +128,12 @@ impl Report {
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
+            Walk::Shards => match seed % 128 {
+                // Functions that are declared take most of the time: their properties are tried anew for each kernel.
+                0 => self.run(wanted, seed, Sharded::any(u, Written::lowered)),
+                1..=4 => self.run(wanted, seed, Sharded::any(u, Long::any)),
+                _ => self.run(wanted, seed, Sharded::any(u, case)),
+            },
         }
     }
 
@@ -129,7 +142,7 @@ impl Report {
         let engine = if seed.is_multiple_of(10) { wanted.each_tenth } else { wanted.engine };
         // Seeds of data are far from those of programs, and from one another.
         let others: Vec<u64> = (1..wanted.data).map(|draw| !seed ^ draw << 32).collect();
-        match run_on(&program, engine, &others) {
+        match program.run_on(engine, &others) {
             Ok(Outcome::Left(why)) => {
                 *self.left.entry(why).or_default() += 1;
                 return false;

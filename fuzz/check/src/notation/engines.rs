@@ -73,13 +73,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(kind: &'static str, what: impl ToString) -> Finding {
+    pub(super) fn new(kind: &'static str, what: impl ToString) -> Finding {
         Finding { kind, what: what.to_string(), kernel: None, draw: 0 }
     }
 }
 
 /// What stops a run.
-enum Stop {
+pub(super) enum Stop {
     Finding(Finding),
     Left(&'static str),
 }
@@ -91,7 +91,7 @@ impl From<Finding> for Stop {
 }
 
 /// That a stage refuses the program in these words: a finding of this kind, unless its maker says that it may.
-fn refused(subject: &impl Subject, kind: &'static str, words: impl ToString) -> Stop {
+pub(super) fn refused(subject: &impl Subject, kind: &'static str, words: impl ToString) -> Stop {
     let words = words.to_string();
     match subject.left_out(kind, &words) {
         Some(why) => Stop::Left(why),
@@ -112,8 +112,18 @@ pub fn run(subject: &impl Subject, engine: Engine) -> Result<Outcome, Finding> {
 /// # Errors
 /// The first finding, which says on which data.
 pub fn run_on(subject: &impl Subject, engine: Engine, others: &[u64]) -> Result<Outcome, Finding> {
-    let (mut kernel, mut draw) = (None, 0);
-    let ran = catch_unwind(AssertUnwindSafe(|| try_run(subject, engine, others, &mut kernel, &mut draw)));
+    let mut kernel = None;
+    guarded(&mut |draw| try_run(subject, engine, others, &mut kernel, draw))
+        .map_err(|found| Finding { kernel, ..found })
+}
+
+/// What a run comes to: a panic is a finding too. The run says on which of its data it is.
+///
+/// # Errors
+/// The finding.
+pub(super) fn guarded(run: &mut dyn FnMut(&mut u64) -> Result<Work, Stop>) -> Result<Outcome, Finding> {
+    let mut draw = 0;
+    let ran = catch_unwind(AssertUnwindSafe(|| run(&mut draw)));
     let ran = ran.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
@@ -122,7 +132,7 @@ pub fn run_on(subject: &impl Subject, engine: Engine, others: &[u64]) -> Result<
     match ran {
         Ok(work) => Ok(Outcome::Ran(work)),
         Err(Stop::Left(why)) => Ok(Outcome::Left(why)),
-        Err(Stop::Finding(f)) => Err(Finding { kernel, draw, ..f }),
+        Err(Stop::Finding(f)) => Err(Finding { draw, ..f }),
     }
 }
 
@@ -213,7 +223,7 @@ fn on_data(
 }
 
 /// The program, whose sums stand where the rule says, and whose print reads as itself, if that is asked for.
-fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, Stop> {
+pub(super) fn checked(subject: &impl Subject, reads_back: bool) -> Result<typed::Program, Stop> {
     let text = subject.to_string();
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| Finding::new("parser", first(&wrong)))?;
@@ -401,10 +411,15 @@ fn alike(one: &Results, other: &Results, (meant, mode): (&BTreeMap<String, Funct
     Ok(())
 }
 
-type Results = Vec<(String, Tensor<'static>)>;
+pub(super) type Results = Vec<(String, Tensor<'static>)>;
 
 /// A result is well-formed (sorted, unique, in bounds) and the function that is meant.
-fn answers(name: &str, tensor: &Tensor, meant: &BTreeMap<String, Function>, mode: Mode) -> Result<(), Finding> {
+pub(super) fn answers(
+    name: &str,
+    tensor: &Tensor,
+    meant: &BTreeMap<String, Function>,
+    mode: Mode,
+) -> Result<(), Finding> {
     well_formed(name, tensor)?;
     let meaning = meant.get(name).ok_or_else(|| Finding::new("result", name))?;
     agree(meaning, tensor, mode).map_err(|e| Finding::new("answer", format!("`{name}` {e}")))?;
@@ -437,7 +452,7 @@ fn extents_of(typed: &typed::Program, extents: &shape::Extents, t: typed::Tensor
 }
 
 /// The extents on these operands, or what keeps them from being known.
-fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<shape::Extents, String> {
+pub(super) fn solved(typed: &typed::Program, operands: &BTreeMap<String, Tensor>) -> Result<shape::Extents, String> {
     let named = typed.tensors.iter().enumerate();
     let given = named.filter_map(|(t, a)| Some((typed::TensorId(t as u32), operands.get(&a.name)?.extents.clone())));
     shape::solve(typed, &given.collect::<Vec<_>>()).map_err(|unsolved| match unsolved {

@@ -5,7 +5,7 @@
 //! a format, fill value, width or value plainer.
 
 use super::case::{At, Case, Expr};
-use super::engines::{Engine, Finding, run};
+use super::engines::{Engine, Finding};
 use super::subject::Subject;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::{Mode, Type, Value};
@@ -24,7 +24,7 @@ pub fn shrink<S: Subject>(mut case: S, mut finding: Finding, engine: Engine) -> 
             if runs > RUNS {
                 return (case, finding);
             }
-            if let Err(found) = run(&smaller, engine)
+            if let Err(found) = smaller.run_on(engine, &[])
                 && found.kind == finding.kind
             {
                 (case, finding) = (smaller, found);

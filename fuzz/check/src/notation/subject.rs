@@ -5,6 +5,7 @@
 //!  Written  a program of the whole language; stages may refuse it by name
 //! ```
 
+use super::engines::{self, Engine, Finding, Outcome};
 use super::statistics::Statistics;
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
@@ -53,6 +54,14 @@ pub trait Subject: Display + Sized {
 
     /// Whether a stage may refuse it in these words, and what that is called; `None`: it is a finding of this kind.
     fn left_out(&self, kind: &str, words: &str) -> Option<&'static str>;
+
+    /// Runs it on its data and on others that are drawn from these seeds.
+    ///
+    /// # Errors
+    /// The first finding, which says on which data.
+    fn run_on(&self, engine: Engine, others: &[u64]) -> Result<Outcome, Finding> {
+        engines::run_on(self, engine, others)
+    }
 
     /// Programs that are one step smaller.
     fn smaller(&self) -> Vec<Self> {

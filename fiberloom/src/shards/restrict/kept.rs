@@ -1,0 +1,166 @@
+//! The positions of a level that a box has, as ranges: what each kind of level takes those of its parent to.
+
+use fiberloom_core::algebra::Type;
+use fiberloom_core::format::room::{more, push};
+use fiberloom_core::format::{Array, Error, Level};
+use std::ops::Range;
+
+/// Ranges of positions that ascend, do not touch, and are not empty.
+pub(super) struct Kept {
+    ranges: Vec<Range<usize>>,
+}
+
+impl Kept {
+    /// The root's only position.
+    pub(super) fn root() -> Kept {
+        let mut root = Kept::none();
+        root.ranges.push(0..1);
+        root
+    }
+
+    fn none() -> Kept {
+        Kept { ranges: vec![] }
+    }
+
+    fn push(&mut self, next: Range<usize>) -> Result<(), Error> {
+        match self.ranges.last_mut() {
+            _ if next.is_empty() => Ok(()),
+            Some(last) if last.end == next.start => {
+                last.end = next.end;
+                Ok(())
+            }
+            _ => push(&mut self.ranges, next),
+        }
+    }
+
+    /// What an array has at these positions: borrowed if they are one range.
+    pub(super) fn of<'t>(&self, array: &'t Array) -> Result<Array<'t>, Error> {
+        match &self.ranges[..] {
+            [] => Ok(array.part(0..0)),
+            [one] => Ok(array.part(one.clone())),
+            many => {
+                let mut parts = vec![];
+                more(&mut parts, many.len())?;
+                parts.extend(many.iter().map(|range| array.part(range.clone())));
+                Array::joined(array.ty(), &parts)
+            }
+        }
+    }
+
+    /// The part of a level below these parent positions, of which these become the level's own; `None` of a level whose part is not
+    /// ranges of its positions.
+    pub(super) fn level<'t>(
+        &mut self,
+        level: &'t Level,
+        extent: u64,
+        cut: Option<&Range<u64>>,
+    ) -> Result<Option<Level<'t>>, Error> {
+        Ok(Some(match (level, cut) {
+            (Level::Dense, _) => {
+                self.located(extent, cut)?;
+                Level::Dense
+            }
+            (Level::Bytemap { flags }, _) => {
+                self.located(extent, cut)?;
+                Level::Bytemap { flags: self.of(flags)? }
+            }
+            (Level::Compressed { pos, crd }, _) => {
+                let (pos, crd) = self.listed(pos, crd, cut)?;
+                Level::Compressed { pos, crd }
+            }
+            (Level::Nonunique { pos, crd }, _) => {
+                let (pos, crd) = self.listed(pos, crd, cut)?;
+                Level::Nonunique { pos, crd }
+            }
+            (Level::Singleton { crd }, None) => Level::Singleton { crd: self.of(crd)? },
+            (Level::Runs { pos, crd }, None) => {
+                let (pos, crd) = self.listed(pos, crd, None)?;
+                Level::Runs { pos, crd }
+            }
+            (Level::Band { pos, first }, None) => {
+                let first = self.of(first)?;
+                Level::Band { pos: self.fibers(pos)?, first }
+            }
+            (Level::Ragged { pos }, None) => Level::Ragged { pos: self.fibers(pos)? },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A level with a position for each coordinate of each parent.
+    fn located(&mut self, extent: u64, cut: Option<&Range<u64>>) -> Result<(), Error> {
+        let (extent, parents) = (extent as usize, std::mem::replace(self, Kept::none()).ranges);
+        for range in parents {
+            let Some(cut) = cut else {
+                self.push(range.start * extent..range.end * extent)?;
+                continue;
+            };
+            for parent in range {
+                self.push(parent * extent + cut.start as usize..parent * extent + cut.end as usize)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A level that lists coordinates in ascending order: those within the cut, from its begin on.
+    fn listed<'t>(
+        &mut self,
+        pos: &'t Array,
+        crd: &'t Array,
+        cut: Option<&Range<u64>>,
+    ) -> Result<(Array<'t>, Array<'t>), Error> {
+        let Some(cut) = cut else {
+            let pos = self.fibers(pos)?;
+            return Ok((pos, self.of(crd)?));
+        };
+        let parents = std::mem::replace(self, Kept::none()).ranges;
+        let (mut begins, mut coordinates) = (vec![0], vec![]);
+        for parent in parents.into_iter().flatten() {
+            let fiber = pos.index(parent) as usize..pos.index(parent + 1) as usize;
+            let own = first_at(crd, fiber.clone(), cut.start)..first_at(crd, fiber, cut.end);
+            more(&mut coordinates, own.len())?;
+            coordinates.extend(own.clone().map(|p| crd.index(p) - cut.start as i64));
+            push(&mut begins, coordinates.len() as i64)?;
+            self.push(own)?;
+        }
+        Ok((indices(pos.ty(), begins)?, indices(crd.ty(), coordinates)?))
+    }
+
+    /// The positions of whole fibers, counted anew.
+    fn fibers<'t>(&mut self, pos: &'t Array) -> Result<Array<'t>, Error> {
+        let parents = std::mem::replace(self, Kept::none()).ranges;
+        parents.iter().try_for_each(|r| self.push(pos.index(r.start) as usize..pos.index(r.end) as usize))?;
+        if let [one] = &parents[..]
+            && pos.index(one.start) == 0
+        {
+            return Ok(pos.part(one.start..one.end + 1));
+        }
+        let mut begins = vec![0];
+        for parents in parents {
+            let (first, before) = (pos.index(parents.start), begins[begins.len() - 1]);
+            more(&mut begins, parents.len())?;
+            begins.extend(parents.map(|parent| before + pos.index(parent + 1) - first));
+        }
+        indices(pos.ty(), begins)
+    }
+}
+
+/// The first position of a fiber whose coordinate is this or behind.
+fn first_at(crd: &Array, fiber: Range<usize>, coordinate: u64) -> usize {
+    let (mut low, mut high) = (fiber.start, fiber.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match (crd.index(middle) as u64) < coordinate {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
+/// An array of indices of a type that holds them.
+fn indices(ty: Type, all: Vec<i64>) -> Result<Array<'static>, Error> {
+    match ty {
+        Type::I32 => Ok(fiberloom_core::format::room::collected(all.into_iter().map(|n| n as i32))?.into()),
+        _ => Ok(all.into()),
+    }
+}
