@@ -82,11 +82,12 @@ def to_scipy(self, *, copy: bool = False):
     if self.fill_value != 0:
         raise Error(f"the fill value is {self.fill_value}, and SciPy's arrays have 0: `.to(format, fill=0)` stores the rest")
     format = self.format
-    if format not in ("csr", "csc") and not (format == "coo" and self.ndim == 2):
-        return self.converted("csr" if self.ndim == 2 else "coo").to_scipy(copy=copy)
+    wanted = ("csr", "csc", "coo") if self.ndim == 2 else ("sparse",) if self.ndim == 1 else ("coo",)
+    if format not in wanted:
+        return self.converted(wanted[0]).to_scipy(copy=copy)
     arrays = self.arrays()
     values = arrays["values"]
-    if format == "coo" or self.ndim != 2:
+    if format in ("coo", "sparse"):
         columns = tuple(arrays[f"crd{l}"] for l in range(self.ndim))
         made = sp.coo_array((values, columns), shape=self.shape, copy=copy)
     else:

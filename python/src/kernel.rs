@@ -80,7 +80,10 @@ impl Making {
             let format = program.stored_format(id).clone();
             taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
         };
-        let inputs = typed.tensors.iter().enumerate().filter_map(input).collect();
+        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
+        // What is not declared comes first, in the order in which it was described.
+        let described = |i: &Input| self.known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
+        inputs.sort_by_key(described);
         let is_result =
             |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
         let last = typed.statements.iter().rev().find(is_result);

@@ -91,7 +91,8 @@ fn lasting(array: &Array<'static>) -> Array<'static> {
 /// The name of a format, or its levels.
 pub fn format_name(format: &Format) -> String {
     let has_name = |name: &&&str| Format::named(name, format.rank()).is_some_and(|named| named == *format);
-    NAMES.iter().find(has_name).map_or_else(|| format.to_string(), ToString::to_string)
+    // A list of one mode has three names.
+    ["sparse"].iter().chain(&NAMES).find(has_name).map_or_else(|| format.to_string(), ToString::to_string)
 }
 
 /// The names of the arrays of a kind of level.
