@@ -53,11 +53,25 @@ def einsum(spec: str, /, *operands, out=None, options: dict | None = None, **nam
             spec, named = _spelled(spec, operands, named)
     elif "=" not in spec:
         raise ProgramError(f"`{spec}` is no program, which has a `=`; and for NumPy's spelling no operands are given in order")
+    if is_function is not None and any(map(is_function, named.values())):
+        spec, named = with_functions(spec, named)
     if out is None or isinstance(out, str):
         return _native.einsum(spec, named, out, options)
     from ._kernel import into
 
     return into(_native.einsum(spec, named, None, options), out, "out")
+
+
+#: Tells functions of the language among operands; none are there before `fiberloom._syntax` is imported, which sets it.
+is_function = None
+
+
+def with_functions(text: str, named: dict) -> tuple[str, dict]:
+    """A program with the functions that stand among its operands, and the others."""
+    from ._syntax import with_functions
+
+    functions = {value.name: value for value in named.values() if is_function(value)}
+    return with_functions(text, functions), {name: value for name, value in named.items() if not is_function(value)}
 
 
 def _spelled(spec: str, operands: tuple, named: dict) -> tuple[str, dict]:

@@ -6,7 +6,7 @@ import time as _time
 
 import numpy as np
 
-from . import _convert, _native
+from . import _convert, _einsum, _native
 from ._types import Declared, declared
 from .errors import Error, OperandError
 
@@ -44,7 +44,10 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
     ProgramError
         With everything that is wrong with the program, drawn into it.
     """
-    return _native.compile(text, known({**(operands or {}), **named}), list((out or {}).items()), options=options)
+    operands = {**(operands or {}), **named}
+    if _einsum.is_function is not None:
+        text, operands = _einsum.with_functions(text, operands)
+    return _native.compile(text, known(operands), list((out or {}).items()), options=options)
 
 
 def known(operands: dict) -> list:
