@@ -6,7 +6,7 @@
 //! ```
 
 use crate::error::{exception, operand as refused, raised};
-use crate::job::{self, Compiling, Effort};
+use crate::job::{self, Asked, Compiling, Effort};
 use crate::operand::{self, Given, Wanted, given};
 use crate::tensor::{Tensor, format_name};
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
@@ -158,9 +158,9 @@ impl Compiled {
     fn attempt(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<(Result<Outcome, Error>, Operands)> {
         let effort = self.effort(&operands);
         let this = self.clone();
-        job::with_effort(py, effort, move || {
+        job::with_effort(py, effort, move |asked| {
             let begin = Instant::now();
-            let ran = this.run(&operands);
+            let ran = this.run(&operands, asked);
             if ran.is_ok() {
                 this.saw(&operands, begin.elapsed(), effort);
             }
@@ -168,9 +168,9 @@ impl Compiled {
         })
     }
 
-    fn run(&self, operands: &Operands) -> Result<Outcome, Error> {
+    fn run(&self, operands: &Operands, asked: Asked) -> Result<Outcome, Error> {
         let named = self.named(operands)?;
-        let mut call = self.kernel.bind(&named)?;
+        let mut call = until(self.kernel.bind(&named)?, asked);
         compiled(&mut call)?;
         call.run()
     }
@@ -249,6 +249,14 @@ impl Compiled {
     }
 }
 
+/// The call, which ends when it is asked to.
+fn until(call: Call, asked: Asked) -> Call {
+    match asked {
+        Some(interrupt) => call.until(interrupt),
+        None => call,
+    }
+}
+
 /// Makes the machine code of a call; the process waits for it before it ends.
 fn compiled(call: &mut Call) -> Result<(), Error> {
     let _compiling = Compiling::begin();
@@ -323,7 +331,7 @@ pub fn compile(
 impl Kernel {
     fn new(py: Python<'_>, making: Making) -> PyResult<Kernel> {
         let of = making.clone();
-        let made = job::with_effort(py, Effort::Long, move || of.made())?;
+        let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
         Ok(Kernel { compiled: Arc::new(made.map_err(|e| raised(py, &e))?), making })
     }
 
@@ -370,9 +378,9 @@ impl Kernel {
     fn agreement(&self, py: Python<'_>, operands: Option<&Bound<'_, PyDict>>) -> PyResult<(u64, u64)> {
         let operands = operands.map(|o| self.compiled.operands(o)).transpose()?.unwrap_or_default();
         let this = self.compiled.clone();
-        let compared = job::with_effort(py, Effort::Long, move || {
+        let compared = job::with_effort(py, Effort::Long, move |asked| {
             let named = this.named(&operands)?;
-            let mut call = this.kernel.bind(&named)?;
+            let mut call = until(this.kernel.bind(&named)?, asked);
             compiled(&mut call)?;
             let outcome = call.run()?;
             call.agrees(&outcome)
@@ -384,7 +392,7 @@ impl Kernel {
     /// A stage of the program on its way to machine code, as text; the lattice as SVG, too.
     fn stage(&self, py: Python<'_>, name: String) -> PyResult<String> {
         let (program, mode) = (self.program().clone(), self.making.options.mode);
-        let shown = job::with_effort(py, Effort::Long, move || {
+        let shown = job::with_effort(py, Effort::Long, move |_| {
             let _compiling = Compiling::begin();
             stage(&program, mode, &name)
         })?;
@@ -520,7 +528,7 @@ impl Bind {
     /// Runs the loops: the results, and the seconds that the engine took.
     fn timed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, f64)> {
         let taken = self.held().take();
-        let (mut call, effort) = match taken {
+        let (call, effort) = match taken {
             Some(ready) => ready,
             // Another thread runs it, or a run was interrupted.
             None => {
@@ -532,8 +540,9 @@ impl Bind {
             }
         };
         let operands = self.operands.clone();
-        let (ran, call, time) = job::with_effort(py, effort, move || {
+        let (ran, call, time) = job::with_effort(py, effort, move |asked| {
             let begin = Instant::now();
+            let mut call = until(call, asked);
             let ran = compiled(&mut call).and_then(|()| call.run());
             // Until here the call reads what the operands hold.
             drop(operands);

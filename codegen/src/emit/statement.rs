@@ -103,6 +103,7 @@ impl<'c> Emitter<'c, '_> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
         let around = usize::from(!runs_statements(body));
         self.loops += around;
+        self.look_for_interrupt(body)?;
         self.block(body)?;
         self.loops -= around;
         self.is_merge = outside;
