@@ -18,6 +18,12 @@ use std::time::{Duration, Instant};
 /// What is known of an operand that its program does not declare.
 pub type Known = (String, fiberloom::Given);
 
+/// The same in Python: a name; a type, a fill value and a format.
+type Said<'py> = (String, (String, Bound<'py, PyAny>, String));
+
+/// The arguments of `compile`: the text, what is known of operands, formats of results, the name in messages, options.
+type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
+
 /// What a kernel is made of.
 #[derive(Clone)]
 pub struct Making {
@@ -312,12 +318,12 @@ pub fn options(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Op
 pub fn compile(
     py: Python<'_>,
     text: String,
-    known: Vec<(String, (String, Bound<'_, PyAny>, String))>,
+    known: Vec<Said<'_>>,
     results: Vec<(String, String)>,
     file: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Kernel> {
-    let of = |(name, (ty, fill, format)): (String, (String, Bound<'_, PyAny>, String))| {
+    let of = |(name, (ty, fill, format)): Said| {
         let unknown = || refused(py, &name, format!("`{ty}` is no type of the language"));
         let ty = Type::from_name(&ty).ok_or_else(unknown)?;
         let fill = if fill.is_none() { Value::zero(ty) } else { crate::tensor::value(&fill, &name, ty)? };
@@ -450,17 +456,7 @@ impl Kernel {
     }
 
     /// What it was made of: the arguments of `compile`.
-    #[allow(clippy::type_complexity)]
-    fn made_of<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        String,
-        Vec<(String, (String, Bound<'py, PyAny>, String))>,
-        Vec<(String, String)>,
-        String,
-        Bound<'py, PyDict>,
-    )> {
+    fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
         let Making { file, text, known, results, options } = &self.making;
         let of = |(name, given): &Known| {
             let fill = crate::tensor::number(py, given.fill)?;

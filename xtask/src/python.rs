@@ -121,9 +121,16 @@ fn pip(environment: &Path) -> Command {
     command
 }
 
-/// Builds the wheel; those of earlier builds are removed.
+/// Where cargo leaves the library, and Maturin a link to it, whose needed libraries it renames for the wheel: cargo then takes the
+/// renamed one for its own, and a second build finds no libraries of these names.
+const RENAMED: [&str; 2] = ["python/target/release/deps/lib_native.so", "python/target/maturin/lib_native.so"];
+
+/// Builds the wheel; what earlier builds left of it is removed.
 fn build(environment: &Path) -> Result<Command, String> {
     let _ = std::fs::remove_dir_all(WHEELS);
+    for library in RENAMED {
+        let _ = std::fs::remove_file(library);
+    }
     let prefix = llvm::prefix().ok_or("LLVM 19 is not found")?;
     let mut command = program(environment, "maturin");
     command.args(["build", "--release", "--quiet", "--manifest-path", MANIFEST, "--out", WHEELS]);

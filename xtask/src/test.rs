@@ -55,9 +55,9 @@ pub fn test() -> Result<(), String> {
         commands.push((*name, command));
     }
     let no_python = python::missing();
-    if no_python.is_none() {
-        commands.extend(python::steps()?.into_iter().map(|command| ("python", command)));
-    }
+    let python = if no_python.is_none() { python::steps() } else { Ok(Vec::new()) };
+    let no_environment = python.as_ref().err().cloned();
+    commands.extend(python.into_iter().flatten().map(|command| ("python", command)));
     let steps = commands.len() + 1;
     banner(1, steps, "tidy", "cargo xtask tidy");
     let mut report = |name: &str, count: Count, since: Instant| {
@@ -79,6 +79,10 @@ pub fn test() -> Result<(), String> {
     }
     if let Some(what) = no_python {
         summary.push(format!("python   not run: {what}"));
+    }
+    if let Some(what) = no_environment {
+        total.failed += 1;
+        summary.push(format!("python   failed: no environment for its tests could be made: {what}"));
     }
     println!("\n{}", summary.join("\n"));
     println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
