@@ -146,14 +146,14 @@ fn ascend_within<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> bool 
     let behind = crd.get(1..).unwrap_or(&[]);
     let mut blocks = crd.chunks(BLOCK).zip(behind.chunks(BLOCK)).map(|(a, b)| C::falls(a, b));
     let Some(falls) = blocks.try_fold(0, |sum, falls| Some(sum + falls?)) else { return false };
-    let (last, mut outside, mut begins, mut before) = (C::last(extent), false, 0, None);
+    let (last, mut outside, mut begins, mut before) = (C::last(extent), false, 0, C::last(0));
     for fiber in pos.windows(2) {
         let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
         if lo < hi {
             let ends = [crd[lo as usize], crd[hi as usize - 1]];
             outside |= ends[0].is_outside(last) | ends[1].is_outside(last);
-            begins += usize::from(before.is_some_and(|before| before >= ends[0]));
-            before = Some(ends[1]);
+            begins += usize::from(before >= ends[0]);
+            before = ends[1];
         }
     }
     !outside && falls == begins
