@@ -49,7 +49,7 @@ mod program;
 pub mod shards;
 
 pub use error::Error;
-pub use fiberloom_codegen::addresses_left;
+pub use fiberloom_codegen::{Interrupt, addresses_left};
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};
 pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,

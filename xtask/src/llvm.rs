@@ -10,8 +10,9 @@ pub const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 /// Debian's names of all that the build and its tests need beside Rust; `.ci/run` installs the same.
 const PACKAGES: &str = include_str!("../../.ci/packages");
 
-/// Of these, what tests run where it is, and nothing else needs.
-const FOR_TESTS: [&str; 2] = ["coq", "libz3-dev"];
+/// Of these, what tests and the wheel need, and nothing else.
+const FOR_TESTS: [&str; 7] =
+    ["coq", "libffi-dev", "libpolly-19-dev", "libz3-dev", "libzstd-dev", "python3-venv", "zlib1g-dev"];
 
 /// Where LLVM 19 is installed: as the environment says, as `llvm-config-19` says, or where Debian puts it.
 pub fn prefix() -> Option<PathBuf> {

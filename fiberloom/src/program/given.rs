@@ -2,7 +2,7 @@
 
 use super::{Program, reformat, refused};
 use crate::error::Error;
-use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::Tensor;
 use fiberloom_core::notation::{Undeclared, syntax, undeclared};
 use std::collections::HashSet;
@@ -64,6 +64,38 @@ impl Program {
             }
             (_, diagnostics) => Err(refused(diagnostics)),
         }
+    }
+
+    /// The same program with a format for a result, declared or not. One that is not declared keeps the fill value that this
+    /// mode gives it; `None` if that depends on extents, so that no declaration can say it.
+    ///
+    /// ```
+    /// # use fiberloom::{Mode, Program};
+    /// let program = Program::parse("tensor A: f64[I, J] csr  tensor x: f64[J] dense  y[i] = A[i,j] * x[j]")?;
+    /// let sparse = program.with_result("y", "sparse", Mode::Algebraic)?.expect("0 times anything is 0");
+    /// assert_eq!(sparse.format(sparse.tensor("y").unwrap().0).to_string(), "{compressed}");
+    /// # Ok::<(), fiberloom::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As of [`Program::with_format`], and of [`Program::lowered`].
+    pub fn with_result(&self, name: &str, format: &str, mode: Mode) -> Result<Option<Program>, Error> {
+        let (id, tensor) = self.named_tensor(name)?;
+        if tensor.format.is_some() {
+            return self.with_format(name, format).map(Some);
+        }
+        if self.lowers(mode)?.extents {
+            return Ok(None);
+        }
+        let lowered = self.lowered(mode)?;
+        let fill = lowered.kernel.arguments.iter().find(|a| a.tensor == id).map(|a| a.fill);
+        let ident = syntax::Ident { name: name.to_string(), span: tensor.span };
+        let undeclared = Undeclared { name: ident, rank: tensor.sizes.len() };
+        let given = Given { ty: tensor.ty, fill: fill.unwrap_or(Value::zero(tensor.ty)), format: format.to_string() };
+        let mut syntax = self.syntax().clone();
+        declare(&mut syntax, &undeclared, &given)?;
+        let (file, text) = (&self.inner.file, &self.inner.text);
+        Program::checked(file, text, syntax).map(Some).map_err(|diagnostics| refused(file, text, diagnostics))
     }
 }
 

@@ -1,0 +1,94 @@
+"""Fiberloom: a compiler for sparse and structured arrays.
+
+>>> import numpy as np, scipy.sparse as sp, fiberloom as fl
+>>> A = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+>>> y = fl.einsum("y[i] = A[i,j] * x[j]", A=A, x=np.array([1.0, 10.0, 100.0]))
+>>> y.to_numpy()
+array([201.,  30.])
+
+=====================  ==========================================================================
+`einsum`               compile a program for these operands, keep it, run it
+`asarray`              a `Tensor` of whatever is an array: checked once, nothing copied that need not be
+`compile`              a `Kernel`: called on operands by name, shown, timed, checked
+`kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
+`lazy`                 expressions with operators, compiled as one kernel by ``compute()``
+=====================  ==========================================================================
+
+Results are `Tensor`\\ s; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+
+from . import _native
+from ._arrays import asarray
+from ._kernel import Kernel, compile
+from ._einsum import einsum
+from ._tensor import Tensor
+from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from .errors import (
+    CounterexampleError,
+    DefectError,
+    Error,
+    LimitError,
+    MismatchError,
+    OperandError,
+    ProgramError,
+    Span,
+    WrongAnswerError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CounterexampleError",
+    "DefectError",
+    "Error",
+    "Kernel",
+    "LimitError",
+    "MismatchError",
+    "OperandError",
+    "ProgramError",
+    "Span",
+    "Tensor",
+    "WrongAnswerError",
+    "asarray",
+    "bool_",
+    "compile",
+    "einsum",
+    "f32",
+    "f64",
+    "function",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "kernel",
+    "lazy",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+]
+
+# Imported where they are used first: they need `ast` and `inspect`.
+_LAZY = {"kernel": "_syntax", "function": "_syntax", "lazy": "_lazy"}
+
+
+def __getattr__(name: str):
+    if name in _LAZY:
+        from importlib import import_module
+
+        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_LAZY])
+
+
+# A thread that an interrupted call left behind may be in the compiler, whose memory the end of the process frees.
+_atexit.register(_native.settle, 60.0)

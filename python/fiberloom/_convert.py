@@ -1,0 +1,189 @@
+"""Objects of other libraries as tensors: what the extension module does not take by itself.
+
+Nothing is imported for an object that its owner has not imported: classes are told by the names of their modules.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _native
+from ._types import DTYPES
+from .errors import OperandError
+
+__all__ = ["in_order", "says_fill", "tensor"]
+
+
+def tensor(object, name: str, ty: str | None = None, copy: bool | None = None) -> _native.Tensor:
+    """The object as a tensor.
+
+    Raises
+    ------
+    OperandError
+        If it is no array, is of a type that the language has not, or would be copied against ``copy=False``.
+    """
+    if isinstance(object, _native.Tensor):
+        return object
+    made = _taken(object, name, copy)
+    if made is None:
+        made = _native.scalar(object, name, ty)
+    if made is not None:
+        return made
+    for convert in (_scipy, _sparse, _binsparse, _numpy, _dlpack, _array):
+        other = convert(object, name, ty, copy)
+        if other is not None:
+            return other if isinstance(other, _native.Tensor) else tensor(other, name, ty, copy)
+    raise OperandError(f"tensor `{name}`: {_class(object)} is no array, sparse matrix or number")
+
+
+def says_fill(object) -> bool:
+    """Whether an object says itself what the value is that it does not store."""
+    return isinstance(object, _native.Tensor) or hasattr(object, "fill_value")
+
+
+def in_order(matrix):
+    """A SciPy matrix whose entries are unsorted or stand twice, with each once, in order; ``None`` of others."""
+    if matrix.format == "coo":
+        if matrix.has_canonical_format:
+            column_major = matrix.tocsr().tocoo()
+            return None if _same_order(matrix, column_major) else column_major
+        matrix = matrix.copy()
+    else:
+        try:
+            # Without the flags, which may be what is wrong.
+            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+        except ValueError:
+            return None  # Malformed otherwise.
+        if matrix.has_canonical_format:
+            return None
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _same_order(a, b) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a.coords, b.coords, strict=True))
+
+
+def _taken(object, name, copy):
+    try:
+        return _native.from_object(object, name, copy)
+    except OperandError:
+        matrix = in_order(object) if _module(object) == "scipy" else None
+        if matrix is None:
+            raise
+        _permit(copy, name, "its entries are not in order, each once")
+        return _native.from_object(matrix, name, None)
+
+
+def _permit(copy, name: str, why: str) -> None:
+    if copy is False:
+        raise OperandError(f"tensor `{name}`: {why}, and `copy=False` permits no copy of it")
+
+
+def _module(object) -> str:
+    """The library of an object's class, or of one that it is derived from."""
+    names = (base.__module__.partition(".")[0] for base in type(object).__mro__)
+    return next((name for name in names if name in ("scipy", "sparse", "numpy")), "")
+
+
+def _class(object) -> str:
+    return f"{type(object).__module__}.{type(object).__qualname__}"
+
+
+def _scipy(object, name, ty, copy):
+    if _module(object) != "scipy" or not hasattr(object, "tocsr"):
+        return None
+    _permit(copy, name, f"SciPy's format `{object.format}` is not stored so")
+    return object.tocsr() if object.ndim == 2 else object.tocoo()
+
+
+def _sparse(object, name, ty, copy):
+    """`COO`, `GCXS`, `DOK` of PyData's sparse."""
+    if _module(object) != "sparse" or not hasattr(object, "fill_value"):
+        return None
+    kind = type(object).__name__
+    if kind == "GCXS" and object.ndim == 2:
+        arrays = [_signed(object.indptr), _signed(object.indices), object.data]
+        format = "csr" if tuple(object.compressed_axes) == (0,) else "csc"
+        return _native.from_levels(object.shape, format, arrays, object.fill_value, copy, name)
+    if kind != "COO":
+        _permit(copy, name, f"{_class(object)} is not stored so")
+        object = object.asformat("coo")
+    if object.ndim == 0:
+        return np.asarray(object.todense())
+    # Its coordinates are sorted and unique.
+    return _listed(object.shape, list(object.coords), object.data, object.fill_value, copy, name)
+
+
+def _listed(shape, columns, values, fill, copy, name):
+    """A tensor of entries in order: a level of coordinates for each mode."""
+    positions = np.array([0, len(values)], dtype=np.int32 if len(values) < 2**31 else np.int64)
+    return _native.from_levels(shape, "coo", [positions, *map(_signed, columns), values], fill, copy, name)
+
+
+def _signed(array):
+    """Indices as the language has them: of 32 or 64 bits, with a sign; others are converted."""
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+
+
+def _binsparse(object, name, ty, copy):
+    """Whatever says how it is stored as binsparse does: a descriptor, and arrays by name."""
+    if not (hasattr(object, "__binsparse__") and hasattr(object, "__binsparse_descriptor__")):
+        return None
+    described = object.__binsparse_descriptor__()
+    described = described.get("binsparse", described)
+    arrays = {key: np.asarray(array) for key, array in object.__binsparse__().items()}
+    shape, format = tuple(described["shape"]), str(described["format"]).upper()
+    fill = described.get("fill_value", getattr(object, "fill_value", None))
+    known = _BINSPARSE.get(format)
+    if known is None:
+        raise OperandError(f"tensor `{name}`: binsparse's format {format} is not read: {', '.join(_BINSPARSE)} are")
+    ours, keys = known
+    taken = [arrays[key] for key in keys]
+    if ours == "coo":
+        return _listed(shape, taken[:-1], taken[-1], fill, copy, name)
+    taken = [_signed(array) for array in taken[:-1]] + taken[-1:]
+    return _native.from_levels(shape, ours, taken, fill, copy, name)
+
+
+_BINSPARSE = {
+    "DVEC": ("dense", ["values"]),
+    "DMAT": ("dense", ["values"]),
+    "DMATR": ("dense", ["values"]),
+    "DMATC": ("{dense, dense} order(1, 0)", ["values"]),
+    "CSR": ("csr", ["pointers_to_1", "indices_1", "values"]),
+    "CSC": ("csc", ["pointers_to_1", "indices_1", "values"]),
+    "COO": ("coo", ["indices_0", "indices_1", "values"]),
+    "COOR": ("coo", ["indices_0", "indices_1", "values"]),
+}
+
+
+def _numpy(object, name, ty, copy):
+    """Subclasses of ndarray, and NumPy's numbers."""
+    if isinstance(object, np.ma.MaskedArray):
+        raise OperandError(f"tensor `{name}`: a masked array has elements that are none: fill them, or store them sparsely")
+    if isinstance(object, (np.ndarray, np.generic)):
+        return np.asarray(object)
+    return None
+
+
+def _dlpack(object, name, ty, copy):
+    if not hasattr(object, "__dlpack__"):
+        return None
+    try:
+        return np.from_dlpack(object)
+    except (BufferError, RuntimeError, TypeError) as e:
+        raise OperandError(f"tensor `{name}`: {_class(object)} is not taken by its `__dlpack__`: {e}") from e
+
+
+def _array(object, name, ty, copy):
+    """Lists, and whatever NumPy makes an array of."""
+    if not (isinstance(object, (list, tuple, range)) or hasattr(object, "__array__")):
+        return None
+    _permit(copy, name, f"{_class(object)} is no array")
+    is_list = isinstance(object, (list, tuple, range))
+    try:
+        array = np.asarray(object, dtype=DTYPES.get(ty) if is_list else None)
+    except (TypeError, ValueError) as e:
+        raise OperandError(f"tensor `{name}`: {_class(object)} is no array: {e}") from e
+    return None if array.dtype == np.dtype("O") else array

@@ -1,0 +1,198 @@
+"""``compile``, and methods of kernels that need no access to memory."""
+
+from __future__ import annotations
+
+import time as _time
+
+import numpy as np
+
+from . import _convert, _einsum, _native
+from ._types import Declared, declared
+from .errors import Error, OperandError
+
+__all__ = ["Kernel", "compile", "copied_into", "known"]
+
+Kernel = _native.Kernel
+
+
+def compile(text: str, /, operands: dict | None = None, *, options: dict | None = None, out=None, **named) -> Kernel:
+    """A kernel of a program: checked and lowered, so that what is wrong with it is said before there are data.
+
+    Parameters
+    ----------
+    text
+        The program. Tensors that it does not declare are described by keyword, or in the mapping `operands`.
+    named
+        Of each such tensor a type, and perhaps a format and a fill value, as ``"f64 csr fill inf"``; or a tensor that is like
+        it.
+    out
+        Formats of results that are not declared, by name.
+    options
+        ``mode``: ``"algebraic"`` or ``"strict"``; ``engine``: ``"llvm"``, ``"loops"`` (interpreted, each access checked) or
+        ``"meaning"`` (the reference semantics); ``memory``: the most bytes that a call may allocate; ``steps``; ``verify``:
+        whether results are checked.
+
+    Examples
+    --------
+    >>> k = fl.compile("y[i] = min(j: A[i,j] + x[j])", A="f64 csr fill inf", x="f64")
+    >>> A = sp.csr_array(np.array([[0.0, 2.0], [5.0, 0.0]]))
+    >>> k(A=A, x=np.array([1.0, 10.0]))["y"].to_numpy()
+    array([12.,  6.])
+
+    Raises
+    ------
+    ProgramError
+        With everything that is wrong with the program, drawn into it.
+    """
+    operands = {**(operands or {}), **named}
+    if _einsum.is_function is not None:
+        text, operands = _einsum.with_functions(text, operands)
+    return _native.compile(text, known(operands), list((out or {}).items()), options=options)
+
+
+def known(operands: dict) -> list:
+    """What descriptions or examples say of operands: type, fill value and format of each."""
+    return [(name, _known(name, given)) for name, given in operands.items()]
+
+
+def _known(name: str, given):
+    if isinstance(given, str):
+        try:
+            given = declared(given)
+        except ValueError as e:
+            raise OperandError(f"tensor `{name}`: {e}") from None
+    if isinstance(given, Declared):
+        return given.type, given.fill, given.format or "dense"
+    tensor = _convert.tensor(given, name)
+    return tensor.type_name, tensor.fill_value, tensor.format
+
+
+def method(function):
+    """Makes a function a member of `Kernel`."""
+    setattr(Kernel, function.__name__, function)
+    return function
+
+
+@method
+def bind(self, **operands) -> _native.Bind:
+    """The operands checked: ``run()`` then looks at the loops alone. What is over NumPy's arrays is frozen as by `asarray`."""
+    return self.bound(operands)
+
+
+def run(self) -> dict:
+    """The results, by name, made anew."""
+    return self.timed()[0]
+
+
+_native.Bind.run = run
+
+
+@method
+def show(self, stage: str = "loops") -> str:
+    """The program at a stage on its way to machine code.
+
+    ``syntax``, ``notation`` (typed), ``schedule`` (the order of loops, transposed copies and workspaces that were chosen),
+    ``lattice`` (what each loop visits), ``looplets``, ``loops``, ``llvm``, ``asm``.
+    """
+    return _Text(self.stage(stage))
+
+
+class _Text(str):
+    """Text whose lines an interpreter's prompt shows as lines."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@method
+def explain(self) -> str:
+    """What a call takes and gives, what is doubtful, how its loops are ordered and what each of them visits."""
+    lines = ["takes"]
+    for name, ty, format, modes, must in self.inputs:
+        lines.append(f"  {name}: {ty}, {format}, {_counted(modes)}{'' if must else '; its initial value, if given'}")
+    lines.append("gives")
+    lines += [f"  {name}: {ty}, {format}" for name, ty, format in self.results]
+    warnings = self.warnings()
+    if warnings:
+        lines += ["doubtful", *(f"  {warning}" for warning in warnings)]
+    for title, stage in (("loops, outermost first", "schedule"), ("what they visit", "lattice")):
+        lines += [title, *(f"  {line}" for line in self.stage(stage).rstrip().splitlines())]
+    return _Text("\n".join(lines))
+
+
+def _counted(modes: int) -> str:
+    return "a scalar" if modes == 0 else "1 mode" if modes == 1 else f"{modes} modes"
+
+
+@method
+def check(self, **operands) -> dict:
+    """Runs, and compares each value of each result with the reference semantics, which is slow and right by definition.
+
+    Returns
+    -------
+    dict
+        ``compared``: values that were; ``unpromised``: those of them of which the language promises nothing (NaN arose,
+        something overflows in some order, rounding decided a jump).
+
+    Raises
+    ------
+    WrongAnswerError
+        With the first difference.
+    """
+    compared, unpromised = self.agreement(**operands)
+    return {"compared": compared, "unpromised": unpromised}
+
+
+@method
+def time(self, *, seconds: float = 0.2, **operands) -> dict:
+    """Medians of the seconds that a bound call takes (``call``) and that its loops do (``loops``), over ``runs`` calls."""
+    bound = self.bound(operands)
+    bound.timed()
+    calls, loops = [], []
+    end = _time.perf_counter() + seconds
+    while len(calls) < 3 or (_time.perf_counter() < end and len(calls) < 100_000):
+        begin = _time.perf_counter()
+        _, engine = bound.timed()
+        calls.append(_time.perf_counter() - begin)
+        loops.append(engine)
+    return {"call": float(np.median(calls)), "loops": float(np.median(loops)), "runs": len(calls)}
+
+
+def copied_into(results: dict, buffers: dict) -> dict:
+    """The results, of which those that have a buffer are copied into it, and stand as it."""
+    for name, buffer in buffers.items():
+        if name not in results:
+            raise Error(f"there is no result `{name}` for the buffer: {', '.join(results)}")
+        results[name] = into(results[name], buffer, name)
+    return results
+
+
+def into(result, buffer, name: str):
+    """A dense result in an ndarray of its shape and type."""
+    if not isinstance(buffer, np.ndarray):
+        raise OperandError(f"the buffer for `{name}` is a {type(buffer).__name__}: an ndarray expected")
+    if buffer.shape != result.shape or buffer.dtype != result.dtype:
+        raise OperandError(
+            f"the buffer for `{name}` is {buffer.dtype}{list(buffer.shape)}, {result.dtype}{list(result.shape)} expected"
+        )
+    np.copyto(buffer, result.to_numpy())
+    return buffer
+
+
+@method
+def __repr__(self) -> str:
+    takes = ", ".join(f"{name}: {ty} {format}" for name, ty, format, _, _ in self.inputs)
+    gives = ", ".join(f"{name}: {ty} {format}" for name, ty, format in self.results)
+    return f"Kernel({takes} -> {gives})"
+
+
+@method
+def _repr_html_(self) -> str:
+    from ._html import kernel
+
+    return kernel(self)
+
+
+@method
+def __reduce__(self):
+    return _native.compile, self.made_of()

@@ -1,0 +1,167 @@
+"""Methods of tensors that need no access to memory: they are set on the extension module's class.
+
+Whoever adds to a tensor in Python does the same: ``@method`` before a function, a property or a class attribute.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _native
+from ._types import DTYPES
+from .errors import Error
+
+__all__ = ["Tensor", "method"]
+
+Tensor = _native.Tensor
+
+
+def method(function):
+    """Makes a function or property a member of `Tensor`."""
+    named = function.fget if isinstance(function, property) else function
+    setattr(Tensor, named.__name__, function)
+    return function
+
+
+@method
+@property
+def dtype(self) -> np.dtype:
+    """Element type."""
+    return DTYPES[self.type_name]
+
+
+@method
+@property
+def size(self) -> int:
+    """Number of coordinates."""
+    n = 1
+    for extent in self.shape:
+        n *= extent
+    return n
+
+
+@method
+@property
+def T(self) -> Tensor:
+    """The same arrays with modes reversed: nothing is copied, and a csr becomes a csc."""
+    return self.permuted(range(self.ndim)[::-1])
+
+
+@method
+def to(self, format: str, *, fill=None) -> Tensor:
+    """The same tensor in another format, or with another value for what is not stored.
+
+    It is itself if it is so already. What the innermost level stores stays stored, fill values among it.
+    """
+    return self.converted(format, fill)
+
+
+@method
+def to_numpy(self, *, copy: bool = False) -> np.ndarray:
+    """An ndarray. Of a dense tensor it has the same memory unless ``copy``; others are made dense."""
+    view = self.dense_view()
+    if view is None:
+        view = self.converted("dense").dense_view()
+        copy = False
+    return view.copy() if copy else view
+
+
+@method
+def to_scipy(self, *, copy: bool = False):
+    """A SciPy sparse array over the same memory: ``csr_array``, ``csc_array`` or ``coo_array``.
+
+    Other formats of two modes become csr, of one and of more coo. Index arrays are read-only unless ``copy``.
+
+    Raises
+    ------
+    Error
+        If the fill value is not 0: SciPy's arrays have none.
+    """
+    import scipy.sparse as sp
+
+    if self.fill_value != 0:
+        raise Error(f"the fill value is {self.fill_value}, and SciPy's arrays have 0: `.to(format, fill=0)` stores the rest")
+    format = self.format
+    wanted = ("csr", "csc", "coo") if self.ndim == 2 else ("sparse",) if self.ndim == 1 else ("coo",)
+    if format not in wanted:
+        return self.converted(wanted[0]).to_scipy(copy=copy)
+    arrays = self.arrays()
+    values = arrays["values"]
+    if format in ("coo", "sparse"):
+        columns = tuple(arrays[f"crd{l}"] for l in range(self.ndim))
+        made = sp.coo_array((values, columns), shape=self.shape, copy=copy)
+    else:
+        of = sp.csr_array if format == "csr" else sp.csc_array
+        made = of((values, arrays["crd1"], arrays["pos1"]), shape=self.shape, copy=copy)
+    made.has_canonical_format = True
+    return made
+
+
+@method
+def to_sparse(self):
+    """A `sparse.COO` with the same fill value."""
+    import sparse
+
+    if self.ndim == 0:
+        return sparse.COO(np.empty((0, 1), dtype=np.intp), self.arrays()["values"], shape=())
+    arrays = self.converted("coo").arrays()
+    columns = np.stack([arrays[f"crd{l}"] for l in range(self.ndim)]).astype(np.intp, copy=False)
+    fill = self.dtype.type(self.fill_value)
+    return sparse.COO(
+        columns, arrays["values"], shape=self.shape, fill_value=fill, has_duplicates=False, sorted=True, prune=False
+    )
+
+
+@method
+def __array__(self, dtype=None, copy=None):
+    view = self.dense_view()
+    if view is None:
+        raise TypeError(f"a tensor stored as {self.format} is made dense only if asked: `to_numpy()`")
+    if dtype is not None and np.dtype(dtype) != view.dtype:
+        if copy is False:
+            raise ValueError(f"a tensor of {view.dtype} is not {np.dtype(dtype)} without a copy")
+        return view.astype(dtype)
+    return view.copy() if copy else view
+
+
+@method
+def __dlpack__(self, **how):
+    view = self.dense_view()
+    if view is None:
+        raise BufferError(f"a tensor stored as {self.format} has no DLPack form: `to_numpy()` makes it dense")
+    return view.__dlpack__(**how)
+
+
+@method
+def __dlpack_device__(self):
+    return (1, 0)  # kDLCPU
+
+
+@method
+def __repr__(self) -> str:
+    shown = f"shape={self.shape}, dtype={self.dtype}, format={self.format}, nnz={self.nnz}, fill_value={self.fill_value}"
+    return f"Tensor({shown})"
+
+
+@method
+def _repr_html_(self) -> str:
+    from ._html import tensor
+
+    return tensor(self)
+
+
+@method
+def __len__(self) -> int:
+    if self.ndim == 0:
+        raise TypeError("a tensor without modes has no length")
+    return self.shape[0]
+
+
+def _rebuilt(shape, format, fill, arrays) -> Tensor:
+    return _native.from_levels(shape, format, arrays, fill)
+
+
+@method
+def __reduce_ex__(self, protocol):
+    # NumPy hands arrays over out of band where the protocol can.
+    return _rebuilt, (self.shape, self.format, self.fill_value, list(self.arrays().values()))

@@ -1,0 +1,552 @@
+//! Kernels in Python: made of a text and of what is known of its operands, called with objects.
+//!
+//! ```text
+//!  text, types, formats ──Making::made──▶ Compiled ──call──▶ Outcome ──▶ {name: Tensor}
+//!                           a job                    a job: as long as the last call on operands as large, else unknown
+//! ```
+
+use crate::error::{exception, operand as refused, raised};
+use crate::job::{self, Asked, Compiling, Effort};
+use crate::operand::{self, Given, Wanted, given};
+use crate::tensor::{Tensor, format_name};
+use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is known of an operand that its program does not declare.
+pub type Known = (String, fiberloom::Given);
+
+/// The same in Python: a name; a type, a fill value and a format.
+type Said<'py> = (String, (String, Bound<'py, PyAny>, String));
+
+/// The arguments of `compile`: the text, what is known of operands, formats of results, the name in messages, options.
+type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
+
+/// What a kernel is made of.
+#[derive(Clone)]
+pub struct Making {
+    /// The text's name in messages.
+    pub file: String,
+    pub text: String,
+    /// Operands that are not declared.
+    pub known: Vec<Known>,
+    /// Results in other formats than they have by themselves.
+    pub results: Vec<(String, String)>,
+    pub options: Options,
+}
+
+/// A tensor that a kernel takes.
+struct Input {
+    name: String,
+    ty: Type,
+    format: Format,
+    fill: Option<Value>,
+}
+
+/// A call that came to its end.
+struct Seen {
+    extents: Vec<u64>,
+    stored: Vec<usize>,
+    effort: Effort,
+}
+
+/// A kernel, its inputs, and what is known of its calls.
+pub struct Compiled {
+    pub kernel: fiberloom::Kernel,
+    inputs: Vec<Input>,
+    /// Results that are converted after each call: no declaration could say their fill values.
+    converted: Vec<(String, String)>,
+    /// The tensor that the last statement defines.
+    last: String,
+    seen: Mutex<Option<Seen>>,
+}
+
+impl Making {
+    /// The kernel.
+    pub fn made(&self) -> Result<Compiled, Error> {
+        let _compiling = Compiling::begin();
+        let known = |name: &str| self.known.iter().find(|(n, _)| n == name).map(|(_, given)| given.clone());
+        let mut program = Program::given(&self.file, &self.text, &[], &mut |name, _| Ok(known(name)))?;
+        let mut converted = Vec::new();
+        for (name, format) in &self.results {
+            let is_declared = program.tensor(name).is_some_and(|(_, t)| t.format.is_some());
+            match program.with_result(name, format, self.options.mode)? {
+                Some(other) if is_declared || other.format_of(name) != program.format_of(name) => program = other,
+                Some(_) => {}
+                None => converted.push((name.clone(), format.clone())),
+            }
+        }
+        let kernel = program.compile(&self.options)?;
+        let typed = program.typed();
+        let taken = [typed.inputs(), typed.starts()].concat();
+        let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
+            let id = fiberloom_core::notation::typed::TensorId(at as u32);
+            let format = program.stored_format(id).clone();
+            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
+        };
+        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
+        // What is not declared comes first, in the order in which it was described.
+        let described = |i: &Input| self.known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
+        inputs.sort_by_key(described);
+        let is_result =
+            |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
+        let last = typed.statements.iter().rev().find(is_result);
+        let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
+        Ok(Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) })
+    }
+}
+
+/// The format of a tensor that a program has.
+trait FormatOf {
+    fn format_of(&self, name: &str) -> Option<&Format>;
+}
+
+impl FormatOf for Program {
+    fn format_of(&self, name: &str) -> Option<&Format> {
+        self.tensor(name).map(|(id, _)| self.format(id))
+    }
+}
+
+/// Operands, each with its place among a kernel's inputs.
+pub type Operands = Vec<(usize, Given)>;
+
+impl Compiled {
+    /// The tensor that the last statement defines.
+    pub fn last(&self) -> &str {
+        &self.last
+    }
+
+    /// Objects as operands, by name.
+    fn operands(&self, objects: &Bound<'_, PyDict>) -> PyResult<Operands> {
+        let py = objects.py();
+        let mut operands = Vec::with_capacity(objects.len());
+        for (name, object) in objects {
+            let name = name.cast_into::<PyString>()?;
+            let name = name.to_str()?;
+            let Some(at) = self.place(name) else {
+                let unknown = self.kernel.complete(&[name]);
+                let said = unknown.err().map_or_else(|| refused(py, name, "is no input"), |e| raised(py, &e));
+                return Err(said);
+            };
+            operands.push((at, given(&object, name, self.wanted(at))?));
+        }
+        Ok(operands)
+    }
+
+    /// The place of an input.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.inputs.iter().position(|input| input.name == name)
+    }
+
+    /// As what an input is to be taken.
+    fn wanted(&self, at: usize) -> Wanted<'_> {
+        let Input { ty, format, fill, .. } = &self.inputs[at];
+        Wanted { ty: Some(*ty), format: Some(format), fill: *fill }
+    }
+
+    /// One call: the results.
+    pub fn call(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<Outcome> {
+        let (ran, operands) = self.attempt(py, operands)?;
+        match ran {
+            Ok(outcome) => Ok(outcome),
+            Err(Error::Operand { tensor, what, malformed: Some(malformed) }) => {
+                let Some(operands) = self.in_order(py, operands, &tensor)? else {
+                    return Err(raised(py, &Error::Operand { tensor, what, malformed: Some(malformed) }));
+                };
+                self.call(py, operands)
+            }
+            Err(error) => Err(raised(py, &error)),
+        }
+    }
+
+    fn attempt(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<(Result<Outcome, Error>, Operands)> {
+        let effort = self.effort(&operands);
+        let this = self.clone();
+        job::with_effort(py, effort, move |asked| {
+            let begin = Instant::now();
+            let ran = this.run(&operands, asked);
+            if ran.is_ok() {
+                this.saw(&operands, begin.elapsed(), effort);
+            }
+            (ran, operands)
+        })
+    }
+
+    fn run(&self, operands: &Operands, asked: Asked) -> Result<Outcome, Error> {
+        let named = self.named(operands)?;
+        let mut call = until(self.kernel.bind(&named)?, asked);
+        compiled(&mut call)?;
+        call.run()
+    }
+
+    /// The operands as the library takes them.
+    fn named<'a>(&'a self, operands: &'a Operands) -> Result<Vec<(&'a str, Operand<'a>)>, Error> {
+        let named = |(at, given): &'a (usize, Given)| {
+            let name = self.inputs[*at].name.as_str();
+            Ok((name, given.operand(name)?))
+        };
+        operands.iter().map(named).collect()
+    }
+
+    /// The operands with one of them in order, if it is a matrix whose entries were not.
+    fn in_order(&self, py: Python<'_>, mut operands: Operands, name: &str) -> PyResult<Option<Operands>> {
+        for (at, given) in &mut operands {
+            if self.inputs[*at].name == name
+                && let Some(other) = operand::in_order(py, given, name, self.wanted(*at))?
+            {
+                *given = other;
+                return Ok(Some(operands));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As long as a call took on operands that were at least as large; any time if there was none.
+    fn effort(&self, operands: &Operands) -> Effort {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let within = |seen: &&Seen| {
+            let extents = operands.iter().flat_map(|(_, given)| &given.tensor().extents);
+            let stored = operands.iter().map(|(_, given)| given.stored());
+            operands.len() == seen.stored.len()
+                && stored.zip(&seen.stored).all(|(n, seen)| n <= *seen)
+                && extents.zip(&seen.extents).all(|(n, seen)| n <= seen)
+        };
+        seen.as_ref().filter(within).map_or(Effort::Long, |seen| seen.effort)
+    }
+
+    /// Remembers how long a call took, if nothing is known of one on operands as large.
+    fn saw(&self, operands: &Operands, time: Duration, expected: Effort) {
+        let effort = Effort::of(time);
+        if expected == effort || (expected == Effort::Short && effort == Effort::Tiny && !self.was_first(operands)) {
+            return;
+        }
+        let extents = operands.iter().flat_map(|(_, given)| given.tensor().extents.clone()).collect();
+        let stored = operands.iter().map(|(_, given)| given.stored()).collect();
+        let seen = Seen { extents, stored, effort };
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    }
+
+    /// Whether the call that is remembered was on other operands, or smaller ones.
+    fn was_first(&self, operands: &Operands) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |seen: &Seen| operands.iter().zip(&seen.stored).all(|((_, given), n)| given.stored() == *n);
+        seen.as_ref().is_some_and(same)
+    }
+
+    /// The result of this name, in the format that was asked for.
+    pub fn result(&self, py: Python<'_>, name: &str, tensor: fiberloom::Tensor<'static>) -> PyResult<Py<Tensor>> {
+        let made = Bound::new(py, Tensor::new(tensor))?;
+        match self.converted.iter().find(|(n, _)| n == name) {
+            None => Ok(made.unbind()),
+            Some((_, format)) => Ok(made.call_method1("converted", (format,))?.cast_into::<Tensor>()?.unbind()),
+        }
+    }
+
+    /// All results, by name.
+    fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+        let results = PyDict::new(py);
+        for (name, tensor) in outcome.results {
+            let result = self.result(py, &name, tensor)?;
+            results.set_item(name, result)?;
+        }
+        Ok(results)
+    }
+}
+
+/// The call, which ends when it is asked to.
+fn until(call: Call, asked: Asked) -> Call {
+    match asked {
+        Some(interrupt) => call.until(interrupt),
+        None => call,
+    }
+}
+
+/// Makes the machine code of a call; the process waits for it before it ends.
+fn compiled(call: &mut Call) -> Result<(), Error> {
+    let _compiling = Compiling::begin();
+    call.compile()
+}
+
+/// A compiled program.
+#[pyclass(frozen, module = "fiberloom", weakref)]
+pub struct Kernel {
+    compiled: Arc<Compiled>,
+    making: Making,
+}
+
+/// The options of these names.
+pub fn options(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+    let mut options = Options::default();
+    for (name, value) in given.into_iter().flatten() {
+        let name: String = name.extract()?;
+        match name.as_str() {
+            "mode" => {
+                let mode: String = value.extract()?;
+                options.mode = match mode.as_str() {
+                    "algebraic" => Mode::Algebraic,
+                    "strict" => Mode::Strict,
+                    _ => {
+                        return Err(exception(
+                            py,
+                            "Error",
+                            format!("`{mode}` is no mode: algebraic or strict expected"),
+                        ));
+                    }
+                };
+            }
+            "engine" => {
+                let engine: String = value.extract()?;
+                options.engine = engine.parse::<Engine>().map_err(|what| exception(py, "Error", what))?;
+            }
+            "memory" => options.memory = value.extract()?,
+            "steps" => options.steps = value.extract()?,
+            "verify" => options.verify = value.extract()?,
+            _ => {
+                let known = "mode, engine, memory, steps, verify";
+                return Err(exception(py, "Error", format!("there is no option `{name}`: {known}")));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// A kernel of a program. `known` holds, for each operand that the program does not declare, its type, fill value and format.
+#[pyfunction]
+#[pyo3(signature = (text, known, results, file="program", options=None))]
+pub fn compile(
+    py: Python<'_>,
+    text: String,
+    known: Vec<Said<'_>>,
+    results: Vec<(String, String)>,
+    file: &str,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Kernel> {
+    let of = |(name, (ty, fill, format)): Said| {
+        let unknown = || refused(py, &name, format!("`{ty}` is no type of the language"));
+        let ty = Type::from_name(&ty).ok_or_else(unknown)?;
+        let fill = if fill.is_none() { Value::zero(ty) } else { crate::tensor::value(&fill, &name, ty)? };
+        Ok((name, fiberloom::Given { ty, fill, format }))
+    };
+    let known = known.into_iter().map(of).collect::<PyResult<_>>()?;
+    let making = Making { file: file.to_string(), text, known, results, options: self::options(py, options)? };
+    Kernel::new(py, making)
+}
+
+impl Kernel {
+    fn new(py: Python<'_>, making: Making) -> PyResult<Kernel> {
+        let of = making.clone();
+        let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
+        Ok(Kernel { compiled: Arc::new(made.map_err(|e| raised(py, &e))?), making })
+    }
+
+    fn program(&self) -> &Program {
+        self.compiled.kernel.program()
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    /// Runs on operands by name: the results by name, of which those that `out` has a buffer for are copied into it.
+    #[pyo3(signature = (*, out=None, **operands))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        out: Option<&Bound<'py, PyDict>>,
+        operands: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let operands = match operands {
+            Some(operands) => self.compiled.operands(operands)?,
+            None => Vec::new(),
+        };
+        let outcome = self.compiled.call(py, operands)?;
+        let results = self.compiled.results(py, outcome)?;
+        if let Some(buffers) = out {
+            py.import("fiberloom._kernel")?.call_method1("copied_into", (&results, buffers))?;
+        }
+        Ok(results)
+    }
+
+    /// The operands checked, once for any number of runs.
+    fn bound(&self, py: Python<'_>, operands: &Bound<'_, PyDict>) -> PyResult<Bind> {
+        let mut given = Vec::new();
+        for (at, one) in self.compiled.operands(operands)? {
+            given.push((at, one.lasting(py, &self.compiled.inputs[at].name)?));
+        }
+        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands: Arc::new(given) };
+        bind.bind(py)?;
+        Ok(bind)
+    }
+
+    /// Compares a call with the reference semantics: how many values were compared, and how many could not be.
+    #[pyo3(signature = (**operands))]
+    fn agreement(&self, py: Python<'_>, operands: Option<&Bound<'_, PyDict>>) -> PyResult<(u64, u64)> {
+        let operands = operands.map(|o| self.compiled.operands(o)).transpose()?.unwrap_or_default();
+        let this = self.compiled.clone();
+        let compared = job::with_effort(py, Effort::Long, move |asked| {
+            let named = this.named(&operands)?;
+            let mut call = until(this.kernel.bind(&named)?, asked);
+            compiled(&mut call)?;
+            let outcome = call.run()?;
+            call.agrees(&outcome)
+        })?;
+        let compared = compared.map_err(|e| raised(py, &e))?;
+        Ok((compared.values, compared.unpromised.total()))
+    }
+
+    /// A stage of the program on its way to machine code, as text; the lattice as SVG, too.
+    fn stage(&self, py: Python<'_>, name: String) -> PyResult<String> {
+        let (program, mode) = (self.program().clone(), self.making.options.mode);
+        let shown = job::with_effort(py, Effort::Long, move |_| {
+            let _compiling = Compiling::begin();
+            stage(&program, mode, &name)
+        })?;
+        match shown.map_err(|e| raised(py, &e))? {
+            Some(text) => Ok(text),
+            None => Err(exception(py, "Error", format!("there is no such stage: {}", STAGES.join(", ")))),
+        }
+    }
+
+    /// What is doubtful in the program.
+    fn warnings(&self) -> Vec<String> {
+        let given: Vec<&str> = self.making.known.iter().map(|(name, _)| name.as_str()).collect();
+        self.program().warnings(&given).into_iter().map(|d| d.message).collect()
+    }
+
+    /// The program's text.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.making.text
+    }
+
+    /// Its name in messages.
+    #[getter]
+    fn file(&self) -> &str {
+        &self.making.file
+    }
+
+    /// Of each input: name, type, format, number of modes, and whether a call must give it.
+    #[getter]
+    fn inputs(&self) -> Vec<(String, &'static str, String, usize, bool)> {
+        let typed = self.program().typed();
+        let must = typed.inputs();
+        let is_must = |name: &str| must.iter().any(|id| typed.tensors[id.index()].name == name);
+        let of = |i: &Input| (i.name.clone(), i.ty.name(), format_name(&i.format), i.format.rank(), is_must(&i.name));
+        self.compiled.inputs.iter().map(of).collect()
+    }
+
+    /// Of each result: name, type, and format unless only data decide it.
+    #[getter]
+    fn results(&self) -> Vec<(String, &'static str, String)> {
+        let program = self.program();
+        let is_result = |t: &&fiberloom_core::notation::typed::Tensor| t.role == Role::Result;
+        let of = |t: &fiberloom_core::notation::typed::Tensor| {
+            let asked = self.compiled.converted.iter().find(|(name, _)| *name == t.name);
+            let own = program.format_of(&t.name).map(format_name).unwrap_or_default();
+            (t.name.clone(), t.ty.name(), asked.map_or(own, |(_, format)| format.clone()))
+        };
+        program.typed().tensors.iter().filter(is_result).map(of).collect()
+    }
+
+    /// The tensor that the last statement defines.
+    #[getter]
+    fn last(&self) -> &str {
+        self.compiled.last()
+    }
+
+    /// What it was made of: the arguments of `compile`.
+    fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
+        let Making { file, text, known, results, options } = &self.making;
+        let of = |(name, given): &Known| {
+            let fill = crate::tensor::number(py, given.fill)?;
+            Ok((name.clone(), (given.ty.name().to_string(), fill, given.format.clone())))
+        };
+        let known = known.iter().map(of).collect::<PyResult<_>>()?;
+        let all = PyDict::new(py);
+        all.set_item("mode", if options.mode == Mode::Strict { "strict" } else { "algebraic" })?;
+        all.set_item("engine", options.engine.name())?;
+        all.set_item("memory", options.memory)?;
+        all.set_item("steps", options.steps)?;
+        all.set_item("verify", options.verify)?;
+        Ok((text.clone(), known, results.clone(), file.clone(), all))
+    }
+}
+
+/// The stages that can be shown.
+const STAGES: [&str; 10] =
+    ["syntax", "notation", "schedule", "concrete", "lattice", "lattice.svg", "looplets", "loops", "llvm", "asm"];
+
+fn stage(program: &Program, mode: Mode, name: &str) -> Result<Option<String>, Error> {
+    Ok(Some(match name {
+        "syntax" => program.syntax().to_string(),
+        "notation" => program.typed().to_string(),
+        // What the autoscheduler chose stands in the order of the concrete program's loops.
+        "concrete" | "schedule" => program.lowered(mode)?.concrete.to_string(),
+        "lattice" => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),
+        "lattice.svg" => program.lowered(mode)?.draw_lattice(),
+        "looplets" => program.lowered(mode)?.show_looplets(),
+        "loops" => program.lowered(mode)?.kernel.to_string(),
+        "llvm" => program.llvm_ir(mode)?,
+        "asm" => program.assembly(mode)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// A kernel with operands that were checked.
+#[pyclass(frozen, module = "fiberloom")]
+pub struct Bind {
+    compiled: Arc<Compiled>,
+    /// None while it runs, and after a run that was interrupted. It borrows from `operands`, which are dropped after it.
+    call: Mutex<Option<(Call<'static>, Effort)>>,
+    operands: Arc<Operands>,
+}
+
+impl Bind {
+    fn bind(&self, py: Python<'_>) -> PyResult<()> {
+        let mut named = Vec::new();
+        for (at, given) in self.operands.iter() {
+            let name = self.compiled.inputs[*at].name.as_str();
+            named.push((name, given.shared(name).map_err(|e| raised(py, &e))?));
+        }
+        let call = self.compiled.kernel.bind(&named).map_err(|e| raised(py, &e))?;
+        *self.held() = Some((call, Effort::Long));
+        Ok(())
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<(Call<'static>, Effort)>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Bind {
+    /// Runs the loops: the results, and the seconds that the engine took.
+    fn timed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        let taken = self.held().take();
+        let (call, effort) = match taken {
+            Some(ready) => ready,
+            // Another thread runs it, or a run was interrupted.
+            None => {
+                self.bind(py)?;
+                match self.held().take() {
+                    Some(ready) => ready,
+                    None => return Err(exception(py, "Error", "the call is run by several threads at once")),
+                }
+            }
+        };
+        let operands = self.operands.clone();
+        let (ran, call, time) = job::with_effort(py, effort, move |asked| {
+            let begin = Instant::now();
+            let mut call = until(call, asked);
+            let ran = compiled(&mut call).and_then(|()| call.run());
+            // Until here the call reads what the operands hold.
+            drop(operands);
+            (ran, call, begin.elapsed())
+        })?;
+        *self.held() = Some((call, Effort::of(time)));
+        let outcome = ran.map_err(|e| raised(py, &e))?;
+        let seconds = outcome.time.as_secs_f64();
+        Ok((self.compiled.results(py, outcome)?, seconds))
+    }
+}

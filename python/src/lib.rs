@@ -1,0 +1,37 @@
+//! The extension module of the Python package: what must be fast or touches memory is here, the rest is Python.
+//!
+//! ```text
+//!  Python objects ──operand──▶ Given ─────────────┐            einsum: kernels by text and by what operands are
+//!   ndarray, SciPy: array      borrowed, kept     ├─kernel──▶ Outcome ──▶ Tensor ──array──▶ ndarray
+//!   Tensor: checked once                          │  job: without the lock; long ones on a thread, interruptible
+//!  text ──▶ Program ──▶ Kernel ───────────────────┘
+//! ```
+//!
+//! Invariants: generated code sees addresses of arrays, and no Python object. An array that is borrowed from NumPy is
+//! held as long as anything reads it, by an abandoned call too. The index arrays of a [`tensor::Tensor`] cannot be
+//! written to: they are its own, or frozen.
+
+mod array;
+mod einsum;
+mod error;
+mod job;
+mod kernel;
+mod operand;
+mod scipy;
+mod tensor;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::einsum::{einsum, kernels_kept};
+    #[pymodule_export]
+    use crate::error::drawn;
+    #[pymodule_export]
+    use crate::job::settle;
+    #[pymodule_export]
+    use crate::kernel::{Bind, Kernel, compile};
+    #[pymodule_export]
+    use crate::tensor::{Tensor, from_levels, from_object, scalar};
+}
