@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from . import _native
+from ._operators import attach
 from ._types import DTYPES
 from .errors import Error
 
 __all__ = ["Tensor", "method"]
 
 Tensor = _native.Tensor
+attach(Tensor)
 
 
 def method(function):
