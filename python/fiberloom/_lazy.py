@@ -35,18 +35,23 @@ class Lazy:
         The text of the value at indices.
     fill
         The value of what would not be stored, if it is known without running something.
+    sparse
+        Whether an array of whose elements it is computed is sparse.
+    scatter
+        How a statement computes it from the elements of another, where that is shorter: that expression, and a function
+        from its indices to those of the result. What no element goes to is 0.
     """
 
-    def __init__(self, shape, dtype, write: Callable[[Names, list[Index]], str], fill=None):
+    def __init__(self, shape, dtype, write: Callable[[Names, list[Index]], str], fill=None, sparse=False, scatter=None):
         self.shape, self.dtype, self.write = tuple(int(n) for n in shape), np.dtype(dtype), write
-        self.fill = fill
+        self.fill, self.sparse, self.scatter = fill, sparse, scatter
         if type_of(self.dtype) is None:
             raise OperandError(f"values would be of type {self.dtype}, which the language has not")
 
     @staticmethod
-    def of(shape, dtype, write, fill=None) -> Lazy:
+    def of(shape, dtype, write, fill=None, sparse=False) -> Lazy:
         """An array of this shape and type, whose value at some indices is the text that `write(names, at)` gives."""
-        return Lazy(shape, dtype, write, fill)
+        return Lazy(shape, dtype, write, fill, sparse)
 
     @property
     def ndim(self) -> int:
@@ -118,7 +123,8 @@ class Lazy:
         name = type_of(dtype)
         if name is None:
             raise OperandError(f"dtype {np.dtype(dtype)} is not one that the language has")
-        return Lazy(self.shape, dtype, lambda names, at: f"convert({self.write(names, at)}, {name})")
+        text = lambda names, at: f"convert({self.write(names, at)}, {name})"  # noqa: E731
+        return Lazy(self.shape, dtype, text, sparse=self.sparse)
 
     def sum(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Sums over some axes, or all; of integers in 64 bits, as NumPy's."""
@@ -214,7 +220,8 @@ def lazy(*arrays):
         tensor = _convert.tensor(array, "array")
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
-    return Lazy(tensor.shape, tensor.dtype, lambda names, at: names.access(tensor, at), fill_of(tensor))
+    text = lambda names, at: names.access(tensor, at)  # noqa: E731
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), is_sparse(tensor))
 
 
 def is_lazy(*operands) -> bool:
@@ -269,7 +276,8 @@ def mapped(text: Callable[..., str], operands, dtype=None, result=None) -> Lazy:
         elements = (o if isinstance(o, str) else o.write(names, aligned(o.shape, shape, at)) for o in taken)
         return text(names, *elements)
 
-    return Lazy(shape, common if result is None else result, write)
+    sparse = any(o.sparse for o in taken if isinstance(o, Lazy))
+    return Lazy(shape, common if result is None else result, write, sparse=sparse)
 
 
 def common_type(*operands) -> np.dtype:

@@ -156,8 +156,11 @@ class Names:
         """The variables whose extents no access of the statement says."""
         return [index for index in indices if index.var is not None and index.var not in self.given]
 
-    def bounded(self, indices: list[Index], text: str, dtype) -> str:
-        """The text with the extents of these variables said, for a fold over them: its value is the same."""
+    def bounded(self, indices: list[Index], text: str, dtype, otherwise=0) -> str:
+        """The text with the extents of these variables said, for what binds them: its value is the same.
+
+        Entries are few where `otherwise` is the value of what is not stored.
+        """
         tests = []
         for index in self.unsaid(indices):
             name = f"below{index.count}"
@@ -167,7 +170,7 @@ class Names:
             self.given.add(index.var)
         if not tests:
             return text
-        return f"(if {' && '.join(tests)} then {text} else {literal(np.dtype(dtype).type(0).item())})"
+        return f"(if {' && '.join(tests)} then {text} else {literal(np.dtype(dtype).type(otherwise).item())})"
 
     def hoist(self, source, at: list[Index]) -> str:
         """The text of an element of an expression that a statement before computes, once however often it is read."""
@@ -181,14 +184,32 @@ class Names:
     def state(self, name: str, source, indices: list[Index], format: str | None = None) -> None:
         """Adds the statement that defines a tensor, declared where it must be."""
         outer, self.given = self.given, set()
+        if source.scatter is not None and not self.plain:
+            text = self._scattered(name, source)
+            self._declare(name, source, format)
+            self.before.append(text)
+            self.given = outer
+            return
         text = source.write(self, indices)
         if self.unsaid(indices) or any(index.count == 0 for index in indices):
-            format = format or suited(source.shape, self.sparse)
-            fill = "" if format == "dense" else f" fill {literal(source.dtype.type(source.background()).item())}"
-            sizes = ", ".join(map(str, source.shape))
-            self.declared[name] = f"tensor {name}: {type_of(source.dtype)}[{sizes}]{fill} {format}"
+            self._declare(name, source, format)
         self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
         self.given = outer
+
+    def _declare(self, name: str, source, format: str | None) -> None:
+        format = format or suited(source.shape, self.sparse)
+        fill = "" if format == "dense" else f" fill {literal(source.dtype.type(source.background()).item())}"
+        sizes = ", ".join(map(str, source.shape))
+        self.declared[name] = f"tensor {name}: {type_of(source.dtype)}[{sizes}]{fill} {format}"
+
+    def _scattered(self, name: str, source) -> str:
+        """The statement that puts the elements of another expression where they go."""
+        of, to = source.scatter
+        indices = [self.index(n) for n in of.shape]
+        text = of.write(self, indices)
+        if self.unsaid(indices):
+            text = self.bounded(indices, text, of.dtype)
+        return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
 
     def program(self) -> tuple[str, dict]:
         """The text, and the operands that it reads by name."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 
 from .._types import DTYPES
@@ -29,18 +31,18 @@ def _type(object) -> np.dtype:
     return np.dtype(object.dtype if hasattr(object, "dtype") and not isinstance(object, type) else object)
 
 
-def can_cast(from_, to, /) -> bool:
+def can_cast(from_, to, /) -> builtins.bool:
     """Whether a type, or that of an array, is promoted to another without loss, as NumPy's rules have it."""
-    return bool(np.can_cast(_type(from_), np.dtype(to)))
+    return builtins.bool(np.can_cast(_type(from_), np.dtype(to)))
 
 
 def result_type(*arrays_and_dtypes) -> np.dtype:
     """The type that arrays, types and numbers are promoted to: NumPy 2's; numbers of Python's are weak."""
-    taken = [o if isinstance(o, (bool, int, float)) and not isinstance(o, np.generic) else _type(o) for o in arrays_and_dtypes]
+    taken = [o if isinstance(o, (builtins.bool, int, float)) and not isinstance(o, np.generic) else _type(o) for o in arrays_and_dtypes]
     return np.result_type(*taken)
 
 
-def isdtype(dtype, kind) -> bool:
+def isdtype(dtype, kind) -> builtins.bool:
     """Whether a type is of a kind.
 
     Parameters

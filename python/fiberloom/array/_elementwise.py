@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._lazy import common_type, finished, is_number, lazy, mapped
+from .._lazy import Lazy, aligned, broadcast, common_type, finished, is_number, lazy, mapped
 from .._program import Names
 from .._types import literal, type_of
 from ..errors import OperandError
@@ -312,8 +312,6 @@ def where(condition, x1, x2, /):
     common = common_type(*taken)
     taken = [_constant(o, common) if is_number(o) else o.astype(common) for o in taken]
 
-    from .._lazy import Lazy, aligned, broadcast
-
     operands = [test, *taken]
     shape = broadcast(*(o.shape for o in operands))
 
@@ -321,13 +319,11 @@ def where(condition, x1, x2, /):
         c, a, b = (o.write(names, aligned(o.shape, shape, at)) for o in operands)
         return f"(if {c} then {a} else {b})"
 
-    return finished(Lazy(shape, common, write), condition, x1, x2)
+    return finished(Lazy(shape, common, write, sparse=any(o.sparse for o in operands)), condition, x1, x2)
 
 
 def _constant(number, dtype):
     """A number as an array of no modes."""
-    from .._lazy import Lazy
-
     try:
         value = dtype.type(number)
     except OverflowError as e:

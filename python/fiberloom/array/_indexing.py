@@ -10,6 +10,7 @@ from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
 from ._reductions import axis_of
+from ._shapes import flipped
 
 __all__ = ["item", "take", "take_along_axis"]
 
@@ -40,14 +41,17 @@ def item(x, key):
     arrays = [step for step in steps if isinstance(step, Lazy)]
     if arrays:
         return finished(_gathered(source, steps, arrays), x)
-    shape, modes = [], []
+    shape, modes, back = [], [], []
     for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
+        step, opposite = _upward(step, extent)
+        if opposite:
+            back.append(len(shape))
         modes.append(_linear(step, extent, len(shape)))
         if step is None:
             shape.append(1)
         elif isinstance(step, slice):
             shape.append(len(range(*step.indices(extent))))
-    return finished(_picked(source, shape, modes), x)
+    return finished(flipped(_picked(source, shape, modes), back), x)
 
 
 def _expanded(key: tuple, shape) -> list:
@@ -93,13 +97,23 @@ def _extents(steps: list, shape) -> list:
     return [None if step is None else next(extents) for step in steps]
 
 
+def _upward(step, extent):
+    """A place with a positive step, and whether its elements are then in the opposite order."""
+    if not isinstance(step, slice):
+        return step, False
+    if step.step == 0:
+        raise IndexError("the step of a slice is not 0")
+    places = range(*step.indices(extent))
+    if places.step > 0:
+        return step, False
+    return slice(places[-1], places[0] + 1, -places.step) if places else slice(0, 0), len(places) > 1
+
+
 def _linear(step, extent, mode: int):
     """How a place finds its index among those of the result: ``(mode, start, step)``."""
     if step is None:
         return None
     if isinstance(step, slice):
-        if step.step == 0:
-            raise IndexError("the step of a slice is not 0")
         start, _, by = step.indices(extent)
         return mode, start, by
     if not -extent <= step < extent:
@@ -117,7 +131,7 @@ def _picked(source: Lazy, shape, modes: list) -> Lazy:
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill)
+    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
     return made
 
 
@@ -151,7 +165,7 @@ def _gathered(source: Lazy, steps: list, arrays: list[Lazy]) -> Lazy:
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill)
+    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
     return made
 
 
@@ -225,4 +239,4 @@ def take_along_axis(x, indices, /, *, axis: int = -1):
         own[axis] = Index(None, opaque=text)
         return source.write(names, own)
 
-    return finished(Lazy(shape, source.dtype, write, source.fill), x, indices)
+    return finished(Lazy(shape, source.dtype, write, source.fill, source.sparse), x, indices)

@@ -28,8 +28,14 @@ _MISSING = {
 
 
 def _stub(name: str, instead: str):
-    def function(*_, **__):
-        raise MissingError(f"`{name}` is not there: {instead}")
+    if name.endswith("sort"):
+
+        def function(x, /, *, axis: int = -1, descending: bool = False, stable: bool = True):
+            raise MissingError(f"`{name}` is not there: {instead}")
+    else:
+
+        def function(x, /):
+            raise MissingError(f"`{name}` is not there: {instead}")
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "fiberloom.array"

@@ -45,7 +45,7 @@ def _matmul(a: Lazy, b: Lazy) -> Lazy:
         right = [*aligned(b.shape[:-2], stacks, stack), k, *column]
         return summed(names, [k], f"{x.write(names, left)} * {y.write(names, right)}", common)
 
-    return Lazy(stacks + rows + columns, common, write)
+    return Lazy(stacks + rows + columns, common, write, sparse=a.sparse or b.sparse)
 
 
 def summed(names: Names, over: list[Index], text: str, dtype) -> str:
@@ -90,7 +90,7 @@ def tensordot(x1, x2, /, *, axes=2):
         return summed(names, over, " * ".join(factors), common)
 
     shape = [a.shape[n] for n in left] + [b.shape[n] for n in right]
-    return finished(Lazy(shape, common, write), x1, x2)
+    return finished(Lazy(shape, common, write, sparse=a.sparse or b.sparse), x1, x2)
 
 
 def _pairs(axes, ours: int, theirs: int) -> tuple[list[int], list[int]]:
@@ -139,4 +139,4 @@ def vecdot(x1, x2, /, *, axis: int = -1):
         factors = (o.write(names, aligned(o.shape, wide, full)) for o in (x, y))
         return summed(names, [k], " * ".join(factors), common)
 
-    return finished(Lazy((*wide[:place], *wide[place + 1 :]), common, write), x1, x2)
+    return finished(Lazy((*wide[:place], *wide[place + 1 :]), common, write, sparse=a.sparse or b.sparse), x1, x2)

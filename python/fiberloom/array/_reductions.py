@@ -77,7 +77,7 @@ def folded(source: Lazy, fold: str, axis, keepdims: bool, dtype=None, element=No
         text = names.bounded(list(over.values()), text, np.bool_ if fold == "count" else result)
         return f"{fold}({', '.join(index.var for index in over.values())}: {text})"
 
-    return Lazy(shape, result, write)
+    return Lazy(shape, result, write, sparse=source.sparse)
 
 
 def _summed_in(source: Lazy, dtype) -> Lazy:
@@ -161,7 +161,7 @@ def _mean(source: Lazy, axis, keepdims: bool, fewer: float = 0.0) -> Lazy:
         names.strict |= not by
         return f"({total.write(names, at)} / {float(by)!r})"
 
-    return Lazy(total.shape, total.dtype, write)
+    return Lazy(total.shape, total.dtype, write, sparse=source.sparse)
 
 
 def mean(x, /, *, axis=None, keepdims: bool = False):
@@ -180,7 +180,7 @@ def _variance(x: Lazy, axis, correction: float, keepdims: bool) -> Lazy:
         return f"{square}({element} - {names.hoist(mean, center)})"
 
     axes = axes_of(axis, source.ndim)
-    squares = Lazy(source.shape, source.dtype, lambda names, at: write(names, at, source.write(names, at)))
+    squares = Lazy(source.shape, source.dtype, lambda names, at: write(names, at, source.write(names, at)), sparse=source.sparse)
     return _mean(squares, axis, keepdims, correction)
 
 
@@ -292,13 +292,14 @@ def _doubled(source: Lazy, axis: int, step: int, symbol: str, start: str) -> Laz
         names.folds = True
         return f"({names.hoist(source, at)} {symbol} {_before(names, source, axis, at, step, start)})"
 
-    return Lazy(source.shape, source.dtype, write)
+    return Lazy(source.shape, source.dtype, write, sparse=source.sparse)
 
 
 def _led(source: Lazy, axis: int, start: str) -> Lazy:
     shape = list(source.shape)
     shape[axis] += 1
-    return Lazy(shape, source.dtype, lambda names, at: _before(names, source, axis, at, 1, start))
+    text = lambda names, at: _before(names, source, axis, at, 1, start)  # noqa: E731
+    return Lazy(shape, source.dtype, text, sparse=source.sparse)
 
 
 def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):

@@ -51,7 +51,7 @@ def moved(source: Lazy, shape, indices) -> Lazy:
             return source.write(names, own)
         return names.hoist(Lazy(shape, source.dtype, write), at)
 
-    return Lazy(shape, source.dtype, write, source.fill)
+    return Lazy(shape, source.dtype, write, source.fill, source.sparse)
 
 
 def shape_of(shape) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ def matrix_transpose(x, /):
     return permute_dims(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis):
     """A mode of extent 1 more, or several.
 
     Parameters
@@ -242,22 +242,22 @@ def reshaped(source: Lazy, shape) -> Lazy:
         if not all(index.is_whole(extent) or extent == 1 for index, extent in zip(at, shape, strict=True)):
             return names.hoist(made, at)
         own: list[Index] = [Index(None)] * source.ndim
-        maps = []
+        maps: list = []
+        bound: list[Index] = []
         for ours, theirs in groups:
             if len(ours) == 1 == len(theirs):
                 own[ours[0]] = at[theirs[0]]
                 continue
             for n in ours:
                 own[n] = names.index(source.shape[n])
+                bound.append(own[n])
             maps.append(([own[n].var for n in ours], [at[n].var for n in theirs]))
-        text = source.write(names, own)
-        if names.unsaid([index for index in own if index.var is not None]):
-            text = names.hoist(source, own)
+        text = names.bounded(bound, source.write(names, own), source.dtype, source.fill or 0)
         for inner, outer in maps:
             text = _remapped(names, text, inner, outer)
         return text
 
-    made = Lazy(shape, source.dtype, write, source.fill)
+    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
     return made
 
 
@@ -379,15 +379,14 @@ def joined(parts: list[Lazy], axis: int) -> Lazy:
         texts, variables = [], []
         for part in parts:
             index = names.index(part.shape[axis])
-            own = [*at[:axis], index, *at[axis + 1 :]]
-            text = part.write(names, own)
-            texts.append(names.hoist(part, own) if names.unsaid([index]) else text)
+            text = part.write(names, [*at[:axis], index, *at[axis + 1 :]])
+            texts.append(names.bounded([index], text, common, part.fill or 0))
             variables.append(index.var)
         names.given.add(at[axis].var)
         return f"concat(({', '.join(texts)}), ({', '.join(variables)}) -> {at[axis].var})"
 
     shape = [*first.shape[:axis], total, *first.shape[axis + 1 :]]
-    made = Lazy(shape, common, write, parts[0].fill if len(fills) == 1 else None)
+    made = Lazy(shape, common, write, parts[0].fill if len(fills) == 1 else None, any(part.sparse for part in parts))
     return made
 
 
@@ -417,8 +416,8 @@ def stack(arrays, /, *, axis: int = 0):
     if any(part.shape != shape for part in parts):
         raise MismatchError(f"`stack`: shapes {', '.join(str(p.shape) for p in parts)} are not one")
     axis = axis_of(axis, len(shape) + 1)
-    if not shape:
-        return finished(_listed(parts), *arrays)
+    if len(parts) <= _FEW or not shape:
+        return finished(_listed(parts, axis), *arrays)
     # One behind the other along the first mode, which is then split into the new one and itself.
     split = reshaped(joined(parts, 0), (len(parts), *shape))
     order = list(range(1, len(shape) + 1))
@@ -426,18 +425,24 @@ def stack(arrays, /, *, axis: int = 0):
     return finished(permuted(split, order), *arrays)
 
 
-def _listed(parts: list[Lazy]) -> Lazy:
-    """Arrays of no modes as one of one mode."""
+#: As many arrays are told apart at each element; of more, they stand one behind the other, and that is split.
+_FEW = 8
+
+
+def _listed(parts: list[Lazy], axis: int) -> Lazy:
+    """Arrays along a new axis, each element one of theirs by its place."""
     common = common_type(*parts)
     parts = [part.astype(common) for part in parts]
 
     def write(names: Names, at: list[Index]) -> str:
-        text = parts[-1].write(names, [])
+        place, own = at[axis].value(), [*at[:axis], *at[axis + 1 :]]
+        text = parts[-1].write(names, own)
         for n in range(len(parts) - 2, -1, -1):
-            text = f"(if {at[0].value()} == {n} then {parts[n].write(names, [])} else {text})"
+            text = f"(if {place} == {n} then {parts[n].write(names, own)} else {text})"
         return text
 
-    return Lazy((len(parts),), common, write)
+    shape = [*parts[0].shape[:axis], len(parts), *parts[0].shape[axis:]]
+    return Lazy(shape, common, write, sparse=any(part.sparse for part in parts))
 
 
 def unstack(x, /, *, axis: int = 0):
@@ -481,10 +486,23 @@ def flip(x, /, *, axis=None):
     source = lazy(x)
     axes = axes_of(axis, source.ndim)
 
-    def indices(at: list[Index]):
+    return finished(flipped(source, axes), x)
+
+
+def flipped(source: Lazy, axes: list[int]) -> Lazy:
+    """The elements along some axes in the opposite order. Entries of a sparse array whose fill value is 0 are moved."""
+    if not axes:
+        return source
+
+    def opposite(at: list[Index]):
         return [index.along(source.shape[n] - 1, -1) if n in axes else index for n, index in enumerate(at)]
 
-    return finished(moved(source, source.shape, indices), x)
+    if not source.sparse or source.background() != 0:
+        return moved(source, source.shape, opposite)
+    made = Lazy(
+        source.shape, source.dtype, lambda names, at: names.hoist(made, at), 0, True, scatter=(source, opposite)
+    )
+    return made
 
 
 def part(source: Lazy, axis: int, start: int, stop: int) -> Lazy:
@@ -564,20 +582,11 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     axis = axis_of(axis, source.ndim)
     if repeats == 0:
         return finished(part(source, axis, 0, 0), x)
-    shape = [*source.shape[:axis], source.shape[axis] * int(repeats), *source.shape[axis + 1 :]]
-    return finished(_quotient(source, axis, shape, f"({{}})/{int(repeats)}"), x)
-
-
-def _quotient(source: Lazy, axis: int, shape, text: str) -> Lazy:
-    """The elements at places that are a quotient or a rest of the result's."""
-
-    def indices(at: list[Index]):
-        opaque = at[axis].opaque
-        if opaque is not None and "[" in opaque:
-            return [*at[:axis], None, *at[axis + 1 :]]
-        return [*at[:axis], Index(None, opaque=text.format(at[axis].affine())), *at[axis + 1 :]]
-
-    return moved(source, shape, indices)
+    # Each element along a new axis, which is then one with its own.
+    extents = list(source.shape)
+    extents.insert(axis + 1, int(repeats))
+    wide = moved(source, extents, lambda at: [*at[: axis + 1], *at[axis + 2 :]])
+    return finished(reshaped(wide, [*source.shape[:axis], source.shape[axis] * int(repeats), *source.shape[axis + 1 :]]), x)
 
 
 def tile(x, repetitions, /):
@@ -601,13 +610,17 @@ def tile(x, repetitions, /):
         raise Error(f"`tile` by {tuple(times)}: a number of times is not negative")
     made = reshaped(source, (1,) * (len(times) - source.ndim) + source.shape)
     for axis, n in enumerate(times):
-        extent = made.shape[axis]
-        shape = [*made.shape[:axis], extent * n, *made.shape[axis + 1 :]]
         if n == 0:
             made = part(made, axis, 0, 0)
-        elif n > 1 and extent:
-            made = _quotient(made, axis, shape, f"({{}})%{extent}")
+        elif n > 1:
+            made = _tiled(made, axis, n)
     return finished(made, x)
+
+
+def _tiled(source: Lazy, axis: int, times: int) -> Lazy:
+    """The array several times along an axis, which a new one becomes one with."""
+    wide = moved(source, [*source.shape[:axis], times, *source.shape[axis:]], lambda at: [*at[:axis], *at[axis + 1 :]])
+    return reshaped(wide, [*source.shape[:axis], times * source.shape[axis], *source.shape[axis + 1 :]])
 
 
 def _triangle(x, name: str, test: str, k: int):
@@ -620,7 +633,7 @@ def _triangle(x, name: str, test: str, k: int):
         kept = f"{at[-1].value()} {test} {at[-2].value()} + {int(k)}"
         return f"(if {kept} then {source.write(names, at)} else {zero})"
 
-    return finished(Lazy(source.shape, source.dtype, write), x)
+    return finished(Lazy(source.shape, source.dtype, write, sparse=source.sparse), x)
 
 
 def tril(x, /, *, k: int = 0):
