@@ -179,7 +179,7 @@ class _Background(Names):
         return super().access(tensor, at)
 
     def hoist(self, source, at: list[Index]) -> str:
-        return source.write(self, at)
+        return source.write(self, [Index(None)] * source.ndim)
 
 
 class _Within:

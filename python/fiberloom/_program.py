@@ -214,4 +214,5 @@ class Names:
     def program(self) -> tuple[str, dict]:
         """The text, and the operands that it reads by name."""
         text = "\n".join([*self.functions.values(), *self.declared.values(), *self.before])
-        return text, {name: tensor for name, tensor in self.operands.values()}
+        # Where a sparse operand is its fill value, what its indices read is not read.
+        return text, {name: tensor for name, tensor in self.operands.values() if f"{name}[" in text}

@@ -37,10 +37,11 @@ def item(x, key):
         it: how many elements the result has would depend on data.
     """
     source = lazy(x)
-    steps = _expanded(key if isinstance(key, tuple) else (key,), source.shape)
+    key = key if isinstance(key, tuple) else (key,)
+    steps = _expanded(key, source.shape)
     arrays = [step for step in steps if isinstance(step, Lazy)]
     if arrays:
-        return finished(_gathered(source, steps, arrays), x)
+        return finished(_gathered(source, steps, arrays, _stand_together(key)), x)
     shape, modes, back = [], [], []
     for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
         step, opposite = _upward(step, extent)
@@ -135,12 +136,17 @@ def _picked(source: Lazy, shape, modes: list) -> Lazy:
     return made
 
 
-def _gathered(source: Lazy, steps: list, arrays: list[Lazy]) -> Lazy:
+def _stand_together(key: tuple) -> bool:
+    """Whether no slice, new mode or ``...`` stands between the numbers and arrays of a key."""
+    numbered = [n for n, step in enumerate(key) if not (step is None or step is Ellipsis or isinstance(step, slice))]
+    return numbered == list(range(numbered[0], numbered[-1] + 1))
+
+
+def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = True) -> Lazy:
     """Elements at places that arrays hold: the modes of these stand where they do, or first if others stand between."""
     wide = broadcast(*(a.shape for a in arrays))
-    numbered = [n for n, step in enumerate(steps) if isinstance(step, (Lazy, int))]
-    together = numbered == list(range(numbered[0], numbered[-1] + 1))
-    first = sum(step is None or isinstance(step, slice) for step in steps[: numbered[0]]) if together else 0
+    leading = next(n for n, step in enumerate(steps) if isinstance(step, (Lazy, int)))
+    first = sum(step is None or isinstance(step, slice) for step in steps[:leading]) if together else 0
     kept, shape, modes = 0, [], []
     for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
         if isinstance(step, Lazy):
