@@ -47,6 +47,9 @@ pub fn code(failure: Failure) -> i32 {
     }
 }
 
+/// What a kernel returns if it was asked to end: all bits of the byte that asks it.
+pub const INTERRUPTED: i32 = -1;
+
 /// The failure of a code; `None` of 0 and of codes that no kernel returns.
 pub fn failure(returned: i32) -> Option<Failure> {
     Failure::ALL.into_iter().find(|f| code(*f) == returned)

@@ -4,7 +4,7 @@ use crate::abi::{self, Buffer};
 use crate::jit::Code;
 use crate::runtime::fence::Fence;
 use crate::runtime::memory::{Heap, Memory};
-use crate::runtime::{Block, Session, lent};
+use crate::runtime::{Block, Interrupt, NEVER, Session, lent};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{BufferId, Failure, Kernel, Role};
@@ -113,7 +113,28 @@ impl Compiled {
         results: impl FnOnce(Take) -> R,
     ) -> Result<R, Failure> {
         // SAFETY: by this function's contract.
-        unsafe { self.call(&prepared.params, &prepared.buffers, limits, &Heap, results) }
+        let ran = unsafe { self.run_until(prepared, limits, &NEVER, results) };
+        ran.map(|results| results.expect("nobody asks it to end"))
+    }
+
+    /// [`Compiled::run_prepared`], unless it is asked to end: `None` then. A kernel that was compiled `interruptible` looks at each
+    /// turn of an outer loop.
+    ///
+    /// # Errors
+    /// As for [`Compiled::run`].
+    ///
+    /// # Safety
+    /// As for [`Compiled::run_prepared`].
+    #[allow(unsafe_code)]
+    pub unsafe fn run_until<R>(
+        &self,
+        prepared: &Prepared,
+        limits: &Limits,
+        interrupt: &Interrupt,
+        results: impl FnOnce(Take) -> R,
+    ) -> Result<Option<R>, Failure> {
+        // SAFETY: by this function's contract.
+        unsafe { self.call(&prepared.params, &prepared.buffers, (limits, interrupt), &Heap, results) }
     }
 
     /// As [`Compiled::run`], with every operand, result and workspace in fenced memory: an access past an array's end is
@@ -138,7 +159,8 @@ impl Compiled {
         let copies = operands.iter().map(|o| o.map(Copy::of).transpose()).collect::<Result<Vec<_>, _>>()?;
         let buffers: Vec<Buffer> = copies.iter().map(|c| c.as_ref().map_or(Buffer::EMPTY, |c| c.buffer)).collect();
         // SAFETY: by this function's contract.
-        unsafe { self.call(params, &buffers, limits, &Fence, |take| self.results(take)) }
+        let ran = unsafe { self.call(params, &buffers, (limits, &NEVER), &Fence, |take| self.results(take)) };
+        ran.map(|results| results.expect("nobody asks it to end"))
     }
 
     fn validate<'o>(&self, params: &[i64], operands: impl ExactSizeIterator<Item = Option<&'o Array<'o>>>) {
@@ -158,10 +180,10 @@ impl Compiled {
         &self,
         params: &[i64],
         before: &[Buffer],
-        limits: &Limits,
+        limits: (&Limits, &Interrupt),
         memory: &dyn Memory,
         results: impl FnOnce(Take) -> R,
-    ) -> Result<R, Failure> {
+    ) -> Result<Option<R>, Failure> {
         lent(before.len(), Buffer::EMPTY, |buffers| {
             buffers.copy_from_slice(before);
             // SAFETY: by this function's contract.
@@ -177,12 +199,13 @@ impl Compiled {
         params: &[i64],
         buffers: &mut [Buffer],
         blocks: &mut [Option<Block>],
-        limits: &Limits,
+        (limits, interrupt): (&Limits, &Interrupt),
         memory: &dyn Memory,
         results: impl FnOnce(Take) -> R,
-    ) -> Result<R, Failure> {
+    ) -> Result<Option<R>, Failure> {
+        let limits = (limits.memory, interrupt);
         // SAFETY: `buffers` outlives the session, and is left alone until the kernel has ended.
-        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), blocks, limits.memory) };
+        let mut session = unsafe { Session::new(memory, buffers.as_mut_ptr(), blocks, limits) };
         // SAFETY: the code was made for this signature, and lives in `self`. The arguments are what it was compiled for:
         // as many params and buffers, operands of its types on which it stays inside them, a session with its table.
         let returned = unsafe {
@@ -191,7 +214,8 @@ impl Compiled {
         };
         match abi::failure(returned) {
             Some(failure) => Err(failure),
-            None => Ok(results(&mut |b| session.give(b, self.buffers[b.0 as usize].0))),
+            None if returned == abi::INTERRUPTED => Ok(None),
+            None => Ok(Some(results(&mut |b| session.give(b, self.buffers[b.0 as usize].0)))),
         }
     }
 

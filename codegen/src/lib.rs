@@ -33,6 +33,7 @@ mod target;
 pub use compiled::{Compiled, Limits, Prepared, Take};
 pub use header::{Contract, header, symbol};
 pub use room::{addresses_left, room};
+pub use runtime::Interrupt;
 
 use fiberloom_core::loops::{Kernel, check};
 use inkwell::builder::BuilderError;
@@ -52,6 +53,8 @@ pub struct Options {
     /// Statements, those in blocks counted, that one function holds where a kernel can be cut. Affects the time of compilation,
     /// never results.
     pub long: usize,
+    /// Whether a call can be asked to end: [`compile`] alone heeds it ([`Compiled::run_until`]).
+    pub interruptible: bool,
 }
 
 impl Options {
@@ -61,7 +64,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { opt_level: OptLevel::default(), cpu: Cpu::default(), long: Options::LONG }
+        Options { opt_level: OptLevel::default(), cpu: Cpu::default(), long: Options::LONG, interruptible: false }
     }
 }
 
@@ -143,7 +146,7 @@ pub fn compile(kernel: &Kernel, options: &Options) -> Result<Compiled, Error> {
 /// # Errors
 /// As for [`compile`].
 pub fn llvm_ir(kernel: &Kernel, options: &Options) -> Result<String, Error> {
-    made(kernel, &symbol(kernel), options, |_, module| Ok(module.print_to_string().to_string()))
+    made(kernel, &symbol(kernel), &alone(options), |_, module| Ok(module.print_to_string().to_string()))
 }
 
 /// The kernel as assembly of x86-64.
@@ -164,7 +167,12 @@ pub fn object(kernel: &Kernel, options: &Options) -> Result<Vec<u8>, Error> {
 }
 
 fn write(kernel: &Kernel, options: &Options, what: FileType) -> Result<Vec<u8>, Error> {
-    made(kernel, &symbol(kernel), options, |machine, module| machine.write(module, what))
+    made(kernel, &symbol(kernel), &alone(options), |machine, module| machine.write(module, what))
+}
+
+/// The options of code that other callers than [`Compiled`] call, who have a table of functions and nothing behind it.
+fn alone(options: &Options) -> Options {
+    Options { interruptible: false, ..*options }
 }
 
 /// What `take` makes of the kernel's optimized module, in which its function is called `symbol`.
@@ -179,7 +187,7 @@ fn made<T>(
     let machine = Machine::new(options)?;
     let context = Context::create();
     let listener = diagnostics::Listener::new(&context);
-    let module = emit::module(&context, kernel, symbol, (&machine, options.long))?;
+    let module = emit::module(&context, kernel, symbol, (&machine, options))?;
     machine.optimize(&module, room::length(&kernel.body))?;
     let taken = take(&machine, &module)?;
     listener.heard().map(|()| taken)

@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::kernel::{Engine, Options};
 use crate::program::Program;
-use fiberloom_codegen::{self as codegen, Compiled, Prepared, Take};
+use fiberloom_codegen::{self as codegen, Compiled, Interrupt, Prepared, Take};
 use fiberloom_core::Options as Lowering;
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{self, Bound, Failure, Sound};
@@ -95,7 +95,10 @@ pub(crate) fn code(program: &Program, engine: Engine, lowering: &Lowering) -> Re
 fn made(program: &Program, engine: Engine, lowering: &Lowering) -> Result<Code, Error> {
     let kernel = program.lowered_for(lowering)?.kernel;
     let compiled = match engine {
-        Engine::Llvm => Some(codegen::compile(&kernel, &codegen::Options::default()).map_err(refused)?),
+        Engine::Llvm => {
+            let options = codegen::Options { interruptible: true, ..Default::default() };
+            Some(codegen::compile(&kernel, &options).map_err(refused)?)
+        }
         _ => None,
     };
     Ok(Code { kernel, compiled })
@@ -126,7 +129,7 @@ impl Code {
         self.compiled.as_ref().map(|compiled| compiled.prepare(&bound.params, &bound.operands))
     }
 
-    /// One call, and what `results` makes of the arrays that it made.
+    /// One call, and what `results` makes of the arrays that it made. Machine code ends when `interrupt` asks it to.
     ///
     /// # Safety
     /// `bound` binds this code's kernel to tensors that are well-formed, and `prepared` was made of it.
@@ -135,15 +138,16 @@ impl Code {
         &self,
         bound: &Bound,
         prepared: Option<&Prepared>,
-        options: &Options,
+        (options, interrupt): (&Options, &Interrupt),
         results: impl FnOnce(Take) -> R,
     ) -> Result<(R, Ops), Stop> {
         match (&self.compiled, prepared) {
             (Some(compiled), Some(prepared)) => {
                 let limits = codegen::Limits { memory: options.memory.try_into().unwrap_or(usize::MAX) };
                 // SAFETY: the code is of a kernel that was lowered, and the operands are, by this function's contract.
-                let ran = unsafe { compiled.run_prepared(prepared, &limits, results) };
-                Ok((ran.map_err(Stop::Failure)?, None))
+                let ran = unsafe { compiled.run_until(prepared, &limits, interrupt, results) };
+                let ended = || Error::Stopped("the call was asked to end".to_string());
+                Ok((ran.map_err(Stop::Failure)?.ok_or_else(ended)?, None))
             }
             _ => {
                 let (buffers, ops) = with_room(|| interpret(&self.kernel, bound, options))?;

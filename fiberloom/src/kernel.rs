@@ -26,7 +26,7 @@ pub use warm::Shape;
 use crate::cache::{Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
-use fiberloom_codegen::{Prepared, Take};
+use fiberloom_codegen::{Interrupt, Prepared, Take};
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
@@ -79,6 +79,9 @@ impl std::str::FromStr for Engine {
         }
     }
 }
+
+/// Where nobody asks a call to end.
+static NEVER: Interrupt = Interrupt::new();
 
 /// The bytes that an entry of a function takes in the reference semantics, and what is copied of it meanwhile.
 const KEPT: u64 = 256;
@@ -196,7 +199,7 @@ impl Kernel {
             self.fits(*id, operand)?;
         }
         let plan = self.last.plan(&self.program, &operands, |shapes| self.extents(shapes))?;
-        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None })
+        Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None, interrupt: None })
     }
 
     /// Makes the machine code that calls on operands of these shapes run, so that the first of them takes no longer than
@@ -318,6 +321,8 @@ pub struct Call<'a> {
     made: Widths,
     /// Made on demand; none for the reference semantics.
     ready: Option<Ready<'a>>,
+    /// Where it is asked to end, if anybody may.
+    interrupt: Option<Arc<Interrupt>>,
 }
 
 /// Code, and what it is run on.
@@ -333,6 +338,14 @@ struct Ready<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// The same call, which ends with [`Error::Stopped`] when another thread asks it to: at the next turn of an outer loop of its
+    /// machine code. Its innermost loops, and the other engines, do not look.
+    #[must_use]
+    pub fn until(mut self, interrupt: Arc<Interrupt>) -> Call<'a> {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
     /// Runs the kernel; every call makes its results anew.
     ///
     /// # Errors
@@ -470,8 +483,9 @@ impl<'a> Call<'a> {
             let results = loops::collect(&code.kernel, bound, take);
             (if *copies { begin.elapsed() } else { made }, results)
         };
+        let how = (&self.kernel.options, self.interrupt.as_deref().unwrap_or(&NEVER));
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
-        let ran = unsafe { code.run(bound, prepared.as_ref(), &self.kernel.options, collect) };
+        let ran = unsafe { code.run(bound, prepared.as_ref(), how, collect) };
         let ((time, results), ops) = ran?;
         let results = results.ok_or(Stop::Failure(Failure::Memory))?;
         if *assembles {

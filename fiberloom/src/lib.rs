@@ -48,7 +48,7 @@ mod kernel;
 mod program;
 
 pub use error::Error;
-pub use fiberloom_codegen::addresses_left;
+pub use fiberloom_codegen::{Interrupt, addresses_left};
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};
 pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,

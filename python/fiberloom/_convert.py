@@ -48,22 +48,20 @@ def in_order(matrix):
             column_major = matrix.tocsr().tocoo()
             return None if _same_order(matrix, column_major) else column_major
         matrix = matrix.copy()
-    elif matrix.has_canonical_format and _is_canonical(matrix):
-        return None
     else:
-        # A copy without the flags, which may be what is wrong.
-        matrix = type(matrix)((matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
+        try:
+            # Without the flags, which may be what is wrong.
+            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+        except ValueError:
+            return None  # Malformed otherwise.
+        if matrix.has_canonical_format:
+            return None
     matrix.sum_duplicates()
     return matrix
 
 
 def _same_order(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(a.coords, b.coords, strict=True))
-
-
-def _is_canonical(matrix) -> bool:
-    other = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return bool(other.has_canonical_format)
 
 
 def _taken(object, name, copy):
@@ -183,5 +181,9 @@ def _array(object, name, ty, copy):
     if not (isinstance(object, (list, tuple, range)) or hasattr(object, "__array__")):
         return None
     _permit(copy, name, f"{_class(object)} is no array")
-    array = np.asarray(object, dtype=DTYPES.get(ty)) if isinstance(object, (list, tuple, range)) else np.asarray(object)
+    is_list = isinstance(object, (list, tuple, range))
+    try:
+        array = np.asarray(object, dtype=DTYPES.get(ty) if is_list else None)
+    except (TypeError, ValueError) as e:
+        raise OperandError(f"tensor `{name}`: {_class(object)} is no array: {e}") from e
     return None if array.dtype == np.dtype("O") else array

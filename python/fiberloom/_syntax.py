@@ -23,462 +23,16 @@ come with it. What is rejected is drawn at its line of Python.
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
-import linecache
-import textwrap
 
 from . import _convert, _einsum, _native
 from ._kernel import Kernel, known
+from ._reader import Body, Source, Statements, Writer
 from ._types import Declared, Type, literal
-from .errors import Error, ProgramError, Span
+from .errors import Error
 
 __all__ = ["Function", "KernelFunction", "function", "kernel"]
-
-_BINARY = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_CALLED = {ast.FloorDiv: "floordiv", ast.Mod: "floormod", ast.Pow: "pow"}
-_COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-_FOLDED = {ast.Add: "+=", ast.Mult: "prod="}
-_COMPOUND = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.UnaryOp)
-
-
-class _Source:
-    """Where a function stands: its tree, and how places in it are places in its file."""
-
-    def __init__(self, function):
-        try:
-            lines, first = inspect.getsourcelines(function)
-        except (OSError, TypeError) as e:
-            raise ProgramError(f"the source of `{function.__name__}` is not to be had: {e}") from None
-        text = "".join(lines)
-        self.indent = len(text) - len(text.lstrip(" \t"))
-        self.first = max(first, 1)
-        self.file = inspect.getsourcefile(function) or "program"
-        self.lines = linecache.getlines(self.file) or ["\n"] * (self.first - 1) + lines
-        self.tree = ast.parse(textwrap.dedent(text)).body[0]
-
-    def place(self, node: ast.AST) -> tuple[int, int]:
-        """Start and end of a node, in characters of the file."""
-        return self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
-
-    def _at(self, line: int, byte: int) -> int:
-        number = self.first + line - 2
-        text = self.lines[number] if number < len(self.lines) else ""
-        column = len(text.encode()[: byte + self.indent].decode(errors="replace"))
-        return sum(map(len, self.lines[:number])) + column
-
-    def error(self, kind, messages: list[tuple]) -> Error:
-        """An exception drawn into the file: of each message start, end, message, help, labels."""
-        text = "".join(self.lines)
-        error = kind(_native.drawn(self.file, text, messages))
-        error.spans = tuple(_span(text, *message) for message in messages)
-        return error
-
-    def refused(self, node: ast.AST, message: str, help: str | None = None) -> Error:
-        return self.error(ProgramError, [(*self.place(node), message, help, [])])
-
-
-def _span(text: str, start: int, end: int, message: str, help: str | None, labels) -> Span:
-    line = text.count("\n", 0, start) + 1
-    return Span(start, end, line, start - text.rfind("\n", 0, start), message, help, tuple(labels))
-
-
-class _Writer:
-    """Text, and which node each piece of it was made of."""
-
-    def __init__(self):
-        self.text, self.pieces = "", []
-
-    def put(self, text: str) -> None:
-        self.text += text
-
-    def made_of(self, source: _Source, node: ast.AST, start: int) -> None:
-        self.pieces.append((start, len(self.text), source, node))
-
-    def node(self, start: int, end: int):
-        """The smallest piece that covers a place, else the one that begins last before it."""
-        covering = [p for p in self.pieces if p[0] <= start and end <= p[1]]
-        if covering:
-            return min(covering, key=lambda p: p[1] - p[0])
-        before = [p for p in self.pieces if p[0] <= start]
-        return max(before, key=lambda p: p[0]) if before else self.pieces[0] if self.pieces else None
-
-    def redrawn(self, error: Error) -> Error:
-        """An error of the text, drawn where its places come from."""
-        if not error.spans or not self.pieces:
-            return error
-        messages, source = [], None
-        for span in error.spans:
-            _, _, source, node = self.node(span.start, span.end)
-            labels = []
-            for start, end, text in span.labels:
-                _, _, of, other = self.node(start, end)
-                if of is source:
-                    labels.append((*source.place(other), text))
-            messages.append((*source.place(node), span.message, span.help, labels))
-        return source.error(type(error), messages)
-
-
-class _Reader:
-    """Writes the language for the nodes of one function."""
-
-    def __init__(self, source: _Source, names: dict, writer: _Writer):
-        self.source, self.names, self.writer = source, names, writer
-        self.indices = _indices(source.tree)
-        self.locals: set[str] = set()
-        self.used: dict[str, Function] = {}
-
-    def refused(self, node, message, help=None):
-        return self.source.refused(node, message, help)
-
-    def put(self, text: str) -> None:
-        self.writer.put(text)
-
-    def expr(self, node: ast.expr, *, index: bool = False) -> None:
-        """An expression; within an index `/` and `%` round down."""
-        start = len(self.writer.text)
-        write = getattr(self, f"_{type(node).__name__}", None)
-        if write is None:
-            raise self.refused(node, f"`{ast.unparse(node)}` is nothing that the language has")
-        write(node, index)
-        self.writer.made_of(self.source, node, start)
-
-    def operand(self, node: ast.expr, index: bool = False) -> None:
-        if isinstance(node, _COMPOUND):
-            self.put("(")
-            self.expr(node, index=index)
-            self.put(")")
-        else:
-            self.expr(node, index=index)
-
-    def _Constant(self, node, index):
-        if not isinstance(node.value, (bool, int, float)):
-            raise self.refused(node, f"`{node.value!r}` is no number")
-        self.put(literal(node.value))
-
-    def _Name(self, node, index):
-        name = node.id
-        if name not in self.indices and name not in self.locals and name in self.names:
-            value = self.names[name]
-            if isinstance(value, (bool, int, float)):
-                self.put(literal(value))
-                return
-        self.put(name)
-
-    def _BinOp(self, node, index):
-        called = _CALLED.get(type(node.op))
-        if index and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-            called = None
-            symbol = "/" if isinstance(node.op, ast.FloorDiv) else "%"
-        else:
-            symbol = _BINARY.get(type(node.op))
-        if called:
-            self.call(called, [node.left, node.right])
-        elif symbol:
-            self.operand(node.left, index)
-            self.put(f" {symbol} ")
-            self.operand(node.right, index)
-        else:
-            raise self.refused(node, "`@` is no operator of the language", "write the sum: `sum(A[i, k] * B[k, j] for k in ...)`")
-
-    def _UnaryOp(self, node, index):
-        if isinstance(node.op, ast.UAdd):
-            self.operand(node.operand, index)
-            return
-        symbol = "-" if isinstance(node.op, ast.USub) else "~" if index else "!"
-        self.put(symbol)
-        self.operand(node.operand, index)
-
-    def _BoolOp(self, node, index):
-        for n, value in enumerate(node.values):
-            self.put("" if n == 0 else " && " if isinstance(node.op, ast.And) else " || ")
-            self.operand(value)
-
-    def _Compare(self, node, index):
-        terms = [node.left, *node.comparators]
-        for n, op in enumerate(node.ops):
-            symbol = _COMPARED.get(type(op))
-            if symbol is None:
-                raise self.refused(node, f"`{ast.unparse(node)}`: the language compares by < <= > >= == !=")
-            self.put(" && (" if n else "(" if len(node.ops) > 1 else "")
-            self.operand(terms[n])
-            self.put(f" {symbol} ")
-            self.operand(terms[n + 1])
-            self.put(")" if len(node.ops) > 1 else "")
-
-    def _IfExp(self, node, index):
-        for word, part in (("if ", node.test), (" then ", node.body), (" else ", node.orelse)):
-            self.put(word)
-            self.operand(part)
-
-    def _Subscript(self, node, index):
-        if index and isinstance(node.slice, ast.Slice):
-            self.expr(node.value, index=True)
-            self.put("(")
-            for n, part in enumerate([node.slice.lower, node.slice.upper, node.slice.step]):
-                self.put(":" if n == 1 or (n == 2 and part) else "")
-                if part:
-                    self.expr(part, index=True)
-            self.put(")")
-            return
-        self.access(node)
-
-    def access(self, node: ast.Subscript) -> None:
-        if not isinstance(node.value, ast.Name):
-            raise self.refused(node.value, "the name of a tensor expected before `[`")
-        start = len(self.writer.text)
-        self.put(node.value.id + "[")
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        for n, part in enumerate(parts):
-            self.put(", " if n else "")
-            self.expr(part, index=True)
-        self.put("]")
-        self.writer.made_of(self.source, node, start)
-
-    def _Call(self, node, index):
-        if node.keywords:
-            raise self.refused(node, "arguments of functions have no names here")
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
-        if name is None:
-            raise self.refused(node.func, "the name of a function expected")
-        if name == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
-            self.put(literal(float(node.args[0].value)))
-            return
-        used = self.names.get(name) if isinstance(node.func, ast.Name) else None
-        if isinstance(used, Function):
-            self.used[used.name] = used
-            name = used.name
-        if node.args and isinstance(node.args[0], ast.GeneratorExp):
-            self.fold(name, node)
-        else:
-            self.call(name, node.args)
-
-    def call(self, name: str, arguments: list) -> None:
-        self.put(f"{name}(")
-        for n, argument in enumerate(arguments):
-            self.put(", " if n else "")
-            ty = self.names.get(argument.id) if isinstance(argument, ast.Name) else None
-            ty = getattr(argument, "attr", None) and self.typed(argument) or ty
-            if isinstance(ty, Type):
-                self.put(ty.name)
-            else:
-                self.expr(argument)
-        self.put(")")
-
-    def typed(self, node: ast.Attribute):
-        module = self.names.get(node.value.id) if isinstance(node.value, ast.Name) else None
-        return getattr(module, node.attr, None)
-
-    def fold(self, name: str, node: ast.Call) -> None:
-        generator, *start = node.args
-        over = []
-        for clause in generator.generators:
-            is_plain = isinstance(clause.target, ast.Name) and not clause.ifs and not clause.is_async
-            if not is_plain or not (isinstance(clause.iter, ast.Constant) and clause.iter.value is ...):
-                raise self.refused(
-                    clause.iter, "an index runs over all of its extent, which what it indexes says", "write `for j in ...`"
-                )
-            over.append(clause.target.id)
-        self.put(f"{name}({', '.join(over)}: ")
-        self.expr(generator.elt)
-        if start:
-            self.put(" start ")
-            self.expr(start[0])
-        self.put(")")
-
-
-def _indices(tree: ast.AST) -> set[str]:
-    """Names that stand in an index, or that a generator runs over."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript):
-            bounds = {id(n) for s in ast.walk(node.slice) if isinstance(s, ast.Slice) for n in ast.walk(s)}
-            tensors = {id(s.value) for s in ast.walk(node.slice) if isinstance(s, ast.Subscript) and not isinstance(s.slice, ast.Slice)}
-            found |= {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name) and id(n) not in bounds | tensors}
-        if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Name):
-            found.add(node.target.id)
-    return found
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-class _Statements(_Reader):
-    """The statements of a kernel."""
-
-    def __init__(self, source, names, writer):
-        super().__init__(source, names, writer)
-        self.returned: list[str] | None = None
-
-    def body(self, statements: list, indent: str = "") -> None:
-        for statement in statements:
-            if _is_text(statement) or isinstance(statement, ast.Pass):
-                continue
-            start = len(self.writer.text)
-            write = getattr(self, f"s_{type(statement).__name__}", None)
-            if write is None:
-                raise self.refused(statement, f"`{type(statement).__name__.lower()}` is no statement of a kernel")
-            self.put(indent)
-            write(statement, indent)
-            self.writer.made_of(self.source, statement, start)
-            self.put("\n")
-
-    def target(self, node):
-        if not isinstance(node, ast.Subscript):
-            raise self.refused(node, "an assignment is to an access: `y[i] = …`, of a scalar `s[()] = …`")
-        self.access(node)
-
-    def s_Assign(self, node, indent):
-        if len(node.targets) != 1:
-            raise self.refused(node, "one tensor is assigned at a time")
-        self.target(node.targets[0])
-        self.put(" = ")
-        self.expr(node.value)
-
-    def s_AugAssign(self, node, indent):
-        symbol = _FOLDED.get(type(node.op))
-        if symbol is None:
-            raise self.refused(node, "`+=` and `*=` accumulate; other functions stand behind a colon", "write `y[i]: max = …`")
-        self.target(node.target)
-        self.put(f" {symbol} ")
-        self.expr(node.value)
-
-    def s_AnnAssign(self, node, indent):
-        if node.value is None:
-            declared = eval(compile(ast.Expression(node.annotation), self.source.file, "eval"), self.names)
-            if not isinstance(declared, Declared) or not isinstance(node.target, ast.Name):
-                raise self.refused(node, "a declaration of a tensor expected", 'write `y: fl.f64["I"]`')
-            self.put(declared.text(node.target.id))
-            return
-        self.target(node.target)
-        if not isinstance(node.annotation, ast.Name):
-            raise self.refused(node.annotation, "the name of a function expected, which accumulates")
-        used = self.names.get(node.annotation.id)
-        if isinstance(used, Function):
-            self.used[used.name] = used
-        self.put(f" {node.annotation.id}= ")
-        self.expr(node.value)
-
-    def s_Expr(self, node, indent):
-        call = node.value
-        name = getattr(getattr(call, "func", None), "id", getattr(getattr(call, "func", None), "attr", None))
-        if name != "schedule" or not all(isinstance(a, ast.Constant) for a in call.args):
-            raise self.refused(node, "an expression alone does nothing")
-        self.put(f"schedule {{ {' '.join(a.value.rstrip(';') + ';' for a in call.args)} }}")
-
-    def s_For(self, node, indent):
-        of = node.iter
-        is_range = isinstance(of, ast.Call) and getattr(of.func, "id", "") == "range" and len(of.args) == 1
-        if not is_range or node.orelse:
-            raise self.refused(of, "a block is repeated: `for _ in range(20):`; an index needs no loop")
-        self.put("repeat ")
-        self.expr(of.args[0])
-        self.block(node.body, indent)
-
-    def s_While(self, node, indent):
-        if node.orelse:
-            raise self.refused(node, "`else` is none of a kernel's words")
-        self.put("while ")
-        self.expr(node.test)
-        self.block(node.body, indent)
-
-    def block(self, body, indent):
-        self.put(" {\n")
-        self.body(body, indent + "  ")
-        self.put(indent + "}")
-
-    def s_Return(self, node, indent):
-        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        if indent or not all(isinstance(part, ast.Name) for part in parts):
-            raise self.refused(node, "names of results expected, at the end of the kernel")
-        self.returned = [part.id for part in parts]
-
-
-class _Body(_Reader):
-    """The body of a function of the language."""
-
-    def body(self, statements: list, indent: str) -> None:
-        count = len(statements) - _tail(statements)
-        self.statements(statements[:count], indent)
-        self.put(indent)
-        self.result(statements[count:])
-        self.put("\n")
-
-    def statements(self, statements, indent):
-        for node in statements:
-            if _is_text(node) or isinstance(node, ast.Pass):
-                continue
-            start = len(self.writer.text)
-            self.put(indent)
-            self.statement(node, indent)
-            self.writer.made_of(self.source, node, start)
-            self.put("\n")
-
-    def statement(self, node, indent):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            self.put(f"{name} = " if name in self.locals else f"let {name} = ")
-            self.expr(node.value)
-            self.locals.add(name)
-            self.put(";")
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self.put(f"{node.target.id} = ")
-            self.expr(ast.copy_location(ast.BinOp(node.target, node.op, node.value), node))
-            self.put(";")
-        elif isinstance(node, (ast.While, ast.If)) and not (isinstance(node, ast.While) and node.orelse):
-            self.put("while " if isinstance(node, ast.While) else "if ")
-            self.expr(node.test)
-            self.braced(node.body, indent)
-            if node.orelse:
-                self.put(" else")
-                self.braced(node.orelse, indent)
-        else:
-            help = "a function assigns names, has `if` and `while`, and returns at its end"
-            raise self.refused(node, f"`{ast.unparse(node).splitlines()[0]}` is no statement of a function", help)
-
-    def braced(self, body, indent):
-        known = set(self.locals)
-        self.put(" {\n")
-        self.statements(body, indent + "  ")
-        self.put(indent + "}")
-        self.locals = known
-
-    def result(self, tail):
-        """What the last statements return: a value, or one of two."""
-        node = tail[0]
-        if isinstance(node, ast.Return) and node.value is not None:
-            self.expr(node.value)
-            return
-        if not isinstance(node, ast.If):
-            raise self.refused(node, "a function ends with `return`")
-        rest = node.orelse or tail[1:]
-        if len(node.body) != 1 or not rest:
-            raise self.refused(node, "a branch that returns has nothing else")
-        self.put("if ")
-        self.operand(node.test)
-        self.put(" then (")
-        self.result(node.body)
-        self.put(") else (")
-        self.result(rest)
-        self.put(")")
-
-
-def _tail(statements: list) -> int:
-    """How many statements at the end only say what is returned."""
-    n = 1
-    while n < len(statements) and isinstance(statements[-n - 1], ast.If) and _returns(statements[-n - 1]):
-        n += 1
-    return n
-
-
-def _returns(node: ast.If) -> bool:
-    return len(node.body) == 1 and isinstance(node.body[0], (ast.Return, ast.If)) and not node.orelse
-
 
 def _names(function) -> dict:
     """What names mean where a function stands."""
@@ -496,19 +50,21 @@ def _names(function) -> dict:
 class Function:
     """A function of the language, from a Python function, which it still is to Python."""
 
+    is_of_the_language = True
+
     def __init__(self, python, properties: dict, ty: Type | None):
         functools.update_wrapper(self, python)
         self.python, self.properties, self.ty = python, properties, ty
         self.name = python.__name__
-        self.source = _Source(python)
+        self.source = Source(python)
         self.annotations = inspect.get_annotations(python, eval_str=True)
 
     def __call__(self, *arguments):
         return self.python(*arguments)
 
-    def write(self, writer: _Writer, default: str) -> dict[str, Function]:
+    def write(self, writer: Writer, default: str) -> dict[str, Function]:
         """Its declaration, types that are not annotated being `default`; which functions it calls."""
-        reader = _Body(self.source, _names(self.python), writer)
+        reader = Body(self.source, _names(self.python), writer)
         tree = self.source.tree
         start = len(writer.text)
         fallback = self.ty.name if self.ty else default
@@ -567,7 +123,7 @@ def function(python=None, /, *, type: Type | None = None, **properties):
     if unknown:
         raise Error(f"`{sorted(unknown)[0]}` is no property of a function")
     made = Function(python, properties, type)
-    writer = _Writer()
+    writer = Writer()
     _with_functions(writer, {made.name: made}, "f64")
     try:
         _native.compile(writer.text, [], [])
@@ -583,7 +139,7 @@ def _is_function(value) -> bool:
 _einsum.is_function = _is_function
 
 
-def _with_functions(writer: _Writer, used: dict[str, Function], default: str) -> None:
+def _with_functions(writer: Writer, used: dict[str, Function], default: str) -> None:
     """Writes functions and those that they call, which stand before them."""
     written: set[str] = set()
 
@@ -592,7 +148,7 @@ def _with_functions(writer: _Writer, used: dict[str, Function], default: str) ->
             raise function.source.refused(function.source.tree, f"`{function.name}` calls itself")
         if function.name in written:
             return
-        trial = _Writer()
+        trial = Writer()
         for called in function.write(trial, default).values():
             write(called, (*around, function.name))
         written.add(function.name)
@@ -606,7 +162,7 @@ def with_functions(text: str, functions: dict[str, Function]) -> str:
     """A program's text, and behind it the functions that it calls: places in the text stay what they are."""
     if not functions:
         return text
-    writer = _Writer()
+    writer = Writer()
     _with_functions(writer, functions, "f64")
     return f"{text}\n{writer.text}"
 
@@ -617,8 +173,8 @@ class KernelFunction:
     def __init__(self, python, out: dict | None, options: dict | None):
         functools.update_wrapper(self, python)
         self.python, self._out, self._options = python, out, options
-        source = _Source(python)
-        self._writer = _Writer()
+        source = Source(python)
+        self._writer = Writer()
         annotations = inspect.get_annotations(python, eval_str=True)
         arguments = source.tree.args
         if arguments.vararg or arguments.kwarg or arguments.defaults or arguments.kwonlyargs:
@@ -638,7 +194,7 @@ class KernelFunction:
             elif declared is not None:
                 raise source.refused(argument, "the type of an operand expected", 'write `A: fl.f64["I J", "csr"]`')
         self._open = [name for name in self.parameters if name not in annotations]
-        reader = _Statements(source, _names(python), self._writer)
+        reader = Statements(source, _names(python), self._writer)
         reader.names = {name: value for name, value in reader.names.items() if name not in self.parameters}
         reader.body(source.tree.body)
         self._used = reader.used

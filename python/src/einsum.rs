@@ -161,6 +161,6 @@ fn not_read(py: Python<'_>, name: &str) -> PyErr {
 
 fn compiled(py: Python<'_>, making: &Making) -> PyResult<Arc<Compiled>> {
     let of = making.clone();
-    let made = job::with_effort(py, Effort::Long, move || of.made())?;
+    let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
     Ok(Arc::new(made.map_err(|e| raised(py, &e))?))
 }

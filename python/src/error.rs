@@ -78,7 +78,7 @@ fn placed(py: Python<'_>, name: &str, (file, text): (&str, &str), diagnostics: &
 }
 
 /// Of a diagnostic: start and end in characters, line and column from 1, message, help, and labels of other places.
-type Place = (usize, usize, usize, usize, String, Option<String>, Vec<(usize, usize, String)>);
+type Place = (usize, usize, usize, usize, String, Option<String>, Labels);
 
 fn place(text: &str, diagnostic: &Diagnostic) -> Place {
     let characters =
@@ -92,18 +92,16 @@ fn place(text: &str, diagnostic: &Diagnostic) -> Place {
     (start, end, line, column, diagnostic.message.clone(), diagnostic.help.clone(), labels)
 }
 
+/// Other places of a message, each with what it says there.
+type Labels = Vec<(usize, usize, String)>;
+
 /// Messages drawn into a text: each with its place in characters, its help, and labels of other places.
 #[pyfunction]
-#[allow(clippy::type_complexity)]
-pub fn drawn(
-    file: &str,
-    text: &str,
-    messages: Vec<(usize, usize, String, Option<String>, Vec<(usize, usize, String)>)>,
-) -> String {
+pub fn drawn(file: &str, text: &str, messages: Vec<(usize, usize, String, Option<String>, Labels)>) -> String {
     let starts: Vec<usize> = text.char_indices().map(|(byte, _)| byte).chain([text.len()]).collect();
     let byte = |character: usize| starts.get(character).copied().unwrap_or(text.len());
     let span = |start: usize, end: usize| Span::new(byte(start), byte(end));
-    let diagnostic = |(start, end, message, help, labels): (_, _, String, _, Vec<(usize, usize, String)>)| {
+    let diagnostic = |(start, end, message, help, labels): (_, _, String, _, Labels)| {
         let all = Diagnostic { help, ..Diagnostic::new(span(start, end), message) };
         labels.into_iter().fold(all, |d, (start, end, text)| d.label(span(start, end), text))
     };

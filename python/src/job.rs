@@ -11,7 +11,9 @@
 //! nobody sees what it makes.
 
 use crate::error::exception;
+use fiberloom::Interrupt;
 use pyo3::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -53,8 +55,11 @@ pub fn run<T: Send + 'static>(
     elements: usize,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    with_effort(py, if elements <= SHORT { Effort::Short } else { Effort::Long }, job)
+    with_effort(py, if elements <= SHORT { Effort::Short } else { Effort::Long }, |_| job())
 }
+
+/// Where a long job is asked to end.
+pub type Asked = Option<Arc<Interrupt>>;
 
 /// Runs a job.
 ///
@@ -63,20 +68,22 @@ pub fn run<T: Send + 'static>(
 pub fn with_effort<T: Send + 'static>(
     py: Python<'_>,
     effort: Effort,
-    job: impl FnOnce() -> T + Send + 'static,
+    job: impl FnOnce(Asked) -> T + Send + 'static,
 ) -> PyResult<T> {
     match effort {
-        Effort::Tiny => Ok(job()),
-        Effort::Short => Ok(py.detach(job)),
+        Effort::Tiny => Ok(job(None)),
+        Effort::Short => Ok(py.detach(|| job(None))),
         Effort::Long => on_a_thread(py, job),
     }
 }
 
-fn on_a_thread<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+fn on_a_thread<T: Send + 'static>(py: Python<'_>, job: impl FnOnce(Asked) -> T + Send + 'static) -> PyResult<T> {
     let (send, mut done) = channel();
+    let interrupt = Arc::new(Interrupt::new());
+    let asked = interrupt.clone();
     let started = std::thread::Builder::new().name("fiberloom".to_string()).spawn(move || {
         // Nobody waits for what is abandoned.
-        let _ = send.send(job());
+        let _ = send.send(job(Some(asked)));
     });
     started.map_err(|e| exception(py, "LimitError", format!("no thread could be started: {e}")))?;
     loop {
@@ -90,7 +97,13 @@ fn on_a_thread<T: Send + 'static>(py: Python<'_>, job: impl FnOnce() -> T + Send
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(exception(py, "DefectError", "a defect of Fiberloom, please report it: a job panicked"));
             }
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(raised) = py.check_signals() {
+                    interrupt.ask();
+                    py.detach(move || done.recv_timeout(GRACE).is_ok());
+                    return Err(raised);
+                }
+            }
         }
     }
 }

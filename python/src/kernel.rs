@@ -6,7 +6,7 @@
 //! ```
 
 use crate::error::{exception, operand as refused, raised};
-use crate::job::{self, Compiling, Effort};
+use crate::job::{self, Asked, Compiling, Effort};
 use crate::operand::{self, Given, Wanted, given};
 use crate::tensor::{Tensor, format_name};
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 
 /// What is known of an operand that its program does not declare.
 pub type Known = (String, fiberloom::Given);
+
+/// The same in Python: a name; a type, a fill value and a format.
+type Said<'py> = (String, (String, Bound<'py, PyAny>, String));
+
+/// The arguments of `compile`: the text, what is known of operands, formats of results, the name in messages, options.
+type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
 
 /// What a kernel is made of.
 #[derive(Clone)]
@@ -158,9 +164,9 @@ impl Compiled {
     fn attempt(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<(Result<Outcome, Error>, Operands)> {
         let effort = self.effort(&operands);
         let this = self.clone();
-        job::with_effort(py, effort, move || {
+        job::with_effort(py, effort, move |asked| {
             let begin = Instant::now();
-            let ran = this.run(&operands);
+            let ran = this.run(&operands, asked);
             if ran.is_ok() {
                 this.saw(&operands, begin.elapsed(), effort);
             }
@@ -168,9 +174,9 @@ impl Compiled {
         })
     }
 
-    fn run(&self, operands: &Operands) -> Result<Outcome, Error> {
+    fn run(&self, operands: &Operands, asked: Asked) -> Result<Outcome, Error> {
         let named = self.named(operands)?;
-        let mut call = self.kernel.bind(&named)?;
+        let mut call = until(self.kernel.bind(&named)?, asked);
         compiled(&mut call)?;
         call.run()
     }
@@ -249,6 +255,14 @@ impl Compiled {
     }
 }
 
+/// The call, which ends when it is asked to.
+fn until(call: Call, asked: Asked) -> Call {
+    match asked {
+        Some(interrupt) => call.until(interrupt),
+        None => call,
+    }
+}
+
 /// Makes the machine code of a call; the process waits for it before it ends.
 fn compiled(call: &mut Call) -> Result<(), Error> {
     let _compiling = Compiling::begin();
@@ -304,12 +318,12 @@ pub fn options(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Op
 pub fn compile(
     py: Python<'_>,
     text: String,
-    known: Vec<(String, (String, Bound<'_, PyAny>, String))>,
+    known: Vec<Said<'_>>,
     results: Vec<(String, String)>,
     file: &str,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Kernel> {
-    let of = |(name, (ty, fill, format)): (String, (String, Bound<'_, PyAny>, String))| {
+    let of = |(name, (ty, fill, format)): Said| {
         let unknown = || refused(py, &name, format!("`{ty}` is no type of the language"));
         let ty = Type::from_name(&ty).ok_or_else(unknown)?;
         let fill = if fill.is_none() { Value::zero(ty) } else { crate::tensor::value(&fill, &name, ty)? };
@@ -323,7 +337,7 @@ pub fn compile(
 impl Kernel {
     fn new(py: Python<'_>, making: Making) -> PyResult<Kernel> {
         let of = making.clone();
-        let made = job::with_effort(py, Effort::Long, move || of.made())?;
+        let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
         Ok(Kernel { compiled: Arc::new(made.map_err(|e| raised(py, &e))?), making })
     }
 
@@ -370,9 +384,9 @@ impl Kernel {
     fn agreement(&self, py: Python<'_>, operands: Option<&Bound<'_, PyDict>>) -> PyResult<(u64, u64)> {
         let operands = operands.map(|o| self.compiled.operands(o)).transpose()?.unwrap_or_default();
         let this = self.compiled.clone();
-        let compared = job::with_effort(py, Effort::Long, move || {
+        let compared = job::with_effort(py, Effort::Long, move |asked| {
             let named = this.named(&operands)?;
-            let mut call = this.kernel.bind(&named)?;
+            let mut call = until(this.kernel.bind(&named)?, asked);
             compiled(&mut call)?;
             let outcome = call.run()?;
             call.agrees(&outcome)
@@ -384,7 +398,7 @@ impl Kernel {
     /// A stage of the program on its way to machine code, as text; the lattice as SVG, too.
     fn stage(&self, py: Python<'_>, name: String) -> PyResult<String> {
         let (program, mode) = (self.program().clone(), self.making.options.mode);
-        let shown = job::with_effort(py, Effort::Long, move || {
+        let shown = job::with_effort(py, Effort::Long, move |_| {
             let _compiling = Compiling::begin();
             stage(&program, mode, &name)
         })?;
@@ -442,17 +456,7 @@ impl Kernel {
     }
 
     /// What it was made of: the arguments of `compile`.
-    #[allow(clippy::type_complexity)]
-    fn made_of<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        String,
-        Vec<(String, (String, Bound<'py, PyAny>, String))>,
-        Vec<(String, String)>,
-        String,
-        Bound<'py, PyDict>,
-    )> {
+    fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
         let Making { file, text, known, results, options } = &self.making;
         let of = |(name, given): &Known| {
             let fill = crate::tensor::number(py, given.fill)?;
@@ -520,7 +524,7 @@ impl Bind {
     /// Runs the loops: the results, and the seconds that the engine took.
     fn timed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, f64)> {
         let taken = self.held().take();
-        let (mut call, effort) = match taken {
+        let (call, effort) = match taken {
             Some(ready) => ready,
             // Another thread runs it, or a run was interrupted.
             None => {
@@ -532,8 +536,9 @@ impl Bind {
             }
         };
         let operands = self.operands.clone();
-        let (ran, call, time) = job::with_effort(py, effort, move || {
+        let (ran, call, time) = job::with_effort(py, effort, move |asked| {
             let begin = Instant::now();
+            let mut call = until(call, asked);
             let ran = compiled(&mut call).and_then(|()| call.run());
             // Until here the call reads what the operands hold.
             drop(operands);

@@ -125,7 +125,9 @@ fn taken(
     is_index: bool,
     kept: &mut Vec<Py<PyAny>>,
 ) -> PyResult<Array<'static>> {
-    let (usable, ty) = usable(array.cast::<PyUntypedArray>()?, name, made.copy(), Layout::Rows)?;
+    let no_array = || operand(array.py(), name, "an array of the matrix is no ndarray");
+    let array = array.cast::<PyUntypedArray>().map_err(|_| no_array())?;
+    let (usable, ty) = usable(array, name, made.copy(), Layout::Rows)?;
     // Bytes of truth values are believed, too, once they are checked.
     let believed = is_index || ty == fiberloom::Type::Bool;
     let held = match made {

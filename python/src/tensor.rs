@@ -343,7 +343,7 @@ pub fn from_levels(
         kept.push(held.into_any().unbind());
     }
     let expected: usize = format.levels.iter().map(|kind| array_names(*kind).len()).sum::<usize>() + 1;
-    let wrong = || refused(py, name, format!("{} arrays are given, {expected} expected", arrays.len()));
+    let wrong = || refused(py, name, format!("it has {expected} arrays, and {} are given", arrays.len()));
     if arrays.len() != expected {
         return Err(wrong());
     }

@@ -135,6 +135,7 @@ def test_an_index_is_one_whatever_its_name_is_outside():
 def test_blocks_repeat():
     @fl.kernel
     def powers(x: fl.f64["N"]):
+        n: fl.f64[""]
         n[()] = 0.0
         for _ in range(3):
             x[i] = 2 * x[i]  # noqa: F821

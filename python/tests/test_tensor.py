@@ -277,3 +277,25 @@ def test_a_tensor_says_what_it_is(matrix):
         "Tensor(shape=(3, 3), dtype=float64, format=csr, nnz=3, fill_value=1.0)".replace("1.0)", "0.0)")
     )
     assert len(fl.asarray(matrix((4, 5)))) == 4
+
+
+def test_malformed_matrices_are_refused_with_their_place():
+    for change, message in [
+        (lambda A: setattr(A, "indptr", np.array([0, 1, 2])), r"pos has 3 elements, 3 \+ 1 expected"),
+        (lambda A: setattr(A, "indptr", np.array([0, 1, 2, 9])), "pos ends with 9, but there are 3 coordinates"),
+        (lambda A: setattr(A, "indices", A.indices.astype(np.int16)), "crd is of type i16, i32 or i64 expected"),
+        (lambda A: setattr(A, "data", [1, 2, 3]), "is no ndarray"),
+    ]:
+        for take in (fl.asarray, lambda A: fl.einsum("y[i] = A[i,j]", A=A)):
+            A = sp.csr_array(np.eye(3))
+            change(A)
+            with pytest.raises(fl.OperandError, match=message):
+                take(A)
+
+
+def test_a_tensor_that_no_memory_holds_is_a_limit():
+    one = [np.array([0, 1]), np.array([5]), np.array([6]), np.array([1.0])]
+    T = fl._native.from_levels((10**9, 10**9), "coo", one)
+    assert T.T.to("csr").nnz == 1
+    with pytest.raises(fl.LimitError):
+        T.to_numpy()

@@ -10,8 +10,8 @@ pub const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 /// Debian's names of all that the build and its tests need beside Rust; `.ci/run` installs the same.
 const PACKAGES: &str = include_str!("../../.ci/packages");
 
-/// Of these, what tests run where it is, and nothing else needs.
-const FOR_TESTS: [&str; 1] = ["coq"];
+/// Of these, what tests and the wheel need, and nothing else.
+const FOR_TESTS: [&str; 6] = ["coq", "libffi-dev", "libpolly-19-dev", "libzstd-dev", "python3-venv", "zlib1g-dev"];
 
 /// Where LLVM 19 is installed: as the environment says, as `llvm-config-19` says, or where Debian puts it.
 pub fn prefix() -> Option<PathBuf> {

@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask demo | test | bench | bless | mutants | tidy`.
+//! The project's own commands: `cargo xtask demo | test | bench | wheel | bless | mutants | tidy`.
 //!
 //! This crate depends on no other, so it builds on a machine that has Rust and a linker and nothing else; it is what
 //! brings LLVM there.
@@ -7,12 +7,14 @@
 //!  demo   LLVM found or installed, a program built and run       bench  fiberloom against loops by hand, and SciPy
 //!  test   everything that CI runs                                bless  prints of file tests rewritten
 //!  tidy   the pages of docs/ held against the code              mutants  mistakes on purpose, and who notices them
+//!  wheel  the Python package, built and tried
 //! ```
 
 mod cargo;
 mod demo;
 mod llvm;
 mod mutants;
+mod python;
 mod test;
 mod tidy;
 
@@ -23,6 +25,7 @@ const USAGE: &str = "\
 usage: cargo xtask demo                   build, multiply a sparse matrix with a vector, show result, time and loops
        cargo xtask test                   everything that CI runs
        cargo xtask bench [OPTIONS]        times against loops by hand and SciPy; `cargo xtask bench --help` for more
+       cargo xtask wheel                  build the Python package's wheel, and try it in a new virtual environment
        cargo xtask bless [FILTER]         rewrite what file tests show (never the values they expect)
        cargo xtask mutants [--only NAME,…] make each mistake of proofs/mutants, and see who notices
        cargo xtask tidy                   hold code and documents to docs/architecture.md";
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
         ["bench", rest @ ..] => bench(rest),
+        ["wheel"] => python::wheel(),
         ["bless", rest @ ..] => bless(rest),
         ["mutants", rest @ ..] => mutants::command(rest),
         ["tidy"] => tidy::command(),

@@ -2,7 +2,7 @@
 //!
 //! Every step runs, whatever the ones before it said; the last lines are the counts of all.
 
-use crate::{cargo, tidy};
+use crate::{cargo, python, tidy};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -48,7 +48,16 @@ pub fn test() -> Result<(), String> {
     let mut total = Count::default();
     let mut summary = Vec::new();
     let solver = if has_solver() { SOLVER } else { &[] };
-    let commands: Vec<_> = STEPS.iter().chain(solver).collect();
+    let mut commands = Vec::new();
+    for (name, args) in STEPS.iter().chain(solver) {
+        let mut command = cargo::cargo()?;
+        command.args(*args).env("RUSTDOCFLAGS", "-D warnings");
+        commands.push((*name, command));
+    }
+    let no_python = python::missing();
+    let python = if no_python.is_none() { python::steps() } else { Ok(Vec::new()) };
+    let no_environment = python.as_ref().err().cloned();
+    commands.extend(python.into_iter().flatten().map(|command| ("python", command)));
     let steps = commands.len() + 1;
     banner(1, steps, "tidy", "cargo xtask tidy");
     let mut report = |name: &str, count: Count, since: Instant| {
@@ -60,15 +69,20 @@ pub fn test() -> Result<(), String> {
     let tidied = tidy::check();
     tidied.print();
     report("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
-    for (i, (name, args)) in commands.into_iter().enumerate() {
+    for (i, (name, mut command)) in commands.into_iter().enumerate() {
         let since = Instant::now();
-        let mut command = cargo::cargo()?;
-        command.args(*args).env("RUSTDOCFLAGS", "-D warnings");
         banner(i + 2, steps, name, &cargo::text(&command));
         report(name, step(&mut command)?, since);
     }
     if solver.is_empty() {
         summary.push("solver   not run: there is no libz3 (Debian: libz3-dev)".to_string());
+    }
+    if let Some(what) = no_python {
+        summary.push(format!("python   not run: {what}"));
+    }
+    if let Some(what) = no_environment {
+        total.failed += 1;
+        summary.push(format!("python   failed: no environment for its tests could be made: {what}"));
     }
     println!("\n{}", summary.join("\n"));
     println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
@@ -106,8 +120,11 @@ fn step(command: &mut Command) -> Result<Count, String> {
     Ok(count)
 }
 
-/// Reads `test result: ok. 12 passed; 0 failed; …`.
+/// Reads `test result: ok. 12 passed; 0 failed; …`, and pytest's `1 failed, 12 passed in 3.45s`.
 fn closing_line(line: &str) -> Option<Count> {
+    if let Some(counts) = pytests(line) {
+        return Some(counts);
+    }
     let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     let number = |what: &str| -> Option<u64> {
         counts.split("; ").find_map(|part| part.strip_suffix(what)?.trim().parse().ok())
@@ -115,9 +132,35 @@ fn closing_line(line: &str) -> Option<Count> {
     Some(Count { passed: number("passed")?, failed: number("failed")? })
 }
 
+/// The closing line of pytest: counts with their words, and how long it took.
+fn pytests(line: &str) -> Option<Count> {
+    let (counts, time) = line.trim_matches(['=', ' ']).split_once(" in ")?;
+    let is_time =
+        time.split_whitespace().next().and_then(|t| t.strip_suffix('s')).is_some_and(|t| t.parse::<f64>().is_ok());
+    let mut count = is_time.then_some(Count::default())?;
+    for part in counts.split(", ") {
+        let (number, word) = part.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
+        match word {
+            "passed" | "xfailed" => count.passed += number,
+            "failed" | "error" | "errors" | "xpassed" => count.failed += number,
+            _ => {}
+        }
+    }
+    Some(count)
+}
+
 #[cfg(test)]
 mod tests {
     use super::closing_line;
+
+    #[test]
+    fn closing_lines_of_pytest_are_read() {
+        let count = closing_line("== 1 failed, 136 passed, 2 skipped, 1 error in 8.00s (0:00:08) ==").unwrap();
+        assert_eq!((count.passed, count.failed), (136, 2));
+        assert!(closing_line("what stands in order").is_none());
+        assert!(closing_line("3 errors in here").is_none());
+    }
 
     #[test]
     fn closing_lines_are_read() {

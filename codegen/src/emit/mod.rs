@@ -20,6 +20,7 @@ mod few;
 mod float;
 mod gather;
 mod integer;
+mod interrupt;
 mod lanes;
 mod memory;
 mod network;
@@ -28,9 +29,9 @@ mod prefetch;
 mod scatter;
 mod statement;
 
-use crate::Error;
 use crate::abi::Slot;
 use crate::target::Machine;
+use crate::{Error, Options};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::loops::{Kernel, Stmt, Var};
 use gather::Fibers;
@@ -75,6 +76,8 @@ struct Unit<'c, 'k> {
     symbol: &'k str,
     cuts: &'k Cuts<'k>,
     machine: &'k Machine,
+    /// Whether outer loops look if somebody asks the call to end.
+    interruptible: bool,
 }
 
 /// The state of emitting one function of a kernel.
@@ -110,20 +113,25 @@ struct Emitter<'c, 'k> {
     is_merge: bool,
     /// The number of loops around, blocks of the program apart.
     loops: usize,
+    /// Whether outer loops look if somebody asks the call to end.
+    interruptible: bool,
+    /// The address of the byte that says so.
+    interrupt: Option<PointerValue<'c>>,
 }
 
-/// The module of `kernel`, verified, its function called `symbol`, cut into parts of about `long` statements; not optimized.
+/// The module of `kernel`, verified, its function called `symbol`, cut into parts as the options say; not optimized.
 pub(crate) fn module<'c>(
     context: &'c Context,
     kernel: &Kernel,
     symbol: &str,
-    (machine, long): (&Machine, usize),
+    (machine, options): (&Machine, &Options),
 ) -> Result<Module<'c>, Error> {
     let module = context.create_module(&kernel.name);
     module.set_triple(&machine.machine.get_triple());
     module.set_data_layout(&machine.machine.get_target_data().get_data_layout());
-    let cuts = Cuts::of(kernel, long);
-    let unit = Unit { context, module: &module, kernel, symbol, cuts: &cuts, machine };
+    let cuts = Cuts::of(kernel, options.long);
+    let interruptible = options.interruptible;
+    let unit = Unit { context, module: &module, kernel, symbol, cuts: &cuts, machine, interruptible };
     for (part, statements) in cuts.parts.iter().enumerate() {
         let mut emitter = Emitter::begin(unit, Home::Part(part))?;
         emitter.enter_shared()?;
@@ -140,7 +148,7 @@ pub(crate) fn module<'c>(
 
 impl<'c, 'k> Emitter<'c, 'k> {
     fn begin(unit: Unit<'c, 'k>, home: Home) -> Result<Self, Error> {
-        let Unit { context, module, kernel, symbol, cuts, machine } = unit;
+        let Unit { context, module, kernel, symbol, cuts, machine, interruptible } = unit;
         let function = declare(unit, home);
         let builder = context.create_builder();
         let entry = context.append_basic_block(function, "entry");
@@ -172,6 +180,8 @@ impl<'c, 'k> Emitter<'c, 'k> {
             independent: None,
             is_merge: false,
             loops: 0,
+            interruptible,
+            interrupt: None,
         };
         emitter.enter()?;
         Ok(emitter)
@@ -202,6 +212,7 @@ impl<'c, 'k> Emitter<'c, 'k> {
             }
         }
         self.enter_params()?;
+        self.enter_interrupt()?;
         self.enter_buffers()
     }
 
@@ -302,7 +313,7 @@ fn say(context: &Context, function: FunctionValue, name: &str, value: &str) {
 
 /// A kernel's function, or that of a part, which has the frame as a fourth argument and is the module's own.
 fn declare<'c>(unit: Unit<'c, '_>, home: Home) -> FunctionValue<'c> {
-    let Unit { context, module, kernel, symbol, cuts, machine } = unit;
+    let Unit { context, module, kernel, symbol, cuts, machine, .. } = unit;
     let pointer = BasicMetadataTypeEnum::from(context.ptr_type(Default::default()));
     let (name, arguments, linkage) = match home {
         Home::Kernel => (symbol.to_string(), 3, None),

@@ -103,6 +103,7 @@ impl<'c> Emitter<'c, '_> {
         let outside = std::mem::replace(&mut self.is_merge, is_merge);
         let around = usize::from(!runs_statements(body));
         self.loops += around;
+        self.look_for_interrupt(body)?;
         self.block(body)?;
         self.loops -= around;
         self.is_merge = outside;
@@ -190,8 +191,23 @@ impl<'c> Emitter<'c, '_> {
         self.turns(var, range, Some(id), body, after)
     }
 
-    /// A loop that has a turn at least, with the test at its end, the form that LLVM's loop passes expect.
+    /// A loop that has a turn at least.
     fn turns(
+        &mut self,
+        var: Var,
+        range: Range<'c>,
+        id: Option<MetadataValue<'c>>,
+        body: &[Stmt],
+        after: BasicBlock<'c>,
+    ) -> Result<(), Error> {
+        match self.strips(body) {
+            Some(looks) => self.in_strips(range, looks, after, |e, strip, end| e.turns_of(var, strip, id, body, end)),
+            None => self.turns_of(var, range, id, body, after),
+        }
+    }
+
+    /// A loop that has a turn at least, with the test at its end, the form that LLVM's loop passes expect.
+    fn turns_of(
         &mut self,
         var: Var,
         (lo, hi): Range<'c>,

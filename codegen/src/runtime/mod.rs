@@ -11,9 +11,12 @@
 
 mod entries;
 pub(crate) mod fence;
+pub(crate) mod interrupt;
 mod math;
 pub(crate) mod memory;
 mod session;
 mod sort;
 
+pub use interrupt::Interrupt;
+pub(crate) use interrupt::NEVER;
 pub(crate) use session::{Block, Session, lent};

@@ -1,6 +1,7 @@
 //! One call of a kernel: its table of functions and the blocks that it owns.
 #![allow(unsafe_code)] // Ownership of raw blocks, handed to generated code and to `Vec`.
 
+use super::interrupt::Interrupt;
 use super::memory::Memory;
 use super::{entries, math};
 use crate::abi::{Buffer, Slot};
@@ -19,10 +20,12 @@ pub(crate) fn lent<T: Copy, R>(n: usize, element: T, f: impl FnOnce(&mut [T]) ->
     if n <= FEW { f(&mut [element; FEW][..n]) } else { f(&mut vec![element; n]) }
 }
 
-/// What `fl_runtime *` points to. The table comes first; generated code knows nothing of the rest.
+/// What `fl_runtime *` points to. The table comes first, then, for kernels that look, where it is said whether to end; generated code
+/// knows nothing of the rest.
 #[repr(C)]
 pub(crate) struct Session<'a> {
     table: Table,
+    interrupt: &'a Interrupt,
     memory: &'a dyn Memory,
     /// The kernel's buffers, and what is allocated for each: `blocks[b]` belongs to `buffers[b]`.
     buffers: *mut Buffer,
@@ -56,7 +59,7 @@ pub(crate) struct Block {
 
 impl<'a> Session<'a> {
     /// A session in which the buffers at `buffers`, a block for each of which is none, are made from `memory`, of at most `limit` bytes
-    /// in all. It is where it stays: no more is moved by a call of less than a microsecond than must be.
+    /// in all; `interrupt` is where it is asked to end. It is where it stays: no more is moved by a call of less than a microsecond than must be.
     ///
     /// # Safety
     /// `buffers` stays valid, and is touched by nobody but the kernel and this session, while entries are called.
@@ -65,9 +68,9 @@ impl<'a> Session<'a> {
         memory: &'a dyn Memory,
         buffers: *mut Buffer,
         blocks: &'a mut [Option<Block>],
-        limit: usize,
+        (limit, interrupt): (usize, &'a Interrupt),
     ) -> Session<'a> {
-        Session { table: *TABLE, memory, buffers, blocks, left: limit }
+        Session { table: *TABLE, interrupt, memory, buffers, blocks, left: limit }
     }
 
     /// Which buffer `b` is.
@@ -260,6 +263,7 @@ arrays!(Bool u8, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 
 
 #[cfg(test)]
 mod tests {
+    use super::super::interrupt::NEVER;
     use super::super::memory::Heap;
     use super::*;
 
@@ -267,7 +271,7 @@ mod tests {
     fn with_two(limit: usize, f: impl FnOnce(&mut Session, [BufferId; 2])) {
         let (mut buffers, mut blocks) = ([Buffer::EMPTY; 2], [None; 2]);
         // SAFETY: the buffers outlive the session, and nobody else has them.
-        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), &mut blocks, limit) };
+        let mut session = unsafe { Session::new(&Heap, buffers.as_mut_ptr(), &mut blocks, (limit, &NEVER)) };
         f(&mut session, [BufferId(0), BufferId(1)]);
     }
 

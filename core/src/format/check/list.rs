@@ -72,7 +72,7 @@ fn check_crd(l: usize, pos: &Array, crd: &Array, extent: u64) -> Result<(), Malf
 }
 
 fn check_crd_of<P: Index, C: Index>(l: usize, pos: &[P], crd: &[C], extent: u64) -> Result<(), Malformed> {
-    if are_within(crd, extent) && ascend(pos, crd) {
+    if ascend_within(pos, crd, extent) {
         return Ok(());
     }
     for fiber in pos.windows(2) {
@@ -96,10 +96,13 @@ trait Index: Copy + Ord + Into<i64> {
 
     /// Whether it is none of the coordinates from 0 to such a last one.
     fn is_outside(self, last: Self) -> bool;
+
+    /// How many of a block's elements are not behind those before them; `None` if one of them is negative.
+    fn falls(before: &[Self], behind: &[Self]) -> Option<usize>;
 }
 
 macro_rules! index {
-    ($($ty:ty)*) => { $(
+    ($($ty:ty as $word:ty;)*) => { $(
         impl Index for $ty {
             fn last(extent: u64) -> $ty {
                 <$ty>::try_from(extent as i64 - 1).unwrap_or(<$ty>::MAX)
@@ -109,20 +112,25 @@ macro_rules! index {
                 // A difference wraps around only where the number is negative itself.
                 (self | last.wrapping_sub(self)) < 0
             }
+
+            fn falls(before: &[$ty], behind: &[$ty]) -> Option<usize> {
+                // Differences and their signs, which every processor has for vectors of both widths; comparisons it may not have.
+                let (mut falls, mut signs) = (0, 0);
+                for (a, b) in before.iter().zip(behind) {
+                    signs |= a | b;
+                    falls += (b.wrapping_sub(*a).wrapping_sub(1) as $word) >> (<$word>::BITS - 1);
+                }
+                // Differences of numbers that are not negative do not wrap around.
+                (signs >= 0).then_some(falls as usize)
+            }
         }
     )* };
 }
 
-index! { i32 i64 }
+index! { i32 as u32; i64 as u64; }
 
 /// How many elements one pass of a loop without branches takes.
 const BLOCK: usize = 1 << 14;
-
-/// Whether all are in `0..extent`.
-fn are_within<T: Index>(crd: &[T], extent: u64) -> bool {
-    let last = T::last(extent);
-    crd.chunks(BLOCK).all(|block| !block.iter().fold(false, |outside, c| outside | c.is_outside(last)))
-}
 
 /// How many elements are to the one behind them as `holds` says.
 fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
@@ -132,15 +140,23 @@ fn neighbours<T: Copy>(elements: &[T], holds: impl Fn(T, T) -> bool) -> usize {
     blocks.map(of_block).sum()
 }
 
-/// Whether the coordinates of each fiber are strictly ascending: those that are not behind the one before them are as many as
-/// those of them that begin a fiber.
-fn ascend<P: Index, C: Index>(pos: &[P], crd: &[C]) -> bool {
-    let falls = neighbours(crd, |a, b| a >= b);
-    let begins = |fiber: &[P]| {
+/// Whether the coordinates of each fiber are strictly ascending, and in `0..extent`. They ascend if those that are not behind the
+/// one before them are as many as those of them that begin a fiber; the first and the last of a fiber then tell of all.
+fn ascend_within<P: Index, C: Index>(pos: &[P], crd: &[C], extent: u64) -> bool {
+    let behind = crd.get(1..).unwrap_or(&[]);
+    let mut blocks = crd.chunks(BLOCK).zip(behind.chunks(BLOCK)).map(|(a, b)| C::falls(a, b));
+    let Some(falls) = blocks.try_fold(0, |sum, falls| Some(sum + falls?)) else { return false };
+    let (last, mut outside, mut begins, mut before) = (C::last(extent), false, 0, C::last(0));
+    for fiber in pos.windows(2) {
         let (lo, hi): (i64, i64) = (fiber[0].into(), fiber[1].into());
-        0 < lo && lo < hi && crd[lo as usize - 1] >= crd[lo as usize]
-    };
-    falls == 0 || falls == pos.windows(2).filter(|fiber| begins(fiber)).count()
+        if lo < hi {
+            let ends = [crd[lo as usize], crd[hi as usize - 1]];
+            outside |= ends[0].is_outside(last) | ends[1].is_outside(last);
+            begins += usize::from(before >= ends[0]);
+            before = ends[1];
+        }
+    }
+    !outside && falls == begins
 }
 
 #[cold]

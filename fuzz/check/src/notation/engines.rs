@@ -296,7 +296,9 @@ fn codes<'k>(
     let mut made = |opt_level: &OptLevel| {
         // What is generated is short: without optimization it is cut as if it were long.
         let long = if *opt_level == OptLevel::None { CUT } else { fiberloom_codegen::Options::LONG };
-        let options = fiberloom_codegen::Options { opt_level: *opt_level, long, ..Default::default() };
+        // As the library compiles what users run.
+        let interruptible = true;
+        let options = fiberloom_codegen::Options { opt_level: *opt_level, long, interruptible, ..Default::default() };
         let code = work.time(Stage::Compile(*opt_level), || compile(kernel, &options));
         let code = code.map_err(|e| refused(subject, "codegen", e))?;
         work.code(*opt_level).kernels += 1;

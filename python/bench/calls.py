@@ -1,0 +1,77 @@
+"""Calls beside SciPy's, in one run: `python -P python/bench/calls.py`, where the wheel is installed.
+
+The least of several medians is printed, since other processes only ever add time.
+"""
+
+import subprocess
+import sys
+import timeit
+
+import numpy as np
+import scipy.sparse as sp
+
+import fiberloom as fl
+
+SPMV = "y[i] = A[i,j] * x[j]"
+
+
+def once(call, number):
+    """Seconds that a call takes."""
+    call()
+    call()
+    return min(timeit.repeat(call, number=number, repeat=9)) / number
+
+
+def small():
+    A, x = sp.csr_array(np.eye(4) + 1), np.ones(4)
+    k, a, b = fl.compile(SPMV, A="f64 csr", x="f64"), fl.asarray(A, copy=True), fl.asarray(x)
+    print("4 × 4, µs")
+    for name, call in {
+        "kernel(Tensor, Tensor)": lambda: k(A=a, x=b),
+        "bound.run()": k.bind(A=a, x=b).run,
+        "einsum(SciPy, NumPy)": lambda: fl.einsum(SPMV, A=A, x=x),
+        "einsum, NumPy's spelling": lambda: fl.einsum("ij,j->i", A, x),
+        "SciPy: A @ x": lambda: A @ x,
+    }.items():
+        print(f"  {name:28} {once(call, 20000) * 1e6:8.2f}")
+
+
+def large():
+    random, n = np.random.default_rng(0), 100_000
+    k = fl.compile(SPMV, A="f64 csr", x="f64")
+    for index in (np.int32, np.int64):
+        columns = random.integers(0, n, 1_000_000).astype(index)
+        A = sp.csr_array((random.random(1_000_000), columns, np.arange(0, 1_000_001, 10, dtype=index)), shape=(n, n))
+        A.sum_duplicates()
+        x, a = random.random(n), fl.asarray(A, copy=True)
+        print(f"{A.nnz} entries, {A.indices.dtype}, ms")
+        for name, call in {
+            "kernel(Tensor, NumPy)": lambda: k(A=a, x=x),  # noqa: B023
+            "einsum(SciPy, NumPy)": lambda: fl.einsum(SPMV, A=A, x=x),  # noqa: B023
+            "SciPy: A @ x": lambda: A @ x,  # noqa: B023
+        }.items():
+            print(f"  {name:28} {once(call, 20) * 1e3:8.3f}")
+
+
+def cold():
+    program = f"""
+import time
+import numpy as np, scipy.sparse as sp
+A, x = sp.csr_array(np.eye(4)), np.ones(4)
+begin = time.perf_counter()
+import fiberloom as fl
+imported = time.perf_counter()
+fl.einsum({SPMV!r}, A=A, x=x)
+print(imported - begin, time.perf_counter() - imported)
+"""
+    runs = [subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True) for _ in range(7)]
+    times = [[float(word) for word in run.stdout.split()] for run in runs]
+    print("new processes, ms")
+    print(f"  {'import, beside NumPy, SciPy':28} {min(t[0] for t in times) * 1e3:8.1f}")
+    print(f"  {'first einsum':28} {min(t[1] for t in times) * 1e3:8.1f}")
+
+
+if __name__ == "__main__":
+    small()
+    large()
+    cold()

@@ -1,0 +1,30 @@
+from ._arrays import asarray as asarray
+from ._einsum import einsum as einsum
+from ._kernel import compile as compile
+from ._lazy import lazy as lazy
+from ._native import Kernel as Kernel
+from ._native import Tensor as Tensor
+from ._syntax import function as function
+from ._syntax import kernel as kernel
+from ._types import bool_ as bool_
+from ._types import f32 as f32
+from ._types import f64 as f64
+from ._types import i8 as i8
+from ._types import i16 as i16
+from ._types import i32 as i32
+from ._types import i64 as i64
+from ._types import u8 as u8
+from ._types import u16 as u16
+from ._types import u32 as u32
+from ._types import u64 as u64
+from .errors import CounterexampleError as CounterexampleError
+from .errors import DefectError as DefectError
+from .errors import Error as Error
+from .errors import LimitError as LimitError
+from .errors import MismatchError as MismatchError
+from .errors import OperandError as OperandError
+from .errors import ProgramError as ProgramError
+from .errors import Span as Span
+from .errors import WrongAnswerError as WrongAnswerError
+
+__version__: str

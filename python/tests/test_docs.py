@@ -1,0 +1,43 @@
+"""The examples in docstrings, and that stubs say what is there."""
+
+import ast
+import doctest
+import importlib
+import pathlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fiberloom as fl
+
+MODULES = ["", "._arrays", "._einsum", "._kernel", "._syntax", "._tensor"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(f"fiberloom{name}")
+    failed, tried = doctest.testmod(module, extraglobs={"np": np, "sp": sp, "fl": fl})
+    assert failed == 0
+    assert tried > 0 or name == "._tensor"
+
+
+def test_the_stub_of_the_extension_module_says_what_is_there():
+    folder = pathlib.Path(fl.__file__).parent
+    assert (folder / "py.typed").exists()
+    tree = ast.parse((folder / "_native.pyi").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            assert callable(getattr(fl._native, node.name)), node.name
+        if isinstance(node, ast.ClassDef):
+            said = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+            there = {name for name in vars(getattr(fl._native, node.name)) if not name.startswith("__")}
+            assert said >= there, f"{node.name}: not in the stub: {there - said}"
+            assert all(hasattr(getattr(fl._native, node.name), name) for name in said), node.name
+
+
+def test_every_public_name_is_in_the_stub():
+    stub = pathlib.Path(fl.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+    for name in fl.__all__:
+        assert f" as {name}\n" in stub
+        assert getattr(fl, name) is not None

@@ -1,0 +1,124 @@
+"""Signals, threads, the interpreter's lock, the end of the process."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import fiberloom as fl
+
+#: Some 10¹³ terms: no machine computes them while a test waits.
+ENDLESS = "s[] = sum(i, j, k: if x[i] * x[j] < x[k] then sqrt(x[i] + x[j] * x[k]) else 0.0)"
+
+
+def child(body: str) -> subprocess.CompletedProcess:
+    """Runs a program in a process of its own, which sends itself Ctrl-C after 0.4 s if it calls `later()`."""
+    begin = f"""
+        import os, signal, threading, time
+        import numpy as np
+        import fiberloom as fl
+        ENDLESS = {ENDLESS!r}
+        def later():
+            global at
+            def send():
+                global at
+                time.sleep(0.4)
+                at = time.perf_counter()
+                os.kill(os.getpid(), signal.SIGINT)
+            threading.Thread(target=send, daemon=True).start()
+        """
+    program = textwrap.dedent(begin) + textwrap.dedent(body)
+    return subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=60)
+
+
+CALLS = {
+    "einsum": "fl.einsum(ENDLESS, x=np.arange(20000.0))",
+    "a kernel": "fl.compile(ENDLESS, x='f64')(x=np.arange(20000.0))",
+    "a bound call": "fl.compile(ENDLESS, x='f64').bind(x=np.arange(20000.0)).run()",
+    "a check": "fl.compile(ENDLESS, x='f64').check(x=np.arange(20000.0))",
+    "the meaning": "fl.einsum(ENDLESS, x=np.arange(20000.0), options={'engine': 'meaning'})",
+    "one innermost loop": """
+            empty = [np.array([0, 0]), np.empty(0, np.int64), np.empty(0)]
+            x = fl._native.from_levels((900_000_000_000_000,), "sparse", empty)
+            fl.einsum("s[] = sum(i: sqrt(convert(i, f64)) + x[i])", x=x)""",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c_ends_a_long_call_within_a_second(call):
+    ran = child(f"""
+        later()
+        try:
+            {CALLS[call]}
+        except KeyboardInterrupt:
+            print(time.perf_counter() - at)
+        """)
+    assert ran.returncode == 0, ran.stderr
+    assert float(ran.stdout) < 1.0
+
+
+def test_a_call_that_was_interrupted_leaves_everything_usable():
+    ran = child("""
+        k = fl.compile(ENDLESS, x='f64')
+        bound = k.bind(x=np.arange(20000.0))
+        for run in (bound.run, lambda: k(x=np.arange(20000.0))):
+            later()
+            try:
+                run()
+            except KeyboardInterrupt:
+                pass
+        before = time.process_time()
+        time.sleep(0.3)
+        print(time.process_time() - before < 0.15, fl.einsum("y[i] = 2 * x[i]", x=np.arange(3)).to_numpy().tolist())
+        """)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == "True [0, 2, 4]", "the loops have stopped, too"
+
+
+def test_other_threads_run_meanwhile():
+    x = np.arange(1500.0)
+    k = fl.compile(ENDLESS, x="f64")
+    k(x=x[:10])
+    turns = 0
+    ended = threading.Event()
+
+    def call():
+        k(x=x)
+        ended.set()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not ended.is_set():
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 20
+
+
+def test_kernels_are_called_from_many_threads(matrix):
+    A, x = fl.asarray(matrix((200, 200))), np.arange(200.0)
+    want = A.to_numpy() @ x
+    wrong = []
+
+    def call(n):
+        for _ in range(50):
+            got = fl.einsum(f"y[i] = {n % 3 + 1} * A[i,j] * x[j]", A=A, x=x).to_numpy()
+            wrong.extend([] if (got == (n % 3 + 1) * want).all() else [n])
+
+    threads = [threading.Thread(target=call, args=(n,)) for n in range(6)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def test_a_process_ends_while_something_is_compiled():
+    statements = "".join(f"y{n}[i,j] = A[i,k] * A[k,j] + {n}.5 * A[i,j]\\n" for n in range(60))
+    ran = child(f"""
+        threading.Thread(target=lambda: fl.compile({statements!r}, A="f64 csr")(A=np.eye(2)), daemon=True).start()
+        time.sleep(0.3)
+        """)
+    assert ran.returncode == 0, ran.stderr

