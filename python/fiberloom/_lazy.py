@@ -2,7 +2,12 @@
 
 A `Lazy` is a function from indices to text of the language, with a shape and a type:
 
->>> z = (fl.lazy(A) @ x + 1).compute(out="csr")     # Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0)
+>>> A, x = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0])
+>>> z = fl.lazy(A) @ x + 1
+>>> z
+Lazy(shape=(2,), dtype=float64: Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0))
+>>> z.compute().to_numpy()
+array([ 2., 33.])
 
 Who adds operations builds on `Lazy.of`: a shape, a type, and ``write(names, at)``, which gives the text of the value at
 indices, of `fiberloom._program`. The functions of `fiberloom.array` do. ``with fl.lazy():`` has them give expressions.
@@ -204,9 +209,11 @@ def lazy(*arrays):
 
     Examples
     --------
+    >>> A = fl.asarray(np.eye(3), "csr")
     >>> with fl.lazy():
-    ...     z = xp.sum(xp.exp(A) - 1, axis=0)
-    >>> z.compute()                                              # one kernel
+    ...     z = fl.array.sum(fl.array.expm1(A), axis=0)
+    >>> z.compute().shape                                        # one kernel
+    (3,)
     """
     if not arrays:
         return _Within()

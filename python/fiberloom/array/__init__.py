@@ -1,11 +1,17 @@
 """The array API standard's namespace, version 2024.12, as far as the language has it.
 
->>> A = fl.asarray(sp.random_array((1000, 1000), density=0.01, format="csr"))
+>>> A = fl.asarray(sp.csr_array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
 >>> xp = A.__array_namespace__()
->>> xp.sum(xp.cos(A) * 2, axis=0)                     # two kernels
+>>> xp.cos(A)                                              # stored as sparsely, with another fill value
+Tensor(shape=(2, 3), dtype=float64, format=csr, nnz=2, fill_value=1.0)
+>>> xp.sum(A[:, ::-1] * 2 + 1, axis=0).to_numpy()           # four kernels
+array([2., 6., 4.])
 >>> with fl.lazy():
-...     z = xp.sum(xp.cos(A) * 2, axis=0)
->>> z.compute()                                       # one
+...     z = xp.sum(A * 2 + 1, axis=0)
+>>> z.program()[0]
+'Out[i0] = sum(k0: ((T0[k0,i0] * 2.0) + 1.0))'
+>>> z.compute().to_numpy()                                 # one
+array([4., 6., 2.])
 
 Each call is a kernel, which is compiled once for shapes, types and formats like these and kept. Of `Lazy` operands, and in
 ``with fl.lazy():``, calls give expressions, which ``compute()`` runs as one kernel.
