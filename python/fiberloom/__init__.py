@@ -12,6 +12,7 @@ array([201.,  30.])
 `compile`              a `Kernel`: called on operands by name, shown, timed, checked
 `kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
+`array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
 =====================  ==========================================================================
 
 Results are `Tensor`\\ s; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
@@ -53,6 +54,7 @@ __all__ = [
     "Span",
     "Tensor",
     "WrongAnswerError",
+    "array",
     "asarray",
     "bool_",
     "compile",
@@ -73,14 +75,16 @@ __all__ = [
 ]
 
 # Imported where they are used first: they need `ast` and `inspect`.
-_LAZY = {"kernel": "_syntax", "function": "_syntax", "lazy": "_lazy"}
+_LAZY = {"kernel": "_syntax", "function": "_syntax", "lazy": "_lazy", "array": "array"}
 
 
 def __getattr__(name: str):
     if name in _LAZY:
         from importlib import import_module
 
-        value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        value = import_module(f".{_LAZY[name]}", __name__)
+        if name != _LAZY[name]:
+            value = getattr(value, name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,3 +1,4 @@
+from . import array as array
 from ._arrays import asarray as asarray
 from ._einsum import einsum as einsum
 from ._kernel import compile as compile

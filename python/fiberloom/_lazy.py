@@ -1,84 +1,114 @@
 """``lazy``: expressions that are compiled as one kernel.
 
-A `Lazy` is a function from index expressions to text of the language, with a shape and a type:
+A `Lazy` is a function from indices to text of the language, with a shape and a type:
 
->>> z = (fl.lazy(A) @ x + 1).compute(out="csr")     # Out[i0] = sum(k0: T0[i0,k0] * T1[k0]) + 1.0
+>>> A, x = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0])
+>>> z = fl.lazy(A) @ x + 1
+>>> z
+Lazy(shape=(2,), dtype=float64: Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0))
+>>> z.compute().to_numpy()
+array([ 2., 33.])
 
-Who adds operations builds on `Lazy.of`: a shape, a type, the operands that it reads, and ``write(names, indices)``, which
-gives the text of the value at these indices.
+Who adds operations builds on `Lazy.of`: a shape, a type, and ``write(names, at)``, which gives the text of the value at
+indices, of `fiberloom._program`. The functions of `fiberloom.array` do. ``with fl.lazy():`` has them give expressions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 
 import numpy as np
 
 from . import _convert, _native
+from ._operators import attach
+from ._program import Index, Names, fill_of, is_sparse
 from ._types import literal, type_of
-from .errors import Error, MismatchError, OperandError
+from .errors import OperandError
 
-__all__ = ["Lazy", "lazy"]
-
-
-class _Names:
-    """Names for operands and index variables of a program that is written."""
-
-    def __init__(self):
-        self.operands: dict[int, tuple[str, object]] = {}
-        self.counts = 0
-
-    def operand(self, tensor) -> str:
-        name, _ = self.operands.setdefault(id(tensor), (f"T{len(self.operands)}", tensor))
-        return name
-
-    def index(self) -> str:
-        self.counts += 1
-        return f"k{self.counts - 1}"
-
-
-def _bounded(shape) -> tuple[int, ...]:
-    return tuple(int(n) for n in shape)
+__all__ = ["Lazy", "finished", "is_lazy", "lazy"]
 
 
 class Lazy:
-    """An array that is not computed yet."""
+    """An array that is not computed yet.
 
-    __array_ufunc__ = None  # NumPy's operators leave the operation to ours.
+    Parameters
+    ----------
+    shape, dtype
+        Of the array.
+    write
+        The text of the value at indices.
+    fill
+        The value of what would not be stored, if it is known without running something.
+    sparse
+        Whether an array of whose elements it is computed is sparse.
+    scatter
+        How a statement computes it from the elements of another, where that is shorter: that expression, and a function
+        from its indices to those of the result. What no element goes to is 0.
+    """
 
-    def __init__(self, shape, dtype, write: Callable[[_Names, list[str]], str]):
-        self.shape, self.dtype, self.write = _bounded(shape), np.dtype(dtype), write
+    def __init__(self, shape, dtype, write: Callable[[Names, list[Index]], str], fill=None, sparse=False, scatter=None):
+        self.shape, self.dtype, self.write = tuple(int(n) for n in shape), np.dtype(dtype), write
+        self.fill, self.sparse, self.scatter = fill, sparse, scatter
         if type_of(self.dtype) is None:
             raise OperandError(f"values would be of type {self.dtype}, which the language has not")
 
     @staticmethod
-    def of(shape, dtype, write) -> Lazy:
-        """An array of this shape and type, whose value at some indices is the text that `write(names, indices)` gives."""
-        return Lazy(shape, dtype, write)
+    def of(shape, dtype, write, fill=None, sparse=False) -> Lazy:
+        """An array of this shape and type, whose value at some indices is the text that `write(names, at)` gives."""
+        return Lazy(shape, dtype, write, fill, sparse)
 
     @property
     def ndim(self) -> int:
         """Number of modes."""
         return len(self.shape)
 
-    def program(self) -> tuple[str, dict]:
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    def program(self, out: str | None = None) -> tuple[str, dict]:
         """The program that computes it, and its operands by name."""
-        names = _Names()
-        indices = [f"i{n}" for n in range(self.ndim)]
-        right = self.write(names, indices)
-        declared = ""
-        if not all(_gives_extent(right, index) for index in indices):
-            # No access says the extent: the result does.
-            declared = f"tensor Out: {type_of(self.dtype)}[{', '.join(map(str, self.shape))}] dense\n"
-        text = f"{declared}Out[{', '.join(indices)}] = {right}"
-        return text, {name: tensor for name, tensor in names.operands.values()}
+        names = self._named(out)
+        return names.program()
+
+    def _named(self, out: str | None = None) -> Names:
+        names = Names()
+        names.state("Out", self, [Index(f"i{n}", count=extent) for n, extent in enumerate(self.shape)], out)
+        return names
 
     def compute(self, *, out: str | None = None, options: dict | None = None) -> _native.Tensor:
-        """The tensor, by one kernel, which is kept for others like it."""
-        text, operands = self.program()
-        if text.startswith("tensor Out"):
-            return _native.einsum(text, operands, out or None, options)
-        return _native.einsum(text, operands, out, options)
+        """The tensor, by one kernel, which is kept for others like it.
+
+        Parameters
+        ----------
+        out
+            The format. If absent, dense where no operand is sparse, else as of a result that is not declared.
+        options
+            As of `compile`. If absent, the mode is ``strict`` where no operand is sparse and nothing is folded: what is
+            computed of elements of dense arrays is what IEEE 754 says.
+        """
+        names = self._named(out)
+        text, operands = names.program()
+        if options is None and (names.strict or not (names.folds or names.sparse)):
+            options = {"mode": "strict"}
+        # A result that is declared has its format there.
+        return _native.einsum(text, operands, None if "Out" in names.declared else out, options)
+
+    def background(self):
+        """A value that many elements have where sparse operands store nothing."""
+        if self.fill is not None:
+            return self.fill
+        if not self.size:
+            return self.dtype.type(0)
+        names = _Background()
+        names.state("Out", Lazy((), self.dtype, lambda n, at: self.write(n, [Index(None)] * self.ndim)), [])
+        text, operands = names.program()
+        return _native.einsum(text, operands, None, None).to_numpy()[()]
 
     def show(self, stage: str = "loops") -> str:
         """A stage of the kernel: see `Kernel.show`."""
@@ -89,204 +119,184 @@ class Lazy:
 
     def map(self, function: str, *others, dtype=None) -> Lazy:
         """A function of the language applied to each element, and to those of others."""
-        return _mapped(lambda *texts: f"{function}({', '.join(texts)})", (self, *others), dtype)
+        return mapped(lambda names, *texts: f"{function}({', '.join(texts)})", (self, *others), dtype)
 
-    def astype(self, dtype) -> Lazy:
+    def astype(self, dtype, /) -> Lazy:
         """The same values in another type."""
         if np.dtype(dtype) == self.dtype:
             return self
         name = type_of(dtype)
         if name is None:
             raise OperandError(f"dtype {np.dtype(dtype)} is not one that the language has")
-        return Lazy(self.shape, dtype, lambda names, at: f"convert({self.write(names, at)}, {name})")
-
-    def reduce(self, function: str, axis=None, *, keepdims: bool = False, dtype=None) -> Lazy:
-        """A reduction of the language over some axes, or all."""
-        axes = range(self.ndim) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-        axes = sorted({_axis(a, self.ndim) for a in axes})
-        source = self if dtype is None else self.astype(dtype)
-        if not axes:
-            return source
-        shape = [1 if n in axes else extent for n, extent in enumerate(self.shape) if keepdims or n not in axes]
-
-        def write(names: _Names, at: list[str]) -> str:
-            over = {axis: names.index() for axis in axes}
-            rest = iter([index for n, index in enumerate(at) if n not in axes] if keepdims else at)
-            indices = [over[n] if n in over else next(rest) for n in range(self.ndim)]
-            return f"{function}({', '.join(over.values())}: {source.write(names, indices)})"
-
-        return Lazy(shape, source.dtype, write)
+        text = lambda names, at: f"convert({self.write(names, at)}, {name})"  # noqa: E731
+        return Lazy(self.shape, dtype, text, sparse=self.sparse)
 
     def sum(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Sums over some axes, or all; of integers in 64 bits, as NumPy's."""
-        return self.reduce("sum", axis, keepdims=keepdims, dtype=np.zeros(0, self.dtype).sum().dtype)
+        return _array().sum(self, axis=axis, keepdims=keepdims)
 
     def prod(self, axis=None, *, keepdims: bool = False) -> Lazy:
-        """Products over some axes, or all."""
-        return self.reduce("prod", axis, keepdims=keepdims, dtype=np.zeros(0, self.dtype).prod().dtype)
+        """Products over some axes, or all; of integers in 64 bits."""
+        return _array().prod(self, axis=axis, keepdims=keepdims)
 
     def min(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Least elements over some axes, or all."""
-        return self.reduce("min", axis, keepdims=keepdims)
+        return _array().min(self, axis=axis, keepdims=keepdims)
 
     def max(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Greatest elements over some axes, or all."""
-        return self.reduce("max", axis, keepdims=keepdims)
+        return _array().max(self, axis=axis, keepdims=keepdims)
 
     def permute(self, *axes: int) -> Lazy:
-        """Mode `k` of the result is mode `axes[k]`."""
-        axes = tuple(_axis(a, self.ndim) for a in axes)
-        if sorted(axes) != list(range(self.ndim)):
-            raise Error(f"{axes} is no permutation of {self.ndim} axes")
-        place = [axes.index(n) for n in range(self.ndim)]
-        return Lazy([self.shape[a] for a in axes], self.dtype, lambda names, at: self.write(names, [at[p] for p in place]))
+        """Mode `k` of the result is mode ``axes[k]``."""
+        return _array().permute_dims(self, axes)
 
     @property
     def T(self) -> Lazy:
         """The modes reversed."""
         return self.permute(*range(self.ndim)[::-1])
 
-    def __matmul__(self, other) -> Lazy:
-        return _product(self, lazy(other))
-
-    def __rmatmul__(self, other) -> Lazy:
-        return _product(lazy(other), self)
-
-    def __neg__(self) -> Lazy:
-        return _mapped(lambda a: f"(-{a})", (self,))
-
-    def __abs__(self) -> Lazy:
-        return self.map("abs")
-
-    def __invert__(self) -> Lazy:
-        return _mapped(lambda a: f"(!{a})", (self,))
-
     def __repr__(self) -> str:
         return f"Lazy(shape={self.shape}, dtype={self.dtype}: {self.program()[0].splitlines()[-1]})"
 
-
-def _gives_extent(text: str, index: str) -> bool:
-    """Whether an index stands alone in some access, which then says its extent."""
-    import re
-
-    return re.search(rf"[\[,] ?{index}[\],]", text) is not None
+    def __array__(self, dtype=None, copy=None):
+        return self.compute().__array__(dtype, copy)
 
 
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise Error(f"there is no axis {axis} of {rank}")
-    return axis % rank
+attach(Lazy)
 
 
-def lazy(array, /) -> Lazy:
-    """An array, matrix, tensor or number as an expression: operators build on it, ``compute()`` runs it as one kernel."""
+def _array():
+    from . import array
+
+    return array
+
+
+class _Background(Names):
+    """Names of a program in which a sparse operand is its fill value everywhere."""
+
+    plain = True
+
+    def access(self, tensor, at: list[Index]) -> str:
+        if is_sparse(tensor):
+            dtype = np.dtype(tensor.dtype)
+            return f"convert({literal(dtype.type(fill_of(tensor)).item())}, {type_of(dtype)})"
+        return super().access(tensor, at)
+
+    def hoist(self, source, at: list[Index]) -> str:
+        return source.write(self, [Index(None)] * source.ndim)
+
+
+class _Within:
+    """The context in which functions of arrays give expressions."""
+
+    def __enter__(self):
+        self.token = _DEFERRED.set(True)
+        return self
+
+    def __exit__(self, *_):
+        _DEFERRED.reset(self.token)
+
+
+_DEFERRED: ContextVar[bool] = ContextVar("fiberloom.lazy", default=False)
+
+
+def lazy(*arrays):
+    """An array, matrix, tensor or number as an expression: operators build on it, ``compute()`` runs it as one kernel.
+
+    Without an argument, a context: in it the functions and operators of `fiberloom.array` compute nothing and give
+    expressions.
+
+    Examples
+    --------
+    >>> A = fl.asarray(np.eye(3), "csr")
+    >>> with fl.lazy():
+    ...     z = fl.array.sum(fl.array.expm1(A), axis=0)
+    >>> z.compute().shape                                        # one kernel
+    (3,)
+    """
+    if not arrays:
+        return _Within()
+    (array,) = arrays
     if isinstance(array, Lazy):
         return array
-    tensor = array if hasattr(array, "shape") and hasattr(array, "dtype") else _convert.tensor(array, "array")
+    tensor = array
+    if isinstance(array, np.generic):
+        tensor = np.asarray(array)
+    elif not (hasattr(array, "shape") and hasattr(array, "dtype")):
+        tensor = _convert.tensor(array, "array")
+    if type_of(tensor.dtype) is None:
+        raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
+    text = lambda names, at: names.access(tensor, at)  # noqa: E731
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), is_sparse(tensor))
 
-    def write(names: _Names, at: list[str]) -> str:
-        return f"{names.operand(tensor)}[{','.join(at)}]"
 
-    return Lazy(tensor.shape, tensor.dtype, write)
+def is_lazy(*operands) -> bool:
+    """Whether a function of these gives an expression."""
+    return _DEFERRED.get() or any(isinstance(o, Lazy) for o in operands)
 
 
-def _mapped(text: Callable[..., str], operands: tuple, dtype=None, result=None) -> Lazy:
-    """A function of elements, of arrays that are broadcast against each other; numbers take the arrays' type."""
-    arrays = [o for o in operands if not isinstance(o, (bool, int, float))]
-    arrays = {id(o): lazy(o) for o in arrays}
-    taken = [arrays.get(id(o), o) for o in operands]
-    kinds = [o.dtype if isinstance(o, Lazy) else o for o in taken]
-    common = np.dtype(dtype) if dtype is not None else np.result_type(*kinds)
+def finished(result: Lazy, *operands):
+    """The expression itself where expressions are built, else the tensor."""
+    return result if is_lazy(*operands) else result.compute()
+
+
+def is_number(operand) -> bool:
+    """Whether an operand is a number of Python's, which takes the type of what it stands with."""
+    return isinstance(operand, (bool, int, float)) and not isinstance(operand, np.generic)
+
+
+def broadcast(*shapes) -> tuple[int, ...]:
+    """The shape against which all of these are broadcast."""
     try:
-        shape = np.broadcast_shapes(*(o.shape for o in taken if isinstance(o, Lazy)))
+        return np.broadcast_shapes(*shapes)
     except ValueError as e:
-        raise MismatchError(str(e)) from None
+        from .errors import MismatchError
 
-    def write(names: _Names, at: list[str]) -> str:
-        return text(*(_element(o, common, shape, names, at) for o in taken))
-
-    return Lazy(shape, common if result is None else result, write)
+        raise MismatchError(f"shapes {', '.join(map(str, shapes))} do not go together: {e}") from None
 
 
-def _element(operand, common, shape, names, at) -> str:
-    if not isinstance(operand, Lazy):
-        value = bool(operand) if common == np.bool_ else common.type(operand).item()
-        return literal(value)
-    own = at[len(shape) - operand.ndim :]
-    # A mode of extent 1 goes with any other: its only coordinate is read.
-    wide = shape[len(shape) - operand.ndim :]
-    own = ["0" if n == 1 and m != 1 else index for n, m, index in zip(operand.shape, wide, own, strict=True)]
-    return operand.astype(common).write(names, own)
+def aligned(own, shape, at: list[Index]) -> list[Index]:
+    """The indices of an operand of shape `own` that is broadcast to `shape`: a mode of extent 1 goes with any other."""
+    behind = len(shape) - len(own)
+    return [Index(None) if n == 1 and shape[behind + m] != 1 else at[behind + m] for m, n in enumerate(own)]
 
 
-def _product(a: Lazy, b: Lazy) -> Lazy:
-    """The matrix product, of vectors too, and of stacks of matrices."""
-    if not a.ndim or not b.ndim:
-        raise MismatchError("`@` takes arrays of one mode or more")
-    inner, other = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
-    if inner != other:
-        raise MismatchError(f"`@`: the last mode of {a.shape} is {inner} long, and that of {b.shape} it is summed with {other}")
-    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
+def mapped(text: Callable[..., str], operands, dtype=None, result=None) -> Lazy:
+    """A function of elements, of arrays that are broadcast against each other.
+
+    Parameters
+    ----------
+    text
+        Gives, from names and the text of each operand's element, that of the value.
+    dtype
+        The type that operands are converted to; if absent, their common one, numbers taking that of the arrays.
+    result
+        The type of the values; if absent, the same.
+    """
+    taken = [o if is_number(o) else lazy(o) for o in operands]
+    common = np.dtype(dtype) if dtype is not None else common_type(*taken)
+    shape = broadcast(*(o.shape for o in taken if isinstance(o, Lazy)))
+    taken = [o.astype(common) if isinstance(o, Lazy) else _literal(o, common) for o in taken]
+
+    def write(names: Names, at: list[Index]) -> str:
+        elements = (o if isinstance(o, str) else o.write(names, aligned(o.shape, shape, at)) for o in taken)
+        return text(names, *elements)
+
+    sparse = any(o.sparse for o in taken if isinstance(o, Lazy))
+    return Lazy(shape, common if result is None else result, write, sparse=sparse)
+
+
+def common_type(*operands) -> np.dtype:
+    """The type that these are promoted to."""
     try:
-        stacks = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError as e:
-        raise MismatchError(str(e)) from None
-    common = np.result_type(a.dtype, b.dtype)
-    x, y = a.astype(common), b.astype(common)
-
-    def write(names: _Names, at: list[str]) -> str:
-        k, stack = names.index(), at[: len(stacks)]
-        row, column = at[len(stacks) : len(stacks) + len(rows)], at[len(stacks) + len(rows) :]
-        left = _aligned(a.shape[:-2], stacks, stack) + row + [k]
-        right = _aligned(b.shape[:-2], stacks, stack) + [k] + column
-        return f"sum({k}: {x.write(names, left)} * {y.write(names, right)})"
-
-    return Lazy(stacks + rows + columns, common, write)
+        return np.result_type(*(o if is_number(o) else np.dtype(o.dtype) for o in operands))
+    except (TypeError, OverflowError) as e:
+        raise OperandError(str(e)) from None
 
 
-def _aligned(shape, stacks, at: list[str]) -> list[str]:
-    behind = len(stacks) - len(shape)
-    return ["0" if n == 1 and stacks[behind + m] != 1 else at[behind + m] for m, n in enumerate(shape)]
-
-
-def _operator(symbol: str, result=None, floats: bool = False, called: bool = False):
-    """An operator and its mirror image."""
-
-    def text(a: str, b: str) -> str:
-        return f"{symbol}({a}, {b})" if called else f"({a} {symbol} {b})"
-
-    def typed(operands):
-        if not floats:
-            return None
-        kinds = [o if isinstance(o, (bool, int, float)) else lazy(o).dtype for o in operands]
-        return np.true_divide(*(np.ones(1, k) if isinstance(k, np.dtype) else k for k in kinds)).dtype
-
-    def here(self, other):
-        return _mapped(text, (self, other), typed((self, other)), result)
-
-    def mirrored(self, other):
-        return _mapped(text, (other, self), typed((other, self)), result)
-
-    return here, mirrored
-
-
-for _name, _symbol, _how in [
-    ("add", "+", {}),
-    ("sub", "-", {}),
-    ("mul", "*", {}),
-    ("truediv", "/", {"floats": True}),
-    ("floordiv", "floordiv", {"called": True}),
-    ("mod", "floormod", {"called": True}),
-    ("pow", "pow", {"called": True}),
-    ("and", "&", {}),
-    ("or", "|", {}),
-    ("xor", "^", {}),
-]:
-    _here, _mirrored = _operator(_symbol, **_how)
-    setattr(Lazy, f"__{_name}__", _here)
-    setattr(Lazy, f"__r{_name}__", _mirrored)
-
-for _name, _symbol in [("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")]:
-    setattr(Lazy, f"__{_name}__", _operator(_symbol, result=np.bool_)[0])
-
-Lazy.__hash__ = object.__hash__
+def _literal(number, dtype) -> str:
+    try:
+        return literal(dtype.type(number).item())
+    except OverflowError as e:
+        raise OperandError(f"{number} is no {dtype}: {e}") from None

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from . import _native
+from ._operators import attach
 from ._types import DTYPES
 from .errors import Error
 
 __all__ = ["Tensor", "method"]
 
 Tensor = _native.Tensor
+attach(Tensor)
 
 
 def method(function):
@@ -125,11 +127,13 @@ def __array__(self, dtype=None, copy=None):
 
 
 @method
-def __dlpack__(self, **how):
+def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     view = self.dense_view()
     if view is None:
         raise BufferError(f"a tensor stored as {self.format} has no DLPack form: `to_numpy()` makes it dense")
-    return view.__dlpack__(**how)
+    if not view.flags.writeable and copy is not False and (max_version or (0, 0))[0] < 1:
+        view = view.copy()  # Versions before 1 cannot say that memory is not to be written to.
+    return view.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 @method

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import inspect
 import pathlib
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 import fiberloom as fl
 
-MODULES = ["", "._arrays", "._einsum", "._kernel", "._syntax", "._tensor"]
+MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._syntax", "._tensor", ".array"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -41,3 +42,16 @@ def test_every_public_name_is_in_the_stub():
     for name in fl.__all__:
         assert f" as {name}\n" in stub
         assert getattr(fl, name) is not None
+
+
+def test_the_stub_of_the_namespace_says_what_is_there():
+    stub = pathlib.Path(fl.__file__).parent / "array" / "__init__.pyi"
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    said = {n.name: n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    said |= {n.target.id: n for n in tree.body if isinstance(n, ast.AnnAssign)}
+    assert set(said) == set(fl.array.__all__)
+    for name, node in said.items():
+        if isinstance(node, ast.FunctionDef):
+            taken = inspect.signature(getattr(fl.array, name)).parameters
+            stubs = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            assert [p for p in taken if taken[p].kind != taken[p].VAR_POSITIONAL] == [a.arg for a in stubs], name

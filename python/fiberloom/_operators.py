@@ -1,0 +1,179 @@
+"""Operators of tensors and lazy expressions, and what the array API standard has them have.
+
+All are functions of `fiberloom.array`, which is imported by the first that is used. Tensors get them with the package, lazy
+expressions where these are imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__all__ = ["attach"]
+
+_BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_COMPARED = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
+
+
+def _namespace():
+    return importlib.import_module("fiberloom.array")
+
+
+def _is_operand(object) -> bool:
+    """Whether an operator takes it: numbers and arrays, not lists."""
+    return isinstance(object, (bool, int, float)) or (hasattr(object, "dtype") and hasattr(object, "shape"))
+
+
+def _two(dunder: str, function: str, mirrored: bool = False):
+    def operator(self, other, /):
+        if not _is_operand(other):
+            return NotImplemented
+        call = getattr(_namespace(), function)
+        return call(other, self) if mirrored else call(self, other)
+
+    operator.__name__ = operator.__qualname__ = dunder
+    operator.__doc__ = f"`fiberloom.array.{function}`{' with operands exchanged' if mirrored else ''}."
+    return operator
+
+
+def _one(dunder: str, function: str):
+    def operator(self, /):
+        return getattr(_namespace(), function)(self)
+
+    operator.__name__ = operator.__qualname__ = dunder
+    operator.__doc__ = f"`fiberloom.array.{function}`."
+    return operator
+
+
+def __array_namespace__(self, /, *, api_version=None):
+    """The namespace of functions of it: `fiberloom.array`, written to version 2024.12 of the array API standard."""
+    from .array import _info
+
+    _info.checked_version(api_version)
+    return _namespace()
+
+
+def __getitem__(self, key, /):
+    """Elements: see `fiberloom.array`."""
+    from .array import _indexing
+
+    return _indexing.item(self, key)
+
+
+def __setitem__(self, key, value, /):
+    """Raises `TypeError`: tensors do not change."""
+    raise TypeError("elements are not assigned, since a tensor does not change: `where(condition, value, x)` makes another")
+
+
+def _number(self, kind: type):
+    """The number that an array without modes, or of one element, is."""
+    if self.size != 1 or self.ndim:
+        raise TypeError(f"an array of shape {self.shape} is no number")
+    return kind(_computed(self).to_numpy()[()])
+
+
+def _computed(array):
+    return array.compute() if hasattr(array, "compute") else array
+
+
+def __bool__(self, /):
+    """Whether the element of an array without modes is not 0."""
+    return _number(self, bool)
+
+
+def __int__(self, /):
+    """The element of an array without modes, without a fraction."""
+    return _number(self, int)
+
+
+def __float__(self, /):
+    """The element of an array without modes."""
+    return _number(self, float)
+
+
+def __complex__(self, /):
+    """The element of an array without modes."""
+    return _number(self, complex)
+
+
+def __index__(self, /):
+    """The element of an array of integers without modes."""
+    if self.dtype.kind not in "iu":
+        raise TypeError(f"an array of {self.dtype} is no index")
+    return _number(self, int)
+
+
+def __iter__(self, /):
+    """The parts along the first axis."""
+    if not self.ndim:
+        raise TypeError("an array without modes has no parts")
+    return iter(_namespace().unstack(self))
+
+
+def to_device(self, device, /, *, stream=None):
+    """Itself: ``cpu`` is the only device."""
+    from .array import _creation
+
+    _creation.on_device(device)
+    return self
+
+
+def device(self) -> str:
+    """The device that it is on."""
+    return "cpu"
+
+
+def mT(self):
+    """The last two modes exchanged."""
+    return _namespace().matrix_transpose(self)
+
+
+_METHODS = [
+    __array_namespace__,
+    __getitem__,
+    __setitem__,
+    __bool__,
+    __int__,
+    __float__,
+    __complex__,
+    __index__,
+    __iter__,
+    to_device,
+]
+
+
+def attach(kind: type) -> None:
+    """Gives a class the operators and methods."""
+    for name, function in _BINARY.items():
+        setattr(kind, f"__{name}__", _two(f"__{name}__", function))
+        setattr(kind, f"__r{name}__", _two(f"__r{name}__", function, mirrored=True))
+    for name, function in _COMPARED.items():
+        setattr(kind, f"__{name}__", _two(f"__{name}__", function))
+    for name, function in _UNARY.items():
+        setattr(kind, f"__{name}__", _one(f"__{name}__", function))
+    for method in _METHODS:
+        setattr(kind, method.__name__, method)
+    kind.device, kind.mT = property(device), property(mT)
+    kind.__hash__ = object.__hash__
+    kind.__array_ufunc__ = None  # NumPy's operators leave the operation to ours.

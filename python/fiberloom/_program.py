@@ -1,0 +1,218 @@
+"""The text of a program while a lazy expression is written.
+
+An `Index` is what stands in an access. A `Names` holds what the program needs beside the expression: operands, functions,
+declarations, and statements that are computed before.
+
+```text
+ fn square_f64(x: f64) -> f64 { x * x }      functions
+ tensor W0: f64[5] dense                     declarations, where no access says an extent
+ W0[k0] = T0[4-k0]                           statements before
+ Out[i0] = square_f64(W0[i0])                the expression
+```
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._types import literal, type_of
+
+__all__ = ["Index", "Names", "is_sparse", "suited"]
+
+
+class Index(NamedTuple):
+    """An index: ``start + step * var``, where `var` runs over ``count`` values; or, if `opaque`, that text.
+
+    A `var` of ``None`` is the constant `start`. An opaque index is an access (a gather) or has a quotient or a rest.
+    """
+
+    var: str | None
+    start: int = 0
+    step: int = 1
+    count: int = 1
+    opaque: str | None = None
+
+    def along(self, start: int, step: int) -> Index | None:
+        """The index ``start + step * self``; ``None`` if it is opaque."""
+        if self.opaque is not None:
+            return None
+        return Index(self.var, start + step * self.start, step * self.step, self.count).plain()
+
+    def plain(self) -> Index:
+        """The same index; where it has one value or none its step is 1."""
+        if self.count == 0:
+            return Index(self.var, 0, 1, 0)
+        return self._replace(step=1) if self.count == 1 else self
+
+    def is_whole(self, extent: int) -> bool:
+        """Whether it is a variable that runs over the whole extent."""
+        return self.opaque is None and self.var is not None and self[1:4] == (0, 1, extent)
+
+    def says_extent(self) -> bool:
+        """Whether an access with it says how far its variable goes: the variable alone, or a slice."""
+        return self.opaque is None and self.var is not None and self.step > 0
+
+    def within(self, extent: int) -> str:
+        """The text in an access to a mode of this extent."""
+        if self.opaque is not None:
+            return self.opaque
+        if self.var is None:
+            return str(self.start)
+        if self.is_whole(extent):
+            return self.var
+        if self.step < 0:
+            return f"{self.start}-{self.var}" if self.step == -1 else f"{self.start}-{-self.step}*{self.var}"
+        end = self.start + self.step * (self.count - 1) + 1 if self.count else self.start
+        return f"{self.var}({self.start}:{end})" if self.step == 1 else f"{self.var}({self.start}:{end}:{self.step})"
+
+    def value(self) -> str:
+        """The text of its value in an expression, an ``i64``."""
+        if self.opaque is not None:
+            return f"convert({self.opaque}, i64)" if "[" in self.opaque else f"({self.opaque})"
+        if self.var is None:
+            return str(self.start)
+        scaled = self.var if self.step == 1 else f"{self.step}*{self.var}"
+        return f"({self.start}+{scaled})" if self.start else f"({scaled})" if self.step != 1 else scaled
+
+    def affine(self) -> str:
+        """The text of its value as a factor of an affine index; of a gather there is none."""
+        if self.var is None and self.opaque is None:
+            return str(self.start)
+        if self.opaque is None and self.step < 0:
+            return f"({self.within(-1)})"
+        return self.value()
+
+
+def is_sparse(array) -> bool:
+    """Whether an operand has values that are not stored."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return False
+    levels = getattr(array, "levels", None)
+    return levels is None or any(level != "dense" for level in levels)
+
+
+def fill_of(array):
+    """The value of what an operand does not store."""
+    return getattr(array, "fill_value", 0)
+
+
+def suited(shape: tuple[int, ...], sparse: list) -> str:
+    """The format of a result that is declared, by the language's rule for one that is not."""
+    if not sparse or not shape:
+        return "dense"
+    entries = max((int(s.nnz) for s in sparse), default=0)
+    listed = any(getattr(s, "levels", ["compressed" if s.ndim != 2 else "dense"])[:1] != ["dense"] for s in sparse)
+    first = "compressed" if listed or shape[0] > 16 * entries else "dense"
+    return f"{{{', '.join([first] + ['compressed'] * (len(shape) - 1))}}}"
+
+
+class Names:
+    """Names of a program, and what stands in it before its last statement."""
+
+    #: Whether sparse operands are their fill values: which of their elements is read is all the same.
+    plain = False
+
+    def __init__(self):
+        self.operands: dict[int, tuple[str, object]] = {}
+        self.functions: dict[str, str] = {}
+        self.declared: dict[str, str] = {}
+        self.before: list[str] = []
+        self.hoisted: dict[int, tuple[object, str]] = {}
+        self.given: set[str] = set()
+        self.sparse: list = []
+        self.count = 0
+        self.folds = False
+        self.strict = False
+
+    def operand(self, tensor) -> str:
+        """The name of an operand."""
+        name, _ = self.operands.setdefault(id(tensor), (f"T{len(self.operands)}", tensor))
+        return name
+
+    def index(self, extent: int) -> Index:
+        """A new index variable that runs over an extent."""
+        self.count += 1
+        return Index(f"k{self.count - 1}", count=extent)
+
+    def function(self, name: str, text: str) -> str:
+        """A function of the language, which the program then has."""
+        self.functions[name] = text
+        return name
+
+    def access(self, tensor, at: list[Index]) -> str:
+        """The text of an operand's value at these indices."""
+        if is_sparse(tensor):
+            self.sparse.append(tensor)
+        return self.element(self.operand(tensor), tensor.shape, at)
+
+    def element(self, name: str, shape, at: list[Index]) -> str:
+        """The text of an access to a tensor of this name."""
+        self.given.update(index.var for index in at if index.says_extent())
+        return f"{name}[{','.join(index.within(extent) for index, extent in zip(at, shape, strict=True))}]"
+
+    def unsaid(self, indices: list[Index]) -> list[Index]:
+        """The variables whose extents no access of the statement says."""
+        return [index for index in indices if index.var is not None and index.var not in self.given]
+
+    def bounded(self, indices: list[Index], text: str, dtype, otherwise=0) -> str:
+        """The text with the extents of these variables said, for what binds them: its value is the same.
+
+        Entries are few where `otherwise` is the value of what is not stored.
+        """
+        tests = []
+        for index in self.unsaid(indices):
+            name = f"below{index.count}"
+            self.function(name, f"fn {name}(i: i64) -> bool {{ true }}")
+            self.declared[name] = f"tensor {name}: bool[{index.count}] {{function}}"
+            tests.append(f"{name}[{index.var}]")
+            self.given.add(index.var)
+        if not tests:
+            return text
+        return f"(if {' && '.join(tests)} then {text} else {literal(np.dtype(dtype).type(otherwise).item())})"
+
+    def hoist(self, source, at: list[Index]) -> str:
+        """The text of an element of an expression that a statement before computes, once however often it is read."""
+        known = self.hoisted.get(id(source))
+        if known is None:
+            known = source, f"W{len(self.hoisted)}"
+            self.hoisted[id(source)] = known
+            self.state(known[1], source, [self.index(n) for n in source.shape])
+        return self.element(known[1], source.shape, at)
+
+    def state(self, name: str, source, indices: list[Index], format: str | None = None) -> None:
+        """Adds the statement that defines a tensor, declared where it must be."""
+        outer, self.given = self.given, set()
+        if source.scatter is not None and not self.plain:
+            text = self._scattered(name, source)
+            self._declare(name, source, format)
+            self.before.append(text)
+            self.given = outer
+            return
+        text = source.write(self, indices)
+        if self.unsaid(indices) or any(index.count == 0 for index in indices):
+            self._declare(name, source, format)
+        self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
+        self.given = outer
+
+    def _declare(self, name: str, source, format: str | None) -> None:
+        format = format or suited(source.shape, self.sparse)
+        fill = "" if format == "dense" else f" fill {literal(source.dtype.type(source.background()).item())}"
+        sizes = ", ".join(map(str, source.shape))
+        self.declared[name] = f"tensor {name}: {type_of(source.dtype)}[{sizes}]{fill} {format}"
+
+    def _scattered(self, name: str, source) -> str:
+        """The statement that puts the elements of another expression where they go."""
+        of, to = source.scatter
+        indices = [self.index(n) for n in of.shape]
+        text = of.write(self, indices)
+        if self.unsaid(indices):
+            text = self.bounded(indices, text, of.dtype)
+        return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
+
+    def program(self) -> tuple[str, dict]:
+        """The text, and the operands that it reads by name."""
+        text = "\n".join([*self.functions.values(), *self.declared.values(), *self.before])
+        # Where a sparse operand is its fill value, what its indices read is not read.
+        return text, {name: tensor for name, tensor in self.operands.values() if f"{name}[" in text}

@@ -1,0 +1,55 @@
+"""The array API standard's namespace, version 2024.12, as far as the language has it.
+
+>>> A = fl.asarray(sp.csr_array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
+>>> xp = A.__array_namespace__()
+>>> xp.cos(A)                                              # stored as sparsely, with another fill value
+Tensor(shape=(2, 3), dtype=float64, format=csr, nnz=2, fill_value=1.0)
+>>> xp.sum(A[:, ::-1] * 2 + 1, axis=0).to_numpy()           # four kernels
+array([2., 6., 4.])
+>>> with fl.lazy():
+...     z = xp.sum(A * 2 + 1, axis=0)
+>>> z.program()[0]
+'Out[i0] = sum(k0: ((T0[k0,i0] * 2.0) + 1.0))'
+>>> z.compute().to_numpy()                                 # one
+array([4., 6., 2.])
+
+Each call is a kernel, which is compiled once for shapes, types and formats like these and kept. Of `Lazy` operands, and in
+``with fl.lazy():``, calls give expressions, which ``compute()`` runs as one kernel.
+
+*Formats.* A result is sparse where an operand is and the function permits it: ``cos`` of a sparse array whose fill value is 0
+is stored as sparsely, with the fill value 1.
+
+*Numbers.* Of dense operands elements are computed as IEEE 754 has it. Where an operand is sparse, or where elements are
+folded, the language's ``algebraic`` mode holds: 0 times anything is 0, 0 by anything is 0. ``Lazy.compute(options={"mode":
+"strict"})`` asks for the other.
+
+*What is not there* raises `MissingError`, which says what to do instead: sorting, sets, shapes that depend on data, complex
+numbers. Elements are not assigned: tensors do not change.
+"""
+
+from __future__ import annotations
+
+import math as _math
+
+from . import _creation, _dtypes, _elementwise, _indexing, _missing, _products, _reductions, _searching, _shapes
+from ._creation import *  # noqa: F403
+from ._dtypes import *  # noqa: F403
+from ._elementwise import *  # noqa: F403
+from ._indexing import take, take_along_axis
+from ._info import __array_namespace_info__
+from ._missing import *  # noqa: F403
+from ._products import *  # noqa: F403
+from ._reductions import *  # noqa: F403
+from ._searching import *  # noqa: F403
+from ._shapes import *  # noqa: F403
+
+__array_api_version__ = "2024.12"
+
+e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
+
+_MODULES = (_creation, _dtypes, _elementwise, _missing, _products, _reductions, _searching, _shapes)
+
+__all__ = sorted(
+    {name for module in _MODULES for name in module.__all__}
+    | {"__array_api_version__", "__array_namespace_info__", "e", "inf", "nan", "newaxis", "pi", "take", "take_along_axis"}
+)

@@ -1,0 +1,248 @@
+"""``t[1:5:2, ::-1, None, ..., 3]``, ``take``, and arrays of indices."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
+from .._program import Index, Names
+from ..errors import Error, MismatchError, OperandError
+from ._reductions import axis_of
+from ._shapes import flipped
+
+__all__ = ["item", "take", "take_along_axis"]
+
+
+def item(x, key):
+    """Elements of an array: ``x[key]``.
+
+    Parameters
+    ----------
+    x
+        An array.
+    key
+        Numbers, slices, ``None`` for a new mode, ``...``, and arrays of whole numbers, which are broadcast against each
+        other and gathered.
+
+    Returns
+    -------
+    Tensor or Lazy
+
+    Raises
+    ------
+    Error
+        If a number leaves the array, the key has more places than the array modes, or an array of truth values stands in
+        it: how many elements the result has would depend on data.
+    """
+    source = lazy(x)
+    key = key if isinstance(key, tuple) else (key,)
+    steps = _expanded(key, source.shape)
+    arrays = [step for step in steps if isinstance(step, Lazy)]
+    if arrays:
+        return finished(_gathered(source, steps, arrays, _stand_together(key)), x)
+    shape, modes, back = [], [], []
+    for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
+        step, opposite = _upward(step, extent)
+        if opposite:
+            back.append(len(shape))
+        modes.append(_linear(step, extent, len(shape)))
+        if step is None:
+            shape.append(1)
+        elif isinstance(step, slice):
+            shape.append(len(range(*step.indices(extent))))
+    return finished(flipped(_picked(source, shape, modes), back), x)
+
+
+def _expanded(key: tuple, shape) -> list:
+    """The places of a key: ``None``, a slice, a number, or an array for each mode."""
+    rank = len(shape)
+    steps: list = []
+    named = sum(step is not None and step is not Ellipsis for step in key)
+    if named > rank:
+        raise IndexError(f"{named} indices for {rank} modes")
+    if sum(step is Ellipsis for step in key) > 1:
+        raise IndexError("an index has one `...` at most")
+    rest = [slice(None)] * (rank - named)
+    for step in key:
+        if step is Ellipsis:
+            steps += rest
+            rest = []
+        else:
+            steps.append(_place(step))
+    return steps + rest
+
+
+def _place(step):
+    if step is None or isinstance(step, slice):
+        return step
+    if isinstance(step, (bool, np.bool_)):
+        raise IndexError("a truth value is no index: how many elements it leaves would depend on data")
+    try:
+        return operator.index(step)
+    except TypeError:
+        pass
+    if isinstance(step, (list, np.ndarray)) or hasattr(step, "dtype"):
+        array = lazy(np.asarray(step) if isinstance(step, list) else step)
+        if array.dtype.kind in "iu":
+            return array
+        if array.dtype == np.bool_:
+            raise IndexError("an array of truth values is no index: the shape would depend on data. `where` keeps the shape")
+    raise IndexError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
+
+
+def _extents(steps: list, shape) -> list:
+    """The extent of the mode that each place is for."""
+    extents = iter(shape)
+    return [None if step is None else next(extents) for step in steps]
+
+
+def _upward(step, extent):
+    """A place with a positive step, and whether its elements are then in the opposite order."""
+    if not isinstance(step, slice):
+        return step, False
+    if step.step == 0:
+        raise IndexError("the step of a slice is not 0")
+    places = range(*step.indices(extent))
+    if places.step > 0:
+        return step, False
+    return slice(places[-1], places[0] + 1, -places.step) if places else slice(0, 0), len(places) > 1
+
+
+def _linear(step, extent, mode: int):
+    """How a place finds its index among those of the result: ``(mode, start, step)``."""
+    if step is None:
+        return None
+    if isinstance(step, slice):
+        start, _, by = step.indices(extent)
+        return mode, start, by
+    if not -extent <= step < extent:
+        raise IndexError(f"index {step} leaves a mode of extent {extent}")
+    return None, step % extent, 0
+
+
+def _picked(source: Lazy, shape, modes: list) -> Lazy:
+    """Elements at linear places of the result's indices."""
+    modes = [mode for mode in modes if mode is not None]
+
+    def write(names: Names, at: list[Index]) -> str:
+        own = [Index(None, start) if mode is None else at[mode].along(start, by) for mode, start, by in modes]
+        if any(index is None for index in own):
+            return names.hoist(made, at)
+        return source.write(names, own)
+
+    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    return made
+
+
+def _stand_together(key: tuple) -> bool:
+    """Whether no slice, new mode or ``...`` stands between the numbers and arrays of a key."""
+    numbered = [n for n, step in enumerate(key) if not (step is None or step is Ellipsis or isinstance(step, slice))]
+    return numbered == list(range(numbered[0], numbered[-1] + 1))
+
+
+def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = True) -> Lazy:
+    """Elements at places that arrays hold: the modes of these stand where they do, or first if others stand between."""
+    wide = broadcast(*(a.shape for a in arrays))
+    leading = next(n for n, step in enumerate(steps) if isinstance(step, (Lazy, int)))
+    first = sum(step is None or isinstance(step, slice) for step in steps[:leading]) if together else 0
+    kept, shape, modes = 0, [], []
+    for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
+        if isinstance(step, Lazy):
+            modes.append((lazy_index(step, extent), None, None))
+            continue
+        modes.append(_linear(step, extent, kept + (len(wide) if kept >= first else 0)))
+        if step is None or isinstance(step, slice):
+            shape.append(1 if step is None else len(range(*step.indices(extent))))
+            kept += 1
+    shape[first:first] = wide
+    modes = [mode for mode in modes if mode is not None]
+
+    def write(names: Names, at: list[Index]) -> str:
+        own = []
+        for mode, start, by in modes:
+            if isinstance(mode, Lazy):
+                text = names.hoist(mode, aligned(mode.shape, wide, at[first : first + len(wide)]))
+                own.append(Index(None, opaque=text))
+            else:
+                own.append(Index(None, start) if mode is None else at[mode].along(start, by))
+        if any(index is None for index in own):
+            return names.hoist(made, at)
+        return source.write(names, own)
+
+    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    return made
+
+
+def lazy_index(places: Lazy, extent: int) -> Lazy:
+    """Places along a mode; negative ones count from its end."""
+    if places.dtype.kind == "u":
+        return places
+    taken = places.astype(np.int64)
+    return mapped(lambda names, p: f"{_from_end(names)}({p}, {extent})", (taken,))
+
+
+def _from_end(names: Names) -> str:
+    return names.function("place", "fn place(p: i64, n: i64) -> i64 { if p < 0 then p + n else p }")
+
+
+def take(x, indices, /, *, axis: int | None = None):
+    """Elements at places along an axis.
+
+    Parameters
+    ----------
+    x
+        An array.
+    indices
+        Whole numbers; negative ones count from the end. One that leaves the array is an error of the kernel.
+    axis
+        The axis, which may be absent of one mode.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
+    source = lazy(x)
+    if axis is None and source.ndim != 1:
+        raise Error(f"`take` of {source.ndim} modes takes an axis")
+    axis = axis_of(0 if axis is None else axis, source.ndim)
+    places = lazy(np.asarray(indices) if isinstance(indices, list) else indices)
+    if places.dtype.kind not in "iu":
+        raise OperandError(f"`take` takes whole numbers as indices, not {places.dtype}")
+    steps = [slice(None)] * source.ndim
+    steps[axis] = places
+    return finished(_gathered(source, steps, [places]), x, indices)
+
+
+def take_along_axis(x, indices, /, *, axis: int = -1):
+    """Elements at places along an axis, of which each of the other coordinates has its own.
+
+    Parameters
+    ----------
+    x
+        An array.
+    indices
+        Whole numbers, an array of as many modes; extents but that of the axis are broadcast against those of `x`.
+    axis
+        The axis.
+
+    Returns
+    -------
+    Tensor or Lazy
+    """
+    source, places = lazy(x), lazy(indices)
+    axis = axis_of(axis, source.ndim)
+    if places.ndim != source.ndim or places.dtype.kind not in "iu":
+        raise MismatchError(f"`take_along_axis` of {source.ndim} modes takes whole numbers of as many")
+    places = lazy_index(places, source.shape[axis])
+    others = broadcast(*((*a.shape[:axis], 1, *a.shape[axis + 1 :]) for a in (source, places)))
+    shape = (*others[:axis], places.shape[axis], *others[axis + 1 :])
+
+    def write(names: Names, at: list[Index]) -> str:
+        text = names.hoist(places, aligned(places.shape, shape, at))
+        own = aligned(source.shape, shape, at)
+        own[axis] = Index(None, opaque=text)
+        return source.write(names, own)
+
+    return finished(Lazy(shape, source.dtype, write, source.fill, source.sparse), x, indices)
