@@ -113,7 +113,7 @@ class Selection:
             except TypeError:
                 raise NotSaid("an index that the library refuses") from None
             variable = self._kept(len(range(start, stop, step)))
-            self.read.append(_affine(start, step, variable))
+            self.read.append(_sliced(start, stop, step, variable, extent))
         elif isinstance(one, (list, np.ndarray)) and np.ndim(one):
             self._gather(np.asarray(one), extent)
         else:
@@ -142,11 +142,13 @@ class Selection:
         )
 
 
-def _affine(start: int, step: int, variable: str) -> str:
-    term = variable if abs(step) == 1 else f"{abs(step)}*{variable}"
+def _sliced(start: int, stop: int, step: int, variable: str, extent: int) -> str:
+    """A slice as an index: forward as the language slices, backward as an affine index."""
     if step < 0:
-        return f"{start} - {term}"
-    return term if start == 0 else f"{term} + {start}"
+        return f"{start} - {-step}*{variable}"
+    if (start, stop, step) == (0, extent, 1):
+        return variable
+    return f"{variable}({start}:{max(start, stop)}:{step})"
 
 
 def format_of(rank: int) -> str:
@@ -162,3 +164,31 @@ def run(text: str, operands: dict, out: str | None = None, options: dict | None 
 def size(shape) -> int:
     """How many coordinates there are."""
     return math.prod(shape)
+
+
+#: The fold of each function that NumPy reduces with, as a name of the language; the others are declared.
+FOLDS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+    "bitwise_and": "band",
+    "bitwise_or": "bor",
+    "bitwise_xor": "bxor",
+}
+
+_BITWISE = {"band": ("&", "-1"), "bor": ("|", "0"), "bxor": ("^", "0")}
+
+
+def fold(name: str, ty: str) -> str:
+    """The declaration of a fold that is not built in, or nothing."""
+    if name not in _BITWISE:
+        return ""
+    sign, identity = _BITWISE[name]
+    if name == "band":
+        identity = "true" if ty == "bool" else str(2 ** int(ty[1:]) - 1) if ty[0] == "u" else "-1"
+    elif ty == "bool":
+        identity = "false"
+    return f"fn {name}(a: {ty}, b: {ty}) -> {ty} {{ a {sign} b }} where commutative, associative, identity({identity})\n"

@@ -11,9 +11,9 @@ import sys
 
 import numpy as np
 import sparse
-from sparse.numba_backend import _common, _umath, _utils
+from sparse.numba_backend import _common, _sparse_array, _umath, _utils
 from sparse.numba_backend._compressed import GCXS
-from sparse.numba_backend._coo import COO, common as coo_common, core as coo_core
+from sparse.numba_backend._coo import COO, common as coo_common
 from sparse.numba_backend._dok import DOK
 from sparse.numba_backend._sparse_array import SparseArray
 
@@ -291,3 +291,292 @@ def _kron(a, b):
             text = f"collapse({text}, ({i}, {j}) -> k{n + rank})"
         out.append(f"k{n + rank}" if i and j else i or j)
     return _as(COO, programs.run(f"Out[{', '.join(out)}] = {text}", {"A": a, "B": b}, "coo", _mode(False, a, b)))
+
+
+# Reductions ---------------------------------------------------------------------------------------------------------------
+
+
+def _reduced(self, method, axis, keepdims, dtype=None, **kwargs):
+    """`reduce`, of which the library has checked the arguments: a fold of the values in the type in which NumPy folds."""
+    fold = programs.FOLDS.get(method.__name__)
+    if fold is None or kwargs.keys() - {"out"} or kwargs.get("out") is not None:
+        raise NotSaid(f"numpy.{method.__name__}.reduce with {', '.join(kwargs)}" if kwargs else f"numpy.{method.__name__}")
+    axes = set(range(self.ndim)) if axis == (None,) else {a % self.ndim for a in axis}
+    if not axes or self.ndim == 0:
+        raise NotSaid("nothing that is reduced")
+    language_type(self.dtype)
+    result = method.reduce(np.ones(1, dtype=self.dtype), dtype=dtype).dtype
+    inner = np.dtype(bool) if fold in ("all", "any") else result
+    variables = programs.indices(self.ndim)
+    value = converted(Expression(f"A[{', '.join(variables)}]", self.dtype), inner)
+    reduced = ", ".join(variables[n] for n in sorted(axes))
+    kept = [n for n in range(self.ndim) if n not in axes]
+    out = ", ".join(variables[n] for n in kept)
+    ty = language_type(inner)
+    text = programs.fold(fold, ty) + f"Out[{out}] = {fold}({reduced}: {value.text})"
+    tensor = programs.run(text, {"A": self}, "coo" if kept else "dense", _mode(False, self))
+    if not kept:
+        scalar = tensor.to_numpy()[()]
+        return scalar if not keepdims else type(self).from_numpy(np.full((1,) * self.ndim, scalar))
+    with np.errstate(all="ignore"):
+        count = programs.size(self.shape[n] for n in axes)
+        super_ufunc = _sparse_array._reduce_super_ufunc.get(method)
+        fill = self.fill_value if super_ufunc is None else super_ufunc(self.fill_value, count)
+    made = _coo(tensor, fill)
+    if keepdims:
+        made = made.reshape(tuple(1 if n in axes else extent for n, extent in enumerate(self.shape)))
+    return made if isinstance(self, COO) else made.asformat("gcxs")
+
+
+for _class in (COO, GCXS):
+
+    @_put("reduce", [_class], "_reduce_calc")
+    def _reduce_calc(self, method, axis, keepdims=False, **kwargs):
+        return (_reduced(self, method, axis, keepdims, **kwargs),)
+
+
+# What moves entries and computes nothing ------------------------------------------------------------------------------------
+
+
+def _moved(x, text: str, shape, cls=COO, **operands):
+    """A program over `A` that declares nothing, as an array of the fill value and of a class."""
+    ty, fill = language_type(x.dtype), _fill(x)
+    program = programs.declared("Out", ty, shape, fill, programs.format_of(len(shape))) + text
+    made = _coo(programs.run(program, {"A": x, **operands}), x.fill_value)
+    if cls is GCXS:
+        return made.asformat("gcxs")
+    # Coordinates keep their type if it is wide enough, as the library's do.
+    of = x.coords.dtype
+    made.coords = made.coords.astype(of if _utils.can_store(of, max(shape, default=0)) else np.min_scalar_type(max(shape)))
+    return made
+
+
+def _fill(x) -> str:
+    """What an array does not store, as a literal of its type."""
+    return literal(np.asarray(x.fill_value).astype(x.dtype)[()])
+
+
+def _reshape(self, shape, order="C", **how):
+    shape = tuple(map(int, shape)) if np.iterable(shape) else (int(shape),)
+    if order not in {"C", None} or any(value is not None for value in how.values()):
+        raise NotSaid("an order, or axes that are compressed")
+    if self.shape == shape:
+        raise NotSaid("nothing to do")
+    if shape.count(-1) == 1 and -programs.size(shape) > 0:
+        shape = tuple(self.size // -programs.size(shape) if d == -1 else d for d in shape)
+    if self.size != programs.size(shape) or min(shape, default=1) < 0:
+        raise NotSaid("a shape that the library refuses")
+    if self.size == 0:
+        raise NotSaid("an array without elements")
+    if getattr(self, "_cache", None) is not None:
+        raise NotSaid("the library's cache")
+    out = ", ".join(programs.indices(len(shape), "k"))
+    return _moved(self, f"Out[{out}] = {programs.reshaped('A', self.shape, shape)}", shape, type(self))
+
+
+def _transpose(self, axes=None, **how):
+    axes = tuple(range(self.ndim))[::-1] if axes is None else axes
+    if any(value is not None for value in how.values()) or getattr(self, "_cache", None) is not None:
+        raise NotSaid("the library's cache, or axes that are compressed")
+    try:
+        axes = [operator.index(axis) for axis in axes]
+    except TypeError:
+        raise NotSaid("axes that the library refuses") from None
+    if sorted(axis % max(self.ndim, 1) for axis in axes) != list(range(self.ndim)) or min(axes, default=0) < -self.ndim:
+        raise NotSaid("axes that the library refuses")
+    axes = [axis % self.ndim for axis in axes]
+    if axes == list(range(self.ndim)):
+        raise NotSaid("nothing to do")
+    variables = programs.indices(self.ndim)
+    out = ", ".join(variables[axis] for axis in axes)
+    shape = tuple(self.shape[axis] for axis in axes)
+    return _moved(self, f"Out[{out}] = A[{', '.join(variables)}]", shape, type(self))
+
+
+def _getitem(self, key):
+    if isinstance(key, str):
+        raise NotSaid("a field of a record")
+    keys = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(one, SparseArray) for one in keys):
+        raise NotSaid("indexed by a sparse array")
+    selection = programs.Selection(key, self.shape)
+    if tuple(selection.shape) == self.shape and selection.read == selection.free:
+        raise NotSaid("nothing to do")
+    ty, fill = language_type(self.dtype), _fill(self)
+    program = selection.program(ty, fill, programs.format_of(len(selection.shape)))
+    tensor = programs.run(program, {"A": self, **selection.gathers})
+    if not selection.shape and not (keys and keys[-1] is Ellipsis):
+        return tensor.to_numpy()[()]
+    made = _coo(tensor, self.fill_value)
+    return made if isinstance(self, COO) else made.asformat("gcxs")
+
+
+for _class in (COO, GCXS):
+    _put("reshape", [_class], "reshape")(_reshape)
+    _put("transpose", [_class], "transpose")(_transpose)
+    _put("getitem", [_class], "__getitem__")(_getitem)
+
+
+def _joined(arrays, axis: int, shape, pieces):
+    """Arrays one behind the other: `pieces` are what of each stands where."""
+    ty, fill = language_type(np.result_type(*arrays)), _fill(arrays[0])
+    if len({x.dtype for x in arrays}) > 1:
+        raise NotSaid("arrays of several types")
+    program = programs.declared("Out", ty, shape, fill, "coo") + pieces
+    tensor = programs.run(program, {f"T{n}": x for n, x in enumerate(arrays)})
+    return _coo(tensor, arrays[0].fill_value)
+
+
+def _arrays(arrays):
+    arrays = list(arrays)
+    if not arrays or not all(isinstance(x, (COO, GCXS)) for x in arrays):
+        raise NotSaid("arrays that are not all sparse")
+    if len({str(x.fill_value) for x in arrays}) > 1:
+        raise NotSaid("arrays of several fill values, which the library refuses")
+    return arrays
+
+
+@_put("concatenate", [coo_common], "concatenate")
+def _concatenate(arrays, axis=0):
+    arrays = _arrays(arrays)
+    if axis is None or not -arrays[0].ndim <= axis < arrays[0].ndim or len(arrays) < 2:
+        raise NotSaid("no axis, or one array")
+    axis %= arrays[0].ndim
+    shapes = [x.shape for x in arrays]
+    if len({s[:axis] + s[axis + 1 :] for s in shapes}) > 1:
+        raise NotSaid("shapes that the library refuses")
+    variables = programs.indices(len(shapes[0]))
+    parts, names = [], []
+    for n in range(len(arrays)):
+        names.append(f"c{n}")
+        parts.append(f"T{n}[{', '.join(f'c{n}' if mode == axis else i for mode, i in enumerate(variables))}]")
+    shape = tuple(sum(s[axis] for s in shapes) if mode == axis else d for mode, d in enumerate(shapes[0]))
+    text = f"Out[{', '.join(variables)}] = concat(({', '.join(parts)}), ({', '.join(names)}) -> {variables[axis]})"
+    return _joined(arrays, axis, shape, text)
+
+
+@_put("stack", [coo_common], "stack")
+def _stack(arrays, axis=0):
+    arrays = _arrays(arrays)
+    rank = arrays[0].ndim + 1
+    if len({x.shape for x in arrays}) > 1 or not -rank <= axis < rank:
+        raise NotSaid("shapes that the library refuses")
+    axis %= rank
+    variables = programs.indices(rank)
+    inner = ", ".join(i for mode, i in enumerate(variables) if mode != axis)
+    text = "0"
+    parts = [f"T{n}[{inner}]" for n in range(len(arrays))]
+    text = parts[-1]
+    for n in reversed(range(len(parts) - 1)):
+        text = f"(if {variables[axis]} == {n} then {parts[n]} else {text})"
+    shape = list(arrays[0].shape)
+    shape.insert(axis, len(arrays))
+    return _joined(arrays, axis, shape, f"Out[{', '.join(variables)}] = {text}")
+
+
+def _triangle(comparison: str):
+    def triangle(x, k=0):
+        if not isinstance(x, COO) or x.ndim < 2 or x.fill_value != 0:
+            raise NotSaid("an array that the library refuses")
+        variables = programs.indices(x.ndim)
+        i, j = variables[-2:]
+        at = ", ".join(variables)
+        return _moved(x, f"Out[{at}] = mask({i} + {k} {comparison} {j}, A[{at}])".replace("+ -", "- "), x.shape)
+
+    return triangle
+
+
+_put("triu", [coo_common], "triu")(_triangle("<="))
+_put("tril", [coo_common], "tril")(_triangle(">="))
+
+
+@_put("flip", [coo_common], "flip")
+def _flip(x, /, *, axis=None):
+    if not isinstance(x, COO):
+        raise NotSaid("an array that is not COO")
+    axes = range(x.ndim) if axis is None else np.atleast_1d(axis)
+    if not all(-x.ndim <= a < x.ndim for a in axes):
+        raise NotSaid("axes that the library refuses")
+    axes = {int(a) % x.ndim for a in axes}
+    variables = programs.indices(x.ndim)
+    read = [f"{d - 1} - {i}" if n in axes else i for n, (i, d) in enumerate(zip(variables, x.shape, strict=True))]
+    return _moved(x, f"Out[{', '.join(variables)}] = A[{', '.join(read)}]", x.shape)
+
+
+@_put("roll", [coo_common], "roll")
+def _roll(a, shift, axis=None):
+    if not isinstance(a, COO):
+        raise NotSaid("an array that is not COO")
+    if axis is None:
+        raise NotSaid("no axis: the library reshapes, calls this again with one, and reshapes")
+    if a.size == 0 or a.ndim == 0:
+        raise NotSaid("an array without elements")
+    axes, shifts = np.atleast_1d(axis), np.atleast_1d(shift)
+    if np.ndim(shift) > 1 or len(shifts) not in (1, len(axes)) or not all(-a.ndim <= one < a.ndim for one in axes):
+        raise NotSaid("axes that the library refuses")
+    of = np.iinfo(a.coords.dtype)
+    if not all(of.min <= one <= of.max for one in (*shifts, *a.shape)) or of.min == 0:
+        raise NotSaid("coordinates that the library may find too narrow")
+    by = [0] * a.ndim
+    for one, of in zip(axes, np.broadcast_to(shifts, len(axes)), strict=True):
+        by[one % a.ndim] += int(of)
+    variables = programs.indices(a.ndim)
+    read = [f"({i} + {-s % d}) % {d}" if s % d else i for i, s, d in zip(variables, by, a.shape, strict=True)]
+    return _moved(a, f"Out[{', '.join(variables)}] = A[{', '.join(read)}]", a.shape)
+
+
+@_put("diagonal", [coo_common], "diagonal")
+def _diagonal(a, offset=0, axis1=0, axis2=1):
+    if not isinstance(a, COO) or a.shape[axis1] != a.shape[axis2] or a.fill_value != 0:
+        raise NotSaid("an array that the library refuses")
+    n = a.shape[axis1] - abs(offset)
+    if n <= 0:
+        raise NotSaid("a diagonal without elements")
+    read = programs.indices(a.ndim)
+    rest = [i for mode, i in enumerate(read) if mode not in (axis1 % a.ndim, axis2 % a.ndim)]
+    read[axis1] = f"k + {max(0, -offset)}"
+    read[axis2] = f"k + {max(0, offset)}"
+    shape = [d for mode, d in enumerate(a.shape) if mode not in (axis1 % a.ndim, axis2 % a.ndim)]
+    return _moved(a, f"Out[{', '.join([*rest, 'k'])}] = A[{', '.join(read)}]", (*shape, n))
+
+
+@_put("diagonalize", [coo_common], "diagonalize")
+def _diagonalize(a, axis=0):
+    if not isinstance(a, COO) or a.fill_value != 0:
+        raise NotSaid("an array that is not COO, or whose fill is not 0")
+    variables = programs.indices(a.ndim)
+    at = ", ".join(variables)
+    text = f"Out[{at}, k] = mask(k == {variables[axis]}, A[{at}])"
+    return _moved(a, text, (*a.shape, a.shape[axis]))
+
+
+@_put("expand_dims", [coo_common], "expand_dims")
+def _expand_dims(x, /, *, axis=0):
+    if not isinstance(x, COO) or not isinstance(axis, int) or not -x.ndim - 1 <= axis <= x.ndim:
+        raise NotSaid("an axis that the library refuses")
+    axis %= x.ndim + 1
+    shape = [*x.shape[:axis], 1, *x.shape[axis:]]
+    out = programs.indices(len(shape), "k")
+    read = out[:axis] + out[axis + 1 :]
+    return _moved(x, f"Out[{', '.join(out)}] = A[{', '.join(read)}]", shape)
+
+
+@_put("squeeze", [COO], "squeeze")
+def _squeeze(self, axis=None):
+    ones = [n for n, d in enumerate(self.shape) if d == 1]
+    axes = ones if axis is None else [axis] if isinstance(axis, int) else list(axis) if np.iterable(axis) else [None]
+    if not all(axis in ones for axis in axes) or not axes:
+        raise NotSaid("axes that the library refuses, or none")
+    read = ["0" if n in axes else i for n, i in enumerate(programs.indices(self.ndim))]
+    out = [i for i in read if i != "0"]
+    shape = [d for n, d in enumerate(self.shape) if n not in axes]
+    return _moved(self, f"Out[{', '.join(out)}] = A[{', '.join(read)}]", shape)
+
+
+@_put("broadcast_to", [_umath], "broadcast_to")
+def _broadcast_to(x, shape):
+    shape = tuple(shape)
+    if not isinstance(x, COO) or np.broadcast_shapes(x.shape, shape) != shape or x.shape == shape or x.ndim == 0:
+        raise NotSaid("a shape that the library refuses, or nothing to do")
+    out = ", ".join(programs.indices(len(shape)))
+    return _moved(x, f"Out[{out}] = {programs.access('A', x.shape, shape)}", shape)
