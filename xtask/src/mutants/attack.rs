@@ -171,7 +171,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("stream", &["few loops", "few directed loops", "core's tests", "long loops", "laws"]),
     ("workspaces", &["few loops", "few directed loops", "long loops", "directed loops"]),
     ("lowering", &["few loops", "few directed loops", "long loops", "directed loops"]),
-    ("rewrites", &["few loops", "rewrites' tests", "few directed loops", "core's tests"]),
+    ("rewrites", &["rewrites' tests", "few loops", "few directed loops", "core's tests"]),
     (
         "",
         &["few loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "few directed loops"],
