@@ -126,8 +126,7 @@ fn what_is_folded_in_twice_is_folded_in_twice() {
     assert_eq!(results.last().unwrap(), &Some(Array::from(vec![1.0, 2.0, 1.0, 8.0])));
 }
 
-/// What one entry stores another reads, though each stores at a coordinate of its own: 1 at the first, which each of the others adds to
-/// what it has.
+/// What one entry stores the next one reads, though each stores at a coordinate of its own: sums of all values up to there.
 #[test]
 fn what_is_read_elsewhere_is_what_was_stored() {
     let kernel = kernel(
@@ -141,25 +140,27 @@ fn what_is_read_elsewhere_is_what_was_stored() {
   for j in 0..n_J {
     for p in A1_pos[j]..A1_pos[j + 1] {
       let i = A1_crd[p]
-      y_vals[i] = y_vals[0] + A_vals[p]
+      y_vals[i] = y_vals[i] + A_vals[p] + y_vals[p]
     }
   }
   finish y_vals[n_I]
 ",
     );
-    let crd: Vec<i64> = (0..20).collect();
-    let values: Vec<f64> = crd.iter().map(|i| 1.0 + *i as f64).collect();
-    let expected: Vec<f64> = crd.iter().map(|i| if *i == 0 { 1.0 } else { 2.0 + *i as f64 }).collect();
+    let n = 40;
+    let crd: Vec<i64> = (1..=n).collect();
+    let values: Vec<f64> = crd.iter().map(|i| *i as f64).collect();
+    let sums = (0..=n).map(|i| (i * (i + 1) / 2) as f64);
+    let expected = Array::from(sums.collect::<Vec<f64>>());
     let operands = [
-        Array::from_indices(Type::I32, &[0, 20]).unwrap(),
+        Array::from_indices(Type::I32, &[0, n]).unwrap(),
         Array::from_indices(Type::I32, &crd).unwrap(),
         Array::from(values),
     ];
     let operands: Vec<Option<&Array>> = operands.iter().map(Some).chain([None]).collect();
     for opt_level in [OptLevel::None, OptLevel::Full] {
         let compiled = compile(&kernel, &Options { opt_level, ..Options::default() }).unwrap();
-        let results = unsafe { compiled.run_fenced(&[20, 1], &operands, &Limits::default()) }.unwrap();
-        assert_eq!(results.last().unwrap(), &Some(Array::from(expected.clone())), "{opt_level:?}");
+        let results = unsafe { compiled.run_fenced(&[n + 1, 1], &operands, &Limits::default()) }.unwrap();
+        assert_eq!(results.last().unwrap().as_ref(), Some(&expected), "{opt_level:?}");
     }
 }
 
