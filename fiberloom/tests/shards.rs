@@ -101,6 +101,23 @@ fn equal_extents_are_cut_apart() {
     check(text, &operands! { A: &a, x: &x }, &[("i", Cuts::Even(2)), ("j", Cuts::Even(3))]);
 }
 
+/// A size that is read is the whole's, though its mode is cut.
+#[test]
+fn sizes_as_values_are_those_of_the_whole() {
+    let text = "tensor x: i64[N] dense tensor y: i64[N] dense\ny[i] = x[i] * N";
+    check(text, &operands! { x: &vector(1..6) }, &[("i", Cuts::Even(2))]);
+    let text = "tensor x: i64[N] dense tensor y: i64[N] dense\ny[i] += x[j]";
+    check(text, &operands! { x: &vector(1..6), y: &vector(0..5) }, &[("j", Cuts::Even(2))]);
+}
+
+/// What does not have a split variable is made once, however many boxes there are along it.
+#[test]
+fn boxes_along_another_split_count_once() {
+    let (w, x) = (vector([7, 8, 9]), vector([1, 2, 3, 4]));
+    let text = "tensor w: i64[I] dense tensor x: i64[J] dense\nr[i] = 2 * w[i]\ns[] = sum(j: x[j])\nt[] = sum(i: w[i])";
+    check(text, &operands! { w: &w, x: &x }, &[("i", Cuts::Even(2)), ("j", Cuts::Even(3))]);
+}
+
 /// A triangle and a mirrored matrix, which no part of is one.
 #[test]
 fn triangles_are_kept_as_lists_in_boxes() {
@@ -236,10 +253,12 @@ fn executors_run_every_box_once() {
             (1..count).for_each(task);
         }
     }
+    fn shared<T: Send + Sync>(_: &T) {}
     let (a, x) = (matrix(9, 5, &"csr".parse().unwrap()), vector(0..5));
     let program = program("tensor A: i64[I, J] csr tensor x: i64[J] dense\ny[i] = A[i,j] * x[j]");
     let over = [("i", Cuts::Even(4)), ("j", Cuts::Even(2))];
     let shards = Shards::plan(&program, &Options::default(), &operands! { A: &a, x: &x }, &over).unwrap();
+    shared(&shards);
     let one = shards.run(&Serial).unwrap();
     assert_eq!(shards.run(&Threads(NonZeroUsize::new(3).unwrap())).unwrap()["y"], one["y"]);
     assert!(matches!(shards.run(&Lazy), Err(Error::Call(what)) if what.contains("left out box 0")));
@@ -267,7 +286,7 @@ fn cuts_that_are_none_are_refused() {
 }
 
 /// Programs, the split, what is said of it, and the text under which it is drawn.
-const REFUSED: [(&str, &str, &str, &str); 22] = [
+const REFUSED: [(&str, &str, &str, &str); 23] = [
     ("repeat 2 { R[i,j] += A[i,j] }", "i", "a block takes tensors from turn to turn", "repeat 2"),
     ("y[k] = slice(x[j], j -> k, 1:3)", "k", "`slice` takes its coordinates to others", "slice(x[j], j -> k, 1:3)"),
     ("y[k] = collapse(A[i,j], (i,j) -> k)", "i", "`collapse` takes", "collapse(A[i,j], (i,j) -> k)"),
@@ -294,6 +313,7 @@ const REFUSED: [(&str, &str, &str, &str); 22] = [
     ("s[] = sum(j: x[j] start 5)", "j", "the fold over it has a start", "5"),
     ("s[] = max(i: sum(j: A[i,j]))", "j", "the fold over it with `+` stands below `max`", "max(i: sum(j: A[i,j]))"),
     ("s[] = abs(sum(j: x[j]))", "j", "the fold over it with `+` stands below `abs`", "abs(sum(j: x[j]))"),
+    ("g[] gcd= x[j]", "j", "`gcd` of 0 and what `g` held is not what it held", "g[] gcd= x[j]"),
     ("s[] = last(i, j: A[i,j])", "j", "`last` is not commutative", "s[] = last(i, j: A[i,j])"),
 ];
 
@@ -302,7 +322,7 @@ fn what_is_not_split_is_refused_by_name() {
     let declared = "fn last(a: i64, b: i64) -> i64 { if b == 0 then a else b } where associative, identity(0)\n\
         fn even(i: i64) -> i64 { i % 2 }\ntensor even: i64[N] {function}\n\
         tensor A: i64[N, N] csr tensor x: i64[N] dense tensor w: i64[N] dense tensor S: i64[N, N] dense\n\
-        tensor R: i64[N, N] dense dim K = 4 tensor c: i64[K] dense tensor h: i64[2] dense\n";
+        tensor R: i64[N, N] dense dim K = 4 tensor c: i64[K] dense tensor h: i64[2] dense tensor g: i64[] fill 4 dense\n";
     let (a, x) = (matrix(4, 4, &"csr".parse().unwrap()), vector(1..5));
     let (s, h) = (matrix(4, 4, &Format::dense(2)), vector([1, 2]));
     for (statement, split, says, under) in REFUSED {
