@@ -1,10 +1,11 @@
 """Calls beside SciPy's, in one run: `python -P python/bench/calls.py`, where the wheel is installed.
 
-The least of several medians is printed, since other processes only ever add time.
+Of several runs the least is printed: seconds of the processor, since other processes only ever add to it.
 """
 
 import subprocess
 import sys
+import time
 import timeit
 
 import numpy as np
@@ -16,10 +17,10 @@ SPMV = "y[i] = A[i,j] * x[j]"
 
 
 def once(call, number):
-    """Seconds that a call takes."""
+    """Seconds of the processor that a call takes."""
     call()
     call()
-    return min(timeit.repeat(call, number=number, repeat=9)) / number
+    return min(timeit.repeat(call, number=number, repeat=15, timer=time.process_time)) / number
 
 
 def small():
