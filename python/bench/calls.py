@@ -45,13 +45,22 @@ def large():
         A = sp.csr_array((random.random(1_000_000), columns, np.arange(0, 1_000_001, 10, dtype=index)), shape=(n, n))
         A.sum_duplicates()
         x, a = random.random(n), fl.asarray(A, copy=True)
-        print(f"{A.nnz} entries, {A.indices.dtype}, ms")
-        for name, call in {
+        calls = {
             "kernel(Tensor, NumPy)": lambda: k(A=a, x=x),  # noqa: B023
             "einsum(SciPy, NumPy)": lambda: fl.einsum(SPMV, A=A, x=x),  # noqa: B023
             "SciPy: A @ x": lambda: A @ x,  # noqa: B023
-        }.items():
-            print(f"  {name:28} {once(call, 20) * 1e3:8.3f}")
+        }
+        print(f"{A.nnz} entries, {A.indices.dtype}, ms: median, least, and the median of ratios to SciPy")
+        times = np.array([[timed(call) for call in calls.values()] for _ in range(300)])[10:]
+        for name, column, ratio in zip(calls, times.T, (times / times[:, -1:]).T, strict=True):
+            print(f"  {name:28} {np.median(column) * 1e3:8.3f} {column.min() * 1e3:8.3f} {np.median(ratio):8.2f}")
+
+
+def timed(call):
+    """Seconds of the processor that one call takes: those that are compared take turns."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
 
 
 def cold():
