@@ -4,6 +4,8 @@ import ast
 import doctest
 import importlib
 import pathlib
+import re
+import runpy
 
 import numpy as np
 import pytest
@@ -41,3 +43,15 @@ def test_every_public_name_is_in_the_stub():
     for name in fl.__all__:
         assert f" as {name}\n" in stub
         assert getattr(fl, name) is not None
+
+
+@pytest.mark.parametrize("page", ["../README.md", "../../README.md"])
+def test_examples_of_the_pages_run(page, tmp_path, capsys):
+    text = (pathlib.Path(__file__).parent / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        # In a file: `kernel` reads its function's source.
+        (tmp_path / "example.py").write_text(block, encoding="utf-8")
+        runpy.run_path(str(tmp_path / "example.py"))
+    assert "for p_A in" in capsys.readouterr().out
