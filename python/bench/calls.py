@@ -44,7 +44,8 @@ def large():
         columns = random.integers(0, n, 1_000_000).astype(index)
         A = sp.csr_array((random.random(1_000_000), columns, np.arange(0, 1_000_001, 10, dtype=index)), shape=(n, n))
         A.sum_duplicates()
-        x, a = random.random(n), fl.asarray(A, copy=True)
+        # Over the same arrays, so that none is in the processor's memory alone.
+        x, a = random.random(n), fl.asarray(A)
         calls = {
             "kernel(Tensor, NumPy)": lambda: k(A=a, x=x),  # noqa: B023
             "einsum(SciPy, NumPy)": lambda: fl.einsum(SPMV, A=A, x=x),  # noqa: B023
