@@ -5,9 +5,13 @@ use std::fmt;
 use z3::ast::Bool;
 use z3::{Model, Params, SatResult, Solver};
 
-/// Milliseconds that a solver for a logic may take, then a general one, then the first again. A few questions of thousands
+/// Steps that a solver for a logic may take, then a general one, then the first again. A few questions of thousands
 /// take one of them a minute, and the other no time.
-const PATIENCE: [(bool, u32); 3] = [(true, 2_000), (false, 60_000), (true, 60_000)];
+const PATIENCE: [(bool, u32); 3] = [(true, 2 * STEPS), (false, 60 * STEPS), (true, 60 * STEPS)];
+
+/// Steps of the solver (its resource limit), about a second's. Its clock is not used: the threads that watch it for two solvers
+/// at once can wait for one another forever (4.8.12), and an answer would depend on what else a machine does.
+pub(crate) const STEPS: u32 = 400_000;
 
 /// What the solver says of facts.
 pub enum Reply {
@@ -24,10 +28,10 @@ pub enum Reply {
 pub fn ask<'f>(logic: &str, facts: impl IntoIterator<Item = &'f Bool>) -> Reply {
     let facts: Vec<&Bool> = facts.into_iter().collect();
     let mut reply = Reply::Unknown(String::new());
-    for (own, milliseconds) in PATIENCE {
+    for (own, steps) in PATIENCE {
         let solver = Some(logic).filter(|_| own).and_then(Solver::new_for_logic).unwrap_or_default();
         let mut params = Params::new();
-        params.set_u32("timeout", milliseconds);
+        params.set_u32("rlimit", steps);
         solver.set_params(&params);
         facts.iter().for_each(|fact| solver.assert(*fact));
         reply = match solver.check() {

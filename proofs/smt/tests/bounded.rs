@@ -107,15 +107,15 @@ fn intersections() {
 
 #[test]
 fn intersections_of_runs() {
-    holds::<Both<Intersect, true>>(2);
-    holds::<Both<LeapBoth, true>>(2);
+    holds::<Both<Intersect, true>>(3);
+    holds::<Both<LeapBoth, true>>(3);
 }
 
 #[test]
 fn unions() {
     holds::<Either<UniteTwo, 0>>(3);
     holds::<Either<UniteTwo, 1>>(3);
-    holds::<Either<UniteTwo, 0, true>>(2);
+    holds::<Either<UniteTwo, 0, true>>(3);
     holds::<Either<UniteFlat<2>, 0>>(3);
     holds::<Either<UniteFlat<2>, 1>>(3);
 }
@@ -123,20 +123,20 @@ fn unions() {
 #[test]
 fn wide_unions() {
     holds::<Either<Wide, 0>>(3);
-    holds::<Either<Wide, 1>>(2);
-    holds::<Either<Wide, 0, true>>(2);
-    holds::<Either<WideBoth, 0>>(2);
+    holds::<Either<Wide, 1>>(3);
+    holds::<Either<Wide, 0, true>>(3);
+    holds::<Either<WideBoth, 0>>(3);
 }
 
 #[test]
 fn lists_meet_by_lanes() {
     holds::<Lanes<Whole, Whole>>(3);
-    holds::<Lanes<Whole, Offset>>(2);
+    holds::<Lanes<Whole, Offset>>(3);
 }
 
 #[test]
 fn slices_meet_by_lanes() {
-    holds::<Lanes<Slice, Slice>>(2);
+    holds::<Lanes<Slice, Slice>>(3);
 }
 
 #[test]

@@ -373,8 +373,10 @@ impl Check {
             None => None,
             Some(s) => Some(Box::new(self.expr(scope, s, Some(ty))?)),
         };
+        // The type of a body that is refused is not known: what folds it is not asked about.
+        let body = Box::new(body?);
         let fun = if counts { Fun::Op(Op::Add) } else { self.fold(function, ty, start.is_some())? };
-        Some(Expr { kind: Kind::Reduce { fun, vars, body: Box::new(body?), start }, ty, span })
+        Some(Expr { kind: Kind::Reduce { fun, vars, body, start }, ty, span })
     }
 
     /// What `count` sums: 1 where the condition holds, else 0.

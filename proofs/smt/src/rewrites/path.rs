@@ -11,6 +11,7 @@
 
 use super::scalar::{Bits, Scalar};
 use super::truth::Truth;
+use crate::domain::STEPS;
 use fiberloom_core::algebra::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -201,7 +202,7 @@ impl Path {
         let left = self.left()?;
         let solver = Solver::new();
         let mut params = Params::new();
-        params.set_u32("timeout", (left.as_millis() as u32).max(1));
+        params.set_u32("rlimit", (STEPS as f64 * left.as_secs_f64().clamp(0.01, 1000.0)) as u32);
         solver.set_params(&params);
         self.invariants.iter().for_each(|held| solver.assert(held));
         conditions.into_iter().for_each(|held| solver.assert(held));
