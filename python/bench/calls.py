@@ -1,10 +1,11 @@
 """Calls beside SciPy's, in one run: `python -P python/bench/calls.py`, where the wheel is installed.
 
-The least of several medians is printed, since other processes only ever add time.
+Of several runs the least is printed: seconds of the processor, since other processes only ever add to it.
 """
 
 import subprocess
 import sys
+import time
 import timeit
 
 import numpy as np
@@ -16,10 +17,10 @@ SPMV = "y[i] = A[i,j] * x[j]"
 
 
 def once(call, number):
-    """Seconds that a call takes."""
+    """Seconds of the processor that a call takes."""
     call()
     call()
-    return min(timeit.repeat(call, number=number, repeat=9)) / number
+    return min(timeit.repeat(call, number=number, repeat=15, timer=time.process_time)) / number
 
 
 def small():
@@ -43,14 +44,24 @@ def large():
         columns = random.integers(0, n, 1_000_000).astype(index)
         A = sp.csr_array((random.random(1_000_000), columns, np.arange(0, 1_000_001, 10, dtype=index)), shape=(n, n))
         A.sum_duplicates()
-        x, a = random.random(n), fl.asarray(A, copy=True)
-        print(f"{A.nnz} entries, {A.indices.dtype}, ms")
-        for name, call in {
+        # Over the same arrays, so that none is in the processor's memory alone.
+        x, a = random.random(n), fl.asarray(A)
+        calls = {
             "kernel(Tensor, NumPy)": lambda: k(A=a, x=x),  # noqa: B023
             "einsum(SciPy, NumPy)": lambda: fl.einsum(SPMV, A=A, x=x),  # noqa: B023
             "SciPy: A @ x": lambda: A @ x,  # noqa: B023
-        }.items():
-            print(f"  {name:28} {once(call, 20) * 1e3:8.3f}")
+        }
+        print(f"{A.nnz} entries, {A.indices.dtype}, ms: median, least, and the median of ratios to SciPy")
+        times = np.array([[timed(call) for call in calls.values()] for _ in range(300)])[10:]
+        for name, column, ratio in zip(calls, times.T, (times / times[:, -1:]).T, strict=True):
+            print(f"  {name:28} {np.median(column) * 1e3:8.3f} {column.min() * 1e3:8.3f} {np.median(ratio):8.2f}")
+
+
+def timed(call):
+    """Seconds of the processor that one call takes: those that are compared take turns."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
 
 
 def cold():

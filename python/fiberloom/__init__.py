@@ -24,8 +24,8 @@ import atexit as _atexit
 
 from . import _native
 from ._arrays import asarray
-from ._kernel import Kernel, compile
 from ._einsum import einsum
+from ._kernel import Kernel, compile
 from ._tensor import Tensor
 from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .errors import (

@@ -2,9 +2,9 @@
 
 ::
 
-    Source   where a function stands            _Reader      expressions, and the accesses in them
-    Writer   text, and what it was made of      ├ Statements of a kernel
-                                                 └ Body       of a function
+    Source   where a function stands       _Reader        expressions, and the accesses in them
+    Writer   text, and what it was made of   ├ Statements  of a kernel
+                                             └ Body        of a function
 
 `fiberloom._syntax` says what is written as what.
 """
@@ -97,15 +97,14 @@ class Writer:
         """An error of the text, drawn where its places come from."""
         if not error.spans or not self.pieces:
             return error
-        messages, source = [], None
+        # Messages about another function than the first's stand in another text: the first is what to change.
+        source, messages = self.node(error.spans[0].start, error.spans[0].end)[2], []
         for span in error.spans:
-            _, _, source, node = self.node(span.start, span.end)
-            labels = []
-            for start, end, text in span.labels:
-                _, _, of, other = self.node(start, end)
-                if of is source:
-                    labels.append((*source.place(other), text))
-            messages.append((*source.place(node), span.message, span.help, labels))
+            _, _, of, node = self.node(span.start, span.end)
+            if of is source:
+                others = [(self.node(start, end), text) for start, end, text in span.labels]
+                labels = [(*source.place(piece[3]), text) for piece, text in others if piece[2] is source]
+                messages.append((*source.place(node), span.message, span.help, labels))
         return source.error(type(error), messages)
 
 
@@ -288,7 +287,8 @@ def _indices(tree: ast.AST) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript):
             bounds = {id(n) for s in ast.walk(node.slice) if isinstance(s, ast.Slice) for n in ast.walk(s)}
-            tensors = {id(s.value) for s in ast.walk(node.slice) if isinstance(s, ast.Subscript) and not isinstance(s.slice, ast.Slice)}
+            accesses = [s for s in ast.walk(node.slice) if isinstance(s, ast.Subscript) and not isinstance(s.slice, ast.Slice)]
+            tensors = {id(access.value) for access in accesses}
             found |= {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name) and id(n) not in bounds | tensors}
         if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Name):
             found.add(node.target.id)

@@ -180,7 +180,7 @@ class KernelFunction:
         if arguments.vararg or arguments.kwarg or arguments.defaults or arguments.kwonlyargs:
             raise source.refused(source.tree, "operands of a kernel are arguments without defaults")
         self.parameters = [argument.arg for argument in arguments.args]
-        types = set()
+        types, sizes = set(), set()
         for argument in arguments.args:
             declared = annotations.get(argument.arg)
             if isinstance(declared, Type):
@@ -191,11 +191,14 @@ class KernelFunction:
                 self._writer.made_of(source, argument, start)
                 self._writer.put("\n")
                 types.add(declared.type)
+                sizes |= set(declared.sizes or ())
             elif declared is not None:
                 raise source.refused(argument, "the type of an operand expected", 'write `A: fl.f64["I J", "csr"]`')
         self._open = [name for name in self.parameters if name not in annotations]
         reader = Statements(source, _names(python), self._writer)
-        reader.names = {name: value for name, value in reader.names.items() if name not in self.parameters}
+        # What is a tensor or a size here is none of the numbers that have its name elsewhere.
+        ours = {*self.parameters, *sizes}
+        reader.names = {name: value for name, value in reader.names.items() if name not in ours}
         reader.body(source.tree.body)
         self._used = reader.used
         _with_functions(self._writer, self._used, types.pop() if len(types) == 1 else "f64")

@@ -90,7 +90,7 @@ def to_scipy(self, *, copy: bool = False):
     arrays = self.arrays()
     values = arrays["values"]
     if format in ("coo", "sparse"):
-        columns = tuple(arrays[f"crd{l}"] for l in range(self.ndim))
+        columns = tuple(arrays[f"crd{level}"] for level in range(self.ndim))
         made = sp.coo_array((values, columns), shape=self.shape, copy=copy)
     else:
         of = sp.csr_array if format == "csr" else sp.csc_array
@@ -107,7 +107,7 @@ def to_sparse(self):
     if self.ndim == 0:
         return sparse.COO(np.empty((0, 1), dtype=np.intp), self.arrays()["values"], shape=())
     arrays = self.converted("coo").arrays()
-    columns = np.stack([arrays[f"crd{l}"] for l in range(self.ndim)]).astype(np.intp, copy=False)
+    columns = np.stack([arrays[f"crd{level}"] for level in range(self.ndim)]).astype(np.intp, copy=False)
     fill = self.dtype.type(self.fill_value)
     return sparse.COO(
         columns, arrays["values"], shape=self.shape, fill_value=fill, has_duplicates=False, sorted=True, prune=False

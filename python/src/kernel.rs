@@ -45,11 +45,26 @@ struct Input {
     fill: Option<Value>,
 }
 
-/// A call that came to its end.
+/// A call that came to its end: how large its operands were, and how long it took.
 struct Seen {
-    extents: Vec<u64>,
-    stored: Vec<usize>,
+    sizes: Vec<u64>,
     effort: Effort,
+}
+
+/// The extents of each operand, and how much it stores.
+fn sizes(operands: &Operands) -> impl Iterator<Item = u64> + '_ {
+    operands.iter().flat_map(|(_, given)| {
+        let tensor = given.tensor();
+        tensor.extents.iter().copied().chain([tensor.values.len() as u64])
+    })
+}
+
+impl Seen {
+    /// Whether each size of these operands is to that of the call that was seen as `holds` says.
+    fn compares(&self, operands: &Operands, holds: fn(&u64, &u64) -> bool) -> bool {
+        let mut seen = self.sizes.iter();
+        sizes(operands).all(|size| seen.next().is_some_and(|seen| holds(&size, seen))) && seen.next().is_none()
+    }
 }
 
 /// A kernel, its inputs, and what is known of its calls.
@@ -147,7 +162,9 @@ impl Compiled {
     }
 
     /// One call: the results.
-    pub fn call(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<Outcome> {
+    pub fn call(self: &Arc<Self>, py: Python<'_>, mut operands: Operands) -> PyResult<Outcome> {
+        // However they were given: calls are compared by their sizes.
+        operands.sort_unstable_by_key(|(place, _)| *place);
         let (ran, operands) = self.attempt(py, operands)?;
         match ran {
             Ok(outcome) => Ok(outcome),
@@ -206,33 +223,22 @@ impl Compiled {
     /// As long as a call took on operands that were at least as large; any time if there was none.
     fn effort(&self, operands: &Operands) -> Effort {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let within = |seen: &&Seen| {
-            let extents = operands.iter().flat_map(|(_, given)| &given.tensor().extents);
-            let stored = operands.iter().map(|(_, given)| given.stored());
-            operands.len() == seen.stored.len()
-                && stored.zip(&seen.stored).all(|(n, seen)| n <= *seen)
-                && extents.zip(&seen.extents).all(|(n, seen)| n <= seen)
-        };
-        seen.as_ref().filter(within).map_or(Effort::Long, |seen| seen.effort)
+        let known = seen.as_ref().filter(|seen| seen.compares(operands, u64::le));
+        known.map_or(Effort::Long, |seen| seen.effort)
     }
 
-    /// Remembers how long a call took, if nothing is known of one on operands as large.
+    /// Remembers how long a call took, if it was not known, or took longer, or was on operands at least as large as those of the
+    /// call that is remembered.
     fn saw(&self, operands: &Operands, time: Duration, expected: Effort) {
         let effort = Effort::of(time);
-        if expected == effort || (expected == Effort::Short && effort == Effort::Tiny && !self.was_first(operands)) {
+        if effort == expected {
             return;
         }
-        let extents = operands.iter().flat_map(|(_, given)| given.tensor().extents.clone()).collect();
-        let stored = operands.iter().map(|(_, given)| given.stored()).collect();
-        let seen = Seen { extents, stored, effort };
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
-    }
-
-    /// Whether the call that is remembered was on other operands, or smaller ones.
-    fn was_first(&self, operands: &Operands) -> bool {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |seen: &Seen| operands.iter().zip(&seen.stored).all(|((_, given), n)| given.stored() == *n);
-        seen.as_ref().is_some_and(same)
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_as_large = seen.as_ref().is_some_and(|seen| seen.compares(operands, u64::ge));
+        if expected == Effort::Long || effort > expected || is_as_large {
+            *seen = Some(Seen { sizes: sizes(operands).collect(), effort });
+        }
     }
 
     /// The result of this name, in the format that was asked for.

@@ -69,11 +69,6 @@ impl Given {
             Given::Raw { tensor, .. } => Ok(tensor.clone().into()),
         }
     }
-
-    /// How much there is to look at.
-    pub fn stored(&self) -> usize {
-        self.tensor().values.len()
-    }
 }
 
 /// What an object is to be taken as.

@@ -5,6 +5,8 @@ import doctest
 import importlib
 import inspect
 import pathlib
+import re
+import runpy
 
 import numpy as np
 import pytest
@@ -55,3 +57,15 @@ def test_the_stub_of_the_namespace_says_what_is_there():
             taken = inspect.signature(getattr(fl.array, name)).parameters
             stubs = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             assert [p for p in taken if taken[p].kind != taken[p].VAR_POSITIONAL] == [a.arg for a in stubs], name
+
+
+@pytest.mark.parametrize("page", ["../README.md", "../../README.md"])
+def test_examples_of_the_pages_run(page, tmp_path, capsys):
+    text = (pathlib.Path(__file__).parent / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        # In a file: `kernel` reads its function's source.
+        (tmp_path / "example.py").write_text(block, encoding="utf-8")
+        runpy.run_path(str(tmp_path / "example.py"))
+    assert "for p_A in" in capsys.readouterr().out

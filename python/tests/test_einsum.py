@@ -195,3 +195,23 @@ def test_strict_floats_are_asked_for_by_an_option():
     assert np.isnan(fl.einsum("s[] = sum(i: x[i] * y[i])", x=x, y=y, options={"mode": "strict"}).to_numpy())
     with pytest.raises(fl.Error, match="there is no option `speed`"):
         fl.einsum("y[i] = x[i]", x=y, options={"speed": 3})
+
+
+FORMATS = {1: ["dense", "sparse"], 2: ["dense", "csr", "csc", "dcsr", "coo"], 3: ["dense", "csf", "coo", "{dense, compressed, compressed}"]}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_products_in_random_formats(seed):
+    random = np.random.default_rng(seed)
+    extents = dict(zip("ijkl", random.integers(1, 6, 4), strict=True))
+    terms = ["".join(random.permutation(list("ijkl"))[: random.integers(1, 4)]) for _ in range(random.integers(1, 4))]
+    letters = sorted(set("".join(terms)))
+    result = "".join(random.permutation(letters)[: random.integers(0, min(3, len(letters)) + 1)])
+    arrays = [random.integers(-3, 4, [extents[i] for i in term]) * 1.0 for term in terms]
+    spec = f"{','.join(terms)}->{result}"
+    operands = [fl.asarray(a, random.choice(FORMATS[a.ndim])) for a in arrays]
+    want = np.einsum(spec, *arrays)
+    assert (fl.einsum(spec, *operands).to_numpy() == want).all(), spec
+    if result:
+        got = fl.einsum(spec, *operands, out=random.choice(FORMATS[len(result)]))
+        assert (got.to_numpy() == want).all(), (spec, got.format)

@@ -122,6 +122,15 @@ def test_names_of_numbers_are_their_values():
 
 
 i = 17
+N = 1000
+
+
+def test_sizes_are_extents_whatever_their_names_are_outside():
+    @fl.kernel
+    def mean(x: fl.f64["N"]):
+        m[()] = sum(x[i] for i in ...) / convert(N, fl.f64)  # noqa: F821
+
+    assert mean(np.array([1.0, 2.0, 6.0])).to_numpy() == 3
 
 
 def test_an_index_is_one_whatever_its_name_is_outside():
@@ -193,6 +202,12 @@ def test_functions_call_functions_and_go_with_text():
     assert fl.compile("y[i] = fourfold(x[i])", x="i64", fourfold=fourfold)(x=np.array([3]))["y"].to_numpy() == 12
 
 
+def source_of(error):
+    """What stands at an error's first place."""
+    with open(__file__, encoding="utf-8") as file:
+        return file.read()[error.spans[0].start : error.spans[0].end]
+
+
 def line_of(error, text):
     """The line of this file that an error's first place is in."""
     with open(__file__, encoding="utf-8") as file:
@@ -204,6 +219,19 @@ def line_of(error, text):
 
 
 class TestErrors:
+    def test_a_function_of_another_type_is_drawn_at_its_call(self):
+        @fl.function(type=fl.f32)
+        def half(a):
+            return a / 2
+
+        with pytest.raises(fl.ProgramError) as caught:
+
+            @fl.kernel
+            def wrong(x: fl.f64["N"]):
+                y[i] = half(x[i])
+
+        assert "y[i] = half(x[i])" in line_of(caught.value, source_of(caught.value))
+
     def test_a_false_property_is_drawn_at_the_function(self):
         with pytest.raises(fl.CounterexampleError, match="counterexample") as caught:
 
