@@ -437,6 +437,7 @@ MOVES = {
     "matrix_transpose": lambda p, x: p.matrix_transpose(x),
     "repeat": lambda p, x: p.repeat(x, 3, axis=1),
     "repeat all": lambda p, x: p.repeat(x, 2),
+    "repeat each": lambda p, x: p.repeat(x, np.arange(x.shape[0]), axis=0),
     "tile": lambda p, x: p.tile(x, (2, 1, 3)),
     "tile last": lambda p, x: p.tile(x, (2,)),
     "tril": lambda p, x: p.tril(x, k=1),
@@ -453,7 +454,6 @@ MOVES = {
     "places apart": lambda p, x: x[None, np.array([0, -1]), ..., np.array([1, 0])],
     "take": lambda p, x: p.take(x, np.array([2, -1, 0]), axis=1),
 }
-OURS = {"tril": "k", "triu": "k", "moveaxis": None}
 
 
 class Numpy:
@@ -638,6 +638,15 @@ def test_a_call_like_another_takes_its_kernel(matrix):
     assert _native.kernels_kept() == kept
 
 
+def test_numbers_as_indices_have_one_kernel(matrix):
+    A = fl.asarray(matrix((9, 7)))
+    same(A[3], A.to_numpy()[3])
+    kept = _native.kernels_kept()
+    for n in range(-9, 9):
+        same(A[n], A.to_numpy()[n])
+    assert _native.kernels_kept() == kept
+
+
 def test_expressions_are_arrays_of_the_namespace():
     x = fl.lazy(np.arange(6.0).reshape(2, 3))
     assert x.__array_namespace__() is xp and x.device == "cpu" and x.mT.shape == (3, 2)
@@ -733,7 +742,7 @@ REFUSED = {
     "assignment": (TypeError, lambda x: x.__setitem__(0, 1.0)),
     "concat": (fl.MismatchError, lambda x: xp.concat([x, fl.asarray(np.ones((2, 2)))])),
     "squeeze": (fl.Error, lambda x: xp.squeeze(x, axis=0)),
-    "repeat": (fl.Error, lambda x: xp.repeat(x, np.array([1, 2]), axis=0)),
+    "repeat": (fl.Error, lambda x: xp.repeat(x, np.array([1, 2, 3]), axis=0)),
 }
 
 

@@ -39,15 +39,17 @@ def item(x, key):
     source = lazy(x)
     key = key if isinstance(key, tuple) else (key,)
     steps = _expanded(key, source.shape)
-    arrays = [step for step in steps if isinstance(step, Lazy)]
-    if arrays:
-        return finished(_gathered(source, steps, arrays, _stand_together(key)), x)
+    if any(isinstance(step, Lazy) for step in steps):
+        return finished(gathered(source, steps, _stand_together(key)), x)
     shape, modes, back = [], [], []
     for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
         step, opposite = _upward(step, extent)
         if opposite:
             back.append(len(shape))
-        modes.append(_linear(step, extent, len(shape)))
+        mode = _linear(step, extent, len(shape))
+        # A number of an array that is there is an operand, so that all numbers have one kernel.
+        is_operand = mode is not None and mode[0] is None and source is not x
+        modes.append((np.asarray(mode[1]), 0, 0) if is_operand else mode)
         if step is None:
             shape.append(1)
         elif isinstance(step, slice):
@@ -111,7 +113,7 @@ def _upward(step, extent):
 
 
 def _linear(step, extent, mode: int):
-    """How a place finds its index among those of the result: ``(mode, start, step)``."""
+    """How a place finds its index among those of the result: ``(mode, start, step)``; of a number ``(None, number, 0)``."""
     if step is None:
         return None
     if isinstance(step, slice):
@@ -122,12 +124,22 @@ def _linear(step, extent, mode: int):
     return None, step % extent, 0
 
 
+def _index(names: Names, mode: tuple, at: list[Index]) -> Index | None:
+    """The index of a mode: a linear one of the result's, a number, or what an array without modes holds."""
+    of, start, step = mode
+    if of is None:
+        return Index(None, start)
+    if isinstance(of, np.ndarray):
+        return Index(None, opaque=f"{names.operand(of)}[]")
+    return at[of].along(start, step)
+
+
 def _picked(source: Lazy, shape, modes: list) -> Lazy:
     """Elements at linear places of the result's indices."""
     modes = [mode for mode in modes if mode is not None]
 
     def write(names: Names, at: list[Index]) -> str:
-        own = [Index(None, start) if mode is None else at[mode].along(start, by) for mode, start, by in modes]
+        own = [_index(names, mode, at) for mode in modes]
         if any(index is None for index in own):
             return names.hoist(made, at)
         return source.write(names, own)
@@ -142,9 +154,9 @@ def _stand_together(key: tuple) -> bool:
     return numbered == list(range(numbered[0], numbered[-1] + 1))
 
 
-def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = True) -> Lazy:
+def gathered(source: Lazy, steps: list, together: bool = True) -> Lazy:
     """Elements at places that arrays hold: the modes of these stand where they do, or first if others stand between."""
-    wide = broadcast(*(a.shape for a in arrays))
+    wide = broadcast(*(step.shape for step in steps if isinstance(step, Lazy)))
     leading = next(n for n, step in enumerate(steps) if isinstance(step, (Lazy, int)))
     first = sum(step is None or isinstance(step, slice) for step in steps[:leading]) if together else 0
     kept, shape, modes = 0, [], []
@@ -166,7 +178,7 @@ def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = Tr
                 text = names.hoist(mode, aligned(mode.shape, wide, at[first : first + len(wide)]))
                 own.append(Index(None, opaque=text))
             else:
-                own.append(Index(None, start) if mode is None else at[mode].along(start, by))
+                own.append(_index(names, (mode, start, by), at))
         if any(index is None for index in own):
             return names.hoist(made, at)
         return source.write(names, own)
@@ -212,7 +224,7 @@ def take(x, indices, /, *, axis: int | None = None):
         raise OperandError(f"`take` takes whole numbers as indices, not {places.dtype}")
     steps = [slice(None)] * source.ndim
     steps[axis] = places
-    return finished(_gathered(source, steps, [places]), x, indices)
+    return finished(gathered(source, steps), x, indices)
 
 
 def take_along_axis(x, indices, /, *, axis: int = -1):

@@ -461,12 +461,9 @@ def unstack(x, /, *, axis: int = 0):
     """
     source = lazy(x)
     axis = axis_of(axis, source.ndim)
-    shape = _without(source.shape, axis)
-    parts = []
-    for n in range(source.shape[axis]):
-        here = moved(source, shape, lambda at, n=n: [*at[:axis], Index(None, n), *at[axis:]])
-        parts.append(finished(here, x))
-    return tuple(parts)
+    from ._indexing import item
+
+    return tuple(item(x, (*[slice(None)] * axis, n)) for n in range(source.shape[axis]))
 
 
 def flip(x, /, *, axis=None):
@@ -563,7 +560,7 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     x
         An array.
     repeats
-        How often: one number. (An array of them is refused: the shape would depend on data.)
+        How often: a number, or one for each element along the axis, which is read here: the shape depends on them.
     axis
         The axis; ``None`` for the elements in row-major order.
 
@@ -571,15 +568,17 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     -------
     Tensor or Lazy
     """
-    if not isinstance(repeats, (int, np.integer)):
-        raise Error("`repeat` takes one number of times: of an array of them the shape would depend on data. `take` with "
-                    "the place of each element gives the same")
-    if repeats < 0:
-        raise Error(f"`repeat` by {repeats}: a number of times is not negative")
     source = lazy(x)
     if axis is None:
         source, axis = reshaped(source, (source.size,)), 0
     axis = axis_of(axis, source.ndim)
+    if not isinstance(repeats, (int, np.integer)):
+        from ._indexing import gathered
+
+        places = _repeated(repeats, source.shape[axis])
+        return finished(gathered(source, [*[slice(None)] * axis, places, *[slice(None)] * (source.ndim - axis - 1)]), x)
+    if repeats < 0:
+        raise Error(f"`repeat` by {repeats}: a number of times is not negative")
     if repeats == 0:
         return finished(part(source, axis, 0, 0), x)
     # Each element along a new axis, which is then one with its own.
@@ -587,6 +586,16 @@ def repeat(x, repeats, /, *, axis: int | None = None):
     extents.insert(axis + 1, int(repeats))
     wide = moved(source, extents, lambda at: [*at[: axis + 1], *at[axis + 2 :]])
     return finished(reshaped(wide, [*source.shape[:axis], source.shape[axis] * int(repeats), *source.shape[axis + 1 :]]), x)
+
+
+def _repeated(repeats, extent: int) -> Lazy:
+    """The place of each element, as often as is said of it."""
+    if isinstance(repeats, Lazy):
+        raise Error("`repeat` takes numbers of times that are there: the shape depends on them")
+    times = np.asarray(repeats.to_numpy() if hasattr(repeats, "to_numpy") else repeats)
+    if times.ndim > 1 or times.dtype.kind not in "iu" or (times.size not in (1, extent)) or (times < 0).any():
+        raise Error(f"`repeat` takes a number of times for each of {extent} elements, none of them negative")
+    return lazy(np.repeat(np.arange(extent), times))
 
 
 def tile(x, repetitions, /):
