@@ -4,8 +4,8 @@ A `Lazy` is a function from indices to text of the language, with a shape and a 
 
 >>> A, x = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0])
 >>> z = fl.lazy(A) @ x + 1
->>> z
-Lazy(shape=(2,), dtype=float64: Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0))
+>>> z.program()[0]
+'Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0)'
 >>> z.compute().to_numpy()
 array([ 2., 33.])
 
@@ -78,7 +78,7 @@ class Lazy:
 
     def _named(self, out: str | None = None) -> Names:
         names = Names()
-        names.state("Out", self, [Index(f"i{n}", count=extent) for n, extent in enumerate(self.shape)], out)
+        names.state("Out", self, [Index(_left(n), count=extent) for n, extent in enumerate(self.shape)], out)
         return names
 
     def compute(self, *, out: str | None = None, options: dict | None = None) -> _native.Tensor:
@@ -157,7 +157,7 @@ class Lazy:
         return self.permute(*range(self.ndim)[::-1])
 
     def __repr__(self) -> str:
-        return f"Lazy(shape={self.shape}, dtype={self.dtype}: {self.program()[0].splitlines()[-1]})"
+        return f"Lazy(shape={self.shape}, dtype={self.dtype})"
 
     def __array__(self, dtype=None, copy=None):
         return self.compute().__array__(dtype, copy)
@@ -184,7 +184,13 @@ class _Background(Names):
         return super().access(tensor, at)
 
     def hoist(self, source, at: list[Index]) -> str:
+        source = source if source.scatter is None else source.scatter[0]
         return source.write(self, [Index(None)] * source.ndim)
+
+
+def _left(mode: int) -> str:
+    """The index variable of a result's mode: ``i8`` is a type."""
+    return f"i{mode}" if mode < 8 else f"i_{mode}"
 
 
 class _Within:

@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import math as _math
 
-from . import _creation, _dtypes, _elementwise, _indexing, _missing, _products, _reductions, _searching, _shapes
+from . import _creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes
 from ._creation import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
-from ._indexing import take, take_along_axis
-from ._info import __array_namespace_info__
+from ._indexing import take, take_along_axis  # noqa: F401
+from ._info import __array_namespace_info__  # noqa: F401
 from ._missing import *  # noqa: F403
+from ._parts import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._searching import *  # noqa: F403
@@ -47,7 +48,7 @@ __array_api_version__ = "2024.12"
 
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
-_MODULES = (_creation, _dtypes, _elementwise, _missing, _products, _reductions, _searching, _shapes)
+_MODULES = (_creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes)
 
 __all__ = sorted(
     {name for module in _MODULES for name in module.__all__}

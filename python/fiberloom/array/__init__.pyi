@@ -6,7 +6,6 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._lazy import Lazy
 from .._native import Tensor
 from ..errors import Error
 
@@ -34,6 +33,7 @@ uint64: np.dtype[Any]
 float32: np.dtype[Any]
 float64: np.dtype[Any]
 
+class IndicesError(Error, IndexError): ...
 class MissingError(Error, NotImplementedError): ...
 
 class finfo:
@@ -179,12 +179,8 @@ def diff(
 ) -> _Result: ...
 def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: str | None = None, copy: Any = None) -> _Result: ...
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: Any = None) -> Tensor: ...
-def full(
-    shape: _Shape, fill_value: _Number, *, dtype: DTypeLike | None = None, device: str | None = None
-) -> Tensor: ...
-def full_like(
-    x: _Array, /, fill_value: _Number, *, dtype: DTypeLike | None = None, device: str | None = None
-) -> Tensor: ...
+def full(shape: _Shape, fill_value: _Number, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor: ...
+def full_like(x: _Array, /, fill_value: _Number, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor: ...
 def eye(
     n_rows: int,
     n_cols: int | None = None,

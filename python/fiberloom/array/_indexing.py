@@ -9,8 +9,9 @@ import numpy as np
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
+from ._missing import IndicesError
+from ._parts import flipped
 from ._reductions import axis_of
-from ._shapes import flipped
 
 __all__ = ["item", "take", "take_along_axis"]
 
@@ -32,7 +33,7 @@ def item(x, key):
 
     Raises
     ------
-    Error
+    IndicesError
         If a number leaves the array, the key has more places than the array modes, or an array of truth values stands in
         it: how many elements the result has would depend on data.
     """
@@ -63,9 +64,9 @@ def _expanded(key: tuple, shape) -> list:
     steps: list = []
     named = sum(step is not None and step is not Ellipsis for step in key)
     if named > rank:
-        raise IndexError(f"{named} indices for {rank} modes")
+        raise IndicesError(f"{named} indices for {rank} modes")
     if sum(step is Ellipsis for step in key) > 1:
-        raise IndexError("an index has one `...` at most")
+        raise IndicesError("an index has one `...` at most")
     rest = [slice(None)] * (rank - named)
     for step in key:
         if step is Ellipsis:
@@ -80,7 +81,7 @@ def _place(step):
     if step is None or isinstance(step, slice):
         return step
     if isinstance(step, (bool, np.bool_)):
-        raise IndexError("a truth value is no index: how many elements it leaves would depend on data")
+        raise IndicesError("a truth value is no index: how many elements it leaves would depend on data")
     try:
         return operator.index(step)
     except TypeError:
@@ -90,8 +91,10 @@ def _place(step):
         if array.dtype.kind in "iu":
             return array
         if array.dtype == np.bool_:
-            raise IndexError("an array of truth values is no index: the shape would depend on data. `where` keeps the shape")
-    raise IndexError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
+            raise IndicesError(
+                "an array of truth values is no index: the shape would depend on data. `where` keeps the shape"
+            )
+    raise IndicesError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
 
 
 def _extents(steps: list, shape) -> list:
@@ -105,7 +108,7 @@ def _upward(step, extent):
     if not isinstance(step, slice):
         return step, False
     if step.step == 0:
-        raise IndexError("the step of a slice is not 0")
+        raise IndicesError("the step of a slice is not 0")
     places = range(*step.indices(extent))
     if places.step > 0:
         return step, False
@@ -120,7 +123,7 @@ def _linear(step, extent, mode: int):
         start, _, by = step.indices(extent)
         return mode, start, by
     if not -extent <= step < extent:
-        raise IndexError(f"index {step} leaves a mode of extent {extent}")
+        raise IndicesError(f"index {step} leaves a mode of extent {extent}")
     return None, step % extent, 0
 
 
@@ -175,8 +178,7 @@ def gathered(source: Lazy, steps: list, together: bool = True) -> Lazy:
         own = []
         for mode, start, by in modes:
             if isinstance(mode, Lazy):
-                text = names.hoist(mode, aligned(mode.shape, wide, at[first : first + len(wide)]))
-                own.append(Index(None, opaque=text))
+                own.append(names.gather(mode, aligned(mode.shape, wide, at[first : first + len(wide)])))
             else:
                 own.append(_index(names, (mode, start, by), at))
         if any(index is None for index in own):
@@ -252,9 +254,8 @@ def take_along_axis(x, indices, /, *, axis: int = -1):
     shape = (*others[:axis], places.shape[axis], *others[axis + 1 :])
 
     def write(names: Names, at: list[Index]) -> str:
-        text = names.hoist(places, aligned(places.shape, shape, at))
         own = aligned(source.shape, shape, at)
-        own[axis] = Index(None, opaque=text)
+        own[axis] = names.gather(places, aligned(places.shape, shape, at))
         return source.write(names, own)
 
     return finished(Lazy(shape, source.dtype, write, source.fill, source.sparse), x, indices)

@@ -32,7 +32,9 @@ def _matmul(a: Lazy, b: Lazy) -> Lazy:
         raise MismatchError("`@` takes arrays of one mode or more")
     inner, other = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
     if inner != other:
-        raise MismatchError(f"`@`: the last mode of {a.shape} is {inner} long, and that of {b.shape} it is summed with {other}")
+        raise MismatchError(
+            f"`@`: the last mode of {a.shape} is {inner} long, and that of {b.shape} it is summed with {other}"
+        )
     rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
     stacks = broadcast(a.shape[:-2], b.shape[:-2])
     common = common_type(a, b)

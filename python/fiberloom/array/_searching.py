@@ -7,8 +7,8 @@ import numpy as np
 from .._lazy import Lazy, common_type, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError
+from ._parts import joined, part
 from ._reductions import axis_of
-from ._shapes import joined, part
 
 __all__ = ["diff", "searchsorted"]
 
