@@ -14,6 +14,7 @@ declarations, and statements that are computed before.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -130,6 +131,8 @@ class Names:
         self.before: list[str] = []
         self.hoisted: dict[int, tuple[object, str]] = {}
         self.sparse: list = []
+        #: Variables of the loops around what is written, and how far they run.
+        self.scope: dict[str, int] = {}
         self.count = 0
         self.folds = False
         self.strict = False
@@ -171,9 +174,23 @@ class Names:
             def write(names: Names, own: list[Index]) -> str:
                 return whole.write(names, [i.along(*parts[m][1:3]) if m in parts else i for m, i in enumerate(own)])
 
-            places = places.of(shape, places.dtype, write)
+            places = whole.of(shape, whole.dtype, write, whole)
             at = [Index(i.var, count=i.count) if m in parts else i for m, i in enumerate(at)]
         return Index(None, opaque=self.hoist(places, at))
+
+    @contextmanager
+    def inside(self, bound: list[Index], instead: list[Index] = ()):
+        """The scope within something that binds variables; those that it leaves instead are none there."""
+        outer = self.scope
+        left = {index.var for index in instead}
+        self.scope = {var: n for var, n in outer.items() if var not in left} | {i.var: i.count for i in bound}
+        yield
+        self.scope = outer
+
+    def repeats(self, at: list[Index]) -> bool:
+        """Whether loops around run over a variable on which these indices do not depend."""
+        text = " ".join(index.opaque or index.var or "" for index in at)
+        return any(n > 1 and not re.search(rf"\b{var}\b", text) for var, n in self.scope.items())
 
     def bounded(self, indices: list[Index], text: str, dtype, otherwise=0) -> str:
         """The text with the extents of these variables said, for what binds them: its value is the same.
@@ -206,7 +223,9 @@ class Names:
             self._declare(name, source, format)
             self.before.append(text)
             return
-        text = source.write(self, indices)
+        outer, self.scope = self.scope, {index.var: index.count for index in indices}
+        text = source.formula(self, indices)
+        self.scope = outer
         if unsaid(indices, text) or any(index.count == 0 for index in indices):
             self._declare(name, source, format)
         self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
@@ -221,8 +240,9 @@ class Names:
         """The statement that puts the elements of another expression where they go."""
         of, to = source.scatter
         indices = [self.index(n) for n in of.shape]
-        text = of.write(self, indices)
-        text = self.bounded(indices, text, of.dtype)
+        outer, self.scope = self.scope, {index.var: index.count for index in indices}
+        text = self.bounded(indices, of.write(self, indices), of.dtype)
+        self.scope = outer
         return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
 
     def program(self) -> tuple[str, dict]:

@@ -770,3 +770,30 @@ def test_refused(what):
     error, call = REFUSED[what]
     with pytest.raises(error):
         call(fl.asarray(np.arange(6.0).reshape(2, 3)))
+
+
+def test_folds_that_would_be_repeated_are_computed_before():
+    A, B, C = (fl.lazy(np.arange(4.0 * n).reshape(4, n)) for n in (4, 4, 3))
+    text, _ = ((A @ B) @ C).program()
+    assert text.count("sum(") == 2 and text.splitlines()[0].startswith("W0[")
+    same(
+        ((A @ B) @ C).compute(),
+        (np.arange(16.0).reshape(4, 4) @ np.arange(16.0).reshape(4, 4)) @ np.arange(12.0).reshape(4, 3),
+    )
+    # Of a sampled product each element is computed once, at what the samples store.
+    S = fl.lazy(fl.asarray(np.eye(4), "csr"))
+    assert (S * (A @ B)).sum().program()[0] == "Out[] = sum(k0, k1: (T0[k0,k1] * sum(k2: T1[k0,k2] * T2[k2,k1])))"
+
+
+def test_what_is_built_in_a_loop_stays_short():
+    x = fl.lazy(np.ones((3, 2)))
+    for _ in range(40):
+        x = x + x / 2
+    text, _ = x.program()
+    assert len(text) < 50_000
+    same(x.compute(), np.full((3, 2), 1.5**40), rtol=1e-12)
+    y = fl.lazy(fl.asarray(np.eye(3), "csr"))
+    for _ in range(40):
+        y = y * 2
+        y = y[::-1] + y
+    assert y.compute().shape == (3, 3)

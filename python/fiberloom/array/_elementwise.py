@@ -335,7 +335,7 @@ def where(condition, x1, x2, /):
         c, a, b = (o.write(names, aligned(o.shape, shape, at)) for o in operands)
         return f"(if {c} then {a} else {b})"
 
-    return finished(Lazy(shape, common, write, sparse=any(o.sparse for o in operands)), condition, x1, x2)
+    return finished(Lazy(shape, common, write, of=operands), condition, x1, x2)
 
 
 def _constant(number, dtype):

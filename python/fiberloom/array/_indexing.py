@@ -147,7 +147,7 @@ def _picked(source: Lazy, shape, modes: list) -> Lazy:
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
@@ -185,7 +185,7 @@ def gathered(source: Lazy, steps: list, together: bool = True) -> Lazy:
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
@@ -258,4 +258,4 @@ def take_along_axis(x, indices, /, *, axis: int = -1):
         own[axis] = names.gather(places, aligned(places.shape, shape, at))
         return source.write(names, own)
 
-    return finished(Lazy(shape, source.dtype, write, source.fill, source.sparse), x, indices)
+    return finished(Lazy(shape, source.dtype, write, source.fill, of=(source, places)), x, indices)

@@ -61,19 +61,20 @@ def joined(parts: list[Lazy], axis: int) -> Lazy:
 
     def write(names: Names, at: list[Index]) -> str:
         if names.plain:
-            return parts[-1].write(names, at)
+            return next((part for part in parts if part.size), parts[0]).write(names, at)
         if not at[axis].is_whole(total):
             return names.hoist(made, at)
         texts, variables = [], []
         for part in parts:
             index = names.index(part.shape[axis])
-            text = part.write(names, [*at[:axis], index, *at[axis + 1 :]])
+            with names.inside([index], [at[axis]]):
+                text = part.write(names, [*at[:axis], index, *at[axis + 1 :]])
             texts.append(names.bounded([index], text, common, part.fill or 0))
             variables.append(index.var)
         return f"concat(({', '.join(texts)}), ({', '.join(variables)}) -> {at[axis].var})"
 
     shape = [*first.shape[:axis], total, *first.shape[axis + 1 :]]
-    made = Lazy(shape, common, write, parts[0].fill if len(fills) == 1 else None, any(part.sparse for part in parts))
+    made = Lazy(shape, common, write, parts[0].fill if len(fills) == 1 else None, of=parts)
     return made
 
 
@@ -129,7 +130,7 @@ def _listed(parts: list[Lazy], axis: int) -> Lazy:
         return text
 
     shape = [*parts[0].shape[:axis], len(parts), *parts[0].shape[axis:]]
-    return Lazy(shape, common, write, sparse=any(part.sparse for part in parts))
+    return Lazy(shape, common, write, of=parts)
 
 
 def unstack(x, /, *, axis: int = 0):
@@ -183,7 +184,8 @@ def flipped(source: Lazy, axes: list[int]) -> Lazy:
 
     if not source.sparse or source.background() != 0:
         return moved(source, source.shape, opposite)
-    made = Lazy(source.shape, source.dtype, lambda names, at: names.hoist(made, at), 0, True, scatter=(source, opposite))
+    text = lambda names, at: names.hoist(made, at)  # noqa: E731
+    made = Lazy(source.shape, source.dtype, text, 0, of=(source,), scatter=(source, opposite))
     return made
 
 

@@ -44,7 +44,7 @@ def moved(source: Lazy, shape, indices) -> Lazy:
             return source.write(names, own)
         return names.hoist(Lazy(shape, source.dtype, write), at)
 
-    return Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    return Lazy(shape, source.dtype, write, source.fill, of=(source,))
 
 
 def shape_of(shape) -> tuple[int, ...]:
@@ -237,6 +237,7 @@ def reshaped(source: Lazy, shape) -> Lazy:
         own: list[Index] = [Index(None)] * source.ndim
         maps: list = []
         bound: list[Index] = []
+        left: list[Index] = []
         for ours, theirs in groups:
             if len(ours) == 1 == len(theirs):
                 own[ours[0]] = at[theirs[0]]
@@ -244,13 +245,16 @@ def reshaped(source: Lazy, shape) -> Lazy:
             for n in ours:
                 own[n] = names.index(source.shape[n])
                 bound.append(own[n])
+            left += [at[n] for n in theirs]
             maps.append(([own[n].var for n in ours], [at[n].var for n in theirs]))
-        text = names.bounded(bound, source.write(names, own), source.dtype, source.fill or 0)
+        with names.inside(bound, left):
+            text = source.write(names, own)
+        text = names.bounded(bound, text, source.dtype, source.fill or 0)
         for inner, outer in maps:
             text = _remapped(names, text, inner, outer)
         return text
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
@@ -333,7 +337,7 @@ def _triangle(x, name: str, test: str, k: int):
         kept = f"{at[-1].value()} {test} {at[-2].value()} + {int(k)}"
         return f"(if {kept} then {source.write(names, at)} else {zero})"
 
-    return finished(Lazy(source.shape, source.dtype, write, sparse=source.sparse), x)
+    return finished(Lazy(source.shape, source.dtype, write, of=(source,)), x)
 
 
 def tril(x, /, *, k: int = 0):
