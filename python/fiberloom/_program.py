@@ -163,7 +163,7 @@ class Names:
         return f"{name}[{','.join(index.within(extent) for index, extent in zip(at, shape, strict=True))}]"
 
     def gather(self, places, at: list[Index]) -> Index:
-        """The index that an array of places holds. Of indices that are no variable alone, a part of it is computed before."""
+        """The index that an array of places holds; a part of it, computed before, where indices are no variables alone."""
         parts = {
             m: i for m, i in enumerate(at) if i.opaque is None and i.var is not None and not i.is_whole(places.shape[m])
         }

@@ -266,6 +266,23 @@ def test_operators_and_their_mirror_images(format):
     assert {x: 1}[x] == 1
 
 
+@pytest.mark.parametrize("format", ["dense", "csr"])
+def test_numpys_functions_of_tensors_are_the_namespaces(format):
+    a = np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 5.0]])
+    x = fl.asarray(a, format)
+    for name in ("sin", "arctan", "absolute", "rint", "negative", "isnan"):
+        same(getattr(np, name)(x), getattr(np, name)(a))
+    same(np.power(a, x), a**a)
+    same(a[0] - x, a[0] - a)
+    same((a > fl.lazy(x)).compute(), a > a)
+    with pytest.raises(TypeError):
+        np.add(a, x, out=a)
+    with pytest.raises(TypeError):
+        np.add.reduce(x)
+    with pytest.raises(TypeError):
+        np.spacing(x)
+
+
 def test_what_is_no_array_is_left_to_its_own_operators():
     x = fl.asarray(np.ones(2))
     with pytest.raises(TypeError):

@@ -16,8 +16,8 @@ array([4., 6., 2.])
 Each call is a kernel, which is compiled once for shapes, types and formats like these and kept. Of `Lazy` operands, and in
 ``with fl.lazy():``, calls give expressions, which ``compute()`` runs as one kernel.
 
-*Formats.* A result is sparse where an operand is and the function permits it: ``cos`` of a sparse array whose fill value is 0
-is stored as sparsely, with the fill value 1.
+*Formats.* A result is sparse where an operand is and the function permits it: ``cos`` of a sparse array whose fill value is
+0 is stored as sparsely, with the fill value 1.
 
 *Numbers.* Of dense operands elements are computed as IEEE 754 has it. Where an operand is sparse, or where elements are
 folded, the language's ``algebraic`` mode holds: 0 times anything is 0, 0 by anything is 0. ``Lazy.compute(options={"mode":
