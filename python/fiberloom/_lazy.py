@@ -4,8 +4,8 @@ A `Lazy` is a function from indices to text of the language, with a shape and a 
 
 >>> A, x = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, 10.0])
 >>> z = fl.lazy(A) @ x + 1
->>> z
-Lazy(shape=(2,), dtype=float64: Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0))
+>>> z.program()[0]
+'Out[i0] = (sum(k0: T0[i0,k0] * T1[k0]) + 1.0)'
 >>> z.compute().to_numpy()
 array([ 2., 33.])
 
@@ -29,6 +29,10 @@ from .errors import OperandError
 __all__ = ["Lazy", "finished", "is_lazy", "lazy"]
 
 
+#: As many operations stand in one statement at most.
+_LONG = 64
+
+
 class Lazy:
     """An array that is not computed yet.
 
@@ -40,23 +44,40 @@ class Lazy:
         The text of the value at indices.
     fill
         The value of what would not be stored, if it is known without running something.
+    of
+        The expressions of whose elements it is computed.
     sparse
-        Whether an array of whose elements it is computed is sparse.
+        Whether one of those, or itself, is sparse.
+    folds
+        Whether an element is a fold.
     scatter
         How a statement computes it from the elements of another, where that is shorter: that expression, and a function
         from its indices to those of the result. What no element goes to is 0.
     """
 
-    def __init__(self, shape, dtype, write: Callable[[Names, list[Index]], str], fill=None, sparse=False, scatter=None):
-        self.shape, self.dtype, self.write = tuple(int(n) for n in shape), np.dtype(dtype), write
-        self.fill, self.sparse, self.scatter = fill, sparse, scatter
+    def __init__(self, shape, dtype, write: Callable[[Names, list[Index]], str], fill=None, *, of=(), **how):
+        self.shape, self.dtype, self.formula = tuple(int(n) for n in shape), np.dtype(dtype), write
+        self.fill, self.folds, self.scatter = fill, how.get("folds", False), how.get("scatter")
+        self.sparse = how.get("sparse", False) or any(o.sparse for o in of)
+        # What is long is computed before, and then is short.
+        self.weight = 1 + sum(o.weight if o.weight < _LONG else 1 for o in of)
         if type_of(self.dtype) is None:
             raise OperandError(f"values would be of type {self.dtype}, which the language has not")
 
     @staticmethod
-    def of(shape, dtype, write, fill=None, sparse=False) -> Lazy:
-        """An array of this shape and type, whose value at some indices is the text that `write(names, at)` gives."""
-        return Lazy(shape, dtype, write, fill, sparse)
+    def of(shape, dtype, write, *operands: Lazy, fill=None) -> Lazy:
+        """An array of this shape and type, whose value at indices is the text that `write(names, at)` gives of operands'."""
+        return Lazy(shape, dtype, write, fill, of=operands)
+
+    def write(self, names: Names, at: list[Index]) -> str:
+        """The text of the value at indices.
+
+        A statement before computes what is long, and a fold that would be computed again for a variable of the loops around
+        that it does not depend on: ``(A @ B) @ C`` is two products, ``S * (A @ B)`` one, at what `S` stores.
+        """
+        if self.weight < _LONG and not (self.folds and names.repeats(at)):
+            return self.formula(names, at)
+        return names.hoist(self, at)
 
     @property
     def ndim(self) -> int:
@@ -78,7 +99,7 @@ class Lazy:
 
     def _named(self, out: str | None = None) -> Names:
         names = Names()
-        names.state("Out", self, [Index(f"i{n}", count=extent) for n, extent in enumerate(self.shape)], out)
+        names.state("Out", self, [Index(_left(n), count=extent) for n, extent in enumerate(self.shape)], out)
         return names
 
     def compute(self, *, out: str | None = None, options: dict | None = None) -> _native.Tensor:
@@ -106,9 +127,10 @@ class Lazy:
         if not self.size:
             return self.dtype.type(0)
         names = _Background()
-        names.state("Out", Lazy((), self.dtype, lambda n, at: self.write(n, [Index(None)] * self.ndim)), [])
+        names.state("Out", _first(self), [])
         text, operands = names.program()
-        return _native.einsum(text, operands, None, None).to_numpy()[()]
+        self.fill = _native.einsum(text, operands, None, None).to_numpy()[()].item()
+        return self.fill
 
     def show(self, stage: str = "loops") -> str:
         """A stage of the kernel: see `Kernel.show`."""
@@ -129,7 +151,7 @@ class Lazy:
         if name is None:
             raise OperandError(f"dtype {np.dtype(dtype)} is not one that the language has")
         text = lambda names, at: f"convert({self.write(names, at)}, {name})"  # noqa: E731
-        return Lazy(self.shape, dtype, text, sparse=self.sparse)
+        return Lazy(self.shape, dtype, text, of=(self,))
 
     def sum(self, axis=None, *, keepdims: bool = False) -> Lazy:
         """Sums over some axes, or all; of integers in 64 bits, as NumPy's."""
@@ -157,7 +179,7 @@ class Lazy:
         return self.permute(*range(self.ndim)[::-1])
 
     def __repr__(self) -> str:
-        return f"Lazy(shape={self.shape}, dtype={self.dtype}: {self.program()[0].splitlines()[-1]})"
+        return f"Lazy(shape={self.shape}, dtype={self.dtype})"
 
     def __array__(self, dtype=None, copy=None):
         return self.compute().__array__(dtype, copy)
@@ -184,7 +206,23 @@ class _Background(Names):
         return super().access(tensor, at)
 
     def hoist(self, source, at: list[Index]) -> str:
-        return source.write(self, [Index(None)] * source.ndim)
+        if source.sparse and source.fill is not None:
+            return f"convert({literal(source.dtype.type(source.fill).item())}, {type_of(source.dtype)})"
+        known = self.hoisted.get(id(source))
+        if known is None:
+            known = self.hoisted[id(source)] = source, f"W{len(self.hoisted)}"
+            self.state(known[1], _first(source if source.scatter is None else source.scatter[0]), [])
+        return f"{known[1]}[]"
+
+
+def _first(source: Lazy) -> Lazy:
+    """The first element."""
+    return Lazy((), source.dtype, lambda names, at: source.formula(names, [Index(None)] * source.ndim))
+
+
+def _left(mode: int) -> str:
+    """The index variable of a result's mode: ``i8`` is a type."""
+    return f"i{mode}" if mode < 8 else f"i_{mode}"
 
 
 class _Within:
@@ -228,7 +266,7 @@ def lazy(*arrays):
     if type_of(tensor.dtype) is None:
         raise OperandError(f"dtype {np.dtype(tensor.dtype)} is not one that the language has")
     text = lambda names, at: names.access(tensor, at)  # noqa: E731
-    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), is_sparse(tensor))
+    return Lazy(tensor.shape, tensor.dtype, text, fill_of(tensor), sparse=is_sparse(tensor))
 
 
 def is_lazy(*operands) -> bool:
@@ -283,8 +321,7 @@ def mapped(text: Callable[..., str], operands, dtype=None, result=None) -> Lazy:
         elements = (o if isinstance(o, str) else o.write(names, aligned(o.shape, shape, at)) for o in taken)
         return text(names, *elements)
 
-    sparse = any(o.sparse for o in taken if isinstance(o, Lazy))
-    return Lazy(shape, common if result is None else result, write, sparse=sparse)
+    return Lazy(shape, common if result is None else result, write, of=[o for o in taken if isinstance(o, Lazy)])
 
 
 def common_type(*operands) -> np.dtype:

@@ -33,6 +33,23 @@ _COMPARED = {
     "eq": "equal",
     "ne": "not_equal",
 }
+#: NumPy's names of functions that the standard calls otherwise.
+_UFUNCS = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+    "true_divide": "divide",
+}
 _UNARY = {"neg": "negative", "pos": "positive", "abs": "abs", "invert": "bitwise_invert"}
 
 
@@ -72,6 +89,21 @@ def __array_namespace__(self, /, *, api_version=None):
 
     _info.checked_version(api_version)
     return _namespace()
+
+
+def __array_ufunc__(self, ufunc, method, *operands, **named):
+    """NumPy's functions of elements are the namespace's where it has them: ``np.sin(tensor)``, ``array + tensor``."""
+    name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+    function = getattr(_namespace(), name, None) if name in _elementwise() else None
+    if function is None or method != "__call__" or named or not all(map(_is_operand, operands)):
+        return NotImplemented
+    return function(*operands)
+
+
+def _elementwise() -> list[str]:
+    from .array import _elementwise
+
+    return [*_elementwise.__all__, "matmul", "vecdot"]
 
 
 def __getitem__(self, key, /):
@@ -151,6 +183,7 @@ def mT(self):
 
 _METHODS = [
     __array_namespace__,
+    __array_ufunc__,
     __getitem__,
     __setitem__,
     __bool__,
@@ -176,4 +209,3 @@ def attach(kind: type) -> None:
         setattr(kind, method.__name__, method)
     kind.device, kind.mT = property(device), property(mT)
     kind.__hash__ = object.__hash__
-    kind.__array_ufunc__ = None  # NumPy's operators leave the operation to ours.

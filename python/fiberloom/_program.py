@@ -13,6 +13,8 @@ declarations, and statements that are computed before.
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +52,8 @@ class Index(NamedTuple):
         """Whether it is a variable that runs over the whole extent."""
         return self.opaque is None and self.var is not None and self[1:4] == (0, 1, extent)
 
-    def says_extent(self) -> bool:
-        """Whether an access with it says how far its variable goes: the variable alone, or a slice."""
-        return self.opaque is None and self.var is not None and self.step > 0
-
     def within(self, extent: int) -> str:
-        """The text in an access to a mode of this extent."""
+        """The text in an access to a mode of this extent: a variable, or a slice, says how far it goes."""
         if self.opaque is not None:
             return self.opaque
         if self.var is None:
@@ -70,19 +68,31 @@ class Index(NamedTuple):
     def value(self) -> str:
         """The text of its value in an expression, an ``i64``."""
         if self.opaque is not None:
-            return f"convert({self.opaque}, i64)" if "[" in self.opaque else f"({self.opaque})"
+            return f"convert({self.opaque}, i64)" if self.is_gather() else f"({self.opaque})"
         if self.var is None:
             return str(self.start)
         scaled = self.var if self.step == 1 else f"{self.step}*{self.var}"
         return f"({self.start}+{scaled})" if self.start else f"({scaled})" if self.step != 1 else scaled
 
+    def is_gather(self) -> bool:
+        """Whether it is an access, which is no part of an affine index."""
+        return self.opaque is not None and "[" in self.opaque
+
     def affine(self) -> str:
-        """The text of its value as a factor of an affine index; of a gather there is none."""
-        if self.var is None and self.opaque is None:
+        """The text as an affine index, of whatever is no gather."""
+        if self.opaque is not None:
+            return self.opaque
+        if self.var is None:
             return str(self.start)
-        if self.opaque is None and self.step < 0:
-            return f"({self.within(-1)})"
-        return self.value()
+        if self.step < 0:
+            return self.within(-1)
+        scaled = self.var if self.step == 1 else f"{self.step}*{self.var}"
+        return f"{self.start}+{scaled}" if self.start else scaled
+
+
+def unsaid(indices: list[Index], text: str) -> list[Index]:
+    """The variables whose extents the text does not say: no access has one alone, or a slice, and no operator leaves it."""
+    return [i for i in indices if i.var is not None and not re.search(rf"[\[,]{i.var}[\](,]|-> {i.var}\)", text)]
 
 
 def is_sparse(array) -> bool:
@@ -120,8 +130,9 @@ class Names:
         self.declared: dict[str, str] = {}
         self.before: list[str] = []
         self.hoisted: dict[int, tuple[object, str]] = {}
-        self.given: set[str] = set()
         self.sparse: list = []
+        #: Variables of the loops around what is written, and how far they run.
+        self.scope: dict[str, int] = {}
         self.count = 0
         self.folds = False
         self.strict = False
@@ -149,12 +160,37 @@ class Names:
 
     def element(self, name: str, shape, at: list[Index]) -> str:
         """The text of an access to a tensor of this name."""
-        self.given.update(index.var for index in at if index.says_extent())
         return f"{name}[{','.join(index.within(extent) for index, extent in zip(at, shape, strict=True))}]"
 
-    def unsaid(self, indices: list[Index]) -> list[Index]:
-        """The variables whose extents no access of the statement says."""
-        return [index for index in indices if index.var is not None and index.var not in self.given]
+    def gather(self, places, at: list[Index]) -> Index:
+        """The index that an array of places holds; a part of it, computed before, where indices are no variables alone."""
+        parts = {
+            m: i for m, i in enumerate(at) if i.opaque is None and i.var is not None and not i.is_whole(places.shape[m])
+        }
+        if parts:
+            shape = [parts[m].count if m in parts else extent for m, extent in enumerate(places.shape)]
+            whole = places
+
+            def write(names: Names, own: list[Index]) -> str:
+                return whole.write(names, [i.along(*parts[m][1:3]) if m in parts else i for m, i in enumerate(own)])
+
+            places = whole.of(shape, whole.dtype, write, whole)
+            at = [Index(i.var, count=i.count) if m in parts else i for m, i in enumerate(at)]
+        return Index(None, opaque=self.hoist(places, at))
+
+    @contextmanager
+    def inside(self, bound: list[Index], instead: list[Index] = ()):
+        """The scope within something that binds variables; those that it leaves instead are none there."""
+        outer = self.scope
+        left = {index.var for index in instead}
+        self.scope = {var: n for var, n in outer.items() if var not in left} | {i.var: i.count for i in bound}
+        yield
+        self.scope = outer
+
+    def repeats(self, at: list[Index]) -> bool:
+        """Whether loops around run over a variable on which these indices do not depend."""
+        text = " ".join(index.opaque or index.var or "" for index in at)
+        return any(n > 1 and not re.search(rf"\b{var}\b", text) for var, n in self.scope.items())
 
     def bounded(self, indices: list[Index], text: str, dtype, otherwise=0) -> str:
         """The text with the extents of these variables said, for what binds them: its value is the same.
@@ -162,12 +198,11 @@ class Names:
         Entries are few where `otherwise` is the value of what is not stored.
         """
         tests = []
-        for index in self.unsaid(indices):
+        for index in unsaid(indices, text):
             name = f"below{index.count}"
             self.function(name, f"fn {name}(i: i64) -> bool {{ true }}")
             self.declared[name] = f"tensor {name}: bool[{index.count}] {{function}}"
             tests.append(f"{name}[{index.var}]")
-            self.given.add(index.var)
         if not tests:
             return text
         return f"(if {' && '.join(tests)} then {text} else {literal(np.dtype(dtype).type(otherwise).item())})"
@@ -183,18 +218,17 @@ class Names:
 
     def state(self, name: str, source, indices: list[Index], format: str | None = None) -> None:
         """Adds the statement that defines a tensor, declared where it must be."""
-        outer, self.given = self.given, set()
         if source.scatter is not None and not self.plain:
             text = self._scattered(name, source)
             self._declare(name, source, format)
             self.before.append(text)
-            self.given = outer
             return
-        text = source.write(self, indices)
-        if self.unsaid(indices) or any(index.count == 0 for index in indices):
+        outer, self.scope = self.scope, {index.var: index.count for index in indices}
+        text = source.formula(self, indices)
+        self.scope = outer
+        if unsaid(indices, text) or any(index.count == 0 for index in indices):
             self._declare(name, source, format)
         self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
-        self.given = outer
 
     def _declare(self, name: str, source, format: str | None) -> None:
         format = format or suited(source.shape, self.sparse)
@@ -206,9 +240,9 @@ class Names:
         """The statement that puts the elements of another expression where they go."""
         of, to = source.scatter
         indices = [self.index(n) for n in of.shape]
-        text = of.write(self, indices)
-        if self.unsaid(indices):
-            text = self.bounded(indices, text, of.dtype)
+        outer, self.scope = self.scope, {index.var: index.count for index in indices}
+        text = self.bounded(indices, of.write(self, indices), of.dtype)
+        self.scope = outer
         return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
 
     def program(self) -> tuple[str, dict]:

@@ -16,8 +16,8 @@ array([4., 6., 2.])
 Each call is a kernel, which is compiled once for shapes, types and formats like these and kept. Of `Lazy` operands, and in
 ``with fl.lazy():``, calls give expressions, which ``compute()`` runs as one kernel.
 
-*Formats.* A result is sparse where an operand is and the function permits it: ``cos`` of a sparse array whose fill value is 0
-is stored as sparsely, with the fill value 1.
+*Formats.* A result is sparse where an operand is and the function permits it: ``cos`` of a sparse array whose fill value is
+0 is stored as sparsely, with the fill value 1.
 
 *Numbers.* Of dense operands elements are computed as IEEE 754 has it. Where an operand is sparse, or where elements are
 folded, the language's ``algebraic`` mode holds: 0 times anything is 0, 0 by anything is 0. ``Lazy.compute(options={"mode":
@@ -31,13 +31,14 @@ from __future__ import annotations
 
 import math as _math
 
-from . import _creation, _dtypes, _elementwise, _indexing, _missing, _products, _reductions, _searching, _shapes
+from . import _creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes
 from ._creation import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
 from ._elementwise import *  # noqa: F403
-from ._indexing import take, take_along_axis
-from ._info import __array_namespace_info__
+from ._indexing import take, take_along_axis  # noqa: F401
+from ._info import __array_namespace_info__  # noqa: F401
 from ._missing import *  # noqa: F403
+from ._parts import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
 from ._searching import *  # noqa: F403
@@ -47,7 +48,7 @@ __array_api_version__ = "2024.12"
 
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
-_MODULES = (_creation, _dtypes, _elementwise, _missing, _products, _reductions, _searching, _shapes)
+_MODULES = (_creation, _dtypes, _elementwise, _missing, _parts, _products, _reductions, _searching, _shapes)
 
 __all__ = sorted(
     {name for module in _MODULES for name in module.__all__}

@@ -38,7 +38,10 @@ def can_cast(from_, to, /) -> builtins.bool:
 
 def result_type(*arrays_and_dtypes) -> np.dtype:
     """The type that arrays, types and numbers are promoted to: NumPy 2's; numbers of Python's are weak."""
-    taken = [o if isinstance(o, (builtins.bool, int, float)) and not isinstance(o, np.generic) else _type(o) for o in arrays_and_dtypes]
+    taken = [
+        o if isinstance(o, (builtins.bool, int, float)) and not isinstance(o, np.generic) else _type(o)
+        for o in arrays_and_dtypes
+    ]
     return np.result_type(*taken)
 
 

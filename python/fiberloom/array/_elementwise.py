@@ -6,6 +6,7 @@ take the type of what they stand with, integers that meet a function of floats b
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -28,6 +29,16 @@ _KINDS = {
 }
 
 
+_COMPARISONS = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+
+
 def _type(name: str, kind: str, operands) -> np.dtype:
     """The type that the operands of a function are converted to."""
     if all(map(is_number, operands)):
@@ -46,10 +57,26 @@ def _type(name: str, kind: str, operands) -> np.dtype:
 def _applied(name: str, kind: str, text: Callable[..., str], operands, result=None):
     """The function of these operands: an expression where expressions are built, else a tensor."""
     taken = [o if is_number(o) else lazy(o) for o in operands]
+    if name in _COMPARISONS:
+        known = _beyond(name, *taken)
+        if known is not None:
+            return finished(known, *operands)
     common = _type(name, kind, taken)
     if kind == "truth":
         taken = [bool(o) if is_number(o) else truth(o) for o in taken]
     return finished(mapped(lambda names, *e: text(names, common, *e), taken, common, result), *operands)
+
+
+def _beyond(name: str, a, b) -> Lazy | None:
+    """A comparison with a whole number of Python's that the array's type does not hold: one answer for all elements."""
+    number, array = (a, b) if is_number(a) else (b, a)
+    if not isinstance(number, int) or is_number(array) or array.dtype.kind not in "iu":
+        return None
+    limits = np.iinfo(array.dtype)
+    if limits.min <= number <= limits.max:
+        return None
+    holds = bool(_COMPARISONS[name](a, 0) if number is a else _COMPARISONS[name](0, b))
+    return mapped(lambda names, e: f"({e} == {e})" if holds else f"({e} != {e})", (array,), result=np.bool_)
 
 
 def truth(x):
@@ -122,15 +149,6 @@ def _of_floats(function: str, else_: str):
 
     def text(names: Names, dtype: np.dtype, a: str) -> str:
         return f"{function}({a})" if dtype.kind == "f" else else_.format(a)
-
-    return text
-
-
-def _small(name: str) -> Callable:
-    """Python's quotient and rest; of truth values, as of numbers."""
-
-    def text(names: Names, dtype: np.dtype, a: str, b: str) -> str:
-        return f"{name}({a}, {b})"
 
     return text
 
@@ -238,9 +256,7 @@ _made(
     "logaddexp",
     2,
     "float",
-    _defined(
-        "logaddexp", lambda dtype: "if a == b then a + log(2.0) else max(a, b) + log1p(exp(-abs(a - b)))", 2
-    ),
+    _defined("logaddexp", lambda dtype: "if a == b then a + log(2.0) else max(a, b) + log1p(exp(-abs(a - b)))", 2),
     "``log(exp(x1) + exp(x2))``, where that does not overflow.",
 )
 
@@ -319,7 +335,7 @@ def where(condition, x1, x2, /):
         c, a, b = (o.write(names, aligned(o.shape, shape, at)) for o in operands)
         return f"(if {c} then {a} else {b})"
 
-    return finished(Lazy(shape, common, write, sparse=any(o.sparse for o in operands)), condition, x1, x2)
+    return finished(Lazy(shape, common, write, of=operands), condition, x1, x2)
 
 
 def _constant(number, dtype):

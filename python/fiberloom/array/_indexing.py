@@ -9,8 +9,9 @@ import numpy as np
 from .._lazy import Lazy, aligned, broadcast, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
+from ._missing import IndicesError
+from ._parts import flipped
 from ._reductions import axis_of
-from ._shapes import flipped
 
 __all__ = ["item", "take", "take_along_axis"]
 
@@ -32,22 +33,24 @@ def item(x, key):
 
     Raises
     ------
-    Error
+    IndicesError
         If a number leaves the array, the key has more places than the array modes, or an array of truth values stands in
         it: how many elements the result has would depend on data.
     """
     source = lazy(x)
     key = key if isinstance(key, tuple) else (key,)
     steps = _expanded(key, source.shape)
-    arrays = [step for step in steps if isinstance(step, Lazy)]
-    if arrays:
-        return finished(_gathered(source, steps, arrays, _stand_together(key)), x)
+    if any(isinstance(step, Lazy) for step in steps):
+        return finished(gathered(source, steps, _stand_together(key)), x)
     shape, modes, back = [], [], []
     for step, extent in zip(steps, _extents(steps, source.shape), strict=True):
         step, opposite = _upward(step, extent)
         if opposite:
             back.append(len(shape))
-        modes.append(_linear(step, extent, len(shape)))
+        mode = _linear(step, extent, len(shape))
+        # A number of an array that is there is an operand, so that all numbers have one kernel.
+        is_operand = mode is not None and mode[0] is None and source is not x
+        modes.append((np.asarray(mode[1]), 0, 0) if is_operand else mode)
         if step is None:
             shape.append(1)
         elif isinstance(step, slice):
@@ -61,9 +64,9 @@ def _expanded(key: tuple, shape) -> list:
     steps: list = []
     named = sum(step is not None and step is not Ellipsis for step in key)
     if named > rank:
-        raise IndexError(f"{named} indices for {rank} modes")
+        raise IndicesError(f"{named} indices for {rank} modes")
     if sum(step is Ellipsis for step in key) > 1:
-        raise IndexError("an index has one `...` at most")
+        raise IndicesError("an index has one `...` at most")
     rest = [slice(None)] * (rank - named)
     for step in key:
         if step is Ellipsis:
@@ -78,7 +81,7 @@ def _place(step):
     if step is None or isinstance(step, slice):
         return step
     if isinstance(step, (bool, np.bool_)):
-        raise IndexError("a truth value is no index: how many elements it leaves would depend on data")
+        raise IndicesError("a truth value is no index: how many elements it leaves would depend on data")
     try:
         return operator.index(step)
     except TypeError:
@@ -88,8 +91,10 @@ def _place(step):
         if array.dtype.kind in "iu":
             return array
         if array.dtype == np.bool_:
-            raise IndexError("an array of truth values is no index: the shape would depend on data. `where` keeps the shape")
-    raise IndexError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
+            raise IndicesError(
+                "an array of truth values is no index: the shape would depend on data. `where` keeps the shape"
+            )
+    raise IndicesError(f"{step!r} is no index: a number, a slice, `None`, `...` or an array of whole numbers expected")
 
 
 def _extents(steps: list, shape) -> list:
@@ -103,7 +108,7 @@ def _upward(step, extent):
     if not isinstance(step, slice):
         return step, False
     if step.step == 0:
-        raise IndexError("the step of a slice is not 0")
+        raise IndicesError("the step of a slice is not 0")
     places = range(*step.indices(extent))
     if places.step > 0:
         return step, False
@@ -111,15 +116,25 @@ def _upward(step, extent):
 
 
 def _linear(step, extent, mode: int):
-    """How a place finds its index among those of the result: ``(mode, start, step)``."""
+    """How a place finds its index among those of the result: ``(mode, start, step)``; of a number ``(None, number, 0)``."""
     if step is None:
         return None
     if isinstance(step, slice):
         start, _, by = step.indices(extent)
         return mode, start, by
     if not -extent <= step < extent:
-        raise IndexError(f"index {step} leaves a mode of extent {extent}")
+        raise IndicesError(f"index {step} leaves a mode of extent {extent}")
     return None, step % extent, 0
+
+
+def _index(names: Names, mode: tuple, at: list[Index]) -> Index | None:
+    """The index of a mode: a linear one of the result's, a number, or what an array without modes holds."""
+    of, start, step = mode
+    if of is None:
+        return Index(None, start)
+    if isinstance(of, np.ndarray):
+        return Index(None, opaque=f"{names.operand(of)}[]")
+    return at[of].along(start, step)
 
 
 def _picked(source: Lazy, shape, modes: list) -> Lazy:
@@ -127,12 +142,12 @@ def _picked(source: Lazy, shape, modes: list) -> Lazy:
     modes = [mode for mode in modes if mode is not None]
 
     def write(names: Names, at: list[Index]) -> str:
-        own = [Index(None, start) if mode is None else at[mode].along(start, by) for mode, start, by in modes]
+        own = [_index(names, mode, at) for mode in modes]
         if any(index is None for index in own):
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
@@ -142,9 +157,9 @@ def _stand_together(key: tuple) -> bool:
     return numbered == list(range(numbered[0], numbered[-1] + 1))
 
 
-def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = True) -> Lazy:
+def gathered(source: Lazy, steps: list, together: bool = True) -> Lazy:
     """Elements at places that arrays hold: the modes of these stand where they do, or first if others stand between."""
-    wide = broadcast(*(a.shape for a in arrays))
+    wide = broadcast(*(step.shape for step in steps if isinstance(step, Lazy)))
     leading = next(n for n, step in enumerate(steps) if isinstance(step, (Lazy, int)))
     first = sum(step is None or isinstance(step, slice) for step in steps[:leading]) if together else 0
     kept, shape, modes = 0, [], []
@@ -163,15 +178,14 @@ def _gathered(source: Lazy, steps: list, arrays: list[Lazy], together: bool = Tr
         own = []
         for mode, start, by in modes:
             if isinstance(mode, Lazy):
-                text = names.hoist(mode, aligned(mode.shape, wide, at[first : first + len(wide)]))
-                own.append(Index(None, opaque=text))
+                own.append(names.gather(mode, aligned(mode.shape, wide, at[first : first + len(wide)])))
             else:
-                own.append(Index(None, start) if mode is None else at[mode].along(start, by))
+                own.append(_index(names, (mode, start, by), at))
         if any(index is None for index in own):
             return names.hoist(made, at)
         return source.write(names, own)
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
@@ -212,7 +226,7 @@ def take(x, indices, /, *, axis: int | None = None):
         raise OperandError(f"`take` takes whole numbers as indices, not {places.dtype}")
     steps = [slice(None)] * source.ndim
     steps[axis] = places
-    return finished(_gathered(source, steps, [places]), x, indices)
+    return finished(gathered(source, steps), x, indices)
 
 
 def take_along_axis(x, indices, /, *, axis: int = -1):
@@ -240,9 +254,8 @@ def take_along_axis(x, indices, /, *, axis: int = -1):
     shape = (*others[:axis], places.shape[axis], *others[axis + 1 :])
 
     def write(names: Names, at: list[Index]) -> str:
-        text = names.hoist(places, aligned(places.shape, shape, at))
         own = aligned(source.shape, shape, at)
-        own[axis] = Index(None, opaque=text)
+        own[axis] = names.gather(places, aligned(places.shape, shape, at))
         return source.write(names, own)
 
-    return finished(Lazy(shape, source.dtype, write, source.fill, source.sparse), x, indices)
+    return finished(Lazy(shape, source.dtype, write, source.fill, of=(source, places)), x, indices)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import Error
+from . import _dtypes
 from ._creation import on_device
 from ._dtypes import _NAMES, isdtype
-from . import _dtypes
 
 __all__ = ["__array_namespace_info__"]
 

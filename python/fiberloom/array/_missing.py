@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from ..errors import Error
 
-__all__ = ["MissingError"]
+__all__ = ["IndicesError", "MissingError"]
 
 
 class MissingError(Error, NotImplementedError):
     """A function of the array API standard that the language cannot express."""
 
 
-MissingError.__module__ = "fiberloom.array"
+class IndicesError(Error, IndexError):
+    """Indices that an array has not, or that are none."""
+
+
+MissingError.__module__ = IndicesError.__module__ = "fiberloom.array"
 
 _SORTED = "order is nothing a kernel computes: sort `x.to_numpy()`"
 _UNIQUE = "how many elements it has depends on data: `np.unique(x.to_numpy())`, or the index arrays `x.arrays()`"

@@ -32,7 +32,9 @@ def _matmul(a: Lazy, b: Lazy) -> Lazy:
         raise MismatchError("`@` takes arrays of one mode or more")
     inner, other = a.shape[-1], b.shape[-1 if b.ndim == 1 else -2]
     if inner != other:
-        raise MismatchError(f"`@`: the last mode of {a.shape} is {inner} long, and that of {b.shape} it is summed with {other}")
+        raise MismatchError(
+            f"`@`: the last mode of {a.shape} is {inner} long, and that of {b.shape} it is summed with {other}"
+        )
     rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
     stacks = broadcast(a.shape[:-2], b.shape[:-2])
     common = common_type(a, b)
@@ -43,13 +45,15 @@ def _matmul(a: Lazy, b: Lazy) -> Lazy:
         row, column = at[len(stacks) : len(stacks) + len(rows)], at[len(stacks) + len(rows) :]
         left = [*aligned(a.shape[:-2], stacks, stack), *row, k]
         right = [*aligned(b.shape[:-2], stacks, stack), k, *column]
-        return summed(names, [k], f"{x.write(names, left)} * {y.write(names, right)}", common)
+        return summed(names, [k], [(x, left), (y, right)], common)
 
-    return Lazy(stacks + rows + columns, common, write, sparse=a.sparse or b.sparse)
+    return Lazy(stacks + rows + columns, common, write, of=(x, y), folds=True)
 
 
-def summed(names: Names, over: list[Index], text: str, dtype) -> str:
-    """The text of a sum over some variables."""
+def summed(names: Names, over: list[Index], factors: list[tuple[Lazy, list[Index]]], dtype) -> str:
+    """The text of a sum over some variables, of a product of elements."""
+    with names.inside(over):
+        text = " * ".join(factor.write(names, at) for factor, at in factors)
     if not over:
         return f"({text})"
     names.folds = True
@@ -86,11 +90,11 @@ def tensordot(x1, x2, /, *, axes=2):
         first, second = dict(zip(ours, over, strict=True)), dict(zip(theirs, over, strict=True))
         first |= dict(zip(left, at, strict=False))
         second |= dict(zip(right, at[len(left) :], strict=True))
-        factors = (o.write(names, [its[n] for n in range(o.ndim)]) for o, its in ((x, first), (y, second)))
-        return summed(names, over, " * ".join(factors), common)
+        factors = [(o, [its[n] for n in range(o.ndim)]) for o, its in ((x, first), (y, second))]
+        return summed(names, over, factors, common)
 
     shape = [a.shape[n] for n in left] + [b.shape[n] for n in right]
-    return finished(Lazy(shape, common, write, sparse=a.sparse or b.sparse), x1, x2)
+    return finished(Lazy(shape, common, write, of=(x, y), folds=True), x1, x2)
 
 
 def _pairs(axes, ours: int, theirs: int) -> tuple[list[int], list[int]]:
@@ -136,7 +140,6 @@ def vecdot(x1, x2, /, *, axis: int = -1):
     def write(names: Names, at: list[Index]) -> str:
         k = names.index(extents[0])
         full = [*at[:place], k, *at[place:]]
-        factors = (o.write(names, aligned(o.shape, wide, full)) for o in (x, y))
-        return summed(names, [k], " * ".join(factors), common)
+        return summed(names, [k], [(o, aligned(o.shape, wide, full)) for o in (x, y)], common)
 
-    return finished(Lazy((*wide[:place], *wide[place + 1 :]), common, write, sparse=a.sparse or b.sparse), x1, x2)
+    return finished(Lazy((*wide[:place], *wide[place + 1 :]), common, write, of=(x, y), folds=True), x1, x2)

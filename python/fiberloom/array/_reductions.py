@@ -69,15 +69,16 @@ def folded(source: Lazy, fold: str, axis, keepdims: bool, dtype=None, element=No
         over = {a: names.index(source.shape[a]) for a in axes}
         rest = iter([index for n, index in enumerate(at) if n not in axes] if keepdims else at)
         own = [over[n] if n in over else next(rest) for n in range(source.ndim)]
-        text = source.write(names, own)
-        text = text if element is None else element(names, own, text)
+        with names.inside(list(over.values())):
+            text = source.write(names, own)
+            text = text if element is None else element(names, own, text)
         if not axes:
             return text if fold != "count" else f"convert({text}, i64)"
         names.folds = True
         text = names.bounded(list(over.values()), text, np.bool_ if fold == "count" else result)
         return f"{fold}({', '.join(index.var for index in over.values())}: {text})"
 
-    return Lazy(shape, result, write, sparse=source.sparse)
+    return Lazy(shape, result, write, of=(source,), folds=True)
 
 
 def _summed_in(source: Lazy, dtype) -> Lazy:
@@ -161,7 +162,7 @@ def _mean(source: Lazy, axis, keepdims: bool, fewer: float = 0.0) -> Lazy:
         names.strict |= not by
         return f"({total.write(names, at)} / {float(by)!r})"
 
-    return Lazy(total.shape, total.dtype, write, sparse=source.sparse)
+    return Lazy(total.shape, total.dtype, write, of=(total,))
 
 
 def mean(x, /, *, axis=None, keepdims: bool = False):
@@ -180,7 +181,7 @@ def _variance(x: Lazy, axis, correction: float, keepdims: bool) -> Lazy:
         return f"{square}({element} - {names.hoist(mean, center)})"
 
     axes = axes_of(axis, source.ndim)
-    squares = Lazy(source.shape, source.dtype, lambda names, at: write(names, at, source.write(names, at)), sparse=source.sparse)
+    squares = Lazy(source.shape, source.dtype, lambda names, at: write(names, at, source.write(names, at)), of=(source,))
     return _mean(squares, axis, keepdims, correction)
 
 
@@ -283,23 +284,34 @@ def _cumulated(x, name: str, symbol: str, axis, dtype, include_initial: bool):
 
 def _before(names: Names, source: Lazy, axis: int, at: list[Index], by: int, otherwise: str) -> str:
     """The element that stands `by` places before, of an expression that a statement computes."""
-    text = names.hoist(source, [*at[:axis], Index(None, opaque=f"~({at[axis].affine()}-{by})"), *at[axis + 1 :]])
-    return f"coalesce({text}, {otherwise})"
+    place = Index(None, opaque=f"~({at[axis].affine()}-{by})")
+    return f"coalesce({names.hoist(source, [*at[:axis], place, *at[axis + 1 :]])}, {otherwise})"
 
 
 def _doubled(source: Lazy, axis: int, step: int, symbol: str, start: str) -> Lazy:
+    """Folds of twice as many elements."""
+
     def write(names: Names, at: list[Index]) -> str:
+        if at[axis].is_gather():
+            return names.hoist(made, at)
         names.folds = True
         return f"({names.hoist(source, at)} {symbol} {_before(names, source, axis, at, step, start)})"
 
-    return Lazy(source.shape, source.dtype, write, sparse=source.sparse)
+    made = Lazy(source.shape, source.dtype, write, of=(source,))
+    return made
 
 
 def _led(source: Lazy, axis: int, start: str) -> Lazy:
-    shape = list(source.shape)
-    shape[axis] += 1
-    text = lambda names, at: _before(names, source, axis, at, 1, start)  # noqa: E731
-    return Lazy(shape, source.dtype, text, sparse=source.sparse)
+    """The folds, before which that of no element stands."""
+
+    def write(names: Names, at: list[Index]) -> str:
+        if at[axis].is_gather():
+            return names.hoist(made, at)
+        return _before(names, source, axis, at, 1, start)
+
+    shape = [*source.shape[:axis], source.shape[axis] + 1, *source.shape[axis + 1 :]]
+    made = Lazy(shape, source.dtype, write, of=(source,))
+    return made
 
 
 def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):

@@ -7,8 +7,8 @@ import numpy as np
 from .._lazy import Lazy, common_type, finished, lazy, mapped
 from .._program import Index, Names
 from ..errors import Error, MismatchError
+from ._parts import joined, part
 from ._reductions import axis_of
-from ._shapes import joined, part
 
 __all__ = ["diff", "searchsorted"]
 
@@ -48,10 +48,12 @@ def searchsorted(x1, x2, /, *, side: str = "left", sorter=None):
     def write(names: Names, at: list[Index]) -> str:
         k = names.index(ordered.shape[0])
         names.folds = True
-        text = names.bounded([k], f"{a.write(names, [k])} {test} {b.write(names, at)}", np.bool_)
+        with names.inside([k]):
+            text = f"{a.write(names, [k])} {test} {b.write(names, at)}"
+        text = names.bounded([k], text, np.bool_)
         return f"count({k.var}: {text})"
 
-    return finished(Lazy(sought.shape, np.int64, write), x1, x2)
+    return finished(Lazy(sought.shape, np.int64, write, of=(a, b), folds=True), x1, x2)
 
 
 def diff(x, /, *, axis: int = -1, n: int = 1, prepend=None, append=None):

@@ -1,8 +1,8 @@
-"""Functions that move elements: each is a map of indices.
+"""Functions that give elements other places: each is a map of indices.
 
 ```text
- permute_dims   A[k, i]             broadcast_to   x[0, j]            flip    A[4-i]
- reshape        split(collapse(A[i,j], (i,j) -> m), m -> (k,l))       roll    concat((x[a(3:5)], x[b(0:3)]), (a,b) -> i)
+ permute_dims   A[k, i]             broadcast_to   x[0, j]            tril    if j <= i then A[i,j] else 0
+ reshape        split(collapse(A[i,j], (i,j) -> m), m -> (k,l))
 ```
 """
 
@@ -12,7 +12,7 @@ import operator
 
 import numpy as np
 
-from .._lazy import Lazy, aligned, broadcast, common_type, finished, is_lazy, lazy
+from .._lazy import Lazy, aligned, broadcast, finished, is_lazy, lazy
 from .._program import Index, Names
 from ..errors import Error, MismatchError, OperandError
 from ._reductions import axes_of, axis_of
@@ -21,21 +21,14 @@ __all__ = [
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
-    "concat",
     "expand_dims",
-    "flip",
     "matrix_transpose",
     "moveaxis",
     "permute_dims",
-    "repeat",
     "reshape",
-    "roll",
     "squeeze",
-    "stack",
-    "tile",
     "tril",
     "triu",
-    "unstack",
 ]
 
 
@@ -51,7 +44,7 @@ def moved(source: Lazy, shape, indices) -> Lazy:
             return source.write(names, own)
         return names.hoist(Lazy(shape, source.dtype, write), at)
 
-    return Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    return Lazy(shape, source.dtype, write, source.fill, of=(source,))
 
 
 def shape_of(shape) -> tuple[int, ...]:
@@ -244,6 +237,7 @@ def reshaped(source: Lazy, shape) -> Lazy:
         own: list[Index] = [Index(None)] * source.ndim
         maps: list = []
         bound: list[Index] = []
+        left: list[Index] = []
         for ours, theirs in groups:
             if len(ours) == 1 == len(theirs):
                 own[ours[0]] = at[theirs[0]]
@@ -251,25 +245,24 @@ def reshaped(source: Lazy, shape) -> Lazy:
             for n in ours:
                 own[n] = names.index(source.shape[n])
                 bound.append(own[n])
+            left += [at[n] for n in theirs]
             maps.append(([own[n].var for n in ours], [at[n].var for n in theirs]))
-        text = names.bounded(bound, source.write(names, own), source.dtype, source.fill or 0)
+        with names.inside(bound, left):
+            text = source.write(names, own)
+        text = names.bounded(bound, text, source.dtype, source.fill or 0)
         for inner, outer in maps:
             text = _remapped(names, text, inner, outer)
         return text
 
-    made = Lazy(shape, source.dtype, write, source.fill, source.sparse)
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
     return made
 
 
 def _remapped(names: Names, text: str, inner: list[str], outer: list[str]) -> str:
     """The text with some index variables made one, and that made others."""
-    if len(inner) == 1 and len(outer) == 1:
-        raise AssertionError("a mode that stays is no group")
     flat = inner[0] if len(inner) == 1 else outer[0] if len(outer) == 1 else names.index(0).var
     if len(inner) > 1:
         text = f"collapse({text}, ({', '.join(inner)}) -> {flat})"
-        if flat == outer[0]:
-            names.given.add(flat)
     return text if len(outer) == 1 else f"split({text}, {flat} -> ({', '.join(outer)}))"
 
 
@@ -334,295 +327,6 @@ def reshape(x, /, shape, *, copy: bool | None = None):
     return finished(made, x)
 
 
-def concat(arrays, /, *, axis: int | None = 0):
-    """Arrays one behind the other along an axis.
-
-    Parameters
-    ----------
-    arrays
-        Arrays that agree in all other extents.
-    axis
-        The axis; ``None`` for the elements of all in row-major order.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    arrays = tuple(arrays)
-    if not arrays:
-        raise Error("`concat` takes an array at least")
-    parts = [lazy(a) for a in arrays]
-    if axis is None:
-        parts, axis = [reshaped(p, (p.size,)) for p in parts], 0
-    return finished(joined(parts, axis), *arrays)
-
-
-def joined(parts: list[Lazy], axis: int) -> Lazy:
-    """Arrays one behind the other along an axis."""
-    first = parts[0]
-    axis = axis_of(axis, first.ndim)
-    for part in parts:
-        if part.ndim != first.ndim or _without(part.shape, axis) != _without(first.shape, axis):
-            raise MismatchError(f"`concat` along axis {axis}: shapes {', '.join(str(p.shape) for p in parts)} do not agree")
-    common = common_type(*parts)
-    parts = [part.astype(common) for part in parts]
-    if len(parts) == 1:
-        return parts[0]
-    total = sum(part.shape[axis] for part in parts)
-    fills = {str(part.fill) for part in parts}
-
-    def write(names: Names, at: list[Index]) -> str:
-        if names.plain:
-            return parts[-1].write(names, at)
-        if not at[axis].is_whole(total):
-            return names.hoist(made, at)
-        texts, variables = [], []
-        for part in parts:
-            index = names.index(part.shape[axis])
-            text = part.write(names, [*at[:axis], index, *at[axis + 1 :]])
-            texts.append(names.bounded([index], text, common, part.fill or 0))
-            variables.append(index.var)
-        names.given.add(at[axis].var)
-        return f"concat(({', '.join(texts)}), ({', '.join(variables)}) -> {at[axis].var})"
-
-    shape = [*first.shape[:axis], total, *first.shape[axis + 1 :]]
-    made = Lazy(shape, common, write, parts[0].fill if len(fills) == 1 else None, any(part.sparse for part in parts))
-    return made
-
-
-def _without(shape, axis: int) -> tuple[int, ...]:
-    return (*shape[:axis], *shape[axis + 1 :])
-
-
-def stack(arrays, /, *, axis: int = 0):
-    """Arrays along a new axis.
-
-    Parameters
-    ----------
-    arrays
-        Arrays of one shape.
-    axis
-        Where it stands in the result.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    arrays = tuple(arrays)
-    if not arrays:
-        raise Error("`stack` takes an array at least")
-    parts = [lazy(a) for a in arrays]
-    shape = parts[0].shape
-    if any(part.shape != shape for part in parts):
-        raise MismatchError(f"`stack`: shapes {', '.join(str(p.shape) for p in parts)} are not one")
-    axis = axis_of(axis, len(shape) + 1)
-    if len(parts) <= _FEW or not shape:
-        return finished(_listed(parts, axis), *arrays)
-    # One behind the other along the first mode, which is then split into the new one and itself.
-    split = reshaped(joined(parts, 0), (len(parts), *shape))
-    order = list(range(1, len(shape) + 1))
-    order.insert(axis, 0)
-    return finished(permuted(split, order), *arrays)
-
-
-#: As many arrays are told apart at each element; of more, they stand one behind the other, and that is split.
-_FEW = 8
-
-
-def _listed(parts: list[Lazy], axis: int) -> Lazy:
-    """Arrays along a new axis, each element one of theirs by its place."""
-    common = common_type(*parts)
-    parts = [part.astype(common) for part in parts]
-
-    def write(names: Names, at: list[Index]) -> str:
-        place, own = at[axis].value(), [*at[:axis], *at[axis + 1 :]]
-        text = parts[-1].write(names, own)
-        for n in range(len(parts) - 2, -1, -1):
-            text = f"(if {place} == {n} then {parts[n].write(names, own)} else {text})"
-        return text
-
-    shape = [*parts[0].shape[:axis], len(parts), *parts[0].shape[axis:]]
-    return Lazy(shape, common, write, sparse=any(part.sparse for part in parts))
-
-
-def unstack(x, /, *, axis: int = 0):
-    """The parts of an array along an axis, which they have not.
-
-    Parameters
-    ----------
-    x
-        An array of one mode at least.
-    axis
-        The axis.
-
-    Returns
-    -------
-    tuple of Tensor or Lazy
-    """
-    source = lazy(x)
-    axis = axis_of(axis, source.ndim)
-    shape = _without(source.shape, axis)
-    parts = []
-    for n in range(source.shape[axis]):
-        here = moved(source, shape, lambda at, n=n: [*at[:axis], Index(None, n), *at[axis:]])
-        parts.append(finished(here, x))
-    return tuple(parts)
-
-
-def flip(x, /, *, axis=None):
-    """The elements along some axes, or all, in the opposite order.
-
-    Parameters
-    ----------
-    x
-        An array.
-    axis
-        An axis, or several; ``None`` for all.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    source = lazy(x)
-    axes = axes_of(axis, source.ndim)
-
-    return finished(flipped(source, axes), x)
-
-
-def flipped(source: Lazy, axes: list[int]) -> Lazy:
-    """The elements along some axes in the opposite order. Entries of a sparse array whose fill value is 0 are moved."""
-    if not axes:
-        return source
-
-    def opposite(at: list[Index]):
-        return [index.along(source.shape[n] - 1, -1) if n in axes else index for n, index in enumerate(at)]
-
-    if not source.sparse or source.background() != 0:
-        return moved(source, source.shape, opposite)
-    made = Lazy(
-        source.shape, source.dtype, lambda names, at: names.hoist(made, at), 0, True, scatter=(source, opposite)
-    )
-    return made
-
-
-def part(source: Lazy, axis: int, start: int, stop: int) -> Lazy:
-    """The elements between two places along an axis."""
-    shape = [*source.shape[:axis], stop - start, *source.shape[axis + 1 :]]
-
-    def indices(at: list[Index]):
-        return [*at[:axis], at[axis].along(start, 1), *at[axis + 1 :]]
-
-    return moved(source, shape, indices)
-
-
-def roll(x, /, shift, *, axis=None):
-    """The elements moved along axes; those that leave at one end come in at the other.
-
-    Parameters
-    ----------
-    x
-        An array.
-    shift
-        By how many places; of several axes one for each, or one for all.
-    axis
-        An axis, or several; ``None`` moves the elements in row-major order.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    source = lazy(x)
-    if axis is None:
-        if isinstance(shift, (tuple, list)):
-            raise Error("`roll` by several places takes as many axes")
-        flat = _rolled(reshaped(source, (source.size,)), operator.index(shift), 0)
-        return finished(reshaped(flat, source.shape), x)
-    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
-    if len(shifts) != len(axes):
-        raise Error(f"`roll` has {len(shifts)} shifts and {len(axes)} axes")
-    made = source
-    for a, by in zip(axes, shifts, strict=True):
-        made = _rolled(made, operator.index(by), axis_of(a, source.ndim))
-    return finished(made, x)
-
-
-def _rolled(source: Lazy, shift: int, axis: int) -> Lazy:
-    extent = source.shape[axis]
-    by = shift % extent if extent else 0
-    if not by:
-        return source
-    return joined([part(source, axis, extent - by, extent), part(source, axis, 0, extent - by)], axis)
-
-
-def repeat(x, repeats, /, *, axis: int | None = None):
-    """Each element several times.
-
-    Parameters
-    ----------
-    x
-        An array.
-    repeats
-        How often: one number. (An array of them is refused: the shape would depend on data.)
-    axis
-        The axis; ``None`` for the elements in row-major order.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    if not isinstance(repeats, (int, np.integer)):
-        raise Error("`repeat` takes one number of times: of an array of them the shape would depend on data. `take` with "
-                    "the place of each element gives the same")
-    if repeats < 0:
-        raise Error(f"`repeat` by {repeats}: a number of times is not negative")
-    source = lazy(x)
-    if axis is None:
-        source, axis = reshaped(source, (source.size,)), 0
-    axis = axis_of(axis, source.ndim)
-    if repeats == 0:
-        return finished(part(source, axis, 0, 0), x)
-    # Each element along a new axis, which is then one with its own.
-    extents = list(source.shape)
-    extents.insert(axis + 1, int(repeats))
-    wide = moved(source, extents, lambda at: [*at[: axis + 1], *at[axis + 2 :]])
-    return finished(reshaped(wide, [*source.shape[:axis], source.shape[axis] * int(repeats), *source.shape[axis + 1 :]]), x)
-
-
-def tile(x, repetitions, /):
-    """The array several times along each mode.
-
-    Parameters
-    ----------
-    x
-        An array.
-    repetitions
-        How often, of each mode; those of modes that the array has not stand first.
-
-    Returns
-    -------
-    Tensor or Lazy
-    """
-    source = lazy(x)
-    times = list(shape_of(repetitions))
-    times = [1] * (source.ndim - len(times)) + times
-    if any(n < 0 for n in times):
-        raise Error(f"`tile` by {tuple(times)}: a number of times is not negative")
-    made = reshaped(source, (1,) * (len(times) - source.ndim) + source.shape)
-    for axis, n in enumerate(times):
-        if n == 0:
-            made = part(made, axis, 0, 0)
-        elif n > 1:
-            made = _tiled(made, axis, n)
-    return finished(made, x)
-
-
-def _tiled(source: Lazy, axis: int, times: int) -> Lazy:
-    """The array several times along an axis, which a new one becomes one with."""
-    wide = moved(source, [*source.shape[:axis], times, *source.shape[axis:]], lambda at: [*at[:axis], *at[axis + 1 :]])
-    return reshaped(wide, [*source.shape[:axis], times * source.shape[axis], *source.shape[axis + 1 :]])
-
-
 def _triangle(x, name: str, test: str, k: int):
     source = lazy(x)
     if source.ndim < 2:
@@ -633,7 +337,7 @@ def _triangle(x, name: str, test: str, k: int):
         kept = f"{at[-1].value()} {test} {at[-2].value()} + {int(k)}"
         return f"(if {kept} then {source.write(names, at)} else {zero})"
 
-    return finished(Lazy(source.shape, source.dtype, write, sparse=source.sparse), x)
+    return finished(Lazy(source.shape, source.dtype, write, of=(source,)), x)
 
 
 def tril(x, /, *, k: int = 0):
