@@ -1,6 +1,7 @@
-"""A pytest plugin that puts kernels of ours under python-graphblas: `pytest -p graphblas_adapter --pyargs graphblas.tests.test_matrix`.
+"""A pytest plugin that puts kernels of ours under python-graphblas.
 
-The library is touched when tests are collected, not before: its own plugin initializes it.
+`pytest -p graphblas_adapter --pyargs graphblas.tests.test_matrix` runs the library's own tests so. The library is touched when
+tests are collected, not before: its own plugin initializes it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Kernels of ours under python-graphblas, which `install` puts there.
 
-The library's front stays: it resolves operators and types and checks what it is given, then calls a function of GraphBLAS by name.
-Here a program answers that call: an object is two tensors, its values and which of them are there; a program computes both of the
-result, with accumulator, mask and replacement as the specification of GraphBLAS defines them, and they are built into the object.
+The library's front stays: it resolves operators and types and checks what it is given, then calls a function of GraphBLAS by
+name. Here a program answers that call. An object is two tensors: its values, and which of them are there. A program computes both
+of the result, with accumulator, mask and replacement as the specification of GraphBLAS defines them, and they are built into the
+object.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def _compared(sign):
     return written
 
 
+SIGNS = {"eq": "==", "ne": "!=", "gt": ">", "lt": "<", "ge": ">=", "le": "<="}
+
 #: Text of each binary operator; comparisons and logical operators give truth values, the others the operands' type.
 BINARY = {
     "plus": _infix("+"),
@@ -89,13 +92,16 @@ BINARY = {
     "atan2": lambda dtype, a, b: f"atan2({a}, {b})",
     "hypot": lambda dtype, a, b: f"hypot({a}, {b})",
     "copysign": lambda dtype, a, b: f"copysign({a}, {b})",
-    **{name: _compared(sign) for name, sign in zip("eq ne gt lt ge le".split(), "== != > < >= <=".split(), strict=True)},
-    **{f"is{n}": _compared(sign) for n, sign in zip("eq ne gt lt ge le".split(), "== != > < >= <=".split(), strict=True)},
+    **{name: _compared(sign) for name, sign in SIGNS.items()},
+    **{f"is{name}": _compared(sign) for name, sign in SIGNS.items()},
 }
 
-TRUTHS = {"eq", "ne", "gt", "lt", "ge", "le", "land", "lor", "lxor", "lxnor"} | {
-    f"is{name}" for name in ("eq", "ne", "gt", "lt", "ge", "le")
-}
+#: Operators whose text is a truth value.
+TRUTHS = {"land", "lor", "lxor", "lxnor", *SIGNS, *(f"is{name}" for name in SIGNS)}
+
+def _named(name):
+    return lambda dtype, a: a if dtype.kind != "f" and name in ("floor", "ceil", "trunc") else f"{name}({a})"
+
 
 UNARY = {
     "identity": lambda dtype, a: a,
@@ -104,7 +110,8 @@ UNARY = {
     "one": lambda dtype, a: "true" if dtype == bool else "1",
     "lnot": lambda dtype, a: f"(!{_truth(dtype, a)})",
     "bnot": lambda dtype, a: f"(!{a})",
-    **{name: (lambda name: lambda dtype, a: f"{name}({a})")(name) for name in "sqrt exp log floor ceil round trunc".split()},
+    **{name: _named(name) for name in ("sqrt", "exp", "log", "floor", "ceil", "trunc")},
+    "log2": _named("log2"),
     "minv": lambda dtype, a: _real("/")(dtype, "1", a),
 }
 
@@ -127,7 +134,7 @@ SELECT = {
     "colgt": "({j} > {t})",
     "indexle": "({i} <= {t})",
     "indexgt": "({i} > {t})",
-    **{f"value{n}": f"({{a}} {sign} {{t}})" for n, sign in zip("eq ne gt lt ge le".split(), "== != > < >= <=".split(), strict=True)},
+    **{f"value{name}": f"({{a}} {sign} {{t}})" for name, sign in SIGNS.items()},
 }
 
 #: Operators that give positions: of the first or second operand the row, or the column.

@@ -88,7 +88,8 @@ def _run(name: str, given) -> bool:
     summary = next((line for line in reversed(done.stdout.splitlines()) if " in " in line), "no summary")
     if done.returncode:
         print(done.stdout[-20_000:], done.stderr[-4_000:], sep="\n")
-    print(f"{name:18} {'as pinned' if done.returncode == 0 else 'NOT AS PINNED':14} {time.monotonic() - began:5.0f} s   {summary}", flush=True)
+    verdict = "as pinned" if done.returncode == 0 else "NOT AS PINNED"
+    print(f"{name:18} {verdict:14} {time.monotonic() - began:5.0f} s   {summary}", flush=True)
     return done.returncode != 0
 
 
