@@ -233,7 +233,7 @@ fn rows_are_borrowed() {
     let shards = Shards::plan(&program, &Options::default(), &operands, &[("i", Cuts::Even(3))]).unwrap();
     let within = |part: &Array, all: &Array| {
         let (begin, at) = (all.as_ptr() as usize, part.as_ptr() as usize);
-        (begin..begin + all.len() * all.ty().bytes() as usize).contains(&at)
+        (begin..begin + all.len() * all.ty().bytes()).contains(&at)
     };
     for shard in shards.boxes() {
         for (name, part) in shards.operands(shard).unwrap() {
@@ -264,7 +264,7 @@ fn executors_run_every_box_once() {
     assert!(matches!(shards.run(&Lazy), Err(Error::Call(what)) if what.contains("left out box 0")));
     assert!(matches!(shards.merge(vec![]), Err(Error::Call(what)) if what.contains("0 results for 8 boxes")));
     let others = (0..8).map(|_| shards.kernel().run(&operands! { A: &a, x: &x }).unwrap()).collect();
-    let wrong = shards.merge(others).err().expect("parts of other extents").to_string();
+    let wrong = shards.merge(others).expect_err("parts of other extents").to_string();
     assert_eq!(wrong, "the result `y` of box 0: i64 of extents [9], i64 of extents [2] expected");
 }
 

@@ -14,11 +14,15 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fiberloom as fl
 
 EXPECTED = Path(__file__).with_name("expected.toml")
+
+#: The largest result of which each value is compared.
+MOST = 1 << 22
 
 
 class NotSaid(Exception):
@@ -28,7 +32,9 @@ class NotSaid(Exception):
 class Ledger:
     """Counts, by operation, of calls that our kernels answered, and by reason of those that the library did."""
 
-    def __init__(self):
+    def __init__(self, dense=None):
+        """`dense` makes an ndarray of a result of the library's, by which ours are compared with its own if asked for."""
+        self.dense, self.compares = dense, False
         self.ours = collections.Counter()
         self.theirs = collections.defaultdict(collections.Counter)
         self.refusals: dict[str, str] = {}
@@ -49,6 +55,8 @@ class Ledger:
                         raise
                 else:
                     self.ours[operation] += 1
+                    if self.compares:
+                        self._compare(operation, result, original(*args, **kwargs))
                     return result
                 self.theirs[operation][reason] += 1
                 return original(*args, **kwargs)
@@ -56,6 +64,18 @@ class Ledger:
             return call
 
         return decorate
+
+    def _compare(self, operation: str, ours, theirs) -> None:
+        """An error unless the library gives the same values of the same type."""
+        if isinstance(ours, tuple):
+            # `_reduce_calc` of `sparse`, whose own result is not yet an array.
+            return
+        if max(getattr(ours, "size", 1), 1) > MOST:
+            return
+        ours, theirs = self.dense(ours), self.dense(theirs)
+        assert ours.dtype == theirs.dtype, f"{operation}: the type is {ours.dtype}, and the library's {theirs.dtype}"
+        near = 1e-5 if ours.dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(ours, theirs, rtol=near, atol=near, err_msg=operation)
 
     def _refusal(self, error: fl.Error) -> str | None:
         return next((reason for text, reason in self.refusals.items() if re.search(text, str(error))), None)
@@ -76,6 +96,7 @@ class Plugin:
         self.handed = pinned.get("handed", {})
         self.failures = {test: entry["reason"] for entry in pinned.get("failures", []) for test in entry["tests"]}
         ledger.refusals = pinned.get("refusals", {})
+        ledger.compares = config.getoption("--fl-compare") and ledger.dense is not None
         self.missed: list[str] = []
 
     def pytest_collection_modifyitems(self, config, items):
@@ -117,4 +138,5 @@ def options(parser) -> None:
     """The options of each adapter."""
     group = parser.getgroup("fiberloom")
     group.addoption("--fl-suite", default="", help="the suite in expected.toml whose counts and failures are pinned")
+    group.addoption("--fl-compare", action="store_true", help="compare each answer with the library's own, too")
     group.addoption("--fl-counts", default=None, help="a JSON file for the counts")

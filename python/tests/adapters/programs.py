@@ -15,7 +15,7 @@ STRICT = {"mode": "strict"}
 
 
 def mode(partial: bool, *arrays) -> dict:
-    """The options under which the language promises IEEE's answer: `strict` where NaN may arise, which `algebraic` leaves open."""
+    """Options that promise IEEE's answer: `strict` where NaN may arise, of which `algebraic` promises nothing."""
     return STRICT if partial or not all(_finite(array) for array in arrays) else ALGEBRAIC
 
 
@@ -29,7 +29,7 @@ def indices(rank: int, letter: str = "i") -> list[str]:
 
 
 def access(name: str, shape, full) -> str:
-    """An operand under the result's index variables as NumPy broadcasts: its modes are the last, and an extent of 1 is read at 0."""
+    """An operand under the result's variables as NumPy broadcasts: its modes are the last, an extent of 1 is read at 0."""
     over = indices(len(full))[len(full) - len(shape) :]
     wide = full[len(full) - len(shape) :]
     read = ["0" if extent == 1 and all_ != 1 else index for index, extent, all_ in zip(over, shape, wide, strict=True)]
@@ -41,36 +41,23 @@ def declared(name: str, ty: str, shape, fill: str, format: str) -> str:
     return f"tensor {name}: {ty}[{', '.join(map(str, shape))}] fill {fill} {format}\n"
 
 
-def contraction(a_shape, a_indices, b_shape, b_indices, out, convert=lambda name, text: text) -> str:
-    """`Out[out] = A[…] * B[…]`, summed over what `out` has not."""
-    a, b = convert("A", f"A[{', '.join(a_indices)}]"), convert("B", f"B[{', '.join(b_indices)}]")
-    return f"Out[{', '.join(out)}] = {a} * {b}"
-
-
-def collapsed(text: str, variables: list[str], name: str) -> str:
-    """An expression whose variables become one."""
-    return text if variables == [name] else f"collapse({text}, ({', '.join(variables)}) -> {name})"
-
-
 def reshaped(name: str, shape, new) -> str:
     """The right side of a reshape in the order of C; its variables are `k0`, `k1`, …."""
-    old, fresh = indices(len(shape)), indices(len(new), "k")
-    text = f"{name}[{', '.join(old)}]"
     if not shape or not new:
-        at = ["0"] * len(shape)
-        return f"{name}[{', '.join(at)}]"
-    if len(shape) == 1 and len(new) == 1:
-        return f"{name}[k0]"
-    flat = "k0" if len(new) == 1 else "r" if len(shape) > 1 else old[0]
+        return f"{name}[{', '.join('0' for _ in shape)}]"
+    # Through one mode: all of the old ones, all of the new ones.
+    flat = "k0" if len(new) == 1 else "r"
+    text = f"{name}[{flat}]"
     if len(shape) > 1:
-        text = collapsed(text, old, flat)
-    return text if len(new) == 1 else f"split({text}, {flat} -> ({', '.join(fresh)}))"
+        old = ", ".join(indices(len(shape)))
+        text = f"collapse({name}[{old}], ({old}) -> {flat})"
+    return text if len(new) == 1 else f"split({text}, {flat} -> ({', '.join(indices(len(new), 'k'))}))"
 
 
 class Selection:
     """What an index takes of an array: an index expression of each mode, and the result's shape.
 
-    `gathers` are index arrays by name, which all stand under the variable `g`; `wheres` says where the result is defined.
+    `read` has the index expressions, `free` the result's variables, `gathers` index arrays by name.
     """
 
     def __init__(self, key, shape):

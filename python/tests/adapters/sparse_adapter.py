@@ -1,4 +1,6 @@
-"""A pytest plugin that puts kernels of ours under PyData's `sparse`: `pytest -p sparse_adapter --pyargs sparse.numba_backend.tests…`.
+"""A pytest plugin that puts kernels of ours under PyData's `sparse`.
+
+`pytest -p sparse_adapter --pyargs sparse.numba_backend.tests.test_einsum` runs the library's own tests so.
 
 The library's front stays: it parses arguments, raises its errors, and determines types and fill values. Where it would compute,
 a program of the language does, over the operands' own arrays, and the result becomes the class that the library would give.
@@ -23,7 +25,7 @@ from expressions import Expression, converted, language_type
 from fiberloom._types import literal
 from ledger import Ledger, NotSaid, Plugin, options
 
-LEDGER = Ledger()
+LEDGER = Ledger(lambda x: x.todense() if isinstance(x, SparseArray) else np.asarray(x))
 
 
 def pytest_addoption(parser):
@@ -62,7 +64,7 @@ def _coo(tensor, fill) -> COO:
         return COO(np.empty((0, 1), dtype=np.intp), value, shape=(), fill_value=fill, prune=True)
     arrays = tensor.to("coo", fill=fill).arrays()
     columns = np.stack([arrays[f"crd{mode}"] for mode in range(tensor.ndim)]).astype(np.intp, copy=False)
-    # The language promises neither the sign of a zero (in `algebraic` mode) nor that of NaN: what is stored and the fill may differ in it.
+    # What is stored and the fill may differ in the sign of zero, which `algebraic` mode leaves open, or in that of NaN.
     kept = ~_utils.equivalent(arrays["values"], fill, loose=True)
     return COO(
         columns[:, kept], arrays["values"][kept], shape=tensor.shape, fill_value=fill, has_duplicates=False, sorted=True
@@ -86,9 +88,6 @@ def _as(cls, tensor, fill=0):
         return _gcxs(tensor, fill)
     made = _coo(tensor, fill)
     return made if cls is COO else made.asformat("dok")
-
-
-_FORMATS = {np.ndarray: "dense", GCXS: "csr"}
 
 
 def _format(cls, rank: int) -> str:
@@ -299,8 +298,10 @@ def _kron(a, b):
 def _reduced(self, method, axis, keepdims, dtype=None, **kwargs):
     """`reduce`, of which the library has checked the arguments: a fold of the values in the type in which NumPy folds."""
     fold = programs.FOLDS.get(method.__name__)
-    if fold is None or kwargs.keys() - {"out"} or kwargs.get("out") is not None:
-        raise NotSaid(f"numpy.{method.__name__}.reduce with {', '.join(kwargs)}" if kwargs else f"numpy.{method.__name__}")
+    if fold is None:
+        raise NotSaid(f"numpy.{method.__name__}")
+    if any(value is not None for value in kwargs.values()):
+        raise NotSaid(f"{', '.join(kwargs)} of a reduction")
     axes = set(range(self.ndim)) if axis == (None,) else {a % self.ndim for a in axis}
     if not axes or self.ndim == 0:
         raise NotSaid("nothing that is reduced")
@@ -347,7 +348,8 @@ def _moved(x, text: str, shape, cls=COO, **operands):
         return made.asformat("gcxs")
     # Coordinates keep their type if it is wide enough, as the library's do.
     of = x.coords.dtype
-    made.coords = made.coords.astype(of if _utils.can_store(of, max(shape, default=0)) else np.min_scalar_type(max(shape)))
+    most = max(shape, default=0)
+    made.coords = made.coords.astype(of if _utils.can_store(of, most) else np.min_scalar_type(most))
     return made
 
 
@@ -417,12 +419,12 @@ for _class in (COO, GCXS):
     _put("getitem", [_class], "__getitem__")(_getitem)
 
 
-def _joined(arrays, axis: int, shape, pieces):
-    """Arrays one behind the other: `pieces` are what of each stands where."""
+def _joined(arrays, shape, statement):
+    """An array that a statement makes of `T0`, `T1`, …."""
     ty, fill = language_type(np.result_type(*arrays)), _fill(arrays[0])
     if len({x.dtype for x in arrays}) > 1:
         raise NotSaid("arrays of several types")
-    program = programs.declared("Out", ty, shape, fill, "coo") + pieces
+    program = programs.declared("Out", ty, shape, fill, "coo") + statement
     tensor = programs.run(program, {f"T{n}": x for n, x in enumerate(arrays)})
     return _coo(tensor, arrays[0].fill_value)
 
@@ -452,7 +454,7 @@ def _concatenate(arrays, axis=0):
         parts.append(f"T{n}[{', '.join(f'c{n}' if mode == axis else i for mode, i in enumerate(variables))}]")
     shape = tuple(sum(s[axis] for s in shapes) if mode == axis else d for mode, d in enumerate(shapes[0]))
     text = f"Out[{', '.join(variables)}] = concat(({', '.join(parts)}), ({', '.join(names)}) -> {variables[axis]})"
-    return _joined(arrays, axis, shape, text)
+    return _joined(arrays, shape, text)
 
 
 @_put("stack", [coo_common], "stack")
@@ -464,14 +466,13 @@ def _stack(arrays, axis=0):
     axis %= rank
     variables = programs.indices(rank)
     inner = ", ".join(i for mode, i in enumerate(variables) if mode != axis)
-    text = "0"
     parts = [f"T{n}[{inner}]" for n in range(len(arrays))]
     text = parts[-1]
     for n in reversed(range(len(parts) - 1)):
         text = f"(if {variables[axis]} == {n} then {parts[n]} else {text})"
     shape = list(arrays[0].shape)
     shape.insert(axis, len(arrays))
-    return _joined(arrays, axis, shape, f"Out[{', '.join(variables)}] = {text}")
+    return _joined(arrays, shape, f"Out[{', '.join(variables)}] = {text}")
 
 
 def _triangle(comparison: str):
