@@ -166,11 +166,10 @@ fn what_is_accumulated_into_counts_once() {
     );
     check("tensor A: i64[I, J] csr\ny[i] += A[i,j]", &operands! { A: &a }, &over);
     // Each box folds to another value where nothing is stored.
-    check(
-        "tensor A: i64[I, J] fill 1 {compressed, compressed}\ny[i] = sum(j: A[i,j])",
-        &operands! { A: &Tensor::from_entries(vec![40, 5], "dcsr".parse().unwrap(), Value::i64(1), Type::I32, Type::I32, [(vec![3, 2], Value::i64(5))]).unwrap() },
-        &over,
-    );
+    let (one, entry) = (Value::i64(1), (vec![3, 2], Value::i64(5)));
+    let ones = Tensor::from_entries(vec![40, 5], Format::csf(2), one, Type::I32, Type::I32, [entry]).unwrap();
+    let text = "tensor A: i64[I, J] fill 1 {compressed, compressed}\ny[i] = sum(j: A[i,j])";
+    check(text, &operands! { A: &ones }, &over);
 }
 
 /// Boxes along entries scatter into one histogram; gathered operands are whole.
