@@ -59,6 +59,7 @@ pub fn steps() -> Result<Vec<Command>, String> {
     steps.push(build(&environment)?);
     steps.push(install(&environment));
     steps.push(pytest(&environment));
+    steps.push(adapters(&environment));
     Ok(steps)
 }
 
@@ -150,6 +151,21 @@ fn pytest(environment: &Path) -> Command {
     let mut command = program(environment, "python");
     // Not from the repository's root or from `python/`, where the sources would be imported.
     command.args(["-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "python/tests"]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+/// Runs other projects' own tests with our kernels under them.
+fn adapters(environment: &Path) -> Command {
+    let mut command = program(environment, "python");
+    command.args([
+        "-P",
+        "python/tests/adapters/run.py",
+        "--counts",
+        "target/python/counts",
+        "--cache",
+        "target/python/numba",
+    ]);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }
