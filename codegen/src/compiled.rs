@@ -113,12 +113,12 @@ impl Compiled {
         results: impl FnOnce(Take) -> R,
     ) -> Result<R, Failure> {
         // SAFETY: by this function's contract.
-        let ran = unsafe { self.run_until(prepared, limits, &NEVER, results) };
+        let ran = unsafe { self.run_until(prepared, limits, None, results) };
         ran.map(|results| results.expect("nobody asks it to end"))
     }
 
-    /// [`Compiled::run_prepared`], unless it is asked to end: `None` then. A kernel that was compiled `interruptible` looks at each
-    /// turn of an outer loop.
+    /// [`Compiled::run_prepared`], unless it is asked to end, if anybody may: `None` then. A kernel that was compiled `interruptible`
+    /// looks at each turn of an outer loop.
     ///
     /// # Errors
     /// As for [`Compiled::run`].
@@ -130,9 +130,10 @@ impl Compiled {
         &self,
         prepared: &Prepared,
         limits: &Limits,
-        interrupt: &Interrupt,
+        interrupt: Option<&Interrupt>,
         results: impl FnOnce(Take) -> R,
     ) -> Result<Option<R>, Failure> {
+        let interrupt = interrupt.unwrap_or(&NEVER);
         // SAFETY: by this function's contract.
         unsafe { self.call(&prepared.params, &prepared.buffers, (limits, interrupt), &Heap, results) }
     }

@@ -8,6 +8,7 @@ use common::*;
 use fiberloom_codegen::{Cpu, Limits, OptLevel, Options, compile};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::Array;
+use fiberloom_core::loops::Kernel;
 
 /// How a value is folded in.
 type Fold = fn(i64, i64) -> i64;
@@ -96,22 +97,29 @@ fn compare((folded, fold): (&str, Fold), (ty, width): (Type, Type), options: &Op
     assert_eq!(y, &expected, "{folded} {ty} {width} {options:?}");
 }
 
-/// Fibers one behind the other come to a coordinate more than once.
-#[test]
-fn what_is_folded_in_twice_is_folded_in_twice() {
-    let kernel = kernel(
+/// A kernel whose loops fold a matrix, compressed by columns, into a dense vector.
+fn into_vector(loops: &str) -> Kernel {
+    kernel(&format!(
         "kernel fold(n_I, n_J) reassociate
   operand A1_pos: i32, A1_crd: i32, A_vals: f64
   result y_vals: f64
-  in A@0: f64[n_I, n_J] {dense, compressed} order(1, 0) at dense, compressed(A1_pos, A1_crd), A_vals
-  out y@1: f64[n_I] {dense} at dense, y_vals
+  in A@0: f64[n_I, n_J] {{dense, compressed}} order(1, 0) at dense, compressed(A1_pos, A1_crd), A_vals
+  out y@1: f64[n_I] {{dense}} at dense, y_vals
 
   alloc y_vals[n_I] = 0.0
-  for p in A1_pos[0]..A1_pos[n_J] {
+{loops}  finish y_vals[n_I]
+"
+    ))
+}
+
+/// Fibers one behind the other come to a coordinate more than once.
+#[test]
+fn what_is_folded_in_twice_is_folded_in_twice() {
+    let kernel = into_vector(
+        "  for p in A1_pos[0]..A1_pos[n_J] {
     let i = A1_crd[p]
     y_vals[i] = y_vals[i] + A_vals[p]
   }
-  finish y_vals[n_I]
 ",
     );
     let compiled = compile(&kernel, &Options::default()).unwrap();
@@ -129,21 +137,13 @@ fn what_is_folded_in_twice_is_folded_in_twice() {
 /// What one entry stores the next one reads, though each stores at a coordinate of its own: sums of all values up to there.
 #[test]
 fn what_is_read_elsewhere_is_what_was_stored() {
-    let kernel = kernel(
-        "kernel fold(n_I, n_J) reassociate
-  operand A1_pos: i32, A1_crd: i32, A_vals: f64
-  result y_vals: f64
-  in A@0: f64[n_I, n_J] {dense, compressed} order(1, 0) at dense, compressed(A1_pos, A1_crd), A_vals
-  out y@1: f64[n_I] {dense} at dense, y_vals
-
-  alloc y_vals[n_I] = 0.0
-  for j in 0..n_J {
+    let kernel = into_vector(
+        "  for j in 0..n_J {
     for p in A1_pos[j]..A1_pos[j + 1] {
       let i = A1_crd[p]
       y_vals[i] = y_vals[i] + A_vals[p] + y_vals[p]
     }
   }
-  finish y_vals[n_I]
 ",
     );
     let n = 40;

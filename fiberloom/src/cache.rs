@@ -138,7 +138,7 @@ impl Code {
         &self,
         bound: &Bound,
         prepared: Option<&Prepared>,
-        (options, interrupt): (&Options, &Interrupt),
+        (options, interrupt): (&Options, Option<&Interrupt>),
         results: impl FnOnce(Take) -> R,
     ) -> Result<(R, Ops), Stop> {
         match (&self.compiled, prepared) {

@@ -80,9 +80,6 @@ impl std::str::FromStr for Engine {
     }
 }
 
-/// Where nobody asks a call to end.
-static NEVER: Interrupt = Interrupt::new();
-
 /// The bytes that an entry of a function takes in the reference semantics, and what is copied of it meanwhile.
 const KEPT: u64 = 256;
 
@@ -483,7 +480,7 @@ impl<'a> Call<'a> {
             let results = loops::collect(&code.kernel, bound, take);
             (if *copies { begin.elapsed() } else { made }, results)
         };
-        let how = (&self.kernel.options, self.interrupt.as_deref().unwrap_or(&NEVER));
+        let how = (&self.kernel.options, self.interrupt.as_deref());
         // SAFETY: `bind` has checked each operand or was given it `Checked`, and they are borrowed as long as `self` lives.
         let ran = unsafe { code.run(bound, prepared.as_ref(), how, collect) };
         let ((time, results), ops) = ran?;

@@ -15,6 +15,7 @@ indices, of `fiberloom._program`. The functions of `fiberloom.array` do. ``with 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -87,10 +88,7 @@ class Lazy:
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        n = 1
-        for extent in self.shape:
-            n *= extent
-        return n
+        return math.prod(self.shape)
 
     def program(self, out: str | None = None) -> tuple[str, dict]:
         """The program that computes it, and its operands by name."""

@@ -178,12 +178,14 @@ class Names:
             at = [Index(i.var, count=i.count) if m in parts else i for m, i in enumerate(at)]
         return Index(None, opaque=self.hoist(places, at))
 
-    @contextmanager
     def inside(self, bound: list[Index], instead: list[Index] = ()):
         """The scope within something that binds variables; those that it leaves instead are none there."""
-        outer = self.scope
         left = {index.var for index in instead}
-        self.scope = {var: n for var, n in outer.items() if var not in left} | {i.var: i.count for i in bound}
+        return self._scoped({var: n for var, n in self.scope.items() if var not in left} | {i.var: i.count for i in bound})
+
+    @contextmanager
+    def _scoped(self, scope: dict[str, int]):
+        outer, self.scope = self.scope, scope
         yield
         self.scope = outer
 
@@ -223,9 +225,8 @@ class Names:
             self._declare(name, source, format)
             self.before.append(text)
             return
-        outer, self.scope = self.scope, {index.var: index.count for index in indices}
-        text = source.formula(self, indices)
-        self.scope = outer
+        with self._scoped({index.var: index.count for index in indices}):
+            text = source.formula(self, indices)
         if unsaid(indices, text) or any(index.count == 0 for index in indices):
             self._declare(name, source, format)
         self.before.append(f"{name}[{', '.join(index.var for index in indices)}] = {text}")
@@ -240,9 +241,8 @@ class Names:
         """The statement that puts the elements of another expression where they go."""
         of, to = source.scatter
         indices = [self.index(n) for n in of.shape]
-        outer, self.scope = self.scope, {index.var: index.count for index in indices}
-        text = self.bounded(indices, of.write(self, indices), of.dtype)
-        self.scope = outer
+        with self._scoped({index.var: index.count for index in indices}):
+            text = self.bounded(indices, of.write(self, indices), of.dtype)
         return f"{name}[{', '.join(i.within(n) for i, n in zip(to(indices), source.shape, strict=True))}] += {text}"
 
     def program(self) -> tuple[str, dict]:

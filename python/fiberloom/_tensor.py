@@ -5,6 +5,8 @@ Whoever adds to a tensor in Python does the same: ``@method`` before a function,
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import _native
@@ -36,10 +38,7 @@ def dtype(self) -> np.dtype:
 @property
 def size(self) -> int:
     """Number of coordinates."""
-    n = 1
-    for extent in self.shape:
-        n *= extent
-    return n
+    return math.prod(self.shape)
 
 
 @method

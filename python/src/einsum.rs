@@ -4,7 +4,6 @@
 //! none of it: a kernel runs on any.
 
 use crate::error::{exception, raised};
-use crate::job::{self, Effort};
 use crate::kernel::{Compiled, Making, Operands, options};
 use crate::operand::{Given, Wanted, given};
 use crate::tensor::{Tensor, format_name};
@@ -127,10 +126,10 @@ fn made(
     let known = likes.iter().map(known).collect();
     let mut making =
         Making { file: "program".to_string(), text: text.to_string(), known, results: Vec::new(), options };
-    let mut kernel = compiled(py, &making)?;
+    let mut kernel = making.compiled(py)?;
     if let Some(format) = format {
         making.results.push((kernel.last().to_string(), format.to_string()));
-        kernel = compiled(py, &making)?;
+        kernel = making.compiled(py)?;
     }
     let mut places = Vec::new();
     for like in &likes {
@@ -157,10 +156,4 @@ fn made(
 
 fn not_read(py: Python<'_>, name: &str) -> PyErr {
     exception(py, "OperandError", format!("the program does not read `{name}`"))
-}
-
-fn compiled(py: Python<'_>, making: &Making) -> PyResult<Arc<Compiled>> {
-    let of = making.clone();
-    let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
-    Ok(Arc::new(made.map_err(|e| raised(py, &e))?))
 }

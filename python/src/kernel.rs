@@ -80,7 +80,7 @@ pub struct Compiled {
 
 impl Making {
     /// The kernel.
-    pub fn made(&self) -> Result<Compiled, Error> {
+    fn made(&self) -> Result<Compiled, Error> {
         let _compiling = Compiling::begin();
         let known = |name: &str| self.known.iter().find(|(n, _)| n == name).map(|(_, given)| given.clone());
         let mut program = Program::given(&self.file, &self.text, &[], &mut |name, _| Ok(known(name)))?;
@@ -110,6 +110,13 @@ impl Making {
         let last = typed.statements.iter().rev().find(is_result);
         let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
         Ok(Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) })
+    }
+
+    /// The kernel, made by a job.
+    pub fn compiled(&self, py: Python<'_>) -> PyResult<Arc<Compiled>> {
+        let of = self.clone();
+        let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
+        Ok(Arc::new(made.map_err(|e| raised(py, &e))?))
     }
 }
 
@@ -183,7 +190,7 @@ impl Compiled {
         let this = self.clone();
         job::with_effort(py, effort, move |asked| {
             let begin = Instant::now();
-            let ran = this.run(&operands, asked);
+            let ran = this.ready(&operands, asked).and_then(|mut call| call.run());
             if ran.is_ok() {
                 this.saw(&operands, begin.elapsed(), effort);
             }
@@ -191,11 +198,12 @@ impl Compiled {
         })
     }
 
-    fn run(&self, operands: &Operands, asked: Asked) -> Result<Outcome, Error> {
+    /// A call whose machine code is made, and which ends when it is asked to.
+    fn ready<'a>(&'a self, operands: &'a Operands, asked: Asked) -> Result<Call<'a>, Error> {
         let named = self.named(operands)?;
         let mut call = until(self.kernel.bind(&named)?, asked);
         compiled(&mut call)?;
-        call.run()
+        Ok(call)
     }
 
     /// The operands as the library takes them.
@@ -342,9 +350,7 @@ pub fn compile(
 
 impl Kernel {
     fn new(py: Python<'_>, making: Making) -> PyResult<Kernel> {
-        let of = making.clone();
-        let made = job::with_effort(py, Effort::Long, move |_| of.made())?;
-        Ok(Kernel { compiled: Arc::new(made.map_err(|e| raised(py, &e))?), making })
+        Ok(Kernel { compiled: making.compiled(py)?, making })
     }
 
     fn program(&self) -> &Program {
@@ -391,9 +397,7 @@ impl Kernel {
         let operands = operands.map(|o| self.compiled.operands(o)).transpose()?.unwrap_or_default();
         let this = self.compiled.clone();
         let compared = job::with_effort(py, Effort::Long, move |asked| {
-            let named = this.named(&operands)?;
-            let mut call = until(this.kernel.bind(&named)?, asked);
-            compiled(&mut call)?;
+            let mut call = this.ready(&operands, asked)?;
             let outcome = call.run()?;
             call.agrees(&outcome)
         })?;

@@ -28,6 +28,12 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}` failed ({status})", text(command))) }
 }
 
+/// Whether the linker finds a library: the C compiler prints its path, or its name alone.
+pub fn links(library: &str) -> bool {
+    let printed = Command::new("cc").arg(format!("-print-file-name={library}")).output();
+    printed.is_ok_and(|output| output.status.success() && output.stdout.contains(&b'/'))
+}
+
 /// A command as one would type it.
 pub fn text(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());

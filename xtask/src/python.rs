@@ -34,11 +34,10 @@ pub fn missing() -> Option<String> {
     if !polly {
         return Some("LLVM cannot be linked statically (Debian: libpolly-19-dev)".to_string());
     }
-    let absent = |(library, _): &&(&str, &str)| {
-        let printed = Command::new("cc").arg(format!("-print-file-name={library}")).output();
-        !printed.is_ok_and(|output| output.status.success() && output.stdout.contains(&b'/'))
-    };
-    LIBRARIES.iter().find(absent).map(|(library, package)| format!("there is no {library} (Debian: {package})"))
+    LIBRARIES
+        .iter()
+        .find(|(library, _)| !cargo::links(library))
+        .map(|(library, package)| format!("there is no {library} (Debian: {package})"))
 }
 
 /// The steps of the package in `cargo xtask test`.

@@ -8,11 +8,12 @@
 //! ```
 
 use super::program::fresh;
+use super::restrict::indices;
 use super::rules::Fold;
 use crate::error::Error;
 use crate::kernel::{Kernel, Options, unheld};
 use crate::program::Program;
-use fiberloom_core::algebra::{Op, Value};
+use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::{self, Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
 use fiberloom_core::notation::syntax::{self, Item};
 use fiberloom_core::notation::typed::{self, Fun};
@@ -107,7 +108,7 @@ fn stacked(
 fn coordinates(levels: &[&Level]) -> Result<Array<'static>, format::Error> {
     let parts: Vec<&Array> = levels.iter().filter_map(|level| level.arrays().last()).collect();
     let wide = parts.iter().any(|part| matches!(part, Array::I64(_)));
-    indices(wide, parts.into_iter().map(|part| (part, 0, 0)))
+    counted_on(wide, parts.into_iter().map(|part| (part, 0, 0)))
 }
 
 /// The arrays of positions of levels, one behind the other, counted on.
@@ -120,11 +121,14 @@ fn positions(levels: &[&Level]) -> Result<Array<'static>, format::Error> {
     });
     let wide = all > i32::MAX as i64 || parts.iter().any(|part| matches!(part, Array::I64(_)));
     // The first position of each part is the last of the one before.
-    indices(wide, parts.into_iter().zip(begins).enumerate().map(|(n, (part, begin))| (part, (n > 0) as usize, begin)))
+    counted_on(
+        wide,
+        parts.into_iter().zip(begins).enumerate().map(|(n, (part, begin))| (part, (n > 0) as usize, begin)),
+    )
 }
 
 /// The elements of arrays of indices from a place on, each with a number added.
-fn indices<'a>(
+fn counted_on<'a>(
     wide: bool,
     parts: impl Iterator<Item = (&'a Array<'a>, usize, i64)>,
 ) -> Result<Array<'static>, format::Error> {
@@ -133,10 +137,7 @@ fn indices<'a>(
         format::room::more(&mut all, part.len())?;
         all.extend((from..part.len()).map(|n| part.index(n) + plus));
     }
-    match wide {
-        true => Ok(all.into()),
-        false => Ok(format::room::collected(all.into_iter().map(|n| n as i32))?.into()),
-    }
+    indices(if wide { Type::I64 } else { Type::I32 }, all)
 }
 
 /// Folds parts of a result with one another.

@@ -14,6 +14,8 @@
 
 mod kept;
 
+pub(super) use kept::indices;
+
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Assembly, Entries, Error, Format, Level, Tensor};
 use kept::Kept;

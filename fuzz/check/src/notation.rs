@@ -31,6 +31,7 @@ use arbitrary::Unstructured;
 use engines::{Engine, Outcome};
 use fiberloom_core::notation::{self, Diagnostic};
 use language::Written;
+use std::path::{Path, PathBuf};
 use subject::Subject;
 
 /// The case of these bytes on an engine.
@@ -55,6 +56,20 @@ pub struct Read {
     pub checks: bool,
     /// What is wrong with it, if it is neither.
     pub errors: usize,
+}
+
+/// The programs in a folder and its folders, or the one of a path, in the order of their names.
+///
+/// # Panics
+/// If a folder cannot be listed.
+pub fn programs_under(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return Vec::from_iter(path.extension().is_some_and(|e| e == "loom").then(|| path.to_path_buf()));
+    }
+    let entries = std::fs::read_dir(path).expect("it is there");
+    let mut entries: Vec<PathBuf> = entries.map(|e| e.expect("it can be listed").path()).collect();
+    entries.sort();
+    entries.iter().flat_map(|entry| programs_under(entry)).collect()
 }
 
 /// Reads a text, checks it if it reads, and reads its print.

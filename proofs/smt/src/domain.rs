@@ -30,20 +30,25 @@ pub fn ask<'f>(logic: &str, facts: impl IntoIterator<Item = &'f Bool>) -> Reply 
     let mut reply = Reply::Unknown(String::new());
     for (own, steps) in PATIENCE {
         let solver = Some(logic).filter(|_| own).and_then(Solver::new_for_logic).unwrap_or_default();
-        let mut params = Params::new();
-        params.set_u32("rlimit", steps);
-        solver.set_params(&params);
-        facts.iter().for_each(|fact| solver.assert(*fact));
-        reply = match solver.check() {
-            SatResult::Unsat => Reply::Never,
-            SatResult::Sat => solver.get_model().map_or(Reply::Unknown("no model".to_string()), Reply::Example),
-            SatResult::Unknown => Reply::Unknown(solver.get_reason_unknown().unwrap_or_default()),
-        };
+        reply = asked(solver, steps, facts.iter().copied());
         if !matches!(reply, Reply::Unknown(_)) {
             break;
         }
     }
     reply
+}
+
+/// Asks a fresh solver whether facts can all hold, for so many steps.
+pub(crate) fn asked<'f>(solver: Solver, steps: u32, facts: impl IntoIterator<Item = &'f Bool>) -> Reply {
+    let mut params = Params::new();
+    params.set_u32("rlimit", steps);
+    solver.set_params(&params);
+    facts.into_iter().for_each(|fact| solver.assert(fact));
+    match solver.check() {
+        SatResult::Unsat => Reply::Never,
+        SatResult::Sat => solver.get_model().map_or(Reply::Unknown("no model".to_string()), Reply::Example),
+        SatResult::Unknown => Reply::Unknown(solver.get_reason_unknown().unwrap_or_default()),
+    }
 }
 
 /// What comes of a law.

@@ -1,12 +1,13 @@
 //! A symbolic run says of the data of its path what the machine does on them.
 
+use fiberloom_check::notation::programs_under;
 use fiberloom_core::algebra::{Op, Type, Value};
 use fiberloom_core::format::Array;
 use fiberloom_core::loops::{Bound, Expr, Kernel, Stmt};
 use fiberloom_semantics::machine::{self, Fault};
 use fiberloom_smt::rewrites::operands::{Coordinates, Operands, value};
 use fiberloom_smt::rewrites::path::{Budget, Gave, Path};
-use fiberloom_smt::rewrites::programs::{Program, file_tests};
+use fiberloom_smt::rewrites::programs::Program;
 use fiberloom_smt::rewrites::run::{Arguments, Halt, Rules, run};
 use fiberloom_smt::rewrites::scalar::Scalar;
 use std::time::Duration;
@@ -108,7 +109,7 @@ fn ends_alike(kernel: &Kernel, bound: &Bound) -> Option<bool> {
 #[test]
 fn known_data_give_the_machines_results() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    let files = file_tests(&folder).into_iter().step_by(3).flat_map(|path| Program::of_file(&path));
+    let files = programs_under(&folder).into_iter().step_by(3).flat_map(|path| Program::of_file(&path));
     let mut seen = 0;
     for program in files.chain((0..200).filter_map(Program::generated)) {
         let Ok(pairs) = program.pairs() else { continue };

@@ -1,9 +1,10 @@
 //! Rewrites that are right are proved, and wrong ones refuted by data that the machine runs.
 
+use fiberloom_check::notation::programs_under;
 use fiberloom_core::loops::{self, Kernel};
 use fiberloom_smt::rewrites::operands::Coordinates;
 use fiberloom_smt::rewrites::path::Budget;
-use fiberloom_smt::rewrites::programs::{Program, file_tests};
+use fiberloom_smt::rewrites::programs::Program;
 use fiberloom_smt::rewrites::tally::Tally;
 use fiberloom_smt::rewrites::{Verdict, validate};
 use std::path::Path;
@@ -140,7 +141,7 @@ fn proved(programs: impl Iterator<Item = Program>, at_least: usize) {
 #[test]
 fn rewrites_of_file_tests_are_proved() {
     let folder = Path::new(FILES).join("loops");
-    proved(file_tests(&folder).iter().flat_map(|path| Program::of_file(path)), 20);
+    proved(programs_under(&folder).iter().flat_map(|path| Program::of_file(path)), 20);
 }
 
 #[test]

@@ -268,11 +268,7 @@ def repeat(x, repeats, /, *, axis: int | None = None):
         raise Error(f"`repeat` by {repeats}: a number of times is not negative")
     if repeats == 0:
         return finished(part(source, axis, 0, 0), x)
-    # Each element along a new axis, which is then one with its own.
-    extents = list(source.shape)
-    extents.insert(axis + 1, int(repeats))
-    wide = moved(source, extents, lambda at: [*at[: axis + 1], *at[axis + 2 :]])
-    return finished(reshaped(wide, [*source.shape[:axis], source.shape[axis] * int(repeats), *source.shape[axis + 1 :]]), x)
+    return finished(_copies(source, axis, int(repeats), axis + 1), x)
 
 
 def _repeated(repeats, extent: int) -> Lazy:
@@ -309,11 +305,12 @@ def tile(x, repetitions, /):
         if n == 0:
             made = part(made, axis, 0, 0)
         elif n > 1:
-            made = _tiled(made, axis, n)
+            made = _copies(made, axis, n, axis)
     return finished(made, x)
 
 
-def _tiled(source: Lazy, axis: int, times: int) -> Lazy:
-    """The array several times along an axis, which a new one becomes one with."""
-    wide = moved(source, [*source.shape[:axis], times, *source.shape[axis:]], lambda at: [*at[:axis], *at[axis + 1 :]])
-    return reshaped(wide, [*source.shape[:axis], times * source.shape[axis], *source.shape[axis + 1 :]])
+def _copies(source: Lazy, axis: int, times: int, place: int) -> Lazy:
+    """The elements several times along a new mode at a place, before the axis or behind it, which is then one with it."""
+    shape = source.shape
+    wide = moved(source, [*shape[:place], times, *shape[place:]], lambda at: [*at[:place], *at[place + 1 :]])
+    return reshaped(wide, [*shape[:axis], times * shape[axis], *shape[axis + 1 :]])

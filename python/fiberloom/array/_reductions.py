@@ -6,6 +6,7 @@ Where elements are read twice, as by a variance, what is computed of them first 
 from __future__ import annotations
 
 import builtins
+import math
 
 import numpy as np
 
@@ -152,9 +153,7 @@ def _floats(source: Lazy) -> Lazy:
 
 def _mean(source: Lazy, axis, keepdims: bool, fewer: float = 0.0) -> Lazy:
     """Sums by how many elements they are of, less `fewer`."""
-    number = 1
-    for a in axes_of(axis, source.ndim):
-        number *= source.shape[a]
+    number = math.prod(source.shape[a] for a in axes_of(axis, source.ndim))
     total, by = folded(source, "sum", axis, keepdims), builtins.max(number - fewer, 0)
 
     def write(names: Names, at: list[Index]) -> str:

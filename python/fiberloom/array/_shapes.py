@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -42,9 +43,10 @@ def moved(source: Lazy, shape, indices) -> Lazy:
         own = indices(at)
         if all(index is not None for index in own):
             return source.write(names, own)
-        return names.hoist(Lazy(shape, source.dtype, write), at)
+        return names.hoist(made, at)
 
-    return Lazy(shape, source.dtype, write, source.fill, of=(source,))
+    made = Lazy(shape, source.dtype, write, source.fill, of=(source,))
+    return made
 
 
 def shape_of(shape) -> tuple[int, ...]:
@@ -270,9 +272,7 @@ def _resolved(source: Lazy, shape) -> tuple[int, ...]:
     """The shape, in which one extent may be -1: what is left."""
     extents = list(shape_of(shape))
     unknown = [n for n, extent in enumerate(extents) if extent == -1]
-    known = 1
-    for extent in extents:
-        known *= 1 if extent == -1 else extent
+    known = math.prod(extent for extent in extents if extent != -1)
     if len(unknown) == 1 and known > 0 and source.size % known == 0:
         extents[unknown[0]] = source.size // known
         known = source.size

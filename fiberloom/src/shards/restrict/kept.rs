@@ -158,9 +158,9 @@ fn first_at(crd: &Array, fiber: Range<usize>, coordinate: u64) -> usize {
 }
 
 /// An array of indices of a type that holds them.
-fn indices(ty: Type, all: Vec<i64>) -> Result<Array<'static>, Error> {
+pub(in crate::shards) fn indices(ty: Type, all: Vec<i64>) -> Result<Array<'static>, Error> {
     match ty {
-        Type::I32 => Ok(fiberloom_core::format::room::collected(all.into_iter().map(|n| n as i32))?.into()),
-        _ => Ok(all.into()),
+        Type::I64 => Ok(all.into()),
+        _ => Array::from_indices(ty, &all),
     }
 }

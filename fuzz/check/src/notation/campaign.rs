@@ -103,12 +103,7 @@ fn part(wanted: &Campaign, begun: Instant, n: u64) -> Report {
         if begun.elapsed() >= wanted.time || wanted.first && !report.findings.is_empty() {
             break;
         }
-        let tries = if matches!(wanted.walk, Walk::Directed | Walk::Shapes | Walk::Language | Walk::Long | Walk::Shards)
-        {
-            TRIES
-        } else {
-            1
-        };
+        let tries = if matches!(wanted.walk, Walk::Random | Walk::Products) { 1 } else { TRIES };
         // Seeds of other programs are near: tries are far from them.
         let _ran = (0..tries).map(|t| seed ^ t << 48).any(|bytes| report.made(wanted, seed, bytes));
         report.programs += 1;

@@ -257,6 +257,7 @@ mod tests {
     use super::*;
     use crate::bytes;
     use crate::notation::case::{case, directed};
+    use crate::notation::programs_under;
     use crate::notation::{language, product};
     use arbitrary::Unstructured;
     use fiberloom_core::algebra::Type;
@@ -336,16 +337,6 @@ mod tests {
         seen.meets(&["=", "+=", "f=", "several terms", "several variables", "beside a fold", "above a block"], 20);
     }
 
-    fn programs_under(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).expect("it is there").map(|e| e.expect("it can be listed").path()) {
-            if entry.is_dir() {
-                programs_under(&entry, found);
-            } else if entry.extension().is_some_and(|e| e == "loom") {
-                found.push(entry);
-            }
-        }
-    }
-
     /// A program that reads tensors without declaring them is one that declares them: their sums are the same.
     fn declaring(mut program: syntax::Program) -> syntax::Program {
         for (n, read) in undeclared(&program).into_iter().enumerate() {
@@ -362,8 +353,8 @@ mod tests {
     #[test]
     fn sums_of_files_stand_where_the_rule_says() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut files = vec![];
-        ["examples", "tests", "bench"].iter().for_each(|folder| programs_under(&root.join(folder), &mut files));
+        let files: Vec<PathBuf> =
+            ["examples", "tests", "bench"].iter().flat_map(|folder| programs_under(&root.join(folder))).collect();
         let mut seen = Seen::default();
         for file in &files {
             let text = std::fs::read_to_string(file).expect("text");

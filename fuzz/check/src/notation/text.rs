@@ -126,27 +126,15 @@ fn words(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::bytes;
-    use crate::notation::{language, reads_back};
+    use crate::notation::{language, programs_under, reads_back};
     use std::path::{Path, PathBuf};
     use std::time::Instant;
-
-    fn programs_under(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).expect("it is there").map(|e| e.expect("it can be listed").path()) {
-            if entry.is_dir() {
-                programs_under(&entry, found);
-            } else if entry.extension().is_some_and(|e| e == "loom") {
-                found.push(entry);
-            }
-        }
-    }
 
     /// Examples, file tests with their mistakes, and generated programs.
     fn corpus() -> Vec<String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut files = vec![];
-        programs_under(&root.join("examples"), &mut files);
-        programs_under(&root.join("tests"), &mut files);
-        files.sort();
+        let files: Vec<PathBuf> =
+            ["examples", "tests"].iter().flat_map(|folder| programs_under(&root.join(folder))).collect();
         assert!(files.len() > 60, "{}", files.len());
         let text = |p: PathBuf| std::fs::read_to_string(p).expect("text");
         let generated = |seed| language::program(&mut Unstructured::new(&bytes(seed, 1200)), 0).program.to_string();

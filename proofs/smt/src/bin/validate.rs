@@ -10,8 +10,9 @@
 //! `--only NAME` validates rewrites whose names begin so; `--each yes` says how long each program took, and of which pairs nothing is known. Exit status 1 if
 //! a rewrite is refuted.
 
+use fiberloom_check::notation::programs_under;
 use fiberloom_smt::rewrites::path::Budget;
-use fiberloom_smt::rewrites::programs::{Program, file_tests};
+use fiberloom_smt::rewrites::programs::Program;
 use fiberloom_smt::rewrites::tally::Tally;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     }
     let begun = Instant::now();
     let mut tally = Tally::default();
-    let files = files.map_or(vec![], |path| file_tests(&path));
+    let files = files.map_or(vec![], |path| programs_under(&path));
     let generated = programs.unwrap_or(if files.is_empty() { 100 } else { 0 });
     let made = (seed..seed + generated).map(|seed| Program::generated(seed).ok_or("not generated"));
     for program in files.iter().map(|path| Program::of_file(path)).chain(made) {

@@ -11,12 +11,12 @@
 
 use super::scalar::{Bits, Scalar};
 use super::truth::Truth;
-use crate::domain::STEPS;
+use crate::domain::{Reply, STEPS, asked};
 use fiberloom_core::algebra::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use z3::ast::{Ast, Bool};
-use z3::{Model, Params, SatResult, Solver};
+use z3::{Model, Solver};
 
 /// What a validation may use.
 #[derive(Clone, Copy, Debug)]
@@ -197,19 +197,13 @@ impl Path {
         self.ask(self.conditions.iter().chain([&condition.term()]))
     }
 
-    /// Data that satisfy the invariants and some conditions.
+    /// Data that satisfy the invariants and some conditions: a question of as many steps as the time that is left has, about.
     fn ask<'c>(&self, conditions: impl IntoIterator<Item = &'c Bool>) -> Result<Option<Model>, Gave> {
-        let left = self.left()?;
-        let solver = Solver::new();
-        let mut params = Params::new();
-        params.set_u32("rlimit", (STEPS as f64 * left.as_secs_f64().clamp(0.01, 1000.0)) as u32);
-        solver.set_params(&params);
-        self.invariants.iter().for_each(|held| solver.assert(held));
-        conditions.into_iter().for_each(|held| solver.assert(held));
-        match solver.check() {
-            SatResult::Unsat => Ok(None),
-            SatResult::Unknown => Err(Gave::Time),
-            SatResult::Sat => Ok(Some(solver.get_model().ok_or(Gave::Time)?)),
+        let steps = (STEPS as f64 * self.left()?.as_secs_f64().clamp(0.01, 1000.0)) as u32;
+        match asked(Solver::new(), steps, self.invariants.iter().chain(conditions)) {
+            Reply::Never => Ok(None),
+            Reply::Unknown(_) => Err(Gave::Time),
+            Reply::Example(data) => Ok(Some(data)),
         }
     }
 

@@ -14,7 +14,7 @@ use fiberloom_core::{Options, Widths, lower_by, shape};
 use fiberloom_tests::directive::{self, Directive};
 use fiberloom_tests::file::Folder;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A program and its data.
 pub struct Program {
@@ -179,15 +179,4 @@ fn draw(typed: &typed::Program, operands: &mut BTreeMap<String, Tensor<'static>>
         operands.insert(tensor.name.clone(), made.map_err(|_| "a format that does not hold what is drawn")?);
     }
     Ok(())
-}
-
-/// The file tests in a folder and its folders, or the one of a path.
-pub fn file_tests(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = match std::fs::read_dir(path) {
-        Ok(folder) => folder.flatten().flat_map(|entry| file_tests(&entry.path())).collect(),
-        Err(_) => vec![path.to_path_buf()],
-    };
-    found.retain(|path| path.extension().is_some_and(|e| e == "loom"));
-    found.sort();
-    found
 }
