@@ -20,6 +20,9 @@ pub enum Token<'s> {
     #[regex(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?", |lex| lex.slice().parse().ok())]
     #[regex(r"[0-9]+[eE][+-]?[0-9]+", |lex| lex.slice().parse().ok())]
     Float(f64),
+    /// A text in quotes, without them; a quote inside is doubled.
+    #[regex(r#""([^"\n]|"")*""#, |lex| { let text = lex.slice(); &text[1..text.len() - 1] })]
+    Text(&'s str),
     #[token("bool", |_| Type::Bool)]
     #[token("i8", |_| Type::I8)]
     #[token("i16", |_| Type::I16)]
@@ -158,6 +161,7 @@ impl fmt::Display for Token<'_> {
             Token::Ident(name) => return write!(f, "`{name}`"),
             Token::Int(n) => return write!(f, "`{n}`"),
             Token::Float(x) => return write!(f, "`{x:?}`"),
+            Token::Text(text) => return write!(f, "`\"{text}\"`"),
             Token::Type(t) => t.name(),
             Token::Fill => "fill",
             Token::Order => "order",
@@ -272,7 +276,8 @@ fn unreadable(text: &str, range: std::ops::Range<usize>) -> (Token<'_>, Diagnost
     }
     let help = match what {
         "." => "a float has digits on both sides of its point: `0.5`, `2.0`",
-        "\"" | "'" => "the language has no texts; names are written bare",
+        "\"" => "a text ends on its line, with `\"`; a quote in it is written twice",
+        "'" => "texts stand in double quotes; names are written bare",
         _ => "names are ASCII letters, digits and `_`; comments begin with `#`",
     };
     let message = format!("`{}` begins no token of the language", what.escape_debug());

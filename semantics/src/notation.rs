@@ -255,11 +255,10 @@ impl<'p> World<'p> {
         Ok(Function::constant(extents, fill.computed()))
     }
 
-    /// Defines the element that the left side names, or folds into it.
+    /// Defines the element that the left side names, or folds into it; where a coordinate is none, nothing.
     fn assign(&self, s: &Statement, function: &mut Function, env: &mut Env) -> Result<(), Refusal> {
+        let Some(at) = self.coordinates(s.tensor, &s.indices, env)? else { return Ok(()) };
         let value = self.value(&s.rhs, env)?;
-        let at = self.coordinates(s.tensor, &s.indices, env)?;
-        let at = at.ok_or_else(|| Refusal::Outside(s.span, "`~` on a left side".to_string()))?;
         match s.fold {
             None => function.set(at, value.computed()),
             Some(fun) => {
@@ -505,6 +504,10 @@ impl<'p> World<'p> {
             },
             Map::Div(a, n) => self.map(a, env, span)?.map(|a| a.div_euclid(*n)),
             Map::Mod(a, n) => self.map(a, env, span)?.map(|a| a.rem_euclid(*n)),
+            Map::Computed(e) => match self.eval(e, env)? {
+                Some(number) => Some(number.value.as_i64().ok_or_else(overflow)?),
+                None => None,
+            },
             Map::Gather(t, indices) => match self.coordinates(*t, indices, env)? {
                 Some(at) => Some(self.at(*t, &at)?.value.as_i64().ok_or_else(overflow)?),
                 None => None,

@@ -202,6 +202,7 @@ fn gathers(program: &Program, map: &Map, out: &mut Vec<Equation>) {
         }
         Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => gathers(program, a, out),
         Map::Gather(t, of) => indices(program, *t, of, out),
+        Map::Computed(e) => equations_of(program, e, out),
     }
 }
 

@@ -216,6 +216,15 @@ fn mentions(index: &Index, v: VarId) -> bool {
             Map::Add(a, b) => in_map(a, v) || in_map(b, v),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => in_map(a, v),
             Map::Gather(_, indices) => indices.iter().any(|i| mentions(i, v)),
+            Map::Computed(e) => {
+                let mut found = false;
+                e.walk(&mut |e| match &e.kind {
+                    Kind::Index(w) => found |= *w == v,
+                    Kind::Access(_, indices) => found |= indices.iter().any(|i| mentions(i, v)),
+                    _ => {}
+                });
+                found
+            }
         }
     }
     in_map(&index.map, v)

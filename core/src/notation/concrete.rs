@@ -153,6 +153,8 @@ pub struct Computed {
     /// Whether it may leave its variable's extent: the variable is −1 there, and nothing is stored under it. Without that, one
     /// that is [read](Computed::is_read) ends the kernel there; any other is known not to leave.
     pub permit: bool,
+    /// Whether it has a value where something that it reads is missing: that is caught within it. Without that, the variable is −1 there.
+    pub caught: bool,
 }
 
 impl Computed {
@@ -645,7 +647,7 @@ impl Program {
 
     /// Whether a variable can be −1: what is under it is missing there.
     pub fn may_miss(&self, v: Index) -> bool {
-        self.computed(v).is_some_and(|c| c.permit || self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
+        self.computed(v).is_some_and(|c| c.permit || !c.caught && self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
     }
 
     /// The accesses of an expression with those that coordinates are computed from, each once, in order of appearance.

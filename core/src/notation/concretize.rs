@@ -171,6 +171,8 @@ impl Concretize<'_> {
             false => self.place_of(&index.map),
         };
         let places: Vec<Expr> = s.indices.iter().zip(&extents).map(place).collect();
+        // Where a place is missing nothing is added.
+        self.missing.clear();
         let rhs = self.expr(&s.rhs);
         let rhs = self.simplify.simplify(&rhs);
         let (ty, name) = (tensor.ty, tensor.name.clone());
@@ -510,13 +512,14 @@ impl Concretize<'_> {
             Map::Mul(c, a) => call(Op::Mul, int(*c), self.place_of(a)),
             Map::Div(a, c) => call(Op::FloorDiv, self.place_of(a), int(*c)),
             Map::Mod(a, c) => call(Op::FloorRem, self.place_of(a), int(*c)),
-            Map::Gather(t, indices) => {
-                let read = self.read(*t, indices, BTreeMap::new());
-                if read.ty() == Type::I64 {
-                    read
-                } else {
-                    Expr::Call(Fun::Op(Op::Convert(Type::I64)), vec![read], Type::I64)
-                }
+            Map::Gather(t, indices) => integer(self.read(*t, indices, BTreeMap::new())),
+            Map::Computed(e) => {
+                // No window stands in a coordinate: what may be missing below it is tested.
+                let around = std::mem::replace(&mut self.apart, true);
+                let (value, missing) = self.inside(e);
+                self.apart = around;
+                debug_assert!(missing.is_none(), "what is missing in a computed index is caught: checked");
+                integer(value)
             }
         }
     }
@@ -586,6 +589,14 @@ impl Concretize<'_> {
         let target = if mapped { target.into_iter().map(|v| own(self, v)).collect() } else { target };
         let copy = Expr::Access(self.out.access(made, target.clone()), ty);
         self.define(place, target, copy, None);
+    }
+}
+
+/// An integer as an `i64`.
+fn integer(e: Expr) -> Expr {
+    match e.ty() {
+        Type::I64 => e,
+        _ => Expr::Call(Fun::Op(Op::Convert(Type::I64)), vec![e], Type::I64),
     }
 }
 

@@ -17,11 +17,13 @@ pub mod function;
 mod print;
 mod print_typed;
 mod property;
+pub mod relation;
 pub mod syntax;
 pub mod typed;
 mod warn;
 
 pub use check::{Undeclared, check, undeclared};
 pub use concretize::{concretize, refuse};
+pub use relation::{MOST_DIGITS, Relations, relate};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use warn::{Warning, warnings};

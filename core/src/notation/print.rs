@@ -3,6 +3,7 @@
 //! Parentheses stand only where the grammar needs them. A literal keeps its sign; the negation of a literal is
 //! written `-(5)`.
 
+use super::Span;
 use super::syntax::*;
 use std::fmt::{self, Display, Formatter, Result};
 
@@ -43,6 +44,8 @@ impl Display for Item {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
             Item::Dim(d) => write!(f, "dim {} = {}", d.name, d.value),
+            Item::Domain(d) => write!(f, "dim {}: {}", d.name, d.labels),
+            Item::Table(t) => t.fmt(f),
             Item::Tensor(t) => t.fmt(f),
             Item::Function(function) => function.fmt(f),
             Item::Statement(s) => s.fmt(f),
@@ -82,14 +85,53 @@ impl Display for Size {
 
 impl Display for Tensor {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        write!(f, "tensor {}: {}[{}]", self.name, self.ty, list(&self.sizes))?;
-        if let Some((fill, _)) = &self.fill {
-            write!(f, " fill {fill}")?;
+        write!(f, "tensor {}: {}[{}]", self.name, self.sort, list(&self.sizes))?;
+        write!(f, "{}{}", fill(&self.fill), behind(&self.format))
+    }
+}
+
+/// ` fill 0`, if it is written.
+fn fill(fill: &Option<(Literal, Span)>) -> String {
+    fill.as_ref().map_or(String::new(), |(fill, _)| format!(" fill {fill}"))
+}
+
+/// What is behind a blank, if it is written.
+fn behind<T: Display>(written: &Option<T>) -> String {
+    written.as_ref().map_or(String::new(), |it| format!(" {it}"))
+}
+
+impl Display for Sort {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Sort::Plain(ty) => ty.fmt(f),
+            Sort::Text => f.write_str("string"),
+            Sort::Date => f.write_str("date"),
+            Sort::Decimal(digits) => write!(f, "dec({digits})"),
+            Sort::Domain(name) => name.fmt(f),
         }
-        if let Some(format) = &self.format {
-            write!(f, " {format}")?;
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        write!(f, "table {}[{}] {{", self.name, list(&self.modes))?;
+        if !self.columns.is_empty() {
+            write!(f, " {} ", list(&self.columns))?;
         }
-        Ok(())
+        write!(f, "}}{}", behind(&self.format))
+    }
+}
+
+impl Display for Mode {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        write!(f, "{}: {}", self.name, self.size)
+    }
+}
+
+impl Display for Column {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        let source = self.source.as_ref().map_or(String::new(), |s| format!(" = {}", Literal::Text(s.clone())));
+        write!(f, "{}{source}: {}{}", self.name, self.sort, fill(&self.fill))
     }
 }
 
@@ -110,6 +152,7 @@ impl Display for Literal {
         match self {
             Literal::Int(n) => n.fmt(f),
             Literal::Bool(b) => b.fmt(f),
+            Literal::Text(text) => write!(f, "\"{}\"", text.replace('"', "\"\"")),
             Literal::Float(Float(x)) if x.is_nan() => f.write_str("nan"),
             Literal::Float(Float(x)) if x.is_infinite() => f.write_str(if *x > 0.0 { "inf" } else { "-inf" }),
             Literal::Float(Float(x)) => write!(f, "{x:?}"),
@@ -154,6 +197,7 @@ impl Display for Index {
         match self {
             Index::Affine { permit, map, .. } => write!(f, "{}{map}", if *permit { "~" } else { "" }),
             Index::Access(access) => access.fmt(f),
+            Index::Computed { permit, of } => write!(f, "{}{of}", if *permit { "~" } else { "" }),
             Index::Slice { var, start, end, step, .. } => {
                 let bound = |n: &Option<Affine>| n.as_ref().map_or(String::new(), Affine::to_string);
                 write!(f, "{var}({}:{}", bound(start), bound(end))?;

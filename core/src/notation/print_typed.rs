@@ -115,6 +115,7 @@ impl Program {
             Map::Mul(c, a) => format!("{c}*{}", self.map(a)),
             Map::Div(a, c) => format!("{}/{c}", self.map(a)),
             Map::Mod(a, c) => format!("{}%{c}", self.map(a)),
+            Map::Computed(e) => self.expr(e),
             Map::Gather(t, indices) => format!("{}{}", self.tensor_name(*t), self.indices(indices)),
         }
     }

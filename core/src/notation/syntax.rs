@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!  Program ─ Item* ─┬ Dim
+//!                   ├ Domain ─ what its labels are
+//!                   ├ Table ─ modes, columns, format
 //!                   ├ Tensor ─ sizes, fill, format
 //!                   ├ Function ─ parameters, block, properties
 //!                   ├ Statement ─ Access op Expr, where-statements, schedule
@@ -36,6 +38,10 @@ pub struct Ident {
 pub enum Item {
     /// `dim I = 4`
     Dim(Dim),
+    /// `dim NATION: string`
+    Domain(Domain),
+    /// `table orders[o_orderkey: ORDER] { o_custkey: CUST, o_orderdate: date }`
+    Table(Table),
     /// `tensor A: f64[I, J] csr`
     Tensor(Tensor),
     /// `fn f(x: i64) -> i64 { x } where idempotent`
@@ -77,6 +83,79 @@ pub struct Dim {
     pub value: u64,
 }
 
+/// `dim D: string`: coordinates that have labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Domain {
+    /// Its name.
+    pub name: Ident,
+    /// What its labels are.
+    pub labels: Sort,
+}
+
+/// What values are beyond how they are stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sort {
+    /// Themselves.
+    Plain(Type),
+    /// `string`
+    Text,
+    /// `date`: days from 1970-01-01 on.
+    Date,
+    /// `dec(2)`: integers, of which this power of ten is one.
+    Decimal(u8),
+    /// `NATION`: coordinates of a domain, by its name.
+    Domain(Ident),
+}
+
+impl Sort {
+    /// How a value is stored. A coordinate may be none, and is negative then; of a text only what is asked is stored.
+    pub fn stored(&self) -> Type {
+        match self {
+            Sort::Plain(ty) => *ty,
+            Sort::Text => Type::Bool,
+            Sort::Date | Sort::Decimal(_) | Sort::Domain(_) => Type::I64,
+        }
+    }
+}
+
+/// `table NAME[MODES] {COLUMNS} FORMAT`: where a row stands, and what stands in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: Ident,
+    /// One or more.
+    pub modes: Vec<Mode>,
+    /// In the order of the text.
+    pub columns: Vec<Column>,
+    /// The format of its columns, if written.
+    pub format: Option<Format>,
+}
+
+/// `o_orderkey: ORDER`, `row: L`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// The column of the data that says the coordinate; [`ROW`] if rows are counted below the modes before it.
+    pub name: Ident,
+    /// What it runs over.
+    pub size: Size,
+}
+
+/// The mode that counts rows.
+pub const ROW: &str = "row";
+
+/// `l_tax = "L_TAX": dec(2) fill 0`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name: a tensor's.
+    pub name: Ident,
+    /// What the data call it, if otherwise.
+    pub source: Option<String>,
+    /// What stands in it.
+    pub sort: Sort,
+    /// What stands for a null, and where no row is.
+    pub fill: Option<(Literal, Span)>,
+}
+
 /// The size of a mode in a declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
@@ -91,8 +170,8 @@ pub enum Size {
 pub struct Tensor {
     /// Its name.
     pub name: Ident,
-    /// Element type.
-    pub ty: Type,
+    /// What its elements are.
+    pub sort: Sort,
     /// A size a mode; none for a scalar.
     pub sizes: Vec<Size>,
     /// The fill value, if written.
@@ -149,6 +228,8 @@ pub enum Literal {
     Float(Float),
     /// `true` or `false`.
     Bool(bool),
+    /// `"ASIA"`: a label, a date, a pattern.
+    Text(String),
 }
 
 /// A float that compares by bits.
@@ -227,6 +308,13 @@ pub enum Index {
     },
     /// `P[i]`: the coordinate is read from a tensor.
     Access(Access),
+    /// `year(d[o])`: the coordinate is computed. The grammar has calls here, and no `~`.
+    Computed {
+        /// Whether it may leave the array.
+        permit: bool,
+        /// The coordinate.
+        of: Box<Expr>,
+    },
 }
 
 impl Index {

@@ -27,6 +27,7 @@
 mod stored;
 
 use super::Span;
+use super::relation::Relations;
 use super::syntax;
 use crate::algebra::{self, Op, Type, Value};
 use crate::format::Format;
@@ -72,6 +73,8 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// What runs, in order.
     pub order: Vec<Step>,
+    /// What it says of labels.
+    pub relations: Relations,
 }
 
 /// A step of a program.
@@ -321,9 +324,18 @@ impl Statement {
 
 fn gathers<'a>(indices: &'a [Index], each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
     for index in indices {
-        if let Map::Gather(tensor, inner) = &index.map {
-            each(*tensor, inner, false);
-            gathers(inner, each);
+        match &index.map {
+            Map::Gather(tensor, inner) => {
+                each(*tensor, inner, false);
+                gathers(inner, each);
+            }
+            Map::Computed(e) => e.walk(&mut |e| {
+                if let Kind::Access(tensor, inner) = &e.kind {
+                    each(*tensor, inner, false);
+                    gathers(inner, each);
+                }
+            }),
+            _ => {}
         }
     }
 }
@@ -395,7 +407,7 @@ impl Index {
                     };
                     Line { var, start: start.times(*n)? }
                 }
-                Map::Div(..) | Map::Mod(..) | Map::Gather(..) => return None,
+                Map::Div(..) | Map::Mod(..) | Map::Gather(..) | Map::Computed(_) => return None,
             })
         }
         of(&self.map).filter(|line| !self.permit && line.var.is_none_or(|(_, factor)| factor > 0))
@@ -409,6 +421,7 @@ impl Index {
                 Map::Add(a, b) => within(a).or_else(|| within(b)),
                 Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => within(a),
                 Map::Gather(_, indices) => indices.iter().find_map(Index::may_miss),
+                Map::Computed(e) => e.may_miss(),
             }
         }
         if self.permit { Some(self.span) } else { within(&self.map) }
@@ -435,6 +448,8 @@ pub enum Map {
     Mod(Box<Map>, i64),
     /// Read from a tensor of integers: gather, scatter.
     Gather(TensorId, Vec<Index>),
+    /// Any integer that is computed.
+    Computed(Box<Expr>),
 }
 
 impl Map {
@@ -445,6 +460,7 @@ impl Map {
             Map::Add(a, b) => a.mentions(vars) || b.mentions(vars),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.mentions(vars),
             Map::Const(_) | Map::Bound(_) | Map::Gather(..) => false,
+            Map::Computed(e) => e.has_value_of(&|v| vars.contains(&v)),
         }
     }
 
@@ -462,7 +478,7 @@ impl Map {
             Map::Var(_) | Map::Const(_) | Map::Bound(_) => false,
             Map::Add(a, b) => a.gathers() || b.gathers(),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => a.gathers(),
-            Map::Gather(..) => true,
+            Map::Gather(..) | Map::Computed(_) => true,
         }
     }
 }
@@ -531,6 +547,13 @@ impl Expr {
             }
             _ => self.children().find_map(Expr::may_miss),
         }
+    }
+
+    /// Whether the value of one of these variables is read.
+    pub fn has_value_of(&self, these: &dyn Fn(VarId) -> bool) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| found |= matches!(e.kind, Kind::Index(v) if these(v)));
+        found
     }
 
     /// Gives `each` every tensor that it reads, at its indices too.

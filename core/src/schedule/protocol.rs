@@ -101,7 +101,7 @@ fn named(program: &typed::Program, s: &typed::Statement, access: &syntax::Access
     access.indices.iter().for_each(|index| match index {
         syntax::Index::Affine { map, .. } => in_affine(map, &mut words),
         syntax::Index::Slice { var, .. } => words.push(&var.name),
-        syntax::Index::Access(_) => {}
+        syntax::Index::Access(_) | syntax::Index::Computed { .. } => {}
     });
     let mut found = None;
     let mut vars = Vec::new();
@@ -141,6 +141,6 @@ fn each_var(map: &Map, f: &mut impl FnMut(VarId)) {
             each_var(b, f);
         }
         Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => each_var(a, f),
-        Map::Const(_) | Map::Bound(_) | Map::Gather(..) => {}
+        Map::Const(_) | Map::Bound(_) | Map::Gather(..) | Map::Computed(_) => {}
     }
 }

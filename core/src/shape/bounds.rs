@@ -95,7 +95,7 @@ fn linear(map: &Map, factor: i128, classes: &Classes, sum: &mut Linear) -> Resul
                 if within { (inner.least.rem_euclid(d), inner.greatest.rem_euclid(d)) } else { (0, d - 1) };
             sum.add_rest(times(least)?, times(greatest)?)?;
         }
-        Map::Gather(..) => return Err(Not::Known),
+        Map::Gather(..) | Map::Computed(_) => return Err(Not::Known),
     }
     Ok(())
 }

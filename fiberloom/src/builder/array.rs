@@ -231,7 +231,7 @@ impl Builder {
     /// of the array, with names of their own where only the data say them.
     pub fn make<'a>(&mut self, name: &'a str, array: impl Into<Array>, format: impl Into<Format>) -> Tensor<'a> {
         let array = array.into();
-        let leaf = self.leaf(&array).map(|tensor| (tensor.ty, tensor.fill.clone()));
+        let leaf = self.leaf(&array).map(|tensor| (tensor.sort.stored(), tensor.fill.clone()));
         let shape = self.shape(&array);
         match leaf.and_then(|leaf| Ok((leaf, shape?))) {
             Err(wrong) => self.wrong.push(wrong),
@@ -243,7 +243,7 @@ impl Builder {
                 let said = |size: &syntax::Size| Mode { size: Some(size.clone()), ..self.axis() };
                 let modes: Vec<Mode> = sizes.iter().map(said).collect();
                 let format = Some(format.into().0);
-                self.items.push(syntax::Item::Tensor(syntax::Tensor { name: ident(name), ty, sizes, fill, format }));
+                self.items.push(syntax::Item::Tensor(syntax::Tensor { name: ident(name), sort: syntax::Sort::Plain(ty), sizes, fill, format }));
                 let value = self.element_or_wrong(&array, &modes);
                 self.set(Tensor(name).at(vars(&modes)), value);
             }
@@ -368,7 +368,7 @@ impl Builder {
         };
         let inner = self.element(a, &modes)?;
         match &modes[..] {
-            [] => Ok(self.sized(inner, self.leaf(a)?.ty, whole, &ONE)),
+            [] => Ok(self.sized(inner, self.leaf(a)?.sort.stored(), whole, &ONE)),
             [_] => Ok(inner),
             modes => Ok(super::expr::collapsed(inner, &vars(modes), Var(&whole.var))),
         }
@@ -382,7 +382,7 @@ impl Builder {
         };
         let collapsed = self.collapsed(a, &whole)?;
         let split = self.split_into(collapsed, whole, modes);
-        let ty = self.leaf(a)?.ty;
+        let ty = self.leaf(a)?.sort.stored();
         Ok(modes.iter().zip(shape).fold(split, |e, (mode, size)| self.sized(e, ty, mode, size)))
     }
 
@@ -415,7 +415,7 @@ impl Builder {
         let whole = inner.remove(axis);
         let mut of_part = |part: &Array| {
             let new = self.part(parts, &whole);
-            let (e, ty) = (self.element(part, &inner)?, self.leaf(part)?.ty);
+            let (e, ty) = (self.element(part, &inner)?, self.leaf(part)?.sort.stored());
             Ok((self.sized(e, ty, &new, &ONE), new))
         };
         let made: Vec<(Expr, Mode)> = parts.iter().map(&mut of_part).collect::<Result<_, Wrong>>()?;

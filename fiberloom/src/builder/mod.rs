@@ -167,7 +167,7 @@ impl Builder {
     ) -> Tensor<'a> {
         self.items.push(syntax::Item::Tensor(syntax::Tensor {
             name: ident(name),
-            ty,
+            sort: syntax::Sort::Plain(ty),
             sizes: sizes.into_iter().map(|s| s.into().0).collect(),
             fill: fill.map(|v| (v.0, Span::default())),
             format: Some(format.0),
@@ -287,7 +287,8 @@ impl Builder {
         let first = self.items.len();
         body(self);
         let is_declared = |item: &syntax::Item| {
-            matches!(item, syntax::Item::Dim(_) | syntax::Item::Tensor(_) | syntax::Item::Function(_))
+            use syntax::Item::{Dim, Domain, Function, Table, Tensor};
+            matches!(item, Dim(_) | Domain(_) | Table(_) | Tensor(_) | Function(_))
         };
         let (declared, body) = self.items.split_off(first).into_iter().partition(is_declared);
         let declared: Vec<syntax::Item> = declared;

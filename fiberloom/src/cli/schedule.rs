@@ -56,7 +56,7 @@ fn of_items(items: &[Item], locals: bool, spans: &mut Vec<Vec<Span>>) {
             Item::Statement(s) => spans.push(schedules(s, locals)),
             Item::Repeat(block) => of_items(&block.body, locals, spans),
             Item::Schedule(alone) => spans.last_mut().into_iter().for_each(|of| of.push(alone.span)),
-            Item::Dim(_) | Item::Tensor(_) | Item::Function(_) => {}
+            Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) | Item::Function(_) => {}
         }
     }
 }

@@ -112,7 +112,7 @@ fn declare(syntax: &mut syntax::Program, tensor: &Undeclared, given: &Given) -> 
     };
     let declared = syntax::Tensor {
         name: name.clone(),
-        ty: given.ty,
+        sort: syntax::Sort::Plain(given.ty),
         sizes: (0..*rank).map(size).collect(),
         fill: Some((literal(given.fill), name.span)),
         format: None,
@@ -131,6 +131,11 @@ fn names(item: &syntax::Item) -> Vec<String> {
                 syntax::Size::Int(..) => None,
             };
             t.sizes.iter().filter_map(size).chain([t.name.name.clone()]).collect()
+        }
+        syntax::Item::Domain(domain) => vec![domain.name.name.clone()],
+        syntax::Item::Table(t) => {
+            let sizes = t.modes.iter().map(|m| m.size.to_string());
+            t.columns.iter().map(|c| c.name.name.clone()).chain([t.name.name.clone()]).chain(sizes).collect()
         }
         syntax::Item::Function(f) => vec![f.name.name.clone()],
         syntax::Item::Statement(_) | syntax::Item::Repeat(_) | syntax::Item::Schedule(_) => vec![],

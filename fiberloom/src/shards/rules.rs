@@ -201,6 +201,7 @@ impl<'p> Rules<'p> {
             Map::Add(a, b) => self.is_in(a) || self.is_in(b),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => self.is_in(a),
             Map::Const(_) | Map::Bound(_) | Map::Gather(..) => false,
+            Map::Computed(e) => e.has_value_of(&|v| self.has(&v)),
         }
     }
 

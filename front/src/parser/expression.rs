@@ -14,7 +14,7 @@ pub fn statement<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Statement
             .ignore_then(statement.repeated().collect().delimited_by(just(Token::OpenBlock), just(Token::CloseBlock)))
             .or_not()
             .map(Option::unwrap_or_default);
-        access().then(assign()).then(expr).then(locals).then(schedule.or_not()).map_with(
+        access(expr.clone()).then(assign()).then(expr).then(locals).then(schedule.or_not()).map_with(
             |((((lhs, op), rhs), locals), schedule), e| {
                 let span = span(e.span());
                 Statement { lhs, op, rhs, locals, schedule, span }
@@ -35,17 +35,17 @@ fn assign<'t, 's: 't>() -> Rule<'t, 's, Assign> {
 }
 
 /// `IDENT "[" [index ("," index)*] "]"`
-pub fn access<'t, 's: 't>() -> Rule<'t, 's, Access> {
+pub fn access<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Access> {
     recursive(|access| {
         ident()
-            .then(list(index(access.boxed()), 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex)))
+            .then(list(index(access.boxed(), expr), 0).delimited_by(just(Token::OpenIndex), just(Token::CloseIndex)))
             .map_with(|(tensor, indices), e| Access { tensor, indices, span: span(e.span()) })
     })
     .boxed()
 }
 
-/// `"~" affine | affine | IDENT "(" [affine] ":" [affine] [":" INT] ")" | access`
-fn index<'t, 's: 't>(access: Rule<'t, 's, Access>) -> Rule<'t, 's, Index> {
+/// `"~" affine | affine | IDENT "(" [affine] ":" [affine] [":" INT] ")" | access | call`
+fn index<'t, 's: 't>(access: Rule<'t, 's, Access>, expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Index> {
     let colon = just(Token::Colon);
     let bound = affine().or_not();
     let bounds = bound.clone().then_ignore(colon).then(bound).then(colon.ignore_then(int()).or_not());
@@ -61,7 +61,11 @@ fn index<'t, 's: 't>(access: Rule<'t, 's, Access>) -> Rule<'t, 's, Index> {
         map,
         span: span(e.span()),
     });
-    choice((slice, access.map(Index::Access), affine)).labelled("an index").boxed()
+    let computed = call(expr).map_with(|kind, e| Index::Computed {
+        permit: false,
+        of: Box::new(Expr { kind, span: span(e.span()) }),
+    });
+    choice((slice, access.map(Index::Access), computed, affine)).labelled("an index").boxed()
 }
 
 /// `aterm (("+"|"-") aterm)*`
@@ -185,7 +189,7 @@ fn atom<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Expr> {
         placed(shape_operator(expr.clone())),
         placed(reduction(expr.clone())),
         placed(call(expr.clone())),
-        placed(access().map(ExprKind::Access).boxed()),
+        placed(access(expr.clone()).map(ExprKind::Access).boxed()),
         placed(ident().map(ExprKind::Name).boxed()),
         parens(expr),
     ))

@@ -105,6 +105,7 @@ fn next_item(tokens: &[Placed], at: usize, failed: usize) -> usize {
         let next = tokens.get(n + 1).map(|next| next.token);
         let runs = match placed.token {
             Token::While => true,
+            Token::Ident("table") => matches!(next, Some(Token::Ident(_))),
             Token::Ident("repeat") => matches!(next, Some(Token::OpenIndex | Token::Int(_) | Token::Ident(_))),
             Token::Ident(_) => next == Some(Token::OpenIndex),
             _ => false,
@@ -125,12 +126,13 @@ fn next_item(tokens: &[Placed], at: usize, failed: usize) -> usize {
 fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
     let expr = expression::expression();
     choice((
-        declaration::dim().map(syntax::Item::Dim),
+        declaration::dim(),
+        declaration::table().map(syntax::Item::Table),
         declaration::tensor().map(syntax::Item::Tensor),
         function::function(expr.clone()).map(syntax::Item::Function),
         repeat::step(expr),
     ))
-    .labelled("`dim`, `tensor`, `fn`, `repeat`, `while`, `schedule` or a statement")
+    .labelled("`dim`, `table`, `tensor`, `fn`, `repeat`, `while`, `schedule` or a statement")
     .map_with(|item, e| (item, e.span().end))
     .then_ignore(follows())
     .boxed()
@@ -141,7 +143,7 @@ fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
 fn follows<'t, 's: 't>() -> Rule<'t, 's, ()> {
     let declares = one_of([Token::Dim, Token::Tensor, Token::Fn, Token::Schedule]).ignored();
     let defines = ident().then(just(Token::OpenIndex)).ignored();
-    choice((end(), declares, repeat::begins(), defines)).rewind().labelled("the next item").boxed()
+    choice((end(), declares, declaration::begins_table(), repeat::begins(), defines)).rewind().labelled("the next item").boxed()
 }
 
 /// What the parser has to say of an item, whose tokens begin at the first of `tokens`.
@@ -263,6 +265,7 @@ pub(crate) fn literal<'t, 's: 't>() -> Rule<'t, 's, syntax::Literal> {
         Token::Nan => Literal::Float(Float(f64::NAN)),
         Token::True => Literal::Bool(true),
         Token::False => Literal::Bool(false),
+        Token::Text(text) => Literal::Text(text.replace("\"\"", "\"")),
     };
     choice((number, negative, word)).labelled("a literal").boxed()
 }

@@ -33,6 +33,7 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
     let split_kind = |up: bool| move |(((from, a), b), factor)| CommandKind::Split { up, from, to: (a, b), factor };
     let some = ident().map(|v| vec![v]).or(parens(list(ident(), 1))).boxed();
     let precompute = expr
+        .clone()
         .then_ignore(comma())
         .then(some.clone())
         .then_ignore(arrow())
@@ -47,7 +48,7 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         .then_ignore(comma())
         .then(race())
         .map(|((v, unit), race)| CommandKind::Parallelize(v, unit, race));
-    let protocol = super::expression::access()
+    let protocol = super::expression::access(expr)
         .then_ignore(comma())
         .then(protocol())
         .map(|(access, p)| CommandKind::Protocol(access, p));

@@ -34,7 +34,7 @@ pub fn explicit(program: &Program) -> Program {
 
 /// The index variables of a statement's left side, each once, in order of appearance.
 pub fn left(s: &Statement) -> Vec<&Ident> {
-    named(s.lhs.indices.iter().flat_map(in_index))
+    named(s.lhs.indices.iter().flat_map(in_index).filter(|found| found.indexes).map(|found| found.name))
 }
 
 /// The index variables that a statement is summed or folded over, each once, in order of appearance on the right side.
@@ -48,7 +48,12 @@ fn items(items: &[Item]) -> Vec<Item> {
     let written = |item: &Item| match item {
         Item::Statement(s) => Item::Statement(statement(s)),
         Item::Repeat(block) => Item::Repeat(Repeat { body: self::items(&block.body), ..block.clone() }),
-        Item::Dim(_) | Item::Tensor(_) | Item::Function(_) | Item::Schedule(_) => item.clone(),
+        Item::Dim(_)
+        | Item::Domain(_)
+        | Item::Table(_)
+        | Item::Tensor(_)
+        | Item::Function(_)
+        | Item::Schedule(_) => item.clone(),
     };
     items.iter().map(written).collect()
 }
@@ -91,7 +96,7 @@ fn free(e: &Expr) -> Vec<Found<'_>> {
     match &e.kind {
         ExprKind::Literal(_) => vec![],
         ExprKind::Name(name) => vec![value(name)],
-        ExprKind::Access(a) => in_access(a).into_iter().map(index).collect(),
+        ExprKind::Access(a) => in_access(a),
         ExprKind::Unary(_, a) => free(a),
         ExprKind::Binary(_, a, b) => [a, b].into_iter().flat_map(|part| free(part)).collect(),
         ExprKind::If(c, a, b) => [c, a, b].into_iter().flat_map(|part| free(part)).collect(),
@@ -127,15 +132,17 @@ fn in_argument(a: &Argument) -> Vec<Found<'_>> {
     }
 }
 
-fn in_access(a: &Access) -> Vec<&Ident> {
+fn in_access(a: &Access) -> Vec<Found<'_>> {
     a.indices.iter().flat_map(in_index).collect()
 }
 
-fn in_index(index: &Index) -> Vec<&Ident> {
+fn in_index(index: &Index) -> Vec<Found<'_>> {
+    let found = |name| Found { name, indexes: true };
     match index {
-        Index::Affine { map, .. } => in_affine(map),
-        Index::Slice { var, .. } => vec![var],
+        Index::Affine { map, .. } => in_affine(map).into_iter().map(found).collect(),
+        Index::Slice { var, .. } => vec![found(var)],
         Index::Access(read) => in_access(read),
+        Index::Computed { of, .. } => free(of),
     }
 }
 

@@ -722,6 +722,7 @@ fn map_vars(map: &Map, vars: &mut Vec<VarId>) {
         }
         Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => map_vars(a, vars),
         Map::Gather(_, indices) => indices.iter().for_each(|i| map_vars(&i.map, vars)),
+        Map::Computed(e) => free_vars(e, &mut Vec::new(), vars),
     }
 }
 

@@ -406,7 +406,7 @@ impl Context<'_> {
     }
 
     /// An index variable's value, if loops have bound it or every variable that it is computed from.
-    fn come_to(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
+    pub(super) fn come_to(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Option<Expr> {
         if let Some(at) = self.coordinate(scope, v) {
             return Some(at);
         }
@@ -423,7 +423,7 @@ impl Context<'_> {
     /// extent is −1 where the index permits it, and ends the kernel elsewhere; one that is computed from a missing
     /// coordinate is −1.
     fn compute(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, computed: &Computed) -> Expr {
-        let Computed { of, permit } = computed;
+        let Computed { of, permit, caught } = computed;
         self.locate(d, scope, of, false);
         let concrete::Var { name, extent, .. } = &self.program.vars[v.0];
         let at = self.value(d, scope, of);
@@ -437,7 +437,7 @@ impl Context<'_> {
             let found = Expr::Op(Op::Select, vec![missing, int(-1), at.clone()]);
             d.define(name, Type::I64, found)
         };
-        let under = self.program.under(of).into_iter().filter(|u| self.program.may_miss(*u));
+        let under = self.program.under(of).into_iter().filter(|u| !caught && self.program.may_miss(*u));
         let missing = under.map(|u| binary(Op::Lt, self.coordinate(scope, u).expect("computed before"), int(0)));
         let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
         if *permit {

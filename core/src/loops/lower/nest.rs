@@ -736,7 +736,33 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// What is done at the bottom of a nest: of a scatter only where no coordinate is missing.
     fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
+        let mut scope = scope.clone();
+        let lands = match sink {
+            Sink::Store { nest, .. } | Sink::Scatter { nest, .. } => self.lands(d, nest, &mut scope),
+            _ => None,
+        };
+        match lands {
+            Some(lands) => d.when(lands, |d| self.done(d, body, &scope, sink), |_| {}),
+            None => self.done(d, body, &scope, sink),
+        }
+    }
+
+    /// That each coordinate to which a scatter writes is there; `None` if none can be missing.
+    fn lands(&self, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
+        let places = nest.places.iter().flatten().filter_map(|place| match place {
+            concrete::Expr::Index(u) if self.program.may_miss(*u) => Some(*u),
+            _ => None,
+        });
+        let there = places.map(|u| {
+            let at = self.come_to(d, scope, u).expect("its loops are around");
+            binary(Op::Ge, at, int(0))
+        });
+        there.reduce(|a, b| binary(Op::AndAlso, a, b))
+    }
+
+    fn done(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
                 // Values that both places use are loaded once.

@@ -81,9 +81,10 @@ impl Check {
             return self.error(d.label(first, "first here"));
         }
         let sizes: Vec<SizeId> = t.sizes.iter().map(|s| self.size(s)).collect();
+        let ty = t.sort.stored();
         let fill = match &t.fill {
-            None => Some(Value::zero(t.ty)),
-            Some((literal, span)) => self.literal(literal, t.ty, *span),
+            None => Some(Value::zero(ty)),
+            Some((literal, span)) => self.literal(literal, ty, *span),
         };
         let format = match &t.format {
             // A declared tensor without a format is dense.
@@ -99,7 +100,7 @@ impl Check {
             self.takes_entries(format, &t.name);
         }
         let tensor =
-            typed::Tensor { name: t.name.name.clone(), ty: t.ty, sizes, fill, format, role, span: t.name.span };
+            typed::Tensor { name: t.name.name.clone(), ty, sizes, fill, format, role, span: t.name.span };
         self.add_tensor(tensor);
     }
 

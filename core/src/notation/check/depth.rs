@@ -40,7 +40,7 @@ pub(super) fn check(program: &Program) -> Result<(), Diagnostic> {
             }
             Item::Repeat(block) => open.push((Node::Repeat(block), 1)),
             Item::Schedule(s) => open.extend(expressions(s).map(|e| (e, 1))),
-            Item::Dim(_) | Item::Tensor(_) => {}
+            Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) => {}
         }
     }
     let mut place = crate::notation::Span::default();
@@ -95,7 +95,7 @@ fn children<'a>(node: Node<'a>, each: &mut impl FnMut(Node<'a>, usize)) {
                     Item::Statement(s) => each(Node::Statement(s), 1),
                     Item::Repeat(block) => each(Node::Repeat(block), 1),
                     Item::Schedule(s) => expressions(s).for_each(|e| each(e, 1)),
-                    Item::Dim(_) | Item::Tensor(_) | Item::Function(_) => {}
+                    Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) | Item::Function(_) => {}
                 }
             }
         }
@@ -113,6 +113,7 @@ fn children<'a>(node: Node<'a>, each: &mut impl FnMut(Node<'a>, usize)) {
                 match index {
                     Index::Affine { map, .. } => each(Node::Affine(map), more),
                     Index::Access(a) => each(Node::Access(a), more),
+                    Index::Computed { of, .. } => each(Node::Expr(of), more),
                     Index::Slice { .. } => each(Node::Affine(&NOTHING), more),
                 }
             }

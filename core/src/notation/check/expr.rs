@@ -122,6 +122,11 @@ impl Check {
                 let own = match l {
                     Literal::Bool(_) => Type::Bool,
                     Literal::Int(_) => want.unwrap_or(Type::I64),
+                    Literal::Text(_) => {
+                        let d = Diagnostic::new(span, format!("the text `{l}` stands where a value is needed"));
+                        self.error(d.help("texts are compared with labels, dates and columns of texts"));
+                        return None;
+                    }
                     Literal::Float(_) => want.unwrap_or(Type::F64),
                 };
                 let value = self.literal(l, own, span)?;
@@ -617,11 +622,37 @@ impl Check {
                 }
                 Some(Index { permit: false, map: Map::Gather(tensor, indices), span: a.span })
             }
+            syntax::Index::Computed { permit, of } => {
+                let computed = self.expr(scope, of, None)?;
+                if !computed.ty.is_integer() {
+                    let message = format!("this has type {} and is used as an index", computed.ty);
+                    self.error(Diagnostic::new(of.span, message).help("an index is an integer: convert(…, i64)"));
+                    return None;
+                }
+                self.is_computed(&computed)?;
+                Some(Index { permit: *permit, map: Map::Computed(Box::new(computed)), span: of.span })
+            }
             syntax::Index::Slice { span, .. } => {
                 self.say(*span, "a slice in place cannot stand inside an index");
                 None
             }
         }
+    }
+
+    /// A coordinate is computed of what is read, without sums, and is there whatever is missing.
+    fn is_computed(&mut self, e: &Expr) -> Option<()> {
+        let mut folds = None;
+        e.walk(&mut |part| {
+            let plain = matches!(part.kind, Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Access(..) | Kind::Call(..));
+            folds = folds.or((!plain).then_some(part.span));
+        });
+        let (span, message, help) = match (folds, e.may_miss()) {
+            (Some(span), _) => (span, "an index is computed of values, and this is a fold or a shape operator", "define a tensor, and read it as the index"),
+            (None, Some(span)) => (span, "an index is computed of what may be missing here", "replace it: coalesce(…, 0)"),
+            (None, None) => return Some(()),
+        };
+        self.error(Diagnostic::new(span, message).help(help));
+        None
     }
 
     /// The map of an index that stands at `place`.

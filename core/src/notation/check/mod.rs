@@ -23,12 +23,14 @@ mod steps;
 mod undeclared;
 
 use super::diagnostic::{Diagnostic, Span};
+use super::relation::{Relations, relate};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use std::collections::{HashMap, HashSet};
 
+pub(super) use statement::variables;
 pub use undeclared::{Undeclared, undeclared};
 
 /// Checks a program.
@@ -41,7 +43,13 @@ pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic
 
 fn check_here(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
     depth::check(program).map_err(|e| vec![e])?;
+    let related = relate(program)?;
+    let (program, relations) = match &related {
+        Some((plain, relations)) => (plain, relations.clone()),
+        None => (program, Relations::default()),
+    };
     let mut c = Check::default();
+    c.out.relations = relations;
     c.declarations(&program.items);
     c.functions(&program.items);
     c.computed();

@@ -110,7 +110,7 @@ impl Check {
         if s.op == Assign::Set {
             self.part(tensor, &indices, &s.lhs)?;
         }
-        if let Some(i) = indices.iter().find(|i| i.permit) {
+        if let Some(i) = indices.iter().find(|i| i.permit && !matches!(i.map, Map::Computed(_))) {
             self.say(i.span, "`~` on a left side: a result has no place outside its extent");
             return None;
         }
@@ -269,11 +269,16 @@ impl Check {
     }
 }
 
+/// Names that a statement's sides use and do not bind, each side's once: index variables, and perhaps sizes.
+pub(in crate::notation) fn variables(lhs: &syntax::Access, rhs: &syntax::Expr) -> Vec<String> {
+    left_names(lhs).into_iter().chain(free_names(rhs).into_iter().map(|free| free.name)).map(|n| n.name.clone()).collect()
+}
+
 /// Index variables of a left side, each once.
 fn left_names(lhs: &syntax::Access) -> Vec<&Ident> {
     let mut names = Vec::new();
     access_names(lhs, &mut Vec::new(), &mut names);
-    names.into_iter().map(|free| free.name).collect()
+    names.into_iter().filter(|free| free.indexes).map(|free| free.name).collect()
 }
 
 /// A name that an expression uses and does not bind.
@@ -312,6 +317,7 @@ fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut
             syntax::Index::Affine { map, .. } => affine_names(map, bound, names),
             syntax::Index::Slice { var, .. } => see(var, bound, names, true),
             syntax::Index::Access(inner) => access_names(inner, bound, names),
+            syntax::Index::Computed { of, .. } => expr_names(of, bound, names),
         }
     }
 }

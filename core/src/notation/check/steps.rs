@@ -38,6 +38,8 @@ impl Check {
                 }
                 Item::Schedule(schedule) => self.schedule_behind(&before, schedule),
                 Item::Dim(syntax::Dim { name, .. })
+                | Item::Domain(syntax::Domain { name, .. })
+                | Item::Table(syntax::Table { name, .. })
                 | Item::Tensor(syntax::Tensor { name, .. })
                 | Item::Function(syntax::Function { name, .. })
                     if depth > 0 =>
@@ -45,7 +47,7 @@ impl Check {
                     let d = Diagnostic::new(name.span, format!("`{name}` is declared inside of a block"));
                     self.error(d.help("declarations stand outside of blocks"));
                 }
-                Item::Dim(_) | Item::Tensor(_) | Item::Function(_) => {}
+                Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) | Item::Function(_) => {}
             }
         }
         steps

@@ -15,9 +15,10 @@ pub struct Undeclared {
 
 /// What a program reads before it defines it, and does not declare, each name once.
 pub fn undeclared(program: &Program) -> Vec<Undeclared> {
-    let declared = program.items.iter().filter_map(|item| match item {
-        Item::Tensor(t) => Some(t.name.name.as_str()),
-        _ => None,
+    let declared = program.items.iter().flat_map(|item| match item {
+        Item::Tensor(t) => vec![t.name.name.as_str()],
+        Item::Table(t) => t.columns.iter().map(|c| &c.name).chain([&t.name]).map(|name| name.name.as_str()).collect(),
+        _ => vec![],
     });
     let mut reads = Reads { known: declared.collect(), found: Vec::new() };
     reads.items(&program.items);
@@ -41,7 +42,12 @@ impl<'a> Reads<'a> {
                     }
                     self.items(body);
                 }
-                Item::Dim(_) | Item::Tensor(_) | Item::Function(_) | Item::Schedule(_) => {}
+                Item::Dim(_)
+                | Item::Domain(_)
+                | Item::Table(_)
+                | Item::Tensor(_)
+                | Item::Function(_)
+                | Item::Schedule(_) => {}
             }
         }
     }

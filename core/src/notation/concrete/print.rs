@@ -163,7 +163,8 @@ impl Printer<'_, '_, '_> {
             Origin::Mapped(map) => write!(self.out, "{} = {}", self.binding(v), self.map(map)),
             Origin::Loop | Origin::Part(_) => write!(self.out, "{}", self.bare(v)),
             Origin::Computed(c) => {
-                write!(self.out, "{} {} ", self.binding(v), if c.permit { "within" } else { "from" })?;
+                let how = if c.permit { "within" } else { "from" };
+                write!(self.out, "{} {}{how} ", self.binding(v), if c.caught { "caught " } else { "" })?;
                 self.expr(&c.of, 0)
             }
         }

@@ -252,10 +252,14 @@ impl<'t> Reader<'t> {
                 self.skip();
                 (Origin::Mapped(self.map()?), 0)
             }
-            Token::Word(word @ ("from" | "within")) => {
-                self.skip();
+            Token::Word("from" | "within" | "caught") => {
+                let caught = self.eat(Token::Word("caught"));
+                let permit = self.eat(Token::Word("within"));
+                if !permit && !self.eat(Token::Word("from")) {
+                    return Err(format!("`from` or `within` says how {name} is computed"));
+                }
                 let Term { expr, depth } = self.expr()?;
-                (Origin::Computed(Box::new(Computed { of: expr, permit: word == "within" })), depth)
+                (Origin::Computed(Box::new(Computed { of: expr, permit, caught })), depth)
             }
             _ if extent.is_some() => return Err(format!("nothing says what {name} is")),
             _ => return Ok((self.bound(name)?, 0)),

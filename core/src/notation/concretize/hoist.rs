@@ -395,8 +395,8 @@ impl Concretize<'_> {
             Origin::Mapped(map) => Origin::Mapped(self.renamed_map(map, fresh)),
             Origin::Part(map) => Origin::Part(self.renamed_map(map, fresh)),
             Origin::Computed(c) => {
-                let Computed { of, permit } = c.as_ref();
-                Origin::Computed(Box::new(Computed { of: self.rename(of, fresh), permit: *permit }))
+                let Computed { of, permit, caught } = c.as_ref();
+                Origin::Computed(Box::new(Computed { of: self.rename(of, fresh), permit: *permit, caught: *caught }))
             }
         };
         let made = if made == origin { v } else { self.out.var(name, extent, made) };

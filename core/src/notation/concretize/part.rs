@@ -113,7 +113,7 @@ impl Concretize<'_> {
         let whole = Expr::Call(Fun::Op(Op::Eq), vec![rest, int(0)], Type::Bool);
         let turn = call(Op::FloorDiv, moved, int(factor));
         let of = Expr::Call(Fun::Op(Op::Select), vec![whole, turn, int(-1)], Type::I64);
-        let bound = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: true })));
+        let bound = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })));
         self.vars.insert(v, bound);
         let outside = Expr::Call(Fun::Op(Op::Lt), vec![Expr::Index(bound), int(0)], Type::Bool);
         Some(Inside::If(Expr::Call(Fun::Op(Op::Not), vec![outside], Type::Bool)))

@@ -87,7 +87,7 @@ pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)
             }
             typed::Map::Div(a, c) => (number(a)?.checked_div_euclid(*c)?, BTreeMap::new()),
             typed::Map::Mod(a, c) => (number(a)?.checked_rem_euclid(*c)?, BTreeMap::new()),
-            typed::Map::Bound(_) | typed::Map::Gather(..) => return None,
+            typed::Map::Bound(_) | typed::Map::Gather(..) | typed::Map::Computed(_) => return None,
         })
     }
     sum(&index.map)
@@ -329,7 +329,7 @@ impl Concretize<'_> {
     /// The variable of a mode under an index that no loop follows.
     pub(super) fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         let of = self.place_of(&index.map);
-        let v = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: index.permit })));
+        let v = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: index.permit, caught: matches!(index.map, typed::Map::Computed(_)) })));
         if self.out.may_miss(v) {
             let nowhere = vec![Expr::Index(v), Expr::Literal(Value::i64(0))];
             self.missing.push(Expr::Call(Fun::Op(Op::Lt), nowhere, Type::Bool));

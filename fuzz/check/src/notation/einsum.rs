@@ -40,7 +40,12 @@ fn statements(items: &[Item]) -> Vec<&syntax::Statement> {
         s.locals.iter().flat_map(of).chain([s]).collect()
     }
     let of_item = |item| match item {
-        &Item::Dim(_) | Item::Tensor(_) | Item::Function(_) | Item::Schedule(_) => vec![],
+        Item::Dim(_)
+        | Item::Domain(_)
+        | Item::Table(_)
+        | Item::Tensor(_)
+        | Item::Function(_)
+        | Item::Schedule(_) => vec![],
         Item::Statement(s) => of(s),
         Item::Repeat(block) => statements(&block.body),
     };
@@ -90,7 +95,7 @@ fn of_syntax(e: &syntax::Expr) -> String {
         ExprKind::Access(a) => {
             let sliced = |index: &syntax::Index| match index {
                 syntax::Index::Slice { var, .. } => Some(var.to_string()),
-                syntax::Index::Affine { .. } | syntax::Index::Access(_) => None,
+                syntax::Index::Affine { .. } | syntax::Index::Access(_) | syntax::Index::Computed { .. } => None,
             };
             a.indices.iter().filter_map(sliced).fold(access(a), |body, var| shape(&[&var], &[&var], &[body]))
         }
@@ -209,6 +214,7 @@ impl<'p> Typed<'p> {
             Map::Add(a, b) => [a, b].into_iter().flat_map(|part| self.map(part)).collect(),
             Map::Mul(_, a) | Map::Div(a, _) | Map::Mod(a, _) => self.map(a),
             Map::Gather(t, indices) => vec![self.element(*t, indices)],
+            Map::Computed(e) => vec![self.expr(e)],
         }
     }
 }

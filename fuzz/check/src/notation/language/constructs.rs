@@ -25,7 +25,12 @@ fn sizes(program: &Program) -> BTreeSet<&str> {
                 Size::Name(name) => Some(&*name.name),
                 Size::Int(..) => None,
             })),
-            Item::Function(_) | Item::Statement(_) | Item::Repeat(_) | Item::Schedule(_) => {}
+            Item::Domain(_)
+            | Item::Table(_)
+            | Item::Function(_)
+            | Item::Statement(_)
+            | Item::Repeat(_)
+            | Item::Schedule(_) => {}
         }
     }
     all
@@ -46,6 +51,8 @@ impl Words<'_> {
         for item in items {
             match item {
                 Item::Dim(_) => self.say("item dim"),
+                Item::Domain(_) => self.say("item domain"),
+                Item::Table(_) => self.say("item table"),
                 Item::Tensor(t) => self.tensor(t),
                 Item::Function(f) => {
                     let gives = |item: &Item| matches!(item, Item::Tensor(t) if t.name == f.name);
@@ -165,6 +172,7 @@ impl Words<'_> {
                     [start, end].into_iter().flatten().for_each(|b| self.bound(b));
                 }
                 Index::Access(inner) => self.access(inner),
+                Index::Computed { of, .. } => self.expr(of),
             }
         }
     }
@@ -360,5 +368,6 @@ fn kind(index: &Index) -> &'static str {
         },
         Index::Slice { .. } => "slice in place",
         Index::Access(_) => "gather",
+        Index::Computed { .. } => "computed index",
     }
 }

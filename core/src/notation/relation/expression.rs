@@ -1,0 +1,691 @@
+//! Expressions over labels as expressions over coordinates, by what their values are.
+
+use super::declare::{Relate, written};
+use super::index::power;
+use super::scope::Scope;
+use super::{Holds, Labels, MOST_DIGITS, Test, What, calendar};
+use crate::algebra::{COUNT, Op, Type};
+use crate::notation::diagnostic::Span;
+use crate::notation::syntax::{Access, Argument, BinaryOp, Expr, ExprKind, Ident, Literal, UnaryOp};
+
+/// An expression over coordinates.
+#[derive(Clone)]
+pub(super) struct Made {
+    pub expr: Expr,
+    pub of: Of,
+    /// Whether it may be none: no coordinate. Of a column of texts, whether an index is.
+    pub none: bool,
+}
+
+/// What an expression's values are.
+#[derive(Clone, PartialEq)]
+pub(super) enum Of {
+    /// A literal number, which takes what it stands beside.
+    Number(Literal),
+    /// A literal text, which takes what it stands beside.
+    Quote(String),
+    /// This.
+    Holds(Holds),
+    /// Texts of a table's column: the expression is an access to it, of which only something can be asked.
+    Column(usize, usize),
+}
+
+impl Made {
+    fn new(kind: ExprKind, span: Span, holds: Holds) -> Made {
+        Made { expr: Expr { kind, span }, of: Of::Holds(holds), none: false }
+    }
+
+    fn plain(expr: Expr, ty: Type) -> Made {
+        Made { expr, of: Of::Holds(Holds::Plain(ty)), none: false }
+    }
+}
+
+pub(super) fn int(n: i128, span: Span) -> Expr {
+    Expr { kind: ExprKind::Literal(Literal::Int(n)), span }
+}
+
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let span = a.span.to(b.span);
+    Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }
+}
+
+pub(super) fn call(name: &str, args: Vec<Expr>, span: Span) -> Expr {
+    let name = Ident { name: name.to_string(), span };
+    Expr { kind: ExprKind::Call(name, args.into_iter().map(Argument::Expr).collect()), span }
+}
+
+fn converted(e: Expr, ty: Type) -> Expr {
+    let span = e.span;
+    let name = Ident { name: "convert".to_string(), span };
+    Expr { kind: ExprKind::Call(name, vec![Argument::Expr(e), Argument::Type(ty, span)]), span }
+}
+
+/// An integer with its power of ten: what adds to decimals, and is compared with them.
+fn digits(of: &Of) -> Option<u8> {
+    match of {
+        Of::Holds(Holds::Decimal(digits)) => Some(*digits),
+        Of::Holds(Holds::Plain(Type::I64)) => Some(0),
+        Of::Number(literal) => {
+            let text = written(literal);
+            let behind = text.split_once('.').map_or(0, |(_, part)| part.len());
+            u8::try_from(behind).ok().filter(|n| *n <= MOST_DIGITS && !matches!(literal, Literal::Bool(_)))
+        }
+        _ => None,
+    }
+}
+
+fn is_decimal(of: &Of) -> bool {
+    matches!(of, Of::Holds(Holds::Decimal(_)))
+}
+
+impl Relate {
+    /// An expression; `None` if it was refused.
+    pub(super) fn expr(&mut self, scope: &Scope, e: &Expr) -> Option<Made> {
+        let span = e.span;
+        match &e.kind {
+            ExprKind::Literal(Literal::Text(text)) => {
+                Some(Made { expr: e.clone(), of: Of::Quote(text.clone()), none: false })
+            }
+            ExprKind::Literal(Literal::Bool(_)) => Some(Made::plain(e.clone(), Type::Bool)),
+            ExprKind::Literal(l) => Some(Made { expr: e.clone(), of: Of::Number(l.clone()), none: false }),
+            ExprKind::Name(name) => {
+                let domain = scope.vars.get(&name.name).copied().flatten();
+                let holds = domain.map_or(Holds::Plain(Type::I64), Holds::Domain);
+                Some(Made::new(e.kind.clone(), span, holds))
+            }
+            ExprKind::Access(a) => self.read_of(scope, a),
+            ExprKind::Unary(op, x) => self.unary(scope, *op, x, span),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.expr(scope, a), self.expr(scope, b));
+                self.binary(*op, a?, b?, span)
+            }
+            ExprKind::If(c, t, e) => {
+                let condition = self.plain(scope, c);
+                let (t, e) = (self.expr(scope, t), self.expr(scope, e));
+                let (made, of, none) = self.aligned(vec![t?, e?], span)?;
+                let [t, e] = <[Expr; 2]>::try_from(made).expect("two were given");
+                let kind = ExprKind::If(Box::new(condition?), Box::new(t), Box::new(e));
+                Some(Made { expr: Expr { kind, span }, of, none })
+            }
+            ExprKind::Call(name, args) => self.called(scope, name, args, span),
+            ExprKind::Reduce { function, vars, body, start } => {
+                let inner = self.within(scope, &vars.iter().collect::<Vec<_>>(), body);
+                let body = self.expr(&inner, body)?;
+                let start = match start {
+                    Some(start) => Some(self.expr(scope, start)?),
+                    None => None,
+                };
+                let counts = function.name == COUNT;
+                let (mut parts, of, none) = match start {
+                    Some(start) => self.aligned(vec![body, start], span)?,
+                    None => {
+                        let Made { expr, of, none } = self.closed(body)?;
+                        (vec![expr], of, none)
+                    }
+                };
+                let start = if parts.len() > 1 { parts.pop().map(Box::new) } else { None };
+                if !counts && is_decimal(&of) && !matches!(function.name.as_str(), "sum" | "min" | "max") {
+                    return self.no_decimal(&function.name, span);
+                }
+                let body = Box::new(parts.pop().expect("there is a body"));
+                let kind = ExprKind::Reduce { function: function.clone(), vars: vars.clone(), body, start };
+                let of = if counts { Of::Holds(Holds::Plain(Type::I64)) } else { of };
+                Some(Made { expr: Expr { kind, span }, of, none: none && !counts })
+            }
+            ExprKind::Collapse { .. } | ExprKind::Split { .. } | ExprKind::Concat { .. } | ExprKind::Slice { .. } => {
+                self.shape_operator(scope, e)
+            }
+        }
+    }
+
+    fn shape_operator(&mut self, scope: &Scope, e: &Expr) -> Option<Made> {
+        let mut kind = e.kind.clone();
+        let (of, none) = match &mut kind {
+            ExprKind::Collapse { body, from, .. } => {
+                let inner = self.within(scope, &from.iter().collect::<Vec<_>>(), body);
+                self.inside(&inner, body)?
+            }
+            ExprKind::Split { body, from, .. } | ExprKind::Slice { body, from, .. } => {
+                let inner = self.within(scope, &[from], body);
+                self.inside(&inner, body)?
+            }
+            ExprKind::Concat { parts, from, .. } => {
+                let mut made = Vec::new();
+                for (part, own) in parts.iter().zip(from.iter()) {
+                    let inner = self.within(scope, &[own], part);
+                    made.push(self.expr(&inner, part)?);
+                }
+                let (exprs, of, none) = self.aligned(made, e.span)?;
+                *parts = exprs;
+                (of, none)
+            }
+            _ => unreachable!("the other kinds are no shape operators"),
+        };
+        Some(Made { expr: Expr { kind, span: e.span }, of, none })
+    }
+
+    fn inside(&mut self, scope: &Scope, body: &mut Expr) -> Option<(Of, bool)> {
+        let made = self.expr(scope, body)?;
+        let made = self.closed(made)?;
+        *body = made.expr;
+        Some((made.of, made.none))
+    }
+
+    /// A read. Where a coordinate is none, an array has its fill.
+    fn read_of(&mut self, scope: &Scope, a: &Access) -> Option<Made> {
+        let (access, permits) = self.access(scope, a)?;
+        let known = self.known.get(&a.tensor.name).cloned();
+        let holds = known.as_ref().and_then(|k| k.holds).unwrap_or(Holds::Plain(Type::F64));
+        if let (Holds::Text, Some((table, column))) = (holds, known.as_ref().and_then(|k| k.column)) {
+            let expr = Expr { kind: ExprKind::Access(access), span: a.span };
+            return Some(Made { expr, of: Of::Column(table, column), none: permits });
+        }
+        let fill = known.map_or(Literal::Int(0), |k| k.fill);
+        let none = matches!(holds, Holds::Domain(_));
+        Some(Made { expr: Relate::read(access, permits, &fill), of: Of::Holds(holds), none })
+    }
+
+    fn unary(&mut self, scope: &Scope, op: UnaryOp, x: &Expr, span: Span) -> Option<Made> {
+        let made = self.expr(scope, x)?;
+        let made = match made.of {
+            Of::Holds(Holds::Domain(_)) => self.number(made, span)?,
+            _ => made,
+        };
+        if let Of::Quote(_) | Of::Column(..) = made.of {
+            self.say(span, "a text has no sign and no truth", "compare it: `==`, or ask `like(…)`");
+            return None;
+        }
+        let kind = ExprKind::Unary(op, Box::new(made.expr));
+        let of = match made.of {
+            Of::Number(l) => Of::Holds(Holds::Plain(if matches!(l, Literal::Int(_)) { Type::I64 } else { Type::F64 })),
+            of => of,
+        };
+        Some(Made { expr: Expr { kind, span }, of, none: false })
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
+        use BinaryOp::*;
+        match op {
+            Lt | Le | Gt | Ge | Eq | Ne => self.compared(op, a, b, span),
+            Mul => self.product(a, b, span),
+            Add | Sub => {
+                let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+                let date = |m: &Made| m.of == Of::Holds(Holds::Date);
+                let days = (date(&a), date(&b));
+                let (parts, mut of, _) = match days {
+                    (true, false) | (false, true) if !matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_))) => {
+                        (vec![a.expr, b.expr], Of::Holds(Holds::Date), false)
+                    }
+                    _ => self.aligned(vec![a, b], span)?,
+                };
+                if of == Of::Holds(Holds::Date) && days == (true, true) && op == Sub {
+                    of = Of::Holds(Holds::Plain(Type::I64));
+                }
+                let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
+                let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
+                Some(Made { expr: Expr { kind, span }, of, none: false })
+            }
+            Div if is_decimal(&a.of) => {
+                let b = self.as_number(b)?;
+                if digits(&b.of) != Some(0) {
+                    let help = "an average is a quotient of numbers: `convert(sum, f64) / convert(count, f64)`";
+                    self.say(span, "a decimal is divided by what is no integer", help);
+                    return None;
+                }
+                Some(Made { expr: binary(op, a.expr, b.expr), of: a.of, none: false })
+            }
+            _ => {
+                let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+                if is_decimal(&a.of) || is_decimal(&b.of) {
+                    return self.no_decimal(op.sign(), span);
+                }
+                let (parts, of, _) = self.aligned(vec![a, b], span)?;
+                let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
+                let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
+                Some(Made { expr: Expr { kind, span }, of, none: false })
+            }
+        }
+    }
+
+    fn no_decimal(&mut self, what: &str, span: Span) -> Option<Made> {
+        self.say(span, format!("`{what}` does not take decimals"), "write convert(…, f64): the value as a float");
+        None
+    }
+
+    fn product(&mut self, a: Made, b: Made, span: Span) -> Option<Made> {
+        let (a, b) = (self.as_number(a)?, self.as_number(b)?);
+        if !is_decimal(&a.of) && !is_decimal(&b.of) {
+            let (parts, of, _) = self.aligned(vec![a, b], span)?;
+            let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
+            return Some(Made { expr: binary(BinaryOp::Mul, a, b), of, none: false });
+        }
+        let (Some(m), Some(n)) = (digits(&a.of), digits(&b.of)) else { return self.beside_decimal(span) };
+        if m + n > MOST_DIGITS {
+            let message = format!("a product with {} digits behind its point", m + n);
+            self.say(span, message, format!("an i64 holds {MOST_DIGITS}: convert(…, f64) the factors"));
+            return None;
+        }
+        let (a, b) = (self.with_digits(a, m, span)?, self.with_digits(b, n, span)?);
+        Some(Made { expr: binary(BinaryOp::Mul, a, b), of: Of::Holds(Holds::Decimal(m + n)), none: false })
+    }
+
+    fn beside_decimal<T>(&mut self, span: Span) -> Option<T> {
+        let help = "beside a decimal stand decimals and values of i64; convert(…, i64), or convert(…, f64) the decimal";
+        self.say(span, "a decimal stands beside what is none", help);
+        None
+    }
+
+    /// A decimal, an integer or a literal with so many digits behind its point, as an integer.
+    fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
+        match &made.of {
+            Of::Number(literal) => self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span)),
+            of => {
+                let Some(has) = digits(of).filter(|has| *has <= wanted) else { return self.beside_decimal(span) };
+                match wanted - has {
+                    0 => Some(made.expr),
+                    more => Some(binary(BinaryOp::Mul, power(more, made.expr.span), made.expr)),
+                }
+            }
+        }
+    }
+
+    /// Expressions of one kind, so that they add, are compared, or are chosen among.
+    fn aligned(&mut self, all: Vec<Made>, span: Span) -> Option<(Vec<Expr>, Of, bool)> {
+        let domain = all.iter().find_map(|m| match m.of {
+            Of::Holds(Holds::Domain(domain)) => Some(domain),
+            _ => None,
+        });
+        if let Some(domain) = domain {
+            let fits = |m: &Made| match &m.of {
+                Of::Holds(Holds::Domain(d)) => *d == domain,
+                Of::Quote(_) | Of::Number(_) => true,
+                _ => false,
+            };
+            if all.iter().all(fits) {
+                let none = all.iter().any(|m| m.none || !matches!(m.of, Of::Holds(_)));
+                let coordinates = all.into_iter().map(|m| self.coordinate(m, domain)).collect::<Option<Vec<_>>>()?;
+                return Some((coordinates, Of::Holds(Holds::Domain(domain)), none));
+            }
+            if let Some(other) = all.iter().find_map(|m| match m.of {
+                Of::Holds(Holds::Domain(d)) if d != domain => Some(d),
+                _ => None,
+            }) {
+                return self.two_domains(domain, other, span);
+            }
+            let numbers = all.into_iter().map(|m| self.as_number(m)).collect::<Option<Vec<_>>>()?;
+            return self.aligned(numbers, span);
+        }
+        if all.iter().any(|m| m.of == Of::Holds(Holds::Date)) {
+            let dates = all.into_iter().map(|m| self.as_values(m, Holds::Date, span)).collect::<Option<Vec<_>>>()?;
+            return Some((dates, Of::Holds(Holds::Date), false));
+        }
+        if all.iter().any(|m| is_decimal(&m.of)) {
+            let Some(most) = all.iter().map(|m| digits(&m.of)).collect::<Option<Vec<_>>>().and_then(|d| d.into_iter().max())
+            else {
+                return self.beside_decimal(span);
+            };
+            let made = all.into_iter().map(|m| self.with_digits(m, most, span)).collect::<Option<Vec<_>>>()?;
+            return Some((made, Of::Holds(Holds::Decimal(most)), false));
+        }
+        let all = all.into_iter().map(|m| self.closed(m)).collect::<Option<Vec<_>>>()?;
+        let fixed = all.iter().map(|m| m.of.clone()).find(|of| matches!(of, Of::Holds(_)));
+        let number = |m: &Made| if let Of::Number(l) = &m.of { Some(l.clone()) } else { None };
+        let of = fixed.unwrap_or_else(|| Of::Number(all.iter().find_map(number).unwrap_or(Literal::Int(0))));
+        Some((all.into_iter().map(|m| m.expr).collect(), of, false))
+    }
+
+    fn two_domains<T>(&mut self, a: usize, b: usize, span: Span) -> Option<T> {
+        let (a, b) = (self.domain_name(a).to_string(), self.domain_name(b).to_string());
+        let help = "coordinates of one domain are none of another: give both columns one domain";
+        self.say(span, format!("labels of `{a}` beside labels of `{b}`"), help);
+        None
+    }
+
+    /// What is neither a bare text nor texts of a column.
+    fn closed(&mut self, made: Made) -> Option<Made> {
+        if let Of::Quote(_) | Of::Column(..) = made.of {
+            let help = "compare it with labels, dates or a column of texts, or ask `like(…)`";
+            self.say(made.expr.span, "a text stands where a value is needed", help);
+            return None;
+        }
+        Some(made)
+    }
+
+    /// A value, the label of a coordinate if it is one; a quoted text stays.
+    fn as_number(&mut self, made: Made) -> Option<Made> {
+        match made.of {
+            Of::Holds(Holds::Domain(_)) => {
+                let span = made.expr.span;
+                self.number(made, span)
+            }
+            Of::Column(..) => self.closed(made),
+            _ => Some(made),
+        }
+    }
+
+    /// The label of a coordinate, which is a number; 0 at none.
+    pub(super) fn number(&mut self, made: Made, span: Span) -> Option<Made> {
+        let Of::Holds(Holds::Domain(domain)) = made.of else {
+            return match made.of {
+                Of::Quote(_) | Of::Column(..) => self.closed(made),
+                _ => Some(made),
+            };
+        };
+        let holds = match self.out.domains[domain].labels {
+            Labels::Integer(_) => Holds::Plain(Type::I64),
+            Labels::Date => Holds::Date,
+            Labels::Decimal(digits) => Holds::Decimal(digits),
+            Labels::Text => {
+                let name = self.domain_name(domain).to_string();
+                self.say(span, format!("a label of `{name}` is a text, and a value is needed"), "labels are compared");
+                return None;
+            }
+        };
+        let values = self.ask(What::Values(domain));
+        Some(Made { expr: Relate::asked_at(values, Some(made), Literal::Int(0), span), of: Of::Holds(holds), none: false })
+    }
+
+    /// A value as one of these: of a declared tensor, or beside a date.
+    pub(super) fn as_values(&mut self, made: Made, holds: Holds, span: Span) -> Option<Expr> {
+        match (holds, &made.of) {
+            (Holds::Domain(domain), Of::Holds(Holds::Domain(d))) if *d != domain => self.two_domains(domain, *d, span),
+            (Holds::Domain(domain), _) => self.coordinate(made, domain),
+            (Holds::Date, Of::Holds(Holds::Date)) => Some(made.expr),
+            (Holds::Date, Of::Quote(text)) => {
+                let text = text.clone();
+                self.days(&text, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
+            }
+            (Holds::Decimal(digits), _) => {
+                let made = self.as_number(made)?;
+                self.with_digits(made, digits, span)
+            }
+            (Holds::Plain(ty), _) => {
+                let made = self.number(made, span)?;
+                if is_decimal(&made.of) || made.of == Of::Holds(Holds::Date) {
+                    let message = format!("this is a decimal or a date, and a value of type {ty} is needed");
+                    self.say(span, message, "declare the result `dec(…)` or `date`, or write convert(…, f64)");
+                    return None;
+                }
+                Some(made.expr)
+            }
+            _ => {
+                let what = if holds == Holds::Date { "a date" } else { "a value of another kind" };
+                self.say(span, format!("{what} is needed here"), "a date is written \"1994-12-31\"");
+                None
+            }
+        }
+    }
+
+    /// A coordinate of a domain: what is one, or that of a label.
+    fn coordinate(&mut self, made: Made, domain: usize) -> Option<Expr> {
+        let span = made.expr.span;
+        let literal = match made.of {
+            Of::Quote(text) => Literal::Text(text),
+            Of::Number(literal) => literal,
+            Of::Holds(Holds::Domain(_)) => return Some(made.expr),
+            _ => {
+                let name = self.domain_name(domain).to_string();
+                self.say(span, format!("a coordinate of `{name}` is needed here"), "or one of its labels");
+                return None;
+            }
+        };
+        let label = self.label(domain, &literal, span)?;
+        let at = self.ask(What::At(domain, label));
+        Some(Relate::asked_at(at, None, Literal::Int(0), span))
+    }
+
+    fn compared(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
+        use BinaryOp::*;
+        let swapped = match op {
+            Lt => Gt,
+            Le => Ge,
+            Gt => Lt,
+            Ge => Le,
+            same => same,
+        };
+        let literal = |m: &Made| match &m.of {
+            Of::Quote(text) => Some(Literal::Text(text.clone())),
+            Of::Number(literal) => Some(literal.clone()),
+            _ => None,
+        };
+        match (&a.of, &b.of) {
+            (Of::Holds(Holds::Domain(domain)), _) if literal(&b).is_some() => {
+                let domain = *domain;
+                let label = literal(&b).expect("it is one");
+                self.against(op, a, domain, &label, (b.expr.span, span))
+            }
+            (_, Of::Holds(Holds::Domain(_))) if literal(&a).is_some() => self.compared(swapped, b, a, span),
+            (Of::Holds(Holds::Domain(d)), Of::Holds(Holds::Domain(e))) => {
+                if d != e {
+                    return self.two_domains(*d, *e, span);
+                }
+                Some(Made::plain(ordered(op, a, b), Type::Bool))
+            }
+            (Of::Column(table, column), Of::Quote(text)) => {
+                let (at, test) = ((*table, *column), Test::Is(text.clone()));
+                self.column_is(op, a, at, test, span)
+            }
+            (Of::Quote(_), Of::Column(..)) => self.compared(swapped, b, a, span),
+            (Of::Column(..), _) | (_, Of::Column(..)) => {
+                let help = "a column whose texts are compared with others' is of a domain: `dim D: string`";
+                self.say(span, "texts of a column are compared with what is no text in quotes", help);
+                None
+            }
+            _ => {
+                let (parts, _, _) = self.aligned(vec![a, b], span)?;
+                let [a, b] = <[Expr; 2]>::try_from(parts).expect("two were given");
+                Some(Made::plain(Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }, Type::Bool))
+            }
+        }
+    }
+
+    /// A coordinate compared with a label: none is neither less nor greater than any, and equal to none.
+    fn against(&mut self, op: BinaryOp, a: Made, domain: usize, literal: &Literal, (at, span): (Span, Span)) -> Option<Made> {
+        use BinaryOp::*;
+        let label = self.label(domain, literal, at)?;
+        let what = match op {
+            Eq | Ne => What::At(domain, label),
+            Lt | Ge => What::Below(domain, label),
+            _ => What::UpTo(domain, label),
+        };
+        let name = self.ask(what);
+        let bound = Relate::asked_at(name, None, Literal::Int(0), at);
+        let (op, from) = match op {
+            Lt | Le => (Lt, a.none),
+            Gt | Ge => (Ge, false),
+            equal => (equal, false),
+        };
+        let compared = binary(op, a.expr.clone(), bound);
+        let expr = if from { binary(AndAlso, binary(Ge, a.expr, int(0, span)), compared) } else { compared };
+        Some(Made::plain(Expr { span, ..expr }, Type::Bool))
+    }
+
+    /// Whether a text of a column is this one.
+    fn column_is(&mut self, op: BinaryOp, a: Made, column: (usize, usize), test: Test, span: Span) -> Option<Made> {
+        let is = self.asked_of(a, column, test, span);
+        match op {
+            BinaryOp::Eq => Some(Made::plain(is, Type::Bool)),
+            BinaryOp::Ne => {
+                let kind = ExprKind::Unary(UnaryOp::Not, Box::new(is));
+                Some(Made::plain(Expr { kind, span }, Type::Bool))
+            }
+            _ => {
+                let help = "texts that are ordered are labels: give the column a domain, `dim D: string`";
+                self.say(span, "an order of texts of a column", help);
+                None
+            }
+        }
+    }
+
+    /// What is asked of a column's texts.
+    fn asked_of(&mut self, made: Made, (table, column): (usize, usize), test: Test, span: Span) -> Expr {
+        let name = self.ask(What::Column { table, column, test });
+        let ExprKind::Access(access) = made.expr.kind else { unreachable!("texts of a column are an access") };
+        let tensor = Ident { name, span: access.tensor.span };
+        let read = Relate::read(Access { tensor, ..access }, made.none, &Literal::Bool(false));
+        Expr { span, ..read }
+    }
+
+    fn called(&mut self, scope: &Scope, name: &Ident, args: &[Argument], span: Span) -> Option<Made> {
+        let mut made = Vec::new();
+        for arg in args {
+            if let Argument::Expr(e) = arg {
+                made.push(self.expr(scope, e));
+            }
+        }
+        let made = made.into_iter().collect::<Option<Vec<_>>>()?;
+        let test: Option<fn(String) -> Test> = match name.name.as_str() {
+            "like" => Some(Test::Like),
+            "prefix" => Some(Test::Prefix),
+            "suffix" => Some(Test::Suffix),
+            "contains" => Some(Test::Contains),
+            _ => None,
+        };
+        if let Some(test) = test {
+            return self.tested(name, made, test, span);
+        }
+        if let Some(part) = calendar::PARTS.iter().position(|(word, _)| *word == name.name) {
+            return self.part_of_date(part, name, made, span);
+        }
+        match (name.name.as_str(), args) {
+            ("convert", [Argument::Expr(_), Argument::Type(ty, _)]) => {
+                let [x] = <[Made; 1]>::try_from(made).ok()?;
+                self.convert(x, *ty, span)
+            }
+            ("select", [_, ..]) | ("mask", [_, ..]) => {
+                let mut rest = made;
+                let condition = rest.remove(0);
+                let mask = name.name == "mask";
+                let (parts, of, none) = match mask {
+                    true => {
+                        let x = rest.pop()?;
+                        let x = self.as_number(x)?;
+                        let x = self.closed(x)?;
+                        (vec![x.expr], x.of, false)
+                    }
+                    false => self.aligned(rest, span)?,
+                };
+                let args = std::iter::once(condition.expr).chain(parts).collect();
+                Some(Made { expr: call(&name.name, args, span), of, none })
+            }
+            ("min" | "max" | "coalesce", _) => {
+                let (parts, of, none) = self.aligned(made, span)?;
+                Some(Made { expr: call(&name.name, parts, span), of, none })
+            }
+            ("abs", [_]) => {
+                let x = self.as_number(made.into_iter().next()?)?;
+                let x = self.closed(x)?;
+                Some(Made { expr: call("abs", vec![x.expr], span), ..x })
+            }
+            _ => self.called_plainly(name, args, made, span),
+        }
+    }
+
+    /// Any other function: it takes values.
+    fn called_plainly(&mut self, name: &Ident, args: &[Argument], made: Vec<Made>, span: Span) -> Option<Made> {
+        let mut made = made.into_iter();
+        let mut taken = Vec::new();
+        let mut first = None;
+        for arg in args {
+            taken.push(match arg {
+                Argument::Expr(_) => {
+                    let x = self.as_number(made.next()?)?;
+                    let x = self.closed(x)?;
+                    if is_decimal(&x.of) {
+                        return self.no_decimal(&name.name, span);
+                    }
+                    first = first.or(if let Of::Holds(Holds::Plain(ty)) = x.of { Some(ty) } else { None });
+                    Argument::Expr(x.expr)
+                }
+                Argument::Type(ty, at) => Argument::Type(*ty, *at),
+            });
+        }
+        let ty = match Op::from_name(&name.name) {
+            Some(op) if op.is_predicate() => Type::Bool,
+            _ => first.unwrap_or(Type::F64),
+        };
+        Some(Made::plain(Expr { kind: ExprKind::Call(name.clone(), taken), span }, ty))
+    }
+
+    fn tested(&mut self, name: &Ident, made: Vec<Made>, test: fn(String) -> Test, span: Span) -> Option<Made> {
+        let Ok([x, pattern]) = <[Made; 2]>::try_from(made) else {
+            self.say(span, format!("`{name}` takes a text and what it is compared with"), format!("write {name}(x, \"…\")"));
+            return None;
+        };
+        let Of::Quote(text) = pattern.of else {
+            self.say(pattern.expr.span, format!("`{name}` compares with a text in quotes"), format!("write {name}(x, \"…\")"));
+            return None;
+        };
+        let test = test(text);
+        match x.of {
+            Of::Column(table, column) => {
+                let expr = self.asked_of(x, (table, column), test, span);
+                Some(Made::plain(expr, Type::Bool))
+            }
+            Of::Holds(Holds::Domain(domain)) if self.out.domains[domain].labels == Labels::Text => {
+                let passes = self.ask(What::Passes(domain, test));
+                Some(Made::plain(Relate::asked_at(passes, Some(x), Literal::Bool(false), span), Type::Bool))
+            }
+            _ => {
+                let help = "a column `string`, or of a domain whose labels are texts";
+                self.say(x.expr.span, format!("`{name}` asks texts, and this is none"), help);
+                None
+            }
+        }
+    }
+
+    fn part_of_date(&mut self, part: usize, name: &Ident, made: Vec<Made>, span: Span) -> Option<Made> {
+        let Ok([x]) = <[Made; 1]>::try_from(made) else {
+            self.say(span, format!("`{name}` takes a date"), format!("write {name}(d)"));
+            return None;
+        };
+        let days = match &x.of {
+            Of::Quote(text) => {
+                let text = text.clone();
+                int(i128::from(self.days(&text, x.expr.span)?), x.expr.span)
+            }
+            _ => {
+                let x = self.number(x, span)?;
+                if x.of != Of::Holds(Holds::Date) {
+                    self.say(span, format!("`{name}` takes a date, and this is none"), "a column `date`, or of a domain of dates");
+                    return None;
+                }
+                x.expr
+            }
+        };
+        let function = self.part(part);
+        Some(Made::plain(call(&function, vec![days], span), Type::I64))
+    }
+
+    fn convert(&mut self, x: Made, ty: Type, span: Span) -> Option<Made> {
+        let x = self.number(x, span)?;
+        let converts = |expr: Expr| converted(expr, ty);
+        let expr = match &x.of {
+            Of::Holds(Holds::Decimal(digits)) if ty.is_float() => {
+                let scale = Expr { kind: ExprKind::Literal(Literal::Int(10i128.pow(u32::from(*digits)))), span };
+                binary(BinaryOp::Div, converts(x.expr), scale)
+            }
+            Of::Holds(Holds::Decimal(digits)) => converts(binary(BinaryOp::Div, x.expr, power(*digits, span))),
+            _ => converts(x.expr),
+        };
+        Some(Made::plain(Expr { span, ..expr }, ty))
+    }
+}
+
+/// Two coordinates of a domain compared: none is neither less nor greater than any.
+fn ordered(op: BinaryOp, a: Made, b: Made) -> Expr {
+    use BinaryOp::*;
+    let least = match op {
+        Lt | Le if a.none => Some(a.expr.clone()),
+        Gt | Ge if b.none => Some(b.expr.clone()),
+        _ => None,
+    };
+    let compared = binary(op, a.expr, b.expr);
+    match least {
+        Some(least) => {
+            let span = compared.span;
+            binary(AndAlso, binary(Ge, least, int(0, span)), compared)
+        }
+        None => compared,
+    }
+}
