@@ -647,7 +647,8 @@ impl Program {
 
     /// Whether a variable can be −1: what is under it is missing there.
     pub fn may_miss(&self, v: Index) -> bool {
-        self.computed(v).is_some_and(|c| c.permit || !c.caught && self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
+        self.computed(v)
+            .is_some_and(|c| c.permit || !c.caught && self.under(&c.of).into_iter().any(|u| self.may_miss(u)))
     }
 
     /// The accesses of an expression with those that coordinates are computed from, each once, in order of appearance.

@@ -24,6 +24,6 @@ mod warn;
 
 pub use check::{Undeclared, check, undeclared};
 pub use concretize::{concretize, refuse};
-pub use relation::{MOST_DIGITS, Relations, relate};
 pub use diagnostic::{Diagnostic, Severity, Span};
+pub use relation::{MOST_DIGITS, Relations, relate};
 pub use warn::{Warning, warnings};

@@ -243,7 +243,13 @@ impl Builder {
                 let said = |size: &syntax::Size| Mode { size: Some(size.clone()), ..self.axis() };
                 let modes: Vec<Mode> = sizes.iter().map(said).collect();
                 let format = Some(format.into().0);
-                self.items.push(syntax::Item::Tensor(syntax::Tensor { name: ident(name), sort: syntax::Sort::Plain(ty), sizes, fill, format }));
+                self.items.push(syntax::Item::Tensor(syntax::Tensor {
+                    name: ident(name),
+                    sort: syntax::Sort::Plain(ty),
+                    sizes,
+                    fill,
+                    format,
+                }));
                 let value = self.element_or_wrong(&array, &modes);
                 self.set(Tensor(name).at(vars(&modes)), value);
             }

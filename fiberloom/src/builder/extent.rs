@@ -38,7 +38,13 @@ impl Builder {
         }
         let name = own(&format!("extent_{}", self.extents.len() + 1));
         let (format, sizes) = (Some(syntax::Format::Name(ident("sparse"))), vec![size.clone()]);
-        self.items.push(syntax::Item::Tensor(syntax::Tensor { name: ident(&name), sort: syntax::Sort::Plain(ty), sizes, fill: None, format }));
+        self.items.push(syntax::Item::Tensor(syntax::Tensor {
+            name: ident(&name),
+            sort: syntax::Sort::Plain(ty),
+            sizes,
+            fill: None,
+            format,
+        }));
         self.extents.push(Extent { ty, size: size.clone(), name: name.clone() });
         name
     }

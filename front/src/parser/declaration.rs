@@ -4,9 +4,7 @@ use super::{Rule, ident, int, list, literal, parens, span, ty, word};
 use crate::lexer::Token;
 use chumsky::prelude::*;
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::syntax::{
-    Column, Dim, Domain, Format, Item, Literal, Mode, Size, Sort, Table, Tensor,
-};
+use fiberloom_core::notation::syntax::{Column, Dim, Domain, Format, Item, Literal, Mode, Size, Sort, Table, Tensor};
 
 /// `"dim" IDENT ("=" INT | ":" sort)`
 pub fn dim<'t, 's: 't>() -> Rule<'t, 's, Item> {
@@ -32,14 +30,9 @@ fn sort<'t, 's: 't>() -> Rule<'t, 's, Sort> {
         }
         Sort::Decimal(digits.min(u64::from(most)) as u8)
     });
-    choice((
-        ty().map(Sort::Plain),
-        word("string").to(Sort::Text),
-        word("date").to(Sort::Date),
-        decimal,
-    ))
-    .labelled("a type")
-    .boxed()
+    choice((ty().map(Sort::Plain), word("string").to(Sort::Text), word("date").to(Sort::Date), decimal))
+        .labelled("a type")
+        .boxed()
 }
 
 /// `"table" IDENT "[" mode ("," mode)* "]" "{" [column ("," column)*] "}" [format]`

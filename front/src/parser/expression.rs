@@ -61,10 +61,8 @@ fn index<'t, 's: 't>(access: Rule<'t, 's, Access>, expr: Rule<'t, 's, Expr>) -> 
         map,
         span: span(e.span()),
     });
-    let computed = call(expr).map_with(|kind, e| Index::Computed {
-        permit: false,
-        of: Box::new(Expr { kind, span: span(e.span()) }),
-    });
+    let computed = call(expr)
+        .map_with(|kind, e| Index::Computed { permit: false, of: Box::new(Expr { kind, span: span(e.span()) }) });
     choice((slice, access.map(Index::Access), computed, affine)).labelled("an index").boxed()
 }
 

@@ -143,7 +143,10 @@ fn item<'t, 's: 't>() -> Rule<'t, 's, (syntax::Item, usize)> {
 fn follows<'t, 's: 't>() -> Rule<'t, 's, ()> {
     let declares = one_of([Token::Dim, Token::Tensor, Token::Fn, Token::Schedule]).ignored();
     let defines = ident().then(just(Token::OpenIndex)).ignored();
-    choice((end(), declares, declaration::begins_table(), repeat::begins(), defines)).rewind().labelled("the next item").boxed()
+    choice((end(), declares, declaration::begins_table(), repeat::begins(), defines))
+        .rewind()
+        .labelled("the next item")
+        .boxed()
 }
 
 /// What the parser has to say of an item, whose tokens begin at the first of `tokens`.

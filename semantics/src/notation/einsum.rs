@@ -48,12 +48,9 @@ fn items(items: &[Item]) -> Vec<Item> {
     let written = |item: &Item| match item {
         Item::Statement(s) => Item::Statement(statement(s)),
         Item::Repeat(block) => Item::Repeat(Repeat { body: self::items(&block.body), ..block.clone() }),
-        Item::Dim(_)
-        | Item::Domain(_)
-        | Item::Table(_)
-        | Item::Tensor(_)
-        | Item::Function(_)
-        | Item::Schedule(_) => item.clone(),
+        Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) | Item::Function(_) | Item::Schedule(_) => {
+            item.clone()
+        }
     };
     items.iter().map(written).collect()
 }

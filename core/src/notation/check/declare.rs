@@ -99,8 +99,7 @@ impl Check {
         if let (Role::Result | Role::Local, Some(format)) = (role, &format) {
             self.takes_entries(format, &t.name);
         }
-        let tensor =
-            typed::Tensor { name: t.name.name.clone(), ty, sizes, fill, format, role, span: t.name.span };
+        let tensor = typed::Tensor { name: t.name.name.clone(), ty, sizes, fill, format, role, span: t.name.span };
         self.add_tensor(tensor);
     }
 

@@ -643,12 +643,21 @@ impl Check {
     fn is_computed(&mut self, e: &Expr) -> Option<()> {
         let mut folds = None;
         e.walk(&mut |part| {
-            let plain = matches!(part.kind, Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Access(..) | Kind::Call(..));
+            let plain = matches!(
+                part.kind,
+                Kind::Literal(_) | Kind::Index(_) | Kind::Size(_) | Kind::Access(..) | Kind::Call(..)
+            );
             folds = folds.or((!plain).then_some(part.span));
         });
         let (span, message, help) = match (folds, e.may_miss()) {
-            (Some(span), _) => (span, "an index is computed of values, and this is a fold or a shape operator", "define a tensor, and read it as the index"),
-            (None, Some(span)) => (span, "an index is computed of what may be missing here", "replace it: coalesce(…, 0)"),
+            (Some(span), _) => (
+                span,
+                "an index is computed of values, and this is a fold or a shape operator",
+                "define a tensor, and read it as the index",
+            ),
+            (None, Some(span)) => {
+                (span, "an index is computed of what may be missing here", "replace it: coalesce(…, 0)")
+            }
             (None, None) => return Some(()),
         };
         self.error(Diagnostic::new(span, message).help(help));

@@ -271,7 +271,11 @@ impl Check {
 
 /// Names that a statement's sides use and do not bind, each side's once: index variables, and perhaps sizes.
 pub(in crate::notation) fn variables(lhs: &syntax::Access, rhs: &syntax::Expr) -> Vec<String> {
-    left_names(lhs).into_iter().chain(free_names(rhs).into_iter().map(|free| free.name)).map(|n| n.name.clone()).collect()
+    left_names(lhs)
+        .into_iter()
+        .chain(free_names(rhs).into_iter().map(|free| free.name))
+        .map(|n| n.name.clone())
+        .collect()
 }
 
 /// Index variables of a left side, each once.

@@ -29,7 +29,9 @@ impl Number<'_> {
             Origin::Loop => Origin::Loop,
             Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
             Origin::Part(map) => Origin::Part(self.map(&map)),
-            Origin::Computed(c) => Origin::Computed(Box::new(Computed { of: self.expr(&c.of), permit: c.permit, caught: c.caught })),
+            Origin::Computed(c) => {
+                Origin::Computed(Box::new(Computed { of: self.expr(&c.of), permit: c.permit, caught: c.caught }))
+            }
         };
         let new = self.out.var(name, extent, origin);
         self.scope.push((v, new));

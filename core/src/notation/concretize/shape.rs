@@ -329,7 +329,14 @@ impl Concretize<'_> {
     /// The variable of a mode under an index that no loop follows.
     pub(super) fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         let of = self.place_of(&index.map);
-        let v = self.at(extent, Origin::Computed(Box::new(Computed { of, permit: index.permit, caught: matches!(index.map, typed::Map::Computed(_)) })));
+        let v = self.at(
+            extent,
+            Origin::Computed(Box::new(Computed {
+                of,
+                permit: index.permit,
+                caught: matches!(index.map, typed::Map::Computed(_)),
+            })),
+        );
         if self.out.may_miss(v) {
             let nowhere = vec![Expr::Index(v), Expr::Literal(Value::i64(0))];
             self.missing.push(Expr::Call(Fun::Op(Op::Lt), nowhere, Type::Bool));
@@ -364,6 +371,7 @@ impl Concretize<'_> {
         let (last, ..) = choices.pop().expect("`coalesce` has an argument");
         choices.into_iter().rev().fold(last, |next, (value, missing, windows)| {
             let value = match missing {
+                Some(missing) if self.has_fill_where(&value, &missing, &next) => value,
                 Some(missing) => Expr::Call(Fun::Op(Op::Select), vec![missing, next.clone(), value], ty),
                 None => value,
             };
@@ -372,6 +380,19 @@ impl Concretize<'_> {
                 Expr::Concat(Box::new(concat), ty)
             })
         })
+    }
+
+    /// Whether an access has this value by itself where one of its own coordinates is missing, its tensor's fill, and nothing else
+    /// is missing there.
+    fn has_fill_where(&self, value: &Expr, missing: &Expr, next: &Expr) -> bool {
+        let (Expr::Access(a, _), Expr::Literal(next)) = (value, next) else { return false };
+        let mut own = true;
+        missing.each(&mut |leaf| {
+            if let Expr::Index(v) = leaf {
+                own &= self.out.accesses[a.0].vars.contains(v);
+            }
+        });
+        own && self.simplify.same(self.out.tensor(*a).fill, *next)
     }
 
     /// An expression below an operator, or one that may be missing by itself, and where it is missing.

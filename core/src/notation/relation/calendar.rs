@@ -13,10 +13,20 @@ pub(super) fn function(part: usize, called: &str) -> Function {
         ("days", add(name("d"), int(719_468))),
         ("era", call("floordiv", name("days"), int(146_097))),
         ("e", sub(name("days"), mul(name("era"), int(146_097)))),
-        ("y", div(sub(add(sub(name("e"), div(name("e"), 1_460)), div(name("e"), 36_524)), div(name("e"), 146_096)), 365)),
+        (
+            "y",
+            div(sub(add(sub(name("e"), div(name("e"), 1_460)), div(name("e"), 36_524)), div(name("e"), 146_096)), 365),
+        ),
         ("n", sub(name("e"), sub(add(mul(int(365), name("y")), div(name("y"), 4)), div(name("y"), 100)))),
         ("m", div(add(mul(int(5), name("n")), int(2)), 153)),
-        ("month", kind(ExprKind::If(boxed(op(BinaryOp::Lt, name("m"), int(10))), boxed(add(name("m"), int(3))), boxed(sub(name("m"), int(9)))))),
+        (
+            "month",
+            kind(ExprKind::If(
+                boxed(op(BinaryOp::Lt, name("m"), int(10))),
+                boxed(add(name("m"), int(3))),
+                boxed(sub(name("m"), int(9))),
+            )),
+        ),
     ];
     let value = match part {
         0 => {

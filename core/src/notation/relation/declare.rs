@@ -190,8 +190,10 @@ impl Relate {
         if let Some(first) = self.known.get(&name.name) {
             let first = first.span;
             let d = Diagnostic::new(name.span, format!("`{name}` is declared twice"));
-            return self.error(d.label(first, "first here").help("columns have one name in the whole program: \
-                `name = \"what the data call it\"` gives another"));
+            return self.error(d.label(first, "first here").help(
+                "columns have one name in the whole program: \
+                `name = \"what the data call it\"` gives another",
+            ));
         }
         self.known.insert(name.name.clone(), known);
     }
@@ -340,7 +342,8 @@ impl Relate {
     /// The plain program: declarations of what tables and labels become, and these items.
     pub(super) fn declared(&mut self, items: Vec<Item>) -> Vec<Item> {
         self.extents();
-        let mut all: Vec<Item> = (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).map(Item::Tensor).collect();
+        let mut all: Vec<Item> =
+            (0..self.out.tables.len()).flat_map(|t| self.tensors_of(t)).map(Item::Tensor).collect();
         for asked in &self.out.asked {
             let span = Span::default();
             let over = |d: &usize| Size::Name(Ident { name: self.out.domains[*d].name.clone(), span });
@@ -359,7 +362,8 @@ impl Relate {
             };
             let ident = |name: &str| Ident { name: name.to_string(), span };
             let format = format.map(|name| Format::Name(ident(name)));
-            let tensor = syntax::Tensor { name: ident(&asked.tensor), sort: Sort::Plain(ty), sizes, fill: None, format };
+            let tensor =
+                syntax::Tensor { name: ident(&asked.tensor), sort: Sort::Plain(ty), sizes, fill: None, format };
             all.push(Item::Tensor(tensor));
         }
         let parts = self.parts.iter().enumerate().filter_map(|(part, name)| Some((part, name.as_ref()?)));

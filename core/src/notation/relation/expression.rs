@@ -213,7 +213,9 @@ impl Relate {
                 let date = |m: &Made| m.of == Of::Holds(Holds::Date);
                 let days = (date(&a), date(&b));
                 let (parts, mut of, _) = match days {
-                    (true, false) | (false, true) if !matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_))) => {
+                    (true, false) | (false, true)
+                        if !matches!((&a.of, &b.of), (Of::Quote(_), _) | (_, Of::Quote(_))) =>
+                    {
                         (vec![a.expr, b.expr], Of::Holds(Holds::Date), false)
                     }
                     _ => self.aligned(vec![a, b], span)?,
@@ -278,7 +280,9 @@ impl Relate {
     /// A decimal, an integer or a literal with so many digits behind its point, as an integer.
     fn with_digits(&mut self, made: Made, wanted: u8, span: Span) -> Option<Expr> {
         match &made.of {
-            Of::Number(literal) => self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span)),
+            Of::Number(literal) => {
+                self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
+            }
             of => {
                 let Some(has) = digits(of).filter(|has| *has <= wanted) else { return self.beside_decimal(span) };
                 match wanted - has {
@@ -320,7 +324,8 @@ impl Relate {
             return Some((dates, Of::Holds(Holds::Date), false));
         }
         if all.iter().any(|m| is_decimal(&m.of)) {
-            let Some(most) = all.iter().map(|m| digits(&m.of)).collect::<Option<Vec<_>>>().and_then(|d| d.into_iter().max())
+            let Some(most) =
+                all.iter().map(|m| digits(&m.of)).collect::<Option<Vec<_>>>().and_then(|d| d.into_iter().max())
             else {
                 return self.beside_decimal(span);
             };
@@ -382,7 +387,11 @@ impl Relate {
             }
         };
         let values = self.ask(What::Values(domain));
-        Some(Made { expr: Relate::asked_at(values, Some(made), Literal::Int(0), span), of: Of::Holds(holds), none: false })
+        Some(Made {
+            expr: Relate::asked_at(values, Some(made), Literal::Int(0), span),
+            of: Of::Holds(holds),
+            none: false,
+        })
     }
 
     /// A value as one of these: of a declared tensor, or beside a date.
@@ -480,7 +489,14 @@ impl Relate {
     }
 
     /// A coordinate compared with a label: none is neither less nor greater than any, and equal to none.
-    fn against(&mut self, op: BinaryOp, a: Made, domain: usize, literal: &Literal, (at, span): (Span, Span)) -> Option<Made> {
+    fn against(
+        &mut self,
+        op: BinaryOp,
+        a: Made,
+        domain: usize,
+        literal: &Literal,
+        (at, span): (Span, Span),
+    ) -> Option<Made> {
         use BinaryOp::*;
         let label = self.label(domain, literal, at)?;
         let what = match op {
@@ -609,11 +625,19 @@ impl Relate {
 
     fn tested(&mut self, name: &Ident, made: Vec<Made>, test: fn(String) -> Test, span: Span) -> Option<Made> {
         let Ok([x, pattern]) = <[Made; 2]>::try_from(made) else {
-            self.say(span, format!("`{name}` takes a text and what it is compared with"), format!("write {name}(x, \"…\")"));
+            self.say(
+                span,
+                format!("`{name}` takes a text and what it is compared with"),
+                format!("write {name}(x, \"…\")"),
+            );
             return None;
         };
         let Of::Quote(text) = pattern.of else {
-            self.say(pattern.expr.span, format!("`{name}` compares with a text in quotes"), format!("write {name}(x, \"…\")"));
+            self.say(
+                pattern.expr.span,
+                format!("`{name}` compares with a text in quotes"),
+                format!("write {name}(x, \"…\")"),
+            );
             return None;
         };
         let test = test(text);
@@ -647,7 +671,11 @@ impl Relate {
             _ => {
                 let x = self.number(x, span)?;
                 if x.of != Of::Holds(Holds::Date) {
-                    self.say(span, format!("`{name}` takes a date, and this is none"), "a column `date`, or of a domain of dates");
+                    self.say(
+                        span,
+                        format!("`{name}` takes a date, and this is none"),
+                        "a column `date`, or of a domain of dates",
+                    );
                     return None;
                 }
                 x.expr

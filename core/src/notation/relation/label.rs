@@ -1,7 +1,7 @@
 //! Texts as labels: dates, decimals, and what is asked of texts.
 
-use crate::algebra::Type;
 use super::{Label, Labels};
+use crate::algebra::Type;
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, written `YYYY-MM-DD`.
 pub fn days(text: &str) -> Option<i64> {
@@ -47,7 +47,11 @@ pub fn decimal(text: &str, digits: u8) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let part = part.trim_end_matches('0');
     let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() && part.is_empty() || !all_digits(whole) || !all_digits(part) || part.len() > usize::from(digits) {
+    if whole.is_empty() && part.is_empty()
+        || !all_digits(whole)
+        || !all_digits(part)
+        || part.len() > usize::from(digits)
+    {
         return None;
     }
     let mut number: i128 = 0;
@@ -133,12 +137,28 @@ mod tests {
     /// Days that calendars agree on.
     #[test]
     fn dates_are_days() {
-        let known = [("1970-01-01", 0), ("1969-12-31", -1), ("2000-02-29", 11_016), ("1994-01-01", 8_766), ("0001-01-01", -719_162)];
+        let known = [
+            ("1970-01-01", 0),
+            ("1969-12-31", -1),
+            ("2000-02-29", 11_016),
+            ("1994-01-01", 8_766),
+            ("0001-01-01", -719_162),
+        ];
         for (text, n) in known {
             assert_eq!(days(text), Some(n), "{text}");
             assert_eq!(date(n), text);
         }
-        for text in ["1999-02-29", "1900-02-29", "1994-13-01", "1994-00-01", "1994-1-1", "94-01-01", "1994-01-32", "", "1994-01-01 "] {
+        for text in [
+            "1999-02-29",
+            "1900-02-29",
+            "1994-13-01",
+            "1994-00-01",
+            "1994-1-1",
+            "94-01-01",
+            "1994-01-32",
+            "",
+            "1994-01-01 ",
+        ] {
             assert_eq!(days(text), None, "{text}");
         }
     }
@@ -163,7 +183,14 @@ mod tests {
 
     #[test]
     fn decimals_are_exact() {
-        let known = [("1", 2, Some(100)), ("-0.05", 2, Some(-5)), ("0.050", 2, Some(5)), ("1.005", 2, None), (".5", 1, Some(5)), ("5.", 1, Some(50))];
+        let known = [
+            ("1", 2, Some(100)),
+            ("-0.05", 2, Some(-5)),
+            ("0.050", 2, Some(5)),
+            ("1.005", 2, None),
+            (".5", 1, Some(5)),
+            ("5.", 1, Some(50)),
+        ];
         for (text, digits, n) in known {
             assert_eq!(decimal(text, digits), n, "{text}");
         }
@@ -176,8 +203,20 @@ mod tests {
     /// What SQL's `LIKE` says of these.
     #[test]
     fn like_is_that_of_sql() {
-        let yes = [("", ""), ("", "%"), ("abc", "abc"), ("abc", "a%"), ("abc", "%c"), ("abc", "_b_"), ("abcabd", "%abd"), ("aXbYc", "a%b%c"), ("aab", "%ab"), ("ä", "_")];
-        let no = [("", "_"), ("abc", "ab"), ("abc", "%d%"), ("abc", "____"), ("abab", "%aba"), ("a", "a_"), ("Abc", "a%")];
+        let yes = [
+            ("", ""),
+            ("", "%"),
+            ("abc", "abc"),
+            ("abc", "a%"),
+            ("abc", "%c"),
+            ("abc", "_b_"),
+            ("abcabd", "%abd"),
+            ("aXbYc", "a%b%c"),
+            ("aab", "%ab"),
+            ("ä", "_"),
+        ];
+        let no =
+            [("", "_"), ("abc", "ab"), ("abc", "%d%"), ("abc", "____"), ("abab", "%aba"), ("a", "a_"), ("Abc", "a%")];
         yes.iter().for_each(|(text, pattern)| assert!(like(text, pattern), "{text} like {pattern}"));
         no.iter().for_each(|(text, pattern)| assert!(!like(text, pattern), "{text} not like {pattern}"));
     }

@@ -62,7 +62,9 @@ impl Relate {
                 };
                 let message = format!("`{var}` runs over {} here and over {} elsewhere", called(domain), called(first));
                 let d = Diagnostic::new(span, message).label(at, "elsewhere");
-                self.error(d.help("coordinates of one domain are none of another: give the two one domain, or two variables"));
+                self.error(
+                    d.help("coordinates of one domain are none of another: give the two one domain, or two variables"),
+                );
             }
             Some(_) => {}
         }

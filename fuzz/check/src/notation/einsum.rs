@@ -9,6 +9,7 @@
 //! compared. It leaves out functions, literals and types. What `f=` folds over has no written form, and is compared by name.
 
 use fiberloom_core::algebra::{COUNT, Op};
+use fiberloom_core::notation::relate;
 use fiberloom_core::notation::syntax::{self, Argument, Assign, ExprKind, Factor, Ident, Item};
 use fiberloom_core::notation::typed::{Expr, Fun, Index, Kind, Map, Program, Statement, TensorId, VarId};
 use fiberloom_semantics::notation::einsum;
@@ -20,6 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// The first statement whose sums are others.
 pub fn by_the_rule(syntax: &syntax::Program, typed: &Program) -> Result<BTreeSet<&'static str>, String> {
+    // Sums stand where they stand over labels.
+    let related =
+        relate(syntax).map_err(|wrong| wrong.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("\n"))?;
+    let syntax = related.as_ref().map_or(syntax, |(plain, _)| plain);
     let written = einsum::explicit(syntax);
     let (short, long) = (statements(&syntax.items), statements(&written.items));
     if typed.statements.len() != short.len() {
@@ -39,17 +44,13 @@ fn statements(items: &[Item]) -> Vec<&syntax::Statement> {
     fn of(s: &syntax::Statement) -> Vec<&syntax::Statement> {
         s.locals.iter().flat_map(of).chain([s]).collect()
     }
-    let of_item = |item| match item {
-        Item::Dim(_)
-        | Item::Domain(_)
-        | Item::Table(_)
-        | Item::Tensor(_)
-        | Item::Function(_)
-        | Item::Schedule(_) => vec![],
+    let all = items.iter().map(|item| match item {
         Item::Statement(s) => of(s),
         Item::Repeat(block) => statements(&block.body),
-    };
-    items.iter().flat_map(of_item).collect()
+        Item::Dim(_) | Item::Domain(_) | Item::Table(_) | Item::Tensor(_) => vec![],
+        Item::Function(_) | Item::Schedule(_) => vec![],
+    });
+    all.flatten().collect()
 }
 
 /// The variables of a statement are those of its left side, and folded are those that are absent there.
@@ -150,6 +151,7 @@ fn access(a: &syntax::Access) -> String {
         syntax::Index::Affine { map, .. } => affine(map).join(" "),
         syntax::Index::Slice { var, .. } => var.to_string(),
         syntax::Index::Access(read) => access(read),
+        syntax::Index::Computed { of, .. } => of_syntax(of),
     };
     element(&a.tensor.name, a.indices.iter().map(index).collect())
 }
@@ -349,7 +351,13 @@ mod tests {
             let span = read.name.span;
             let size = |m| syntax::Size::Name(syntax::Ident { name: format!("size_{n}_{m}"), span });
             let sizes = (0..read.rank).map(size).collect();
-            let tensor = syntax::Tensor { name: read.name, ty: Type::F64, sizes, fill: None, format: None };
+            let tensor = syntax::Tensor {
+                name: read.name,
+                sort: syntax::Sort::Plain(Type::F64),
+                sizes,
+                fill: None,
+                format: None,
+            };
             program.items.insert(0, Item::Tensor(tensor));
         }
         program

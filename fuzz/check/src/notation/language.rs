@@ -358,7 +358,7 @@ impl Maker<'_, '_> {
         let fill = self.chance(5).then(|| (self.literal(ty), NOWHERE));
         let format = (!self.chance(6) || self.lowered && !result).then(|| self.format(extents, result));
         let (name, ty) = (self.ident(name), self.ty(ty));
-        self.declared.push(Tensor { name, ty, sizes, fill, format });
+        self.declared.push(Tensor { name, sort: Sort::Plain(ty), sizes, fill, format });
     }
 
     /// A tensor of this type and these extents that can be read: one that there is, or a new operand.
@@ -385,7 +385,7 @@ impl Maker<'_, '_> {
         let sizes = extents.iter().map(|n| self.size(*n)).collect();
         let levels = extents.iter().map(|_| named("function")).collect();
         let format = Some(Format::Levels { levels, order: None, span: NOWHERE });
-        self.declared.push(Tensor { name: named(name), ty, sizes, fill: None, format });
+        self.declared.push(Tensor { name: named(name), sort: Sort::Plain(ty), sizes, fill: None, format });
         let params: Vec<Ident> = (0..extents.len()).map(|m| named(format!("x{m}"))).collect();
         let sum =
             params.iter().map(|p| expression::name(&p.name)).reduce(|a, b| expression::binary(BinaryOp::Add, a, b));

@@ -15,7 +15,7 @@ impl Maker<'_, '_> {
         if counts {
             self.counters += 1;
             let (sizes, fill, format) = (vec![], None, None);
-            self.declared.push(Tensor { name: named(&counter), ty: Type::I64, sizes, fill, format });
+            self.declared.push(Tensor { name: named(&counter), sort: Sort::Plain(Type::I64), sizes, fill, format });
             items.push(assigned(&counter, expression::literal(Literal::Int(0))));
         }
         // What the condition asks for is there before the block.

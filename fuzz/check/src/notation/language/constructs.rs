@@ -89,7 +89,7 @@ impl Words<'_> {
     }
 
     fn tensor(&mut self, t: &Tensor) {
-        self.say(format!("tensor of {}", t.ty));
+        self.say(format!("tensor of {}", t.sort));
         self.say(format!("tensor of rank {}", t.sizes.len()));
         for size in &t.sizes {
             self.say(match size {
@@ -122,6 +122,7 @@ impl Words<'_> {
             Literal::Float(Float(x)) if x.is_infinite() && *x < 0.0 => "-inf",
             Literal::Float(Float(x)) if x.is_infinite() => "inf",
             Literal::Float(_) => "float",
+            Literal::Text(_) => "text",
         };
         self.say(format!("{what} {kind}"));
     }

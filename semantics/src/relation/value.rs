@@ -1,0 +1,326 @@
+//! Labels and values, and what functions say of them.
+
+use fiberloom_core::algebra::Type;
+use fiberloom_core::notation::syntax::{BinaryOp, Sort};
+use std::cmp::Ordering;
+
+/// What stands in a row of a table. A decimal is an integer, times the power of ten that its column declares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer, or a decimal.
+    Number(i64),
+    /// A date: year, month, day.
+    Date(i64, u8, u8),
+    /// A text.
+    Text(String),
+}
+
+/// A label, or the number of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// An integer, or a decimal times its power of ten.
+    Number(i64),
+    /// A date.
+    Date(i64, u8, u8),
+    /// A text, in the order of its bytes.
+    Text(String),
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Of {
+    /// As it is written: it takes what it stands beside.
+    Literal(String),
+    /// A truth value.
+    Bool(bool),
+    /// An `i64`.
+    Integer(i64),
+    /// An integer, times this power of ten.
+    Decimal(i64, u8),
+    /// An `f64`.
+    Float(f64),
+    /// A date.
+    Date(i64, u8, u8),
+    /// A text of a column.
+    Text(String),
+    /// No text: where no row stands.
+    Absent,
+    /// A label of a domain; none where a null stands.
+    Label(Option<Key>),
+}
+
+impl Cell {
+    /// It as a label; `None` of a null.
+    pub fn key(&self) -> Option<Key> {
+        match self {
+            Cell::Null | Cell::Bool(_) => None,
+            Cell::Number(n) => Some(Key::Number(*n)),
+            Cell::Date(y, m, d) => Some(Key::Date(*y, *m, *d)),
+            Cell::Text(text) => Some(Key::Text(text.clone())),
+        }
+    }
+
+    /// It as a value of a column.
+    pub(super) fn value(&self, sort: &Sort) -> Of {
+        match (self, sort) {
+            (Cell::Number(n), Sort::Decimal(digits)) => Of::Decimal(*n, *digits),
+            (Cell::Number(n), _) => Of::Integer(*n),
+            (Cell::Bool(b), _) => Of::Bool(*b),
+            (Cell::Date(y, m, d), _) => Of::Date(*y, *m, *d),
+            (Cell::Text(text), _) => Of::Text(text.clone()),
+            (Cell::Null, _) => Of::Absent,
+        }
+    }
+}
+
+/// An integer, a power of ten, as it is written.
+fn number(text: &str) -> Option<(i64, u8)> {
+    let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let whole: String = text.chars().filter(|c| *c != '.').collect();
+    Some((whole.parse().ok()?, digits as u8))
+}
+
+/// A date, as it is written.
+fn date(text: &str) -> Option<(i64, u8, u8)> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts[..] else { return None };
+    Some((year.parse().ok()?, month.parse().ok()?, day.parse().ok()?))
+}
+
+impl Of {
+    /// It as a label or a number of a row; `None` of none.
+    pub(super) fn key(&self) -> Option<Key> {
+        match self {
+            Of::Label(label) => label.clone(),
+            Of::Integer(n) => Some(Key::Number(*n)),
+            _ => None,
+        }
+    }
+
+    /// Its text, if there is one.
+    pub(super) fn text(&self) -> Option<String> {
+        match self {
+            Of::Text(text) | Of::Label(Some(Key::Text(text))) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// The zero of its kind.
+    pub(super) fn zero(&self) -> Of {
+        match self {
+            Of::Bool(_) => Of::Bool(false),
+            Of::Decimal(_, digits) => Of::Decimal(0, *digits),
+            Of::Float(_) => Of::Float(0.0),
+            _ => Of::Integer(0),
+        }
+    }
+
+    /// It as a value of a declared kind.
+    pub(super) fn as_sort(self, sort: &Sort) -> Result<Of, String> {
+        let wrong = |of: &Of| format!("{of:?} as {sort}");
+        Ok(match (sort, self) {
+            (Sort::Decimal(digits), of) => {
+                let (n, has) = of.scaled().ok_or_else(|| wrong(&of))?;
+                Of::Decimal(
+                    n.wrapping_mul(10i64.pow(u32::from(digits.checked_sub(has).ok_or_else(|| wrong(&of))?))),
+                    *digits,
+                )
+            }
+            (Sort::Date, Of::Literal(text)) => {
+                let (y, m, d) = date(&text).ok_or("no date")?;
+                Of::Date(y, m, d)
+            }
+            (Sort::Plain(ty), Of::Literal(text)) if ty.is_float() => Of::Float(text.parse().map_err(|_| "no float")?),
+            (Sort::Plain(_), Of::Literal(text)) => Of::Integer(number(&text).ok_or("no number")?.0),
+            (_, of) => of,
+        })
+    }
+
+    /// An integer and its power of ten.
+    fn scaled(&self) -> Option<(i64, u8)> {
+        match self {
+            Of::Integer(n) | Of::Label(Some(Key::Number(n))) => Some((*n, 0)),
+            Of::Decimal(n, digits) => Some((*n, *digits)),
+            Of::Literal(text) => number(text),
+            _ => None,
+        }
+    }
+
+    /// `convert`
+    pub(super) fn converted(self, ty: Type) -> Result<Of, String> {
+        match (&self, self.scaled()) {
+            (Of::Float(x), _) if ty == Type::F64 => Ok(Of::Float(*x)),
+            (_, Some((n, digits))) if ty == Type::F64 => Ok(Of::Float(n as f64 / 10f64.powi(i32::from(digits)))),
+            (_, Some((n, digits))) if ty == Type::I64 => Ok(Of::Integer(n / 10i64.pow(u32::from(digits)))),
+            (Of::Bool(b), _) if ty == Type::I64 => Ok(Of::Integer(i64::from(*b))),
+            _ => Err(format!("convert({self:?}, {ty})")),
+        }
+    }
+}
+
+/// Two values of one kind: a literal takes the other's, the digits are those of which one has more.
+pub(super) fn alike(a: Of, b: Of) -> Result<(Of, Of), String> {
+    Ok(match (a, b) {
+        (Of::Literal(a), Of::Literal(b)) => (Of::Literal(a), Of::Literal(b)),
+        (Of::Literal(text), b) => (beside(&text, &b)?, b),
+        (a, Of::Literal(text)) => {
+            let b = beside(&text, &a)?;
+            (a, b)
+        }
+        (a, b) => (a, b),
+    })
+    .and_then(|(a, b)| match (&a, &b) {
+        (Of::Decimal(..), _) | (_, Of::Decimal(..)) => {
+            let ((m, p), (n, q)) = (a.scaled().ok_or("no decimal")?, b.scaled().ok_or("no decimal")?);
+            let most = p.max(q);
+            let up = |n: i64, has: u8| n.wrapping_mul(10i64.pow(u32::from(most - has)));
+            Ok((Of::Decimal(up(m, p), most), Of::Decimal(up(n, q), most)))
+        }
+        _ => Ok((a, b)),
+    })
+}
+
+/// A literal as what it stands beside.
+fn beside(text: &str, other: &Of) -> Result<Of, String> {
+    let wrong = || format!("{text} beside {other:?}");
+    Ok(match other {
+        Of::Decimal(..) => {
+            let (n, digits) = number(text).ok_or_else(wrong)?;
+            Of::Decimal(n, digits)
+        }
+        Of::Integer(_) => Of::Integer(text.parse().map_err(|_| wrong())?),
+        Of::Float(_) => Of::Float(text.parse().map_err(|_| wrong())?),
+        Of::Date(..) => {
+            let (y, m, d) = date(text).ok_or_else(wrong)?;
+            Of::Date(y, m, d)
+        }
+        Of::Text(_) | Of::Absent | Of::Label(Some(Key::Text(_))) => Of::Text(text.to_string()),
+        Of::Label(Some(Key::Date(..))) => {
+            let (y, m, d) = date(text).ok_or_else(wrong)?;
+            Of::Label(Some(Key::Date(y, m, d)))
+        }
+        Of::Label(_) => match number(text) {
+            Some((n, _)) => Of::Label(Some(Key::Number(n))),
+            None => Of::Text(text.to_string()),
+        },
+        Of::Bool(_) | Of::Literal(_) => return Err(wrong()),
+    })
+}
+
+/// Whether two values compare so.
+pub(super) fn compared(op: BinaryOp, a: &Of, b: &Of) -> Result<bool, String> {
+    let (a, b) = alike(a.clone(), b.clone())?;
+    let ordering = match (&a, &b) {
+        (Of::Label(None), Of::Label(None)) => return Ok(op == BinaryOp::Eq),
+        (Of::Absent, _) | (_, Of::Absent) | (Of::Label(None), _) | (_, Of::Label(None)) => {
+            return Ok(op == BinaryOp::Ne);
+        }
+        (Of::Label(Some(a)), Of::Label(Some(b))) => a.cmp(b),
+        (Of::Bool(a), Of::Bool(b)) => a.cmp(b),
+        (Of::Float(a), Of::Float(b)) => match a.partial_cmp(b) {
+            Some(ordering) => ordering,
+            None => return Ok(op == BinaryOp::Ne),
+        },
+        (Of::Date(y, m, d), Of::Date(z, n, e)) => (y, m, d).cmp(&(z, n, e)),
+        _ => match (a.text(), b.text(), a.scaled(), b.scaled()) {
+            (Some(a), Some(b), ..) => a.cmp(&b),
+            (_, _, Some((m, p)), Some((n, q))) if p == q => m.cmp(&n),
+            _ => return Err(format!("{a:?} compared with {b:?}")),
+        },
+    };
+    Ok(match op {
+        BinaryOp::Lt => ordering == Ordering::Less,
+        BinaryOp::Le => ordering != Ordering::Greater,
+        BinaryOp::Gt => ordering == Ordering::Greater,
+        BinaryOp::Ge => ordering != Ordering::Less,
+        BinaryOp::Eq => ordering == Ordering::Equal,
+        _ => ordering != Ordering::Equal,
+    })
+}
+
+/// A sum.
+pub(super) fn added(a: Of, b: Of) -> Result<Of, String> {
+    arithmetic(BinaryOp::Add, a, b)
+}
+
+/// An operator of arithmetic.
+pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
+    use BinaryOp::*;
+    // The label of a coordinate is a number; 0 at none.
+    let number = |of: Of| match of {
+        Of::Label(Some(Key::Number(n))) => Of::Integer(n),
+        Of::Label(None) => Of::Integer(0),
+        of => of,
+    };
+    let (a, b) = (number(a), number(b));
+    if let (Mul, Some((m, p)), Some((n, q))) = (op, a.scaled(), b.scaled())
+        && (matches!(a, Of::Decimal(..)) || matches!(b, Of::Decimal(..)))
+    {
+        return Ok(Of::Decimal(m.wrapping_mul(n), p + q));
+    }
+    let (a, b) = alike(a, b)?;
+    Ok(match (op, &a, &b) {
+        (Add, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a || *b),
+        (Mul, Of::Bool(a), Of::Bool(b)) => Of::Bool(*a && *b),
+        (Add | Sub, Of::Decimal(m, p), Of::Decimal(n, _)) => {
+            Of::Decimal(if op == Add { m.wrapping_add(*n) } else { m.wrapping_sub(*n) }, *p)
+        }
+        (_, Of::Float(a), Of::Float(b)) => Of::Float(match op {
+            Add => a + b,
+            Sub => a - b,
+            Mul => a * b,
+            Div => a / b,
+            _ => return Err("an operator of floats".to_string()),
+        }),
+        (_, Of::Integer(a), Of::Integer(b)) => Of::Integer(match op {
+            Add => a.wrapping_add(*b),
+            Sub => a.wrapping_sub(*b),
+            Mul => a.wrapping_mul(*b),
+            Div => a.checked_div(*b).unwrap_or(0),
+            Rem => a.checked_rem(*b).unwrap_or(0),
+            _ => return Err("an operator of integers".to_string()),
+        }),
+        (_, Of::Literal(x), Of::Literal(y)) => {
+            let (Some((m, 0)), Some((n, 0))) = (self::number(x), self::number(y)) else {
+                return Err("literals that are no integers".to_string());
+            };
+            arithmetic(op, Of::Integer(m), Of::Integer(n))?
+        }
+        _ => return Err(format!("{a:?} {} {b:?}", op.sign())),
+    })
+}
+
+/// A part of a date.
+pub(super) fn part(name: &str, of: &Of) -> Result<i64, String> {
+    let (y, m, d) = match of {
+        Of::Date(y, m, d) | Of::Label(Some(Key::Date(y, m, d))) => (*y, *m, *d),
+        Of::Label(None) => (1970, 1, 1),
+        Of::Literal(text) => date(text).ok_or("no date")?,
+        _ => return Err(format!("{name} of {of:?}")),
+    };
+    Ok(match name {
+        "year" => y,
+        "month" => i64::from(m),
+        _ => i64::from(d),
+    })
+}
+
+/// SQL's `LIKE`: `%` is any text, `_` any one character, else a character is itself.
+pub fn like(text: &str, pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    let Some(first) = chars.next() else { return text.is_empty() };
+    let rest = chars.as_str();
+    let behind = |text: &str| {
+        let mut chars = text.chars();
+        chars.next().map(|c| (c, chars.as_str().to_string()))
+    };
+    match first {
+        '%' => text.char_indices().map(|(at, _)| &text[at..]).chain([""]).any(|text| like(text, rest)),
+        '_' => behind(text).is_some_and(|(_, text)| like(&text, rest)),
+        c => behind(text).is_some_and(|(d, text)| c == d && like(&text, rest)),
+    }
+}
