@@ -195,6 +195,6 @@ fn once(e: &typed::Expr, args: &[Expr]) -> bool {
             reads[l.index()] += 1;
         }
     });
-    let leaf = |e: &Expr| matches!(e, Expr::Literal(_) | Expr::Index(_) | Expr::Access(..));
+    let leaf = |e: &Expr| matches!(e, Expr::Literal(_) | Expr::Index(_) | Expr::Access(..) | Expr::Column(_));
     reads.iter().zip(args).all(|(n, e)| *n <= 1 || leaf(e))
 }

@@ -183,7 +183,8 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
     };
     match body {
         Expr::Access(a, _) if lists.contains(a) => (Sequence::List(*a), Expr::Literal(fill(*a))),
-        Expr::Literal(_) | Expr::Index(_) | Expr::Access(..) => (Sequence::Empty, body.clone()),
+        Expr::Column(column) if lists.contains(&column.of) => (Sequence::List(column.of), Expr::Literal(column.fill)),
+        Expr::Literal(_) | Expr::Index(_) | Expr::Access(..) | Expr::Column(_) => (Sequence::Empty, body.clone()),
         Expr::Reduce(op, vars, inner, ty) => {
             let (sequence, inner) = background(inner, lists, fill, s);
             (sequence, s.simplify(&Expr::Reduce(*op, vars.clone(), Box::new(inner), *ty)))

@@ -38,6 +38,8 @@ impl Simplify<'_> {
     pub fn replace(self, e: &Expr, value: &impl Fn(AccessId) -> Option<Value>) -> Expr {
         match e {
             Expr::Access(a, _) => value(*a).map_or_else(|| e.clone(), Expr::Literal),
+            // What is put in an access's place is what it has where nothing stands.
+            Expr::Column(column) => value(column.of).map_or_else(|| e.clone(), |_| Expr::Literal(column.fill)),
             Expr::Literal(_) | Expr::Index(_) => e.clone(),
             Expr::Call(fun, args, ty) => self.call(*fun, args.iter().map(|a| self.replace(a, value)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),

@@ -161,7 +161,7 @@ impl Computed {
     /// Whether a tensor or a declared function says it, of whose values nothing is known.
     pub fn is_read(&self) -> bool {
         let mut read = false;
-        self.of.each(&mut |e| read |= matches!(e, Expr::Access(..) | Expr::Call(Fun::User(_), ..)));
+        self.of.each(&mut |e| read |= e.access().is_some() || matches!(e, Expr::Call(Fun::User(_), ..)));
         read
     }
 }
@@ -365,6 +365,8 @@ pub enum Expr {
     Index(Index),
     /// A tensor's value.
     Access(AccessId, Type),
+    /// The value of a tensor of one structure with the tensor of an access, where that stands.
+    Column(Box<Column>),
     /// A function, declared or built in.
     Call(Fun, Vec<Expr>, Type),
     /// A fold with a function that has an identity, and for which no order is wrong; loops in this order.
@@ -401,6 +403,17 @@ pub struct Concat {
     pub outside: Option<Expr>,
 }
 
+/// A value beside an access's: its tensor has the levels of the access's, and other values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// What is walked and searched.
+    pub of: AccessId,
+    /// The tensor whose value it is.
+    pub tensor: Place,
+    /// Its fill value.
+    pub fill: Value,
+}
+
 impl Expr {
     /// Its type.
     pub fn ty(&self) -> Type {
@@ -409,6 +422,7 @@ impl Expr {
             Expr::Index(_) => Type::I64,
             Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) => *ty,
             Expr::Fold(_, ty) | Expr::Concat(_, ty) => *ty,
+            Expr::Column(column) => column.fill.ty(),
         }
     }
 
@@ -420,8 +434,24 @@ impl Expr {
             Expr::Reduce(_, _, body, _) => body.each(f),
             Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each(f)),
             Expr::Concat(c, _) => c.exprs().for_each(|e| e.each(f)),
-            Expr::Access(..) | Expr::Literal(_) | Expr::Index(_) => {}
+            Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_) => {}
         }
+    }
+
+    /// The access that it reads, if it reads one: its own, or that of which it is a column.
+    pub fn access(&self) -> Option<AccessId> {
+        match self {
+            Expr::Access(a, _) => Some(*a),
+            Expr::Column(column) => Some(column.of),
+            _ => None,
+        }
+    }
+
+    /// Whether a column beside this access is read in it.
+    pub fn has_columns_of(&self, a: AccessId) -> bool {
+        let mut found = false;
+        self.each(&mut |e| found |= matches!(e, Expr::Column(column) if column.of == a));
+        found
     }
 
     /// Whether there is a fold in it, which runs in loops of its own.
@@ -441,11 +471,7 @@ impl Expr {
 
     /// Calls `f` on every access, left to right.
     pub fn each_access(&self, f: &mut impl FnMut(AccessId)) {
-        self.each(&mut |e| {
-            if let Expr::Access(a, _) = e {
-                f(*a);
-            }
-        });
+        self.each(&mut |e| e.access().into_iter().for_each(&mut *f));
     }
 
     /// Its accesses, each once, in order of appearance.
@@ -485,7 +511,7 @@ impl Expr {
                 Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty)
             }
             Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| f(e, bound))), ty),
-            leaf @ (Expr::Access(..) | Expr::Literal(_) | Expr::Index(_)) => leaf,
+            leaf @ (Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_)) => leaf,
         }
     }
 }
@@ -631,8 +657,7 @@ impl Program {
         let mut all = Vec::new();
         e.each(&mut |leaf| match leaf {
             Expr::Index(u) => all.push(*u),
-            Expr::Access(a, _) => all.extend(&self.accesses[a.0].vars),
-            _ => {}
+            leaf => leaf.access().into_iter().for_each(|a| all.extend(&self.accesses[a.0].vars)),
         });
         all
     }
@@ -655,15 +680,13 @@ impl Program {
     pub fn reads(&self, e: &Expr) -> Vec<AccessId> {
         fn visit(program: &Program, e: &Expr, all: &mut Vec<AccessId>) {
             e.each(&mut |leaf| {
-                let vars = match leaf {
-                    Expr::Index(v) => std::slice::from_ref(v),
-                    Expr::Access(a, _) => &program.accesses[a.0].vars,
+                let vars = match (leaf, leaf.access()) {
+                    (Expr::Index(v), _) => std::slice::from_ref(v),
+                    (_, Some(a)) => &program.accesses[a.0].vars,
                     _ => &[],
                 };
                 vars.iter().filter_map(|v| program.computed(*v)).for_each(|c| visit(program, &c.of, all));
-                if let Expr::Access(a, _) = leaf {
-                    once(all, *a);
-                }
+                leaf.access().into_iter().for_each(|a| once(all, a));
             });
         }
         let mut all = Vec::new();

@@ -19,6 +19,7 @@
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
 //! last version of a turn is the one with which the next begins ([`steps`]).
 
+mod columns;
 mod follow;
 mod ground;
 mod hoist;
@@ -85,6 +86,8 @@ pub fn concretize(
         inputs: program.inputs(),
         steps: Steps::new(),
         format: Format::dense(0),
+        structures: columns::structures(program),
+        walked: FxHashMap::default(),
     };
     c.steps(&program.order);
     c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
@@ -120,6 +123,10 @@ struct Concretize<'a> {
     inputs: Vec<TensorId>,
     /// What has been made so far.
     steps: Steps,
+    /// The table of each operand that is a table's.
+    structures: FxHashMap<TensorId, usize>,
+    /// Of each table the operand that is walked for all of them.
+    walked: FxHashMap<usize, Place>,
     /// The format of what the statement defines.
     format: Format,
 }
@@ -458,7 +465,8 @@ impl Concretize<'_> {
     fn emit(&mut self, mut nest: Nest) {
         let rhs = self.follow(nest.rhs, &mut nest.order);
         let rhs = self.spread(rhs, &mut nest.order);
-        nest.rhs = self.simplify.simplify(&rhs);
+        let rhs = self.simplify.simplify(&rhs);
+        nest.rhs = self.beside(rhs);
         self.steps.nest(nest);
     }
 

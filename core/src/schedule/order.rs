@@ -194,6 +194,7 @@ impl Search<'_, '_> {
             Expr::Literal(_) | Expr::Call(Fun::Op(_), ..) => true,
             Expr::Index(w) => bound(*w),
             Expr::Access(a, _) => self.q.program.accesses[a.0].vars.iter().all(|w| bound(*w)),
+            Expr::Column(column) => self.q.program.accesses[column.of.0].vars.iter().all(|w| bound(*w)),
             _ => false,
         };
         let known = |e: &Expr| {

@@ -138,6 +138,7 @@ impl Context<'_> {
                 self.program.roots(*u).iter().all(|u| *u != v && scope.coordinate(*u).is_some())
             }
             concrete::Expr::Access(a, _) => self.next_var(scope, *a).is_none(),
+            concrete::Expr::Column(column) => self.next_var(scope, column.of).is_none(),
             concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|arg| self.stays(v, scope, arg)),
             _ => false,
         }

@@ -529,6 +529,15 @@ impl Context<'_> {
         }
     }
 
+    /// The value of a column where an access stands whose levels are all open.
+    fn load_column(&self, fiber: &Fiber, column: &concrete::Column) -> Expr {
+        let load = Expr::Load(self.arrays(column.tensor).values, Box::new(fiber.position.clone()));
+        match &fiber.present {
+            None => load,
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(column.fill)]),
+        }
+    }
+
     /// The value of a body whose loops around are all bound; sums inside it emit loops of their own.
     pub(super) fn value(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Expr {
         match body {
@@ -538,6 +547,7 @@ impl Context<'_> {
                 known.or_else(|| self.come_to(d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
             }
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
+            concrete::Expr::Column(column) => self.load_column(&scope.fiber(column.of), column),
             concrete::Expr::Call(fun, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();
                 self.applied(d, *fun, args)

@@ -959,7 +959,10 @@ fn has_loops(e: &concrete::Expr) -> bool {
 /// Whether a value takes a few simple instructions.
 pub(super) fn cheap(e: &concrete::Expr) -> bool {
     match e {
-        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => true,
+        concrete::Expr::Literal(_)
+        | concrete::Expr::Index(_)
+        | concrete::Expr::Access(..)
+        | concrete::Expr::Column(_) => true,
         concrete::Expr::Call(Fun::User(_), ..) => false,
         concrete::Expr::Call(Fun::Op(op), args, _) => {
             let simple = match op {

@@ -745,7 +745,7 @@ impl Context<'_> {
                 let known = c.exprs().filter_map(|part| self.stored_guess(part));
                 known.reduce(|a, b| binary(Op::Add, a, b))
             }
-            concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
+            concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Column(_) => None,
         }
     }
 }

@@ -328,7 +328,10 @@ impl Context<'_> {
                 concrete::Expr::Reduce(*op, vars.clone(), Box::new(again(inner)), *ty)
             }
             concrete::Expr::Fold(fold, ty) => concrete::Expr::Fold(Box::new((**fold).clone().map(|e| again(&e))), *ty),
-            concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => body.clone(),
+            concrete::Expr::Literal(_)
+            | concrete::Expr::Index(_)
+            | concrete::Expr::Access(..)
+            | concrete::Expr::Column(_) => body.clone(),
         }
     }
 
@@ -512,6 +515,7 @@ pub(super) fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
     };
     match e {
         concrete::Expr::Access(b, _) => (a == *b).then(Vec::new),
+        concrete::Expr::Column(column) => (a == column.of).then(Vec::new),
         concrete::Expr::Concat(c, _) => only(&mut c.exprs()),
         concrete::Expr::Call(_, args, _) => only(&mut args.iter()),
         concrete::Expr::Reduce(_, vars, body, _) => Some(vars.iter().copied().chain(around(body, a)?).collect()),
@@ -535,6 +539,9 @@ fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e 
         concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
         concrete::Expr::Reduce(_, _, body, _) => find(body, of),
         concrete::Expr::Fold(fold, _) => fold.parts().find_map(|part| find(part, of)),
-        concrete::Expr::Literal(_) | concrete::Expr::Index(_) | concrete::Expr::Access(..) => None,
+        concrete::Expr::Literal(_)
+        | concrete::Expr::Index(_)
+        | concrete::Expr::Access(..)
+        | concrete::Expr::Column(_) => None,
     }
 }

@@ -76,11 +76,11 @@ impl Context<'_> {
 
     /// The outermost conditions in an expression that loops around have decided.
     fn conditions<'e>(&self, scope: &Scope, e: &'e concrete::Expr, all: &mut Vec<&'e concrete::Expr>) {
-        use concrete::Expr::{Access, Call, Concat, Fold, Index, Literal, Reduce};
+        use concrete::Expr::{Access, Call, Column, Concat, Fold, Index, Literal, Reduce};
         match e {
             Literal(_) | Index(_) => {}
             e if e.ty() == Type::Bool && self.is_decided(scope, e) => all.push(e),
-            Access(..) => {}
+            Access(..) | Column(_) => {}
             Call(_, args, _) => args.iter().for_each(|e| self.conditions(scope, e, all)),
             Reduce(_, _, body, _) => self.conditions(scope, body, all),
             Fold(fold, _) => fold.parts().for_each(|e| self.conditions(scope, e, all)),
@@ -123,6 +123,7 @@ impl Context<'_> {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => self.coordinate(scope, *v).is_some(),
             concrete::Expr::Access(a, _) => self.next_var(scope, *a).is_none(),
+            concrete::Expr::Column(column) => self.next_var(scope, column.of).is_none(),
             concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|e| self.is_decided(scope, e)),
             _ => false,
         }

@@ -52,14 +52,16 @@ impl Context<'_> {
             for l in (0..tensor.format.rank()).filter(spread) {
                 let LevelBuffers::Compressed { pos, .. } = self.levels(a)[l] else { continue };
                 let last = l + 1 == tensor.format.rank();
-                let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
+                // Columns beside it need its positions.
+                let alone = !nest.rhs.has_columns_of(a);
+                let by_value = last && alone && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
                 let (ty, none) = match by_value {
                     true => (tensor.ty, tensor.fill),
                     false => (d.element(pos), Value::zero(d.element(pos))),
                 };
                 let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
                 alloc(d, buffer, self.extent(tensor.extents[tensor.format.order[l]]), Some(none));
-                let flags = (last && !by_value && is_condition(&nest.rhs, a)).then(|| {
+                let flags = (last && alone && !by_value && is_condition(&nest.rhs, a)).then(|| {
                     let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
                     alloc(d, flags, self.extent(tensor.extents[tensor.format.order[l]]), Some(Value::bool(false)));
                     flags
@@ -273,6 +275,7 @@ fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
 fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
     match e {
         concrete::Expr::Access(b, _) => *b != a,
+        concrete::Expr::Column(column) => column.of != a,
         concrete::Expr::Call(_, args, _) => args.iter().all(|e| only_in_sums(e, a)),
         concrete::Expr::Reduce(..) => true,
         other => !other.accesses().contains(&a),

@@ -54,7 +54,7 @@ impl Program {
         let mut plain = condition.ty() == Type::Bool;
         condition.each(&mut |e| {
             plain &= match e {
-                Expr::Literal(_) | Expr::Access(..) | Expr::Call(..) => true,
+                Expr::Literal(_) | Expr::Access(..) | Expr::Column(_) | Expr::Call(..) => true,
                 // An extent.
                 Expr::Index(v) => self.roots(*v).is_empty(),
                 _ => false,
@@ -184,13 +184,26 @@ impl Program {
                 }
             }
             Expr::Concat(c, _) => self.check_concat(c, bound),
-            Expr::Access(a, _) => {
-                let times = self.check_access(*a, bound)?;
-                match self.concordant(*a, &times) {
-                    true => Ok(()),
-                    false => Err(format!("{} cannot be followed in the order of its loops", self.tensor(*a).name)),
-                }
-            }
+            Expr::Access(a, _) => self.check_followed(*a, bound),
+            Expr::Column(column) => self.check_column(column).and_then(|()| self.check_followed(column.of, bound)),
+        }
+    }
+
+    fn check_followed(&self, a: AccessId, bound: &[Index]) -> Result<(), String> {
+        let times = self.check_access(a, bound)?;
+        match self.concordant(a, &times) {
+            true => Ok(()),
+            false => Err(format!("{} cannot be followed in the order of its loops", self.tensor(a).name)),
+        }
+    }
+
+    /// A column is of an operand that has the extents and the format of the one that is walked, an operand too.
+    fn check_column(&self, column: &Column) -> Result<(), String> {
+        let (own, walked) = (&self.tensors[column.tensor.0], self.tensor(column.of));
+        let operands = [own, walked].iter().all(|t| matches!(t.role, Role::Operand(_)));
+        match operands && own.extents == walked.extents && own.format == walked.format && own.fill == column.fill {
+            true => Ok(()),
+            false => Err(format!("{} is no column beside {}", own.name, walked.name)),
         }
     }
 
@@ -221,6 +234,10 @@ impl Program {
             },
             Expr::Index(u) => self.check_index(*u, bound).map(|_| ()),
             Expr::Access(a, _) => self.check_access(*a, bound).map(|_| ()),
+            Expr::Column(column) => {
+                self.check_column(column)?;
+                self.check_access(column.of, bound).map(|_| ())
+            }
             _ => Err("a coordinate is computed by a loop".to_string()),
         };
         if let Some(c) = self.computed(v) {

@@ -1,6 +1,6 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Both, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var};
+use super::{Access, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var};
 use crate::shape::Map;
 
 impl Program {
@@ -117,6 +117,12 @@ impl Number<'_> {
                 let access = self.old.accesses[a.0].clone();
                 let vars = access.vars.iter().map(|v| self.of(*v)).collect();
                 Expr::Access(self.out.accessed(Access { vars, ..access }), *ty)
+            }
+            Expr::Column(column) => {
+                let access = self.old.accesses[column.of.0].clone();
+                let vars = access.vars.iter().map(|v| self.of(*v)).collect();
+                let of = self.out.accessed(Access { vars, ..access });
+                Expr::Column(Box::new(Column { of, ..(**column).clone() }))
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

@@ -300,9 +300,12 @@ impl Printing for Printer<'_, '_, '_> {
                 write!(self.out, ")")?;
             }
             Expr::Index(v) => write!(self.out, "{}", self.program.vars[v.0].name)?,
-            Expr::Access(a, _) => {
-                let program = self.program;
-                write!(self.out, "{}[", program.tensor(*a).name)?;
+            Expr::Access(..) | Expr::Column(_) => {
+                let (program, a) = (self.program, e.access().expect("it reads one"));
+                if let Expr::Column(column) = e {
+                    write!(self.out, "{} of ", program.tensors[column.tensor.0].name)?;
+                }
+                write!(self.out, "{}[", program.tensor(a).name)?;
                 let access = &program.accesses[a.0];
                 for (m, v) in access.vars.iter().enumerate() {
                     write!(self.out, "{}", if m > 0 { ", " } else { "" })?;

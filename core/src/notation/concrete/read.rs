@@ -9,7 +9,7 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat, Role,
+    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat, Role,
     Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
@@ -641,6 +641,16 @@ impl<'t> Operators<'t> for Reader<'t> {
 
     fn named(&mut self, word: &'t str) -> Read<Term> {
         match self.ahead(1) {
+            Token::Word("of") => {
+                let column = self.place()?;
+                self.skip();
+                let word = self.word()?;
+                self.back();
+                let Term { expr, depth } = self.named(word)?;
+                let Expr::Access(of, _) = expr else { return Err(format!("{word} is no access, and has no columns")) };
+                let fill = self.program.tensors[column.0].fill;
+                Ok(Term { expr: Expr::Column(Box::new(Column { of, tensor: column, fill })), depth })
+            }
             Token::Sign("[") => {
                 let tensor = self.place()?;
                 let modes = self.enclosed("[", "]", |r| Ok((r.index()?, r.protocol())))?;

@@ -199,6 +199,7 @@ impl Concretize<'_> {
                 Expr::Literal(_) => {}
                 Expr::Index(v) => seen(program.made_of(*v)),
                 Expr::Access(a, _) => program.accesses[a.0].vars.iter().for_each(|v| seen(program.made_of(*v))),
+                Expr::Column(c) => program.accesses[c.of.0].vars.iter().for_each(|v| seen(program.made_of(*v))),
                 Expr::Concat(c, _) => {
                     seen(c.of.factors.keys().copied().collect());
                     for (v, part) in &c.parts {
@@ -365,6 +366,12 @@ impl Concretize<'_> {
                 let access = self.out.accesses[a.0].clone();
                 let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
                 Expr::Access(self.out.accessed(concrete::Access { vars, ..access }), *ty)
+            }
+            Expr::Column(column) => {
+                let access = self.out.accesses[column.of.0].clone();
+                let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
+                let of = self.out.accessed(concrete::Access { vars, ..access });
+                Expr::Column(Box::new(concrete::Column { of, ..(**column).clone() }))
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {

@@ -329,6 +329,7 @@ impl Concretize<'_> {
     /// The variable of a mode under an index that no loop follows.
     pub(super) fn computed(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         let of = self.place_of(&index.map);
+        let of = self.beside(of);
         let v = self.at(
             extent,
             Origin::Computed(Box::new(Computed {

@@ -147,6 +147,10 @@ impl Context<'_> {
             concrete::Expr::Access(a, _) => {
                 self.next_var(scope, *a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
             }
+            concrete::Expr::Column(column) => {
+                let a = column.of;
+                self.next_var(scope, a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
+            }
             concrete::Expr::Call(_, args, _) => args.iter().all(same),
             concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
             concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
