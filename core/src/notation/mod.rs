@@ -17,6 +17,7 @@ pub mod function;
 mod print;
 mod print_typed;
 mod property;
+pub mod relation;
 pub mod syntax;
 pub mod typed;
 mod warn;

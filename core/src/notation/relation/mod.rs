@@ -1,0 +1,206 @@
+//! Relations: a program over labels becomes one over coordinates.
+//!
+//! ```text
+//!  syntax with domains, tables, texts ──relate──▶ plain syntax + Relations ──bind (fiberloom)──▶ operands
+//!                                                                  │
+//!  o_orderdate[o] >= "1994-01-01"            8766 <= o_orderdate[o]
+//!  r_name[r] == "ASIA"                       r_name[r] == REGION_1[]          REGION_1: the coordinate of "ASIA"
+//!  like(p_name[p], "%green%")                p_name_1[p]                      p_name_1: true where the name is like that
+//!  n_name[s_nationkey[s]]                    coalesce(n_name[~s_nationkey[s]], -1)
+//! ```
+//!
+//! A coordinate of a domain is its label's rank among all labels that the data bind to the domain; none, what a null stands for, is −1.
+//! So labels that are compared are coordinates that are compared, and what a label alone decides is asked when data are bound, once a
+//! label. The meaning over labels is in `semantics::relation`; `docs/relations.md` is the page for users.
+//!
+//! ```text
+//!  declare.rs      domains, tables, tensors: what each name holds
+//!  scope.rs        index variables: which domain each runs over
+//!  expression.rs   expressions, by what their values are
+//!  index.rs        indices and statements
+//!  label.rs        texts as dates and decimals; `like`
+//!  calendar.rs     year, month, day as functions of the language
+//! ```
+
+mod label;
+
+use super::diagnostic::Span;
+use crate::algebra::{Type, Value};
+pub use label::{Test, date, days, decimal};
+use std::collections::BTreeMap;
+
+/// The most digits behind the point of a decimal: so many an `i64` holds.
+pub const MOST_DIGITS: u8 = 18;
+
+/// What stands for a null in a column of a domain: no coordinate.
+pub const NONE: i64 = -1;
+
+/// What a program says of labels.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Relations {
+    /// Its domains, in the order of the text.
+    pub domains: Vec<Domain>,
+    /// Its tables, in the order of the text.
+    pub tables: Vec<Table>,
+    /// Operands of the plain program that labels and data say, beside the tables' own.
+    pub asked: Vec<Asked>,
+    /// What modes and values of the results are, by the results' names.
+    pub results: BTreeMap<String, Shown>,
+}
+
+/// Coordinates that have labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Domain {
+    /// Its name: a size of the plain program.
+    pub name: String,
+    /// What its labels are.
+    pub labels: Labels,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What labels are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// Integers of a type.
+    Integer(Type),
+    /// Days from 1970-01-01 on.
+    Date,
+    /// Integers, of which this power of ten is one.
+    Decimal(u8),
+    /// Texts, in the order of their bytes.
+    Text,
+}
+
+impl Labels {
+    /// A column of such labels as one of values.
+    pub fn holds(self) -> Holds {
+        match self {
+            Labels::Integer(ty) => Holds::Plain(ty),
+            Labels::Date => Holds::Date,
+            Labels::Decimal(digits) => Holds::Decimal(digits),
+            Labels::Text => Holds::Text,
+        }
+    }
+}
+
+/// A label.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Label {
+    /// An integer; the days of a date; a decimal times its power of ten.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+/// A table: where a row stands, and what stands in it. In the plain program it is a tensor of `bool` of its name, and one for each column,
+/// all over the same modes and in the same format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// What says where a row stands.
+    pub modes: Vec<Mode>,
+    /// What stands in it.
+    pub columns: Vec<Column>,
+    /// Whether statements define its columns: it is a result.
+    pub made: bool,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A mode of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// What the data call the column that says it.
+    pub source: String,
+    /// What it runs over.
+    pub over: Over,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What a mode runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Labels of a domain, by its place.
+    Domain(usize),
+    /// Numbers of rows below the modes before it, in the order of the data.
+    Row,
+    /// Integers that are coordinates.
+    Coordinate,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name; the tensor's, unless it holds texts, of which there is none.
+    pub name: String,
+    /// What the data call it.
+    pub source: String,
+    /// What it holds.
+    pub holds: Holds,
+    /// What stands for a null; where there is none, a null is refused, unless the column is of a domain.
+    pub null: Option<Value>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// What values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Themselves.
+    Plain(Type),
+    /// Days from 1970-01-01 on, in an `i32`.
+    Date,
+    /// In an `i64`, of which this power of ten is one.
+    Decimal(u8),
+    /// Coordinates of a domain by its place, in an `i64`; −1 is none.
+    Domain(usize),
+    /// Texts, which are asked and not kept.
+    Text,
+}
+
+/// An operand that binding makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// The tensor's name.
+    pub tensor: String,
+    /// What it holds.
+    pub what: What,
+}
+
+/// What an operand that binding makes holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// `bool[D]`: nothing. It says how many labels the domain has.
+    Extent(usize),
+    /// `i64[D]`: the labels, which are numbers.
+    Values(usize),
+    /// `i64[]`: a label's coordinate; −2 where no data have the label.
+    At(usize, Label),
+    /// `i64[]`: how many labels are less.
+    Below(usize, Label),
+    /// `i64[]`: how many labels are not greater.
+    UpTo(usize, Label),
+    /// `bool[D]`: of which labels, which are texts, this is so.
+    Passes(usize, Test),
+    /// A table's column of texts, by their places: `bool` over the table's modes, of which texts this is so.
+    Column {
+        /// The table.
+        table: usize,
+        /// Its column.
+        column: usize,
+        /// What is asked.
+        test: Test,
+    },
+}
+
+/// What a result's modes and values are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// For each mode what it is called, and its domain.
+    pub modes: Vec<(String, Option<usize>)>,
+    /// What its values are.
+    pub holds: Holds,
+}
