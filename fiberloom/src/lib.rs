@@ -46,6 +46,7 @@ pub mod data;
 mod error;
 mod kernel;
 mod program;
+pub mod relation;
 pub mod shards;
 
 pub use error::Error;

@@ -83,7 +83,7 @@ fn fault(error: Error, element: &dyn Fn(&[i64]) -> Option<usize>, place: &dyn Fn
             let too = match place(first) {
                 Place::Line(line, _) => format!(": in line {line} too"),
                 Place::Element(e) => format!(": in element {e} too"),
-                Place::Whole | Place::Byte(_) => String::new(),
+                Place::Whole | Place::Byte(_) | Place::Cell { .. } => String::new(),
             };
             Fault::new(place(second), what + &too)
         }

@@ -27,12 +27,12 @@ mod import;
 mod market;
 mod npy;
 mod npz;
-mod number;
+pub(crate) mod number;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tns;
-mod write;
+pub(crate) mod write;
 
 pub use combine::Combine;
 pub use described::Described;
@@ -95,7 +95,7 @@ pub struct Error {
 }
 
 /// A place in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole.
     Whole,
@@ -105,6 +105,13 @@ pub enum Place {
     Byte(usize),
     /// An element of the data by number, from 0.
     Element(usize),
+    /// A row of a table, from 1, its header not counted, and the name of a column.
+    Cell {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: String,
+    },
 }
 
 /// Kinds of failures.
@@ -125,11 +132,12 @@ pub enum Cause {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:", self.file)?;
-        match self.place {
+        match &self.place {
             Place::Whole => {}
             Place::Line(line, column) => write!(f, "{line}:{column}:")?,
             Place::Byte(at) => write!(f, " byte {at}:")?,
             Place::Element(e) => write!(f, " element {e}:")?,
+            Place::Cell { row, column } => write!(f, " row {row}, column {column}:")?,
         }
         write!(f, " {}", self.message)
     }
@@ -139,28 +147,28 @@ impl std::error::Error for Error {}
 
 /// What is wrong, before it is known in which file.
 #[derive(Debug)]
-struct Fault {
-    place: Place,
-    message: String,
-    cause: Cause,
+pub(crate) struct Fault {
+    pub(crate) place: Place,
+    pub(crate) message: String,
+    pub(crate) cause: Cause,
 }
 
 impl Fault {
-    fn new(place: Place, message: impl Into<String>) -> Fault {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Fault {
         Fault { place, message: message.into(), cause: Cause::Rejected }
     }
 
     /// A fault of the file as a whole.
-    fn whole(message: impl Into<String>) -> Fault {
+    pub(crate) fn whole(message: impl Into<String>) -> Fault {
         Fault::new(Place::Whole, message)
     }
 
-    fn io(error: std::io::Error) -> Fault {
+    pub(crate) fn io(error: std::io::Error) -> Fault {
         Fault { place: Place::Whole, message: error.to_string(), cause: Cause::Io }
     }
 
     /// A failure to read: the system's if it says so; else the data cannot be unpacked.
-    fn input(error: std::io::Error) -> Fault {
+    pub(crate) fn input(error: std::io::Error) -> Fault {
         match error.raw_os_error() {
             Some(_) => Fault::io(error),
             None => Fault::whole(format!("damaged: {error}")),
@@ -168,20 +176,29 @@ impl Fault {
     }
 
     /// The data, or the tensor, take more than the limit.
-    fn over(limit: u64) -> Fault {
+    pub(crate) fn over(limit: u64) -> Fault {
         let message = format!("the data take more than the limit of {limit} bytes");
         Fault { cause: Cause::Limit, ..Fault::whole(message) }
     }
 
     /// The same fault in data before which so many elements stand.
-    fn behind(self, elements: usize) -> Fault {
+    pub(crate) fn behind(self, elements: usize) -> Fault {
         match self.place {
             Place::Element(e) => Fault { place: Place::Element(e + elements), ..self },
             _ => self,
         }
     }
 
-    fn within(self, file: &Path) -> Error {
+    /// The same fault at a place, if the data are at fault and nothing says where.
+    pub(crate) fn at(self, place: impl FnOnce() -> Place) -> Fault {
+        match (&self.place, self.cause) {
+            (Place::Whole, Cause::Rejected) => Fault { place: place(), ..self },
+            _ => self,
+        }
+    }
+
+    /// The same fault in this file.
+    pub(crate) fn within(self, file: &Path) -> Error {
         Error { file: file.display().to_string(), place: self.place, message: self.message, cause: self.cause }
     }
 }
@@ -226,7 +243,7 @@ impl Kind {
 }
 
 /// Whether the name of a file says that gzip has packed it: it ends in `.gz`.
-fn is_packed(path: &Path) -> bool {
+pub(crate) fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "gz")
 }
 
@@ -325,7 +342,7 @@ fn read_forward(
 }
 
 /// All that is read, at most `limit` bytes.
-fn whole(input: &mut impl Read, limit: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn whole(input: &mut impl Read, limit: u64) -> Result<Vec<u8>, Fault> {
     const CHUNK: usize = 1 << 16;
     let mut all = Vec::new();
     loop {

@@ -15,7 +15,7 @@ const DIGITS: i64 = 38;
 
 /// How a file writes its values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Number {
+pub(crate) enum Number {
     /// Decimal fractions and integers.
     Real,
     /// Integers only.
@@ -26,7 +26,7 @@ impl Number {
     /// The word as a value of type `ty`. What a file calls real is rounded to a float once; what it calls an integer,
     /// and what is to be one, is exact or refused.
     #[inline]
-    pub(super) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
+    pub(crate) fn value(self, word: &[u8], ty: Type) -> Result<Value, String> {
         let text = std::str::from_utf8(word).unwrap_or("");
         self.read(text, ty).or_else(|| self.read(&with_e(text)?, ty)).ok_or_else(|| self.refused(text, word, ty))
     }
@@ -118,7 +118,7 @@ pub(super) fn natural(word: &[u8]) -> Option<u64> {
 }
 
 /// The integer in type `ty`, if it has it.
-pub(super) fn integer(x: i128, ty: Type) -> Option<Value> {
+pub(crate) fn integer(x: i128, ty: Type) -> Option<Value> {
     match ty.range() {
         Some((least, most)) => (least..=most).contains(&x).then(|| Value::from_i128(ty, x)),
         None => Some(Value::from_i128(ty, x)).filter(|v| v.as_f64() as i128 == x),
@@ -126,7 +126,7 @@ pub(super) fn integer(x: i128, ty: Type) -> Option<Value> {
 }
 
 /// What a message says of a word in whose place something else is expected.
-pub(super) fn expected(word: &[u8], what: &str) -> String {
+pub(crate) fn expected(word: &[u8], what: &str) -> String {
     let word: String = String::from_utf8_lossy(word).chars().take(40).collect();
     match &*word {
         "" => format!("expected {what} before the end of the line"),
@@ -135,7 +135,7 @@ pub(super) fn expected(word: &[u8], what: &str) -> String {
 }
 
 /// A value as other programs read it: `bool` as 0 or 1.
-pub(super) struct Plain(pub(super) Value);
+pub(crate) struct Plain(pub(crate) Value);
 
 impl std::fmt::Display for Plain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -28,11 +28,7 @@ pub fn write(path: &Path, tensor: &Tensor, limit: u64) -> Result<(), Error> {
 /// # Errors
 /// As of [`write()`]: the first.
 pub fn write_all(targets: &[(&Path, &Tensor)], limit: u64) -> Result<(), Error> {
-    let pending = targets.iter().map(|(path, tensor)| {
-        let kind = Kind::of(path)?;
-        Pending::written(path, &|out| write_file(path, out, kind, tensor, limit))
-    });
-    commit(pending.collect::<Result<_, _>>()?)
+    write_together(targets, &[], limit)
 }
 
 /// The bytes of a file of this name that holds the tensor, packed by gzip if it ends in `.gz`; a dense array may take
@@ -114,9 +110,29 @@ pub fn write_bytes(targets: &[(&Path, &[u8])]) -> Result<(), Error> {
 }
 
 /// Where a file is written to.
-trait Output: Write + Seek {}
+pub(crate) trait Output: Write + Seek + Send {}
 
-impl<T: Write + Seek> Output for T {}
+impl<T: Write + Seek + Send> Output for T {}
+
+/// Writes what a file will hold.
+pub(crate) type Content<'c> = &'c dyn Fn(&mut dyn Output) -> Result<(), Fault>;
+
+/// Writes tensors to their files, and to others what these functions write: all of them, or none.
+///
+/// # Errors
+/// As of [`write()`]: the first.
+pub(crate) fn write_together(
+    tensors: &[(&Path, &Tensor)],
+    others: &[(&Path, Content)],
+    limit: u64,
+) -> Result<(), Error> {
+    let tensors = tensors.iter().map(|(path, tensor)| {
+        let kind = Kind::of(path)?;
+        Pending::written(path, &|out| write_file(path, out, kind, tensor, limit))
+    });
+    let others = others.iter().map(|(path, content)| Pending::written(path, content));
+    commit(tensors.chain(others).collect::<Result<_, _>>()?)
+}
 
 /// The file that a path leads to, by whatever links and detours: what two spellings of one file have in common. A file that is not there
 /// yet is one of its directory.
@@ -155,10 +171,10 @@ fn commit(pending: Vec<Pending>) -> Result<(), Error> {
 /// What becomes a file, and what is written through.
 fn parted(pending: Vec<Pending>) -> (Vec<Beside>, Vec<(Target, Vec<u8>)>) {
     let (mut beside, mut through) = (vec![], vec![]);
-    for Pending { target, content } in pending {
-        match content {
-            Content::Part(part) => beside.push(Beside { target, part, old: None }),
-            Content::Bytes(bytes) => through.push((target, bytes)),
+    for Pending { target, complete } in pending {
+        match complete {
+            Complete::Part(part) => beside.push(Beside { target, part, old: None }),
+            Complete::Bytes(bytes) => through.push((target, bytes)),
         }
     }
     (beside, through)
@@ -190,10 +206,10 @@ struct Target {
 /// What is complete, and not in its place yet.
 struct Pending {
     target: Target,
-    content: Content,
+    complete: Complete,
 }
 
-enum Content {
+enum Complete {
     /// A file beside the target.
     Part(Part),
     /// For a pipe or a device.
@@ -212,11 +228,11 @@ struct Beside {
 struct Part(Option<PathBuf>);
 
 impl Pending {
-    fn written(named: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) -> Result<Pending, Error> {
+    fn written(named: &Path, write: Content) -> Result<Pending, Error> {
         let within = |fault: Fault| fault.within(named);
         let path = resolve(named).map_err(Fault::io).map_err(within)?;
-        let content = content(&path, write).map_err(within)?;
-        Ok(Pending { target: Target { named: named.to_path_buf(), path }, content })
+        let complete = complete(&path, write).map_err(within)?;
+        Ok(Pending { target: Target { named: named.to_path_buf(), path }, complete })
     }
 }
 
@@ -267,7 +283,7 @@ impl Beside {
 }
 
 /// What will be in a target's place.
-fn content(target: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) -> Result<Content, Fault> {
+fn complete(target: &Path, write: Content) -> Result<Complete, Fault> {
     let old = fs::metadata(target).ok();
     if old.as_ref().is_some_and(fs::Metadata::is_dir) {
         // It could not be replaced; to find that when other files have been is too late.
@@ -276,7 +292,7 @@ fn content(target: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) 
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         let mut out = Cursor::new(Vec::new());
         write(&mut out)?;
-        return Ok(Content::Bytes(out.into_inner()));
+        return Ok(Complete::Bytes(out.into_inner()));
     }
     if old.is_some() {
         // Who may not write to it may not replace it.
@@ -290,7 +306,7 @@ fn content(target: &Path, write: &dyn Fn(&mut dyn Output) -> Result<(), Fault>) 
     let mut out = BufWriter::with_capacity(1 << 18, file);
     write(&mut out)?;
     out.flush().map_err(Fault::io)?;
-    Ok(Content::Part(part))
+    Ok(Complete::Part(part))
 }
 
 impl Part {

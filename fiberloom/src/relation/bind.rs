@@ -1,0 +1,213 @@
+//! Frames become operands of the plain program.
+//!
+//! ```text
+//!  frame ──conform──▶ columns as declared ──labels──▶ Dictionary, ranks ──number──▶ coordinates, a column a mode
+//!                                                                                        │ sorted once
+//!  one tensor a column: the same levels, its own values ◀──rows by position── one tensor of row numbers
+//! ```
+//!
+//! Time is linear in rows and labels, but for sorts: of texts, of integers that are far apart, and of rows that do not stand in the
+//! order of their coordinates.
+mod asked;
+mod numbered;
+mod rows;
+
+use super::cell::{Collector, declared};
+use super::dictionary::{coded, integers};
+use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, labelled, missing, of_mode};
+use fiberloom_core::notation::relation::Column as TableColumn;
+use crate::Error;
+use crate::data::{Fault, Place};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Format, Tensor};
+use fiberloom_core::notation::typed::{Program, Role, SizeId};
+use rows::Rows;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a program is given as labels say.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The operands, by name: those of tables that the program reads, and those that it asks for.
+    pub operands: Vec<(String, Tensor<'static>)>,
+    /// The labels of each domain, in the order of the program.
+    pub labels: Vec<Dictionary>,
+}
+
+/// Data for the tables of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'g, 'a> {
+    /// A frame for each table that is no result, by its name.
+    pub frames: &'g [(&'g str, Frame<'a>)],
+    /// Extents that other operands say, of sizes by name: coordinates and numbers of rows have to be less. A size that nobody says
+    /// is as large as the data need.
+    pub sizes: &'g [(&'g str, u64)],
+    /// The most bytes that one tensor may take.
+    pub limit: u64,
+}
+
+/// The operands that tables' data are, and the labels that coordinates stand for.
+///
+/// # Errors
+/// [`Error::Call`]: a table without a frame. [`Error::Data`]: a frame that has not the columns; a value that is not exactly one of the
+/// type declared; a null where none may stand; a key twice; a coordinate out of bounds; memory over the limit.
+pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<Bound, Error> {
+    let binding = Binding { relations, program, given };
+    let mut tables = binding.tables()?;
+    let labels = binding.labels(&mut tables)?;
+    for table in &mut tables {
+        table.number().map_err(|fault| table.within(fault))?;
+    }
+    let extents = binding.extents(&tables, &labels)?;
+    let mut operands = Vec::new();
+    for table in &mut tables {
+        binding.operands(table, &extents, &labels, &mut operands)?;
+    }
+    binding.asked(&labels, &mut operands)?;
+    Ok(Bound { operands, labels })
+}
+
+/// What everything here is about.
+struct Binding<'b, 'a> {
+    relations: &'b Relations,
+    program: &'b Program,
+    given: &'b Given<'b, 'a>,
+}
+
+/// A tensor of the plain program, as it is to be stored.
+struct Declared<'p> {
+    name: &'p str,
+    ty: Type,
+    sizes: &'p [SizeId],
+    fill: Value,
+    format: Format,
+}
+
+impl<'b> Binding<'b, '_> {
+    /// The tables that are given, each with its columns as declared.
+    fn tables(&self) -> Result<Vec<Rows<'b>>, Error> {
+        let tables = self.relations.tables.iter().enumerate().filter(|(_, table)| !table.made);
+        tables.map(|(number, table)| self.table(number, table)).collect()
+    }
+
+    fn table(&self, number: usize, table: &'b Table) -> Result<Rows<'b>, Error> {
+        let Some((_, frame)) = self.given.frames.iter().find(|(name, _)| *name == table.name) else {
+            let what = format!("no data are given for table `{}`: `--in {}=FILE`", table.name, table.name);
+            return Err(Error::Call(what));
+        };
+        let within = |fault: Fault| Error::Data(fault.within(Path::new(&frame.origin)));
+        frame.columns.iter().try_for_each(|column| column.check(frame.rows)).map_err(Fault::whole).map_err(within)?;
+        missing(&super::wanted(self.relations, table), frame.columns.iter().map(|column| column.name.as_str()))
+            .map_err(within)?;
+        let mode = |mode| match of_mode(self.relations, mode) {
+            Some(holds) => conform(frame, &mode.source, holds, false).map(Some),
+            None => Ok(None),
+        };
+        let modes = table.modes.iter().map(mode).collect::<Result<_, _>>().map_err(within)?;
+        let column = |column: &TableColumn| {
+            let may_be_null = column.null.is_some() || matches!(column.holds, Holds::Domain(_));
+            conform(frame, &column.source, labelled(self.relations, column.holds), may_be_null)
+        };
+        let columns = table.columns.iter().map(column).collect::<Result<_, _>>().map_err(within)?;
+        Ok(Rows::new(number, table, frame, modes, columns))
+    }
+
+    /// The labels of each domain. Columns and modes bound to it become coordinates.
+    fn labels(&self, tables: &mut [Rows<'b>]) -> Result<Vec<Dictionary>, Error> {
+        let domains = self.relations.domains.iter().enumerate();
+        domains.map(|(d, domain)| labels(d, domain.labels.holds() == Holds::Text, tables)).collect()
+    }
+
+    /// The extent of each size that a table's modes have.
+    fn extents(&self, tables: &[Rows], labels: &[Dictionary]) -> Result<BTreeMap<SizeId, u64>, Error> {
+        let mut extents = BTreeMap::new();
+        for table in tables {
+            for (mode, size) in self.sizes(table) {
+                let needed = match table.table.modes[mode].over {
+                    Over::Domain(domain) => labels[domain].len() as u64,
+                    _ => table.coordinates[mode].iter().max().map_or(0, |most| *most as u64 + 1),
+                };
+                let extent: &mut u64 = extents.entry(size).or_default();
+                *extent = (*extent).max(needed);
+            }
+        }
+        for (id, extent) in &mut extents {
+            let size = &self.program.sizes[id.index()];
+            let said = self.given.sizes.iter().find(|(name, _)| size.name.as_deref() == Some(*name));
+            *extent = size.value.or(said.map(|(_, extent)| *extent)).unwrap_or(*extent);
+        }
+        for table in tables {
+            for (mode, size) in self.sizes(table) {
+                self.bounded(table, mode, (size, extents[&size]))?;
+            }
+        }
+        Ok(extents)
+    }
+
+    /// The modes of a table with their sizes; none, if the program has no tensor of it.
+    fn sizes(&self, table: &Rows) -> Vec<(usize, SizeId)> {
+        let names = [&table.table.name].into_iter().chain(table.table.columns.iter().map(|column| &column.name));
+        let tensor = names.filter_map(|name| self.declared(name)).find(|t| t.sizes.len() == table.table.modes.len());
+        tensor.map_or(vec![], |tensor| tensor.sizes.iter().copied().enumerate().collect())
+    }
+
+    /// That coordinates of a mode are less than its extent.
+    fn bounded(&self, table: &Rows, mode: usize, (size, extent): (SizeId, u64)) -> Result<(), Error> {
+        let Some(row) = table.coordinates[mode].iter().position(|c| *c as u64 >= extent) else { return Ok(()) };
+        let size = self.program.sizes[size.index()].name.as_deref().unwrap_or("its mode");
+        let c = table.coordinates[mode][row];
+        let what = match table.table.modes[mode].over {
+            Over::Row => format!("row {c} of its key, counted from 0, and the extent of `{size}` is {extent}"),
+            _ => format!("coordinate {c} is not in 0..{extent}, the extent of `{size}`"),
+        };
+        let column = table.table.modes[mode].source.clone();
+        Err(table.within(Fault::new(Place::Cell { row: row + 1, column }, what)))
+    }
+
+    /// How a tensor is declared, if a caller may bring it.
+    fn declared(&self, name: &str) -> Option<Declared<'b>> {
+        let brought = |role| matches!(role, Role::Input | Role::Result);
+        let tensor = self.program.tensors.iter().find(|t| t.name == name && brought(t.role))?;
+        let format = tensor.format.as_ref()?.stored();
+        let fill = tensor.fill.unwrap_or(Value::zero(tensor.ty));
+        Some(Declared { name: &tensor.name, ty: tensor.ty, sizes: &tensor.sizes, fill, format })
+    }
+}
+
+/// The column of a frame as values that a declaration says.
+fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, may_be_null: bool) -> Result<Column<'f>, Fault> {
+    let column = frame.column(source).ok_or_else(|| Fault::whole(format!("no column `{source}`")))?;
+    let cell = |row: usize| Place::Cell { row: row + 1, column: source.to_string() };
+    if let (false, Some(row)) = (may_be_null, column.nulls.iter().position(|null| *null)) {
+        let help = "where a null stands, a column says `fill VALUE`; a mode has none";
+        return Err(Fault::new(cell(row), format!("a null, and {} holds none: {help}", declared(holds))));
+    }
+    if column.values.are(holds) {
+        return Ok(column.borrow());
+    }
+    let mut collected = Collector::new(holds);
+    for row in 0..frame.rows {
+        match column.cell(row) {
+            Some(value) => collected.push(value),
+            None => collected.null(),
+        }
+        .map_err(|fault| fault.at(|| cell(row)))?;
+    }
+    collected.column(source)
+}
+
+/// The labels of a domain, of texts or of numbers: what is bound to it becomes coordinates.
+fn labels(domain: usize, texts: bool, tables: &mut [Rows]) -> Result<Dictionary, Error> {
+    let bound: Vec<(usize, rows::Part)> =
+        tables.iter().enumerate().flat_map(|(t, table)| table.bound_to(domain).into_iter().map(move |part| (t, part))).collect();
+    let columns: Vec<&Column> = bound.iter().map(|(t, part)| tables[*t].column(*part)).collect();
+    let within = |n: usize, fault: Fault| match bound.get(n) {
+        Some((t, _)) => tables[*t].within(fault),
+        None => Error::Data(fault.within(Path::new(""))),
+    };
+    let (dictionary, coordinates) = coded(&columns, texts, &within)?;
+    for ((t, part), coordinates) in bound.into_iter().zip(coordinates) {
+        tables[t].code(part, coordinates);
+    }
+    Ok(dictionary)
+}

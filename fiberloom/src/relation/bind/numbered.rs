@@ -1,0 +1,72 @@
+//! Rows numbered below equal coordinates, in their order.
+//!
+//! ```text
+//!  coordinates   3 1 3 3 1
+//!  numbers       0 0 1 2 1
+//! ```
+
+use fiberloom_core::format::{Error, room};
+
+/// Of each of so many rows how many before it have its coordinates, which are not negative: a column a mode.
+pub(super) fn within(columns: &[Vec<i64>], rows: usize) -> Result<Vec<i64>, Error> {
+    let (mut groups, mut count): (Vec<usize>, usize) = (room::repeated(0, rows)?, 1);
+    for column in columns {
+        count = parted(&mut groups, count, column)?;
+    }
+    let mut next = room::repeated(0i64, count)?;
+    room::collected(groups.into_iter().map(|group| {
+        next[group] += 1;
+        next[group] - 1
+    }))
+}
+
+/// Parts groups of rows by a column: rows are of one group if they were and have equal coordinates. How many numbers of groups there
+/// are, of which some may be none's.
+fn parted(groups: &mut [usize], count: usize, column: &[i64]) -> Result<usize, Error> {
+    let extent = column.iter().max().map_or(0, |most| *most as u128 + 1);
+    let all = count as u128 * extent;
+    if all <= 4 * groups.len() as u128 + 1024 {
+        groups.iter_mut().zip(column).for_each(|(group, c)| *group = *group * extent as usize + *c as usize);
+        return Ok(all as usize);
+    }
+    let mut order: Vec<usize> = room::collected(0..groups.len())?;
+    order.sort_unstable_by_key(|row| (groups[*row], column[*row]));
+    let mut count = 0;
+    let mut before = None;
+    for row in order {
+        let key = (groups[row], column[row]);
+        if before.is_some_and(|before| before != key) {
+            count += 1;
+        }
+        before = Some(key);
+        groups[row] = count;
+    }
+    Ok(count + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same as counting, for each row, the rows before it.
+    #[test]
+    fn rows_are_counted_below_their_key() {
+        let mut x = 1u64;
+        let mut draw = |most: u64| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((x >> 33) % most) as i64
+        };
+        for (first, second) in [(3, 2), (1 << 30, 2), (2, 1 << 30), (1 << 30, 1 << 30)] {
+            let columns = [first, second].map(|most| (0..50).map(|_| draw(most) / (most as i64 / 3).max(1)).collect());
+            let columns: [Vec<i64>; 2] = columns.map(|c: Vec<i64>| c.iter().map(|x| x << 28).collect());
+            for columns in [&columns[..], &columns[..1], &[]] {
+                let before = |row: usize| {
+                    let equal = |other: &usize| columns.iter().all(|c| c[*other] == c[row]);
+                    (0..row).filter(equal).count() as i64
+                };
+                let expected: Vec<i64> = (0..50).map(before).collect();
+                assert_eq!(within(columns, 50), Ok(expected));
+            }
+        }
+    }
+}

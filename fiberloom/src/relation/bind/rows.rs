@@ -1,0 +1,333 @@
+//! The rows of a table: at which coordinates they stand, and the tensors that their columns are.
+//!
+//! ```text
+//!  row              0 1 2 3          positions    0 1 2 3 4        what stands where there is none: −1
+//!  coordinates      2 0 2 0          row numbers  1 3 −1 0 2
+//!                   1 0 2 1          a column     its value at each of these rows, elsewhere its fill value
+//! ```
+
+use super::{Binding, Declared, integers};
+use crate::Error;
+use crate::data::{Fault, Place};
+use crate::relation::dictionary::{Distinct, shown};
+use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
+use fiberloom_core::notation::relation::NONE;
+use fiberloom_core::notation::typed::SizeId;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A table with its data.
+pub(super) struct Rows<'f> {
+    /// Its place among the program's tables.
+    number: usize,
+    pub(super) table: &'f Table,
+    frame: &'f Frame<'f>,
+    /// What the data say of each mode; nothing of one that numbers rows.
+    modes: Vec<Option<Column<'f>>>,
+    columns: Vec<Column<'f>>,
+    /// A column of coordinates a mode: empty until it is known.
+    pub(super) coordinates: Vec<Vec<i64>>,
+    /// Of each column that is of a domain, its rows' coordinates there.
+    codes: BTreeMap<usize, Vec<i64>>,
+}
+
+/// A part of a table, by its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Mode(usize),
+    Column(usize),
+}
+
+/// What a tensor of a table holds.
+enum Held<'t> {
+    /// Where rows stand.
+    Rows,
+    /// A column.
+    Column(usize),
+    /// Whether something is so of a column's texts.
+    Test(usize, &'t Test),
+}
+
+/// A table's levels, and which row stands at which position.
+struct Levels {
+    tensor: Tensor<'static>,
+    /// Ascending.
+    positions: Vec<usize>,
+    /// As many.
+    rows: Vec<usize>,
+}
+
+impl<'f> Rows<'f> {
+    pub(super) fn new(
+        number: usize,
+        table: &'f Table,
+        frame: &'f Frame<'f>,
+        modes: Vec<Option<Column<'f>>>,
+        columns: Vec<Column<'f>>,
+    ) -> Rows<'f> {
+        let coordinates = vec![Vec::new(); modes.len()];
+        Rows { number, table, frame, modes, columns, coordinates, codes: BTreeMap::new() }
+    }
+
+    /// A fault in its data.
+    pub(super) fn within(&self, fault: Fault) -> Error {
+        Error::Data(fault.within(Path::new(&self.frame.origin)))
+    }
+
+    /// What of it is bound to a domain.
+    pub(super) fn bound_to(&self, domain: usize) -> Vec<Part> {
+        let modes = self.table.modes.iter().enumerate().filter(|(_, mode)| mode.over == Over::Domain(domain));
+        let columns = self.table.columns.iter().enumerate().filter(|(_, column)| column.holds == Holds::Domain(domain));
+        modes.map(|(m, _)| Part::Mode(m)).chain(columns.map(|(c, _)| Part::Column(c))).collect()
+    }
+
+    /// The data of a part that is bound to a domain.
+    pub(super) fn column(&self, part: Part) -> &Column<'f> {
+        match part {
+            Part::Mode(m) => self.modes[m].as_ref().expect("labels come from the data"),
+            Part::Column(c) => &self.columns[c],
+        }
+    }
+
+    /// The coordinates that the labels of a part are.
+    pub(super) fn code(&mut self, part: Part, coordinates: Vec<i64>) {
+        match part {
+            Part::Mode(m) => self.coordinates[m] = coordinates,
+            Part::Column(c) => drop(self.codes.insert(c, coordinates)),
+        }
+    }
+
+    /// Finds the coordinates of modes that are of no domain.
+    pub(super) fn number(&mut self) -> Result<(), Fault> {
+        for (m, mode) in self.table.modes.iter().enumerate() {
+            match (mode.over, &self.modes[m]) {
+                (Over::Coordinate, Some(column)) => {
+                    let all = integers(column)?;
+                    if let Some(row) = all.iter().position(|c| *c < 0) {
+                        let what = format!("coordinate {}: 0 or more expected", all[row]);
+                        return Err(Fault::new(Place::Cell { row: row + 1, column: mode.source.clone() }, what));
+                    }
+                    self.coordinates[m] = all;
+                }
+                (Over::Row, _) => {
+                    self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Of each row the value of a tensor; which rows are null, and what stands there.
+    fn values(&self, held: &Held, declared: &Declared) -> Result<(Array<'_>, &[bool], Value), Fault> {
+        let none = |array| Ok((array, &[][..], declared.fill));
+        let memory = || Fault::from(Unassembled::Memory { bytes: 8 * self.frame.rows as u128 });
+        match held {
+            Held::Rows => none(Array::filled(Value::bool(true), self.frame.rows).ok_or_else(memory)?),
+            Held::Test(c, test) => {
+                let distinct = Distinct::of(&[&self.columns[*c]])?;
+                let passes: Vec<u8> = room::collected(distinct.texts.iter().map(|text| u8::from(test.holds(text))))?;
+                let of = |place: &i64| if *place == NONE { 0 } else { passes[*place as usize] };
+                none(Array::Bool(room::collected(distinct.places.iter().flatten().map(of))?.into()))
+            }
+            Held::Column(c) => match self.codes.get(c) {
+                Some(codes) => none(Array::from(&codes[..])),
+                None => {
+                    use crate::relation::Values::{Dates, Decimals, Plain, Texts};
+                    let column = &self.columns[*c];
+                    let array = match &column.values {
+                        Plain(array) | Dates(array) | Decimals(array, _) => array.borrow(),
+                        Texts(_) => return Err(Fault::whole("texts are asked, and not kept")),
+                    };
+                    Ok((array, &column.nulls, self.table.columns[*c].null.unwrap_or(declared.fill)))
+                }
+            },
+        }
+    }
+
+    /// The entries of row numbers, or of other values of the rows.
+    fn levels(
+        &self,
+        entries: &Entries,
+        extents: &[u64],
+        (format, limit): (&Format, u64),
+        labels: &[Dictionary],
+    ) -> Result<Levels, Fault> {
+        let how = Assembly { limit, ..Assembly::default() };
+        let tensor = entries.assemble(extents, format, Value::i64(NONE), &how);
+        let tensor = tensor.map_err(|error| self.unassembled(error, &entries.coordinates, labels))?;
+        let rows = tensor.values.as_slice::<i64>().expect("row numbers");
+        let stands = |(_, row): &(usize, &i64)| **row != NONE;
+        let positions = room::collected(rows.iter().enumerate().filter(stands).map(|(position, _)| position))?;
+        let rows = room::collected(rows.iter().filter(|row| **row != NONE).map(|row| *row as usize))?;
+        Ok(Levels { positions, rows, tensor })
+    }
+
+    /// Why the rows of the table are no tensor, in the words of the data.
+    fn unassembled(&self, error: Unassembled, coordinates: &[Vec<i64>], labels: &[Dictionary]) -> Fault {
+        let said = || self.table.modes.iter().filter(|mode| mode.over != Over::Row).map(|mode| mode.source.as_str());
+        let cell = |row: usize| Place::Cell { row: row + 1, column: said().collect::<Vec<_>>().join(", ") };
+        match error {
+            Unassembled::Twice { entries: [first, second], .. } => {
+                let key = self.key(second, coordinates, labels);
+                let help = "a mode `row` would number the rows of one key";
+                Fault::new(cell(second), format!("the key {key} stands in row {} too: {help}", first + 1))
+            }
+            Unassembled::Unheld { at, what } => {
+                let stands = |row: &usize| coordinates.iter().zip(&at).all(|(column, c)| column[*row] == *c);
+                let row = (0..self.frame.rows).find(stands);
+                Fault::whole(what).at(|| row.map_or(Place::Whole, cell))
+            }
+            error => error.into(),
+        }
+    }
+
+    /// The labels at which a row stands.
+    fn key(&self, row: usize, coordinates: &[Vec<i64>], labels: &[Dictionary]) -> String {
+        let parts = self.table.modes.iter().zip(coordinates).map(|(mode, column)| match mode.over {
+            Over::Domain(domain) => match labels[domain].label(column[row]) {
+                Some(label) => shown(&label, self.holds(mode.source.as_str())),
+                None => column[row].to_string(),
+            },
+            _ => column[row].to_string(),
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What the values of a mode's column are.
+    fn holds(&self, source: &str) -> Holds {
+        use crate::relation::Values::{Dates, Decimals, Plain, Texts};
+        let column = self.modes.iter().flatten().find(|column| column.name == source);
+        match column.map(|column| &column.values) {
+            Some(Dates(_)) => Holds::Date,
+            Some(Decimals(_, digits)) => Holds::Decimal(*digits),
+            Some(Plain(array)) => Holds::Plain(array.ty()),
+            Some(Texts(_)) | None => Holds::Text,
+        }
+    }
+}
+
+impl Levels {
+    /// The tensor of these values of the rows, of which some are null.
+    fn holding(
+        &self,
+        (values, nulls, null): (Array, &[bool], Value),
+        fill: Value,
+        limit: u64,
+    ) -> Result<Tensor<'static>, Fault> {
+        let positions = self.tensor.values.len();
+        let bytes = positions as u128 * values.ty().bytes() as u128;
+        if bytes > limit.into() {
+            return Err(Fault::over(limit));
+        }
+        let memory = || Fault::from(Unassembled::Memory { bytes });
+        let in_order = self.rows.len() == positions && self.rows.iter().enumerate().all(|(n, row)| n == *row);
+        let array = if in_order && nulls.is_empty() {
+            values.share().ok_or_else(memory)?
+        } else {
+            let mut array = Array::filled(fill, positions).ok_or_else(memory)?;
+            array.scatter(&self.positions, &values.gather(&self.rows).ok_or_else(memory)?);
+            for (position, row) in self.positions.iter().zip(&self.rows) {
+                if nulls.get(*row) == Some(&true) {
+                    array.set(*position, null);
+                }
+            }
+            array
+        };
+        let levels = self.tensor.clone();
+        Ok(Tensor { values: array, fill, ..levels })
+    }
+}
+
+impl<'b> Binding<'b, '_> {
+    /// Puts the operands that a table is behind others: one of where rows stand, and its columns that the program reads.
+    pub(super) fn operands(
+        &self,
+        table: &mut Rows,
+        extents: &BTreeMap<SizeId, u64>,
+        labels: &[Dictionary],
+        operands: &mut Vec<(String, Tensor<'static>)>,
+    ) -> Result<(), Error> {
+        let extents: Vec<u64> = self.sizes(table).iter().map(|(_, size)| extents[size]).collect();
+        let coordinates = std::mem::take(&mut table.coordinates);
+        let mut entries = Entries { coordinates, values: Array::from(Vec::<i64>::new()) };
+        let mut known: Vec<Levels> = Vec::new();
+        for (declared, held) in self.tensors(table) {
+            let tensor = self.tensor(table, (&declared, &held), &mut entries, &extents, (labels, &mut known));
+            let tensor = tensor.map_err(|fault| table.within(fault))?;
+            debug_assert_eq!(tensor.check(), Ok(()));
+            operands.push((declared.name.to_string(), tensor));
+        }
+        Ok(())
+    }
+
+    /// The tensors of a table that the program has and reads, with what they hold.
+    fn tensors(&self, table: &Rows) -> Vec<(Declared<'b>, Held<'b>)> {
+        let read = self.program.inputs();
+        let is_read = |name: &str| read.iter().any(|id| self.program.tensors[id.index()].name == name);
+        let relation = &self.relations.tables[table.number];
+        let rows = [(relation.name.as_str(), Held::Rows)];
+        let columns = relation.columns.iter().enumerate().filter(|(_, column)| column.holds != Holds::Text);
+        let columns = columns.map(|(c, column)| (column.name.as_str(), Held::Column(c)));
+        let asked = self.relations.asked.iter().filter_map(|asked| match &asked.what {
+            What::Column { table: t, column, test } if *t == table.number => {
+                Some((asked.tensor.as_str(), Held::Test(*column, test)))
+            }
+            _ => None,
+        });
+        let all = rows.into_iter().chain(columns.chain(asked).filter(|(name, _)| is_read(name)));
+        all.filter_map(|(name, held)| Some((self.declared(name)?, held))).collect()
+    }
+
+    /// A tensor of a table. Those in formats of which it is `known` at which positions rows stand are not sorted again.
+    fn tensor(
+        &self,
+        table: &Rows,
+        (declared, held): (&Declared, &Held),
+        entries: &mut Entries<'static>,
+        extents: &[u64],
+        (labels, known): (&[Dictionary], &mut Vec<Levels>),
+    ) -> Result<Tensor<'static>, Fault> {
+        let (format, limit) = (&declared.format, self.given.limit);
+        let values = table.values(held, declared)?;
+        if values.0.ty() != declared.ty {
+            return Err(Fault::whole(format!(
+                "the program declares `{}` of type {}, and its column is of {}",
+                declared.name,
+                declared.ty,
+                values.0.ty()
+            )));
+        }
+        // What such a level stores at one position depends on the values.
+        if format.levels.iter().any(|kind| kind.shares()) {
+            return self.apart(table, values, (declared, limit), entries, extents, labels);
+        }
+        if !known.iter().any(|levels| levels.tensor.format == *format) {
+            entries.values = Array::from(room::collected(0..table.frame.rows as i64)?);
+            known.push(table.levels(entries, extents, (format, limit), labels)?);
+        }
+        let levels = known.iter().find(|levels| levels.tensor.format == *format).expect("it is known by now");
+        levels.holding(values, declared.fill, limit)
+    }
+
+    /// A tensor whose levels are its own.
+    fn apart(
+        &self,
+        table: &Rows,
+        (values, nulls, null): (Array, &[bool], Value),
+        (declared, limit): (&Declared, u64),
+        entries: &mut Entries<'static>,
+        extents: &[u64],
+        labels: &[Dictionary],
+    ) -> Result<Tensor<'static>, Fault> {
+        let memory = || Fault::from(Unassembled::Memory { bytes: 8 * values.len() as u128 });
+        let mut own = values.share().ok_or_else(memory)?;
+        nulls.iter().enumerate().filter(|(_, is_null)| **is_null).for_each(|(row, _)| own.set(row, null));
+        entries.values = own;
+        let how = Assembly { limit, ..Assembly::default() };
+        let tensor = entries.assemble(extents, &declared.format, declared.fill, &how);
+        tensor.map_err(|error| table.unassembled(error, &entries.coordinates, labels))
+    }
+}

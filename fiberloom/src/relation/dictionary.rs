@@ -1,0 +1,291 @@
+//! The labels of a domain, and the coordinates that values become.
+//!
+//! ```text
+//!  labels in the data   30 10 10 20 30                      "b" "a" "b"
+//!  which there are      a bit each, where they are close    a table of hashes
+//!                       sorted, else                        then sorted
+//!  Dictionary           10 20 30                            "a" "b"
+//!  coordinates           2  0  0  1  2                        1   0   1
+//! ```
+//!
+//! Invariant: a coordinate is its label's rank. Integers that follow one another are not stored.
+
+use super::Label;
+use super::cell::written;
+use super::frame::{Column, Texts, Values};
+use crate::data::{Cause, Fault, Place};
+use fiberloom_core::format::room;
+use fiberloom_core::notation::relation::NONE;
+use std::collections::HashMap;
+
+/// The labels of a domain, ascending; a coordinate is a place among them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dictionary {
+    /// The integers from `first` on, so many.
+    Range {
+        /// The label of coordinate 0.
+        first: i64,
+        /// How many labels there are.
+        len: usize,
+    },
+    /// Integers, days of dates, or decimals times their power of ten.
+    Numbers(Vec<i64>),
+    /// Texts, in the order of their bytes.
+    Texts(Texts<'static>),
+}
+
+impl Dictionary {
+    /// How many labels there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Dictionary::Range { len, .. } => *len,
+            Dictionary::Numbers(numbers) => numbers.len(),
+            Dictionary::Texts(texts) => texts.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The label of a coordinate, if there is one.
+    pub fn label(&self, coordinate: i64) -> Option<Label> {
+        match self {
+            Dictionary::Texts(_) => self.text(coordinate).map(|text| Label::Text(text.to_string())),
+            _ => self.number(coordinate).map(Label::Number),
+        }
+    }
+
+    /// The label of a coordinate, if there is one and it is a number.
+    pub fn number(&self, coordinate: i64) -> Option<i64> {
+        let place = usize::try_from(coordinate).ok()?;
+        match self {
+            Dictionary::Range { first, len } => (place < *len).then(|| first + coordinate),
+            Dictionary::Numbers(numbers) => numbers.get(place).copied(),
+            Dictionary::Texts(_) => None,
+        }
+    }
+
+    /// The label of a coordinate, if there is one and it is a text.
+    pub fn text(&self, coordinate: i64) -> Option<&str> {
+        let place = usize::try_from(coordinate).ok()?;
+        match self {
+            Dictionary::Texts(texts) => (place < texts.len()).then(|| texts.get(place)),
+            _ => None,
+        }
+    }
+
+    /// The coordinate of a label, or, if no data have it, how many labels are less. Numbers are less than texts.
+    pub fn rank(&self, label: &Label) -> Result<usize, usize> {
+        match (self, label) {
+            (Dictionary::Range { first, len }, Label::Number(x)) => {
+                // The difference of two `i64` needs one bit more.
+                let (distance, len) = (i128::from(*x) - i128::from(*first), *len as i128);
+                if (0..len).contains(&distance) { Ok(distance as usize) } else { Err(distance.clamp(0, len) as usize) }
+            }
+            (Dictionary::Numbers(numbers), Label::Number(x)) => numbers.binary_search(x),
+            (Dictionary::Texts(texts), Label::Text(text)) => {
+                let less = below(texts, text);
+                if less < texts.len() && texts.get(less) == text { Ok(less) } else { Err(less) }
+            }
+            (_, Label::Text(_)) => Err(self.len()),
+            (_, Label::Number(_)) => Err(0),
+        }
+    }
+}
+
+/// How many of these ascending texts are less.
+fn below(texts: &Texts, text: &str) -> usize {
+    let (mut least, mut most) = (0, texts.len());
+    while least < most {
+        let middle = least + (most - least) / 2;
+        if texts.get(middle) < text { least = middle + 1 } else { most = middle }
+    }
+    least
+}
+
+/// The labels of all of these columns, all of them numbers or all of them texts, and of each its rows' coordinates. `within` is a fault
+/// in a column.
+pub(super) fn coded(
+    columns: &[&Column],
+    texts: bool,
+    within: &dyn Fn(usize, Fault) -> crate::Error,
+) -> Result<(Dictionary, Vec<Vec<i64>>), crate::Error> {
+    let whole = |fault: Fault| within(0, fault);
+    if texts {
+        return of_texts(columns).map_err(whole);
+    }
+    let mut numbers = Vec::new();
+    for (n, column) in columns.iter().enumerate() {
+        numbers.push(integers(column).map_err(|fault| within(n, fault))?);
+    }
+    of_numbers(columns, numbers).map_err(whole)
+}
+
+/// The numbers of a column, anything at nulls.
+pub(super) fn integers(column: &Column) -> Result<Vec<i64>, Fault> {
+    let (Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _)) = &column.values else {
+        return Err(Fault::whole("texts where numbers are expected"));
+    };
+    let mut numbers = room::room(array.len())?;
+    for row in 0..array.len() {
+        match array.get(row).as_i128().map(i64::try_from) {
+            Some(Ok(x)) => numbers.push(x),
+            _ if column.is_null(row) => numbers.push(0),
+            _ => {
+                let place = Place::Cell { row: row + 1, column: column.name.clone() };
+                return Err(Fault::new(place, format!("{} is no label: labels are below 2^63", array.get(row))));
+            }
+        }
+    }
+    Ok(numbers)
+}
+
+/// The ascending labels of these numbers, and in the place of each its coordinate.
+fn of_numbers(columns: &[&Column], mut numbers: Vec<Vec<i64>>) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
+    let mut least_most: Option<(i64, i64)> = None;
+    let mut count = 0u128;
+    each(columns, &mut numbers, |x| {
+        let (least, most) = least_most.unwrap_or((*x, *x));
+        least_most = Some((least.min(*x), most.max(*x)));
+        count += 1;
+    });
+    let Some((least, most)) = least_most else {
+        each_null(columns, &mut numbers);
+        return Ok((Dictionary::Range { first: 0, len: 0 }, numbers));
+    };
+    let span = (i128::from(most) - i128::from(least)) as u128 + 1;
+    let dictionary = match span <= count.saturating_mul(CLOSE).max(CLOSE * CLOSE) {
+        true => close(columns, &mut numbers, least, span as usize)?,
+        false => apart(columns, &mut numbers, count as usize)?,
+    };
+    each_null(columns, &mut numbers);
+    Ok((dictionary, numbers))
+}
+
+/// So many times as many integers as there are rows are marked by a bit each.
+const CLOSE: u128 = 64;
+
+/// Gives `f` each number that is not null.
+fn each(columns: &[&Column], numbers: &mut [Vec<i64>], mut f: impl FnMut(&mut i64)) {
+    for (column, numbers) in columns.iter().zip(numbers) {
+        match column.nulls.is_empty() {
+            true => numbers.iter_mut().for_each(&mut f),
+            false => numbers.iter_mut().zip(&*column.nulls).filter(|(_, null)| !**null).for_each(|(x, _)| f(x)),
+        }
+    }
+}
+
+/// Sets each number that is null to none.
+fn each_null(columns: &[&Column], numbers: &mut [Vec<i64>]) {
+    for (column, numbers) in columns.iter().zip(numbers) {
+        numbers.iter_mut().zip(&*column.nulls).filter(|(_, null)| **null).for_each(|(x, _)| *x = NONE);
+    }
+}
+
+/// Of numbers among `span` integers from `least` on: a bit for each of these, and for each word how many bits are set before it.
+fn close(columns: &[&Column], numbers: &mut [Vec<i64>], least: i64, span: usize) -> Result<Dictionary, Fault> {
+    let mut words = room::repeated(0u64, span.div_ceil(64))?;
+    let place = |x: i64| x.wrapping_sub(least) as u64 as usize;
+    each(columns, numbers, |x| words[place(*x) / 64] |= 1 << (place(*x) % 64));
+    let mut before: Vec<usize> = room::room(words.len())?;
+    let mut len = 0;
+    for word in &words {
+        before.push(len);
+        len += word.count_ones() as usize;
+    }
+    if len == span {
+        each(columns, numbers, |x| *x = place(*x) as i64);
+        return Ok(Dictionary::Range { first: least, len });
+    }
+    each(columns, numbers, |x| {
+        let (word, bit) = (place(*x) / 64, place(*x) % 64);
+        *x = (before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize) as i64;
+    });
+    let mut labels = room::room(len)?;
+    for (n, word) in words.iter().enumerate() {
+        let set = (0..64).filter(|bit| word >> bit & 1 == 1);
+        labels.extend(set.map(|bit| least.wrapping_add((64 * n + bit) as i64)));
+    }
+    Ok(Dictionary::Numbers(labels))
+}
+
+/// Of numbers that are far apart: sorted, each once.
+fn apart(columns: &[&Column], numbers: &mut [Vec<i64>], count: usize) -> Result<Dictionary, Fault> {
+    let mut labels = room::room(count)?;
+    each(columns, numbers, |x| labels.push(*x));
+    labels.sort_unstable();
+    labels.dedup();
+    labels.shrink_to_fit();
+    each(columns, numbers, |x| *x = labels.binary_search(x).unwrap_or_else(|_| unreachable!("it is among them")) as i64);
+    Ok(Dictionary::Numbers(labels))
+}
+
+/// Each of the texts once, and of each row which of them it is.
+pub(super) struct Distinct<'t> {
+    /// In the order in which they come.
+    pub(super) texts: Vec<&'t str>,
+    /// Their places, a vector a column; none at nulls.
+    pub(super) places: Vec<Vec<i64>>,
+}
+
+impl<'t> Distinct<'t> {
+    /// Those of these columns.
+    pub(super) fn of(columns: &[&'t Column]) -> Result<Distinct<'t>, Fault> {
+        let mut known: HashMap<&str, i64> = HashMap::new();
+        let (mut texts, mut places) = (Vec::new(), Vec::new());
+        for column in columns {
+            let Values::Texts(all) = &column.values else {
+                return Err(Fault::whole("numbers where texts are expected"));
+            };
+            let mut own = room::room(all.len())?;
+            for row in 0..all.len() {
+                if column.is_null(row) {
+                    own.push(NONE);
+                    continue;
+                }
+                let text = all.get(row);
+                if let Some(place) = known.get(text) {
+                    own.push(*place);
+                    continue;
+                }
+                let place = texts.len() as i64;
+                room::push(&mut texts, text)?;
+                known.try_reserve(1).map_err(|_| no_room(texts.len()))?;
+                known.insert(text, place);
+                own.push(place);
+            }
+            places.push(own);
+        }
+        Ok(Distinct { texts, places })
+    }
+}
+
+/// Memory does not suffice for so many texts.
+fn no_room(texts: usize) -> Fault {
+    Fault { cause: Cause::Limit, ..Fault::whole(format!("memory does not suffice for {texts} texts")) }
+}
+
+/// The ascending labels of these texts, and of each row its coordinate.
+fn of_texts(columns: &[&Column]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
+    let Distinct { texts, mut places } = Distinct::of(columns)?;
+    let mut order: Vec<usize> = room::collected(0..texts.len())?;
+    order.sort_unstable_by_key(|n| texts[*n]);
+    let mut ranks = room::repeated(0i64, order.len())?;
+    order.iter().enumerate().for_each(|(rank, n)| ranks[*n] = rank as i64);
+    for place in places.iter_mut().flatten().filter(|place| **place != NONE) {
+        *place = ranks[*place as usize];
+    }
+    Ok((Dictionary::Texts(Texts::of(order.iter().map(|n| texts[*n]))?), places))
+}
+
+/// A label as it is read, for messages.
+pub(super) fn shown(label: &Label, holds: super::Holds) -> String {
+    match (label, holds) {
+        (Label::Text(text), _) => format!("`{}`", text.chars().take(40).collect::<String>()),
+        (Label::Number(x), super::Holds::Date) => fiberloom_core::notation::relation::date(*x),
+        (Label::Number(x), super::Holds::Decimal(digits)) => written((*x).into(), digits),
+        (Label::Number(x), _) => x.to_string(),
+    }
+}
