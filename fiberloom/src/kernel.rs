@@ -195,6 +195,7 @@ impl Kernel {
         for (id, operand) in &operands {
             self.fits(*id, operand)?;
         }
+        self.alike(&operands)?;
         let plan = self.last.plan(&self.program, &operands, |shapes| self.extents(shapes))?;
         Ok(Call { kernel: self.clone(), operands, plan, made: Widths::NARROW, ready: None, interrupt: None })
     }
@@ -277,6 +278,21 @@ impl Kernel {
             true => Error::Stopped(format!("tensor `{}`: {malformed}", declared.name)),
             false => Error::malformed(&declared.name, malformed),
         })
+    }
+
+    /// Whether the columns of each table have one structure: they are walked as one list.
+    fn alike(&self, operands: &BTreeMap<TensorId, Operand>) -> Result<(), Error> {
+        let mut first: BTreeMap<usize, (TensorId, &Tensor)> = BTreeMap::new();
+        for (id, table) in self.program.structures() {
+            let Some(tensor) = operands.get(&id).map(Operand::tensor) else { continue };
+            let (before, walked) = *first.entry(table).or_insert((id, tensor));
+            if walked.format == tensor.format && walked.levels != tensor.levels {
+                let name = |id: TensorId| &self.program.typed().tensors[id.index()].name;
+                let what = format!("its levels are others than those of `{}`, a column of the same table", name(before));
+                return Err(Error::operand(name(id), what));
+            }
+        }
+        Ok(())
     }
 
     /// Whether something that is given for a tensor has as many modes as it.

@@ -6,6 +6,7 @@
 //! ```
 
 mod given;
+mod tables;
 
 use crate::cache;
 use crate::data::{self, Declared, Source};

@@ -163,7 +163,7 @@ impl World {
                         let at = row[place(name)?].key().ok_or("a row without a key")?;
                         match (over, &at) {
                             (Over::Domain(domain), _) => {
-                                drop(self.labels.entry(domain).or_default().insert(at.clone()))
+                                self.labels.entry(domain).or_default().insert(at.clone());
                             }
                             (Over::Numbers(size), Key::Number(n)) => {
                                 let extent = self.sizes.entry(size).or_default();

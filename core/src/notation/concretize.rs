@@ -42,6 +42,7 @@ use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
+pub use columns::structures;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};

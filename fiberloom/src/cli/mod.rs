@@ -18,6 +18,7 @@ mod run;
 mod schedule;
 mod show;
 mod source;
+mod tables;
 
 use args::Command;
 use fiberloom::Error;

@@ -1,6 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
+use fiberloom::relation::{Cell, Frame, date};
 use fiberloom::{Agreement, Error, Program, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
@@ -79,6 +80,42 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
         write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");
     }
     text
+}
+
+/// A result with labels, shortened.
+pub fn frame(name: &str, frame: &Frame) -> String {
+    let rows = frame.rows.min(SHOWN);
+    let columns: Vec<Vec<String>> = frame
+        .columns
+        .iter()
+        .map(|c| std::iter::once(c.name.clone()).chain((0..rows).map(|row| c.cell(row).map_or(String::new(), cell))).collect())
+        .collect();
+    let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(|t| t.chars().count()).max().unwrap_or(0)).collect();
+    let mut text = format!("{name}: {}", fiberloom_core::counted(frame.rows, "row", "rows"));
+    for row in 0..=rows {
+        let cells = columns.iter().zip(&widths).map(|(c, width)| format!("{:<width$}", c[row]));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        write!(text, "\n  {}", line.trim_end()).expect("strings take everything");
+    }
+    if frame.rows > rows {
+        write!(text, "\n  … {} more", frame.rows - rows).expect("strings take everything");
+    }
+    text
+}
+
+fn cell(cell: Cell) -> String {
+    match cell {
+        Cell::Plain(value) => value.to_string(),
+        Cell::Date(days) => date(days),
+        Cell::Decimal(number, 0) => number.to_string(),
+        Cell::Decimal(number, digits) => {
+            let digits = usize::from(digits);
+            let text = format!("{:0>width$}", number.unsigned_abs(), width = digits + 1);
+            let (whole, part) = text.split_at(text.len() - digits);
+            format!("{}{whole}.{part}", if number < 0 { "-" } else { "" })
+        }
+        Cell::Text(text) => text.to_string(),
+    }
 }
 
 /// What `--check` compared, and what not.

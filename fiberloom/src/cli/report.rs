@@ -14,6 +14,11 @@ use std::io::{self, Write};
 struct Report<'a> {
     engine: &'a str,
     compile_ms: f64,
+    /// To read tables, and to encode them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encode_ms: Option<f64>,
     run_ms: Times,
     repeat: usize,
     threads: usize,
@@ -98,6 +103,8 @@ pub fn run<'a>(
     object(&Report {
         engine: args.engine.name(),
         compile_ms: rounded(print::milliseconds(measured.compile), 1e4),
+        read_ms: measured.tables.map(|(read, _)| rounded(print::milliseconds(read), 1e4)),
+        encode_ms: measured.tables.map(|(_, encode)| rounded(print::milliseconds(encode), 1e4)),
         run_ms: Times { min: rounded(min, 1e6), median: rounded(median, 1e6) },
         repeat: args.repeat,
         threads: args.threads,

@@ -2,7 +2,9 @@
 
 use super::args::Run;
 use super::progress::during;
+use super::tables::{self, Tables};
 use super::{memory, print, report, source};
+use fiberloom::relation::{self, Frame};
 use fiberloom::{Call, Error, Options, Outcome, Program, Role, Tensor, data};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,47 +15,55 @@ pub struct Measured {
     pub compile: Duration,
     /// The time of each call, one or more.
     pub runs: Vec<Duration>,
+    /// The time to read tables, and that to encode them.
+    pub tables: Option<(Duration, Duration)>,
 }
 
 /// Reads operands, runs, writes or prints results.
-pub fn run(args: &Run) -> Result<(), Error> {
+pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
     let program = source::program_on(&args.program, &args.inputs)?;
     if args.threads > 1 {
         let threads = args.threads;
         print::err(&format!("fiberloom: note: kernels run on one thread so far: --threads {threads} changes nothing"));
     }
     for (name, path) in &args.outputs {
-        data::holds(path, result_named(&program, name)?)?;
+        holds(&program, name, path)?;
     }
     let options = Options { engine: args.engine, mode: args.program.mode, verify: true, ..Options::default() };
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
-    let given: Vec<&str> = args.inputs.iter().map(|(name, _)| name.as_str()).collect();
+    let (of_tables, of_tensors) = tables::parted(&program, args);
+    let names = |files: &[&'a (String, PathBuf)]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
+    let from_tables = program.operands_of_tables(&names(&of_tables))?;
+    let mut given = names(&of_tensors);
+    given.extend(from_tables.iter().map(String::as_str));
     kernel.complete(&given)?;
     print::warnings(&program, &given);
     let room = kernel.room()?;
     let most = memory::available(room)?;
-    let operands = during("reading operands", || read(&program, args, most))?;
+    let mut operands = during("reading operands", || read(&program, args, &of_tensors, most))?;
+    let tables = during("reading tables", || tables::append(&program, &of_tables, &mut operands, most))?;
     let kernel = kernel.within(memory::available(room)?);
-    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (*name, t)).collect();
+    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let mut call = during("checking operands", || kernel.bind(&operands))?;
     let begin = Instant::now();
     during("compiling", || call.compile())?;
     let compile = lowering + begin.elapsed();
     let (runs, outcome) = during("running", || repeated(&mut call, args.repeat))?;
-    let measured = Measured { compile, runs };
+    let measured = Measured { compile, runs, tables: tables.as_ref().map(|t| (t.read, t.encode)) };
+    let shown = Shown { program: &program, tables: tables.as_ref() };
     let compared =
         args.check.then(|| during("evaluating the reference semantics, to compare", || call.agrees(&outcome)));
     match compared {
         Some(Err(Error::Wrong(_))) => {}
         Some(Err(error)) => return Err(error),
-        Some(Ok(_)) | None => write(args, &outcome, memory::available(0)?)?,
+        Some(Ok(_)) | None => shown.write(args, &outcome, memory::available(0)?)?,
     }
     if args.json {
         print::out(&report::run(args, &measured, &outcome, compared.as_ref()))?;
     } else {
-        results(args, &measured, &outcome)?;
+        shown.results(args, &measured, &outcome)?;
         if let Some(Ok(agreement)) = &compared {
             print::out(&print::checked(agreement))?;
         }
@@ -73,27 +83,74 @@ fn repeated(call: &mut Call, repeat: usize) -> Result<(Vec<Duration>, Outcome), 
     }
 }
 
-/// Prints the results that are not written to files, and the times of repeated calls.
-fn results(args: &Run, measured: &Measured, outcome: &Outcome) -> Result<(), Error> {
-    let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
-    for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
-        print::out(&print::tensor(name, tensor))?;
-    }
-    if args.repeat > 1 {
-        print::out(&print::times(measured))?;
-    }
-    Ok(())
+/// Results as they are printed and written: with labels, where they have some.
+struct Shown<'a> {
+    program: &'a Program,
+    tables: Option<&'a Tables>,
 }
 
-/// The operands, in the order of the arguments.
-fn read<'a>(program: &Program, args: &'a Run, memory: u64) -> Result<Vec<(&'a str, Tensor<'static>)>, Error> {
+impl Shown<'_> {
+    /// Prints the results that are not written to files, and the times of repeated calls.
+    fn results(&self, args: &Run, measured: &Measured, outcome: &Outcome) -> Result<(), Error> {
+        let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
+        for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
+            let labelled = self.tables.map(|tables| tables.printed(self.program, name, outcome)).transpose()?;
+            print::out(&labelled.flatten().unwrap_or_else(|| print::tensor(name, tensor)))?;
+        }
+        if args.repeat > 1 {
+            print::out(&print::times(measured))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the results that have files: all of them, or none.
+    fn write(&self, args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
+        let (mut tensors, mut frames) = (Vec::new(), Vec::new());
+        for (name, path) in &args.outputs {
+            let frame = match self.tables.filter(|_| tables::is_table(path)) {
+                Some(tables) => tables.frame(self.program, name, outcome)?,
+                None => None,
+            };
+            match frame {
+                Some(frame) => frames.push((path.as_path(), frame)),
+                None => tensors.push((path.as_path(), &outcome[name.as_str()])),
+            }
+        }
+        let frames: Vec<(&Path, &Frame)> = frames.iter().map(|(path, frame)| (*path, frame)).collect();
+        Ok(relation::write_all(&tensors, &frames, memory)?)
+    }
+}
+
+/// The operands that are tensors, in the order of the arguments.
+fn read<'f>(
+    program: &Program,
+    args: &Run,
+    files: &[&'f (String, PathBuf)],
+    memory: u64,
+) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let source = |(name, path): &'a (String, PathBuf)| {
+    let source = |(name, path): &&'f (String, PathBuf)| {
         let combine = args.combine.iter().find(|(n, _)| n == name);
         let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
         Ok((name.as_str(), data::Source::of(path)?, data::Options { duplicates, ..options }))
     };
-    program.operands(&args.inputs.iter().map(source).collect::<Result<Vec<_>, data::Error>>()?)
+    let operands = program.operands(&files.iter().map(source).collect::<Result<Vec<_>, data::Error>>()?)?;
+    Ok(operands.into_iter().map(|(name, tensor)| (name.to_string(), tensor)).collect())
+}
+
+/// Whether a file of this name may hold a result.
+fn holds(program: &Program, name: &str, path: &Path) -> Result<(), Error> {
+    let labelled = !program.relations().domains.is_empty() || !program.relations().tables.is_empty();
+    match program.made_table(name) {
+        Some(_) if tables::is_table(path) => Ok(()),
+        Some(_) => {
+            Err(Error::Call(format!("--out {name}: `{name}` is a table: the name of its file ends in .csv or .parquet")))
+        }
+        None => {
+            let modes = result_named(program, name)?;
+            if labelled && tables::is_table(path) { Ok(()) } else { Ok(data::holds(path, modes)?) }
+        }
+    }
 }
 
 /// How many modes a result has.
@@ -103,10 +160,4 @@ fn result_named(program: &Program, name: &str) -> Result<usize, Error> {
         Some(_) => Err(Error::Call(format!("--out {name}: the program does not define `{name}`, it reads it"))),
         None => Err(Error::Call(format!("--out {name}: the program has no tensor `{name}`"))),
     }
-}
-
-fn write(args: &Run, outcome: &Outcome, memory: u64) -> Result<(), Error> {
-    let targets: Vec<(&Path, &Tensor)> =
-        args.outputs.iter().map(|(name, path)| (path.as_path(), &outcome[name.as_str()])).collect();
-    Ok(data::write_all(&targets, memory)?)
 }

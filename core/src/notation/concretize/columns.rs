@@ -13,7 +13,7 @@ use crate::notation::typed::{Program, TensorId};
 use rustc_hash::FxHashMap;
 
 /// The table, by its place, of each operand that is a table's.
-pub(super) fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
+pub fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
     let tables = program.relations.tables.iter().enumerate().filter(|(_, table)| !table.made);
     let own = tables.flat_map(|(n, table)| {
         let columns = table.columns.iter().map(|column| &column.name);

@@ -1,0 +1,84 @@
+//! Tables on the command line: their files become operands, and results get their labels back.
+
+use super::args::Run;
+use super::print;
+use fiberloom::relation::{self, Bound, Dictionary, Frame, Given};
+use fiberloom::{Error, Outcome, Program, Tensor, data};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The labels of a program's domains, and how long its tables took.
+pub struct Tables {
+    labels: Vec<Dictionary>,
+    /// Time to read the files.
+    pub read: Duration,
+    /// Time to encode what was read.
+    pub encode: Duration,
+}
+
+/// The inputs that are tables, and those that are tensors.
+pub fn parted<'a>(program: &Program, args: &'a Run) -> (Vec<&'a (String, PathBuf)>, Vec<&'a (String, PathBuf)>) {
+    args.inputs.iter().partition(|(name, _)| program.table(name).is_some())
+}
+
+/// Reads tables, and appends what they give to the operands that are given; nothing of a program that has none.
+pub fn append(
+    program: &Program,
+    files: &[&(String, PathBuf)],
+    operands: &mut Vec<(String, Tensor<'static>)>,
+    limit: u64,
+) -> Result<Option<Tables>, Error> {
+    let relations = program.relations();
+    if relations.domains.is_empty() && relations.tables.is_empty() {
+        return Ok(None);
+    }
+    let options = data::Options { limit, ..data::Options::default() };
+    let begin = Instant::now();
+    let mut frames: Vec<(&str, Frame)> = Vec::new();
+    for (name, path) in files {
+        let table = program.table(name).expect("it is one");
+        frames.push((name, relation::read(path, relations, table, &options)?));
+    }
+    let (read, begin) = (begin.elapsed(), Instant::now());
+    let sizes = sizes(program, operands);
+    let sizes: Vec<(&str, u64)> = sizes.iter().map(|(name, extent)| (name.as_str(), *extent)).collect();
+    let Bound { operands: own, labels } =
+        relation::bind(relations, program.typed(), &Given { frames: &frames, sizes: &sizes, limit })?;
+    operands.extend(own);
+    Ok(Some(Tables { labels, read, encode: begin.elapsed() }))
+}
+
+/// The extents that operands say, by the names of sizes.
+fn sizes(program: &Program, operands: &[(String, Tensor)]) -> Vec<(String, u64)> {
+    let typed = program.typed();
+    let of = |(name, tensor): &(String, Tensor)| {
+        let declared = program.tensor(name).map(|(_, declared)| declared);
+        let sizes = declared.map_or(&[][..], |declared| &declared.sizes).iter();
+        let named = sizes.zip(tensor.extents.clone());
+        named.filter_map(|(size, extent)| Some((typed.sizes[size.index()].name.clone()?, extent))).collect::<Vec<_>>()
+    };
+    operands.iter().flat_map(of).collect()
+}
+
+impl Tables {
+    /// A result with its labels, if it has some: a tensor whose modes or values are labelled, or a table.
+    pub fn frame(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<Frame<'static>>, Error> {
+        let relations = program.relations();
+        if let Some(table) = program.made_table(name) {
+            let results: Vec<(&str, &Tensor)> = outcome.results.iter().map(|(n, t)| (n.as_str(), t)).collect();
+            return relation::decode_table(relations, table, &results, &self.labels).map(Some);
+        }
+        let Some(shown) = relations.results.get(name) else { return Ok(None) };
+        relation::decode(relations, name, &outcome[name], shown, &self.labels).map(Some)
+    }
+
+    /// A result as it is printed: its rows, shortened.
+    pub fn printed(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<String>, Error> {
+        Ok(self.frame(program, name, outcome)?.map(|frame| print::frame(name, &frame)))
+    }
+}
+
+/// Whether a file's name is a table's.
+pub fn is_table(path: &Path) -> bool {
+    relation::Kind::of(path).is_some()
+}
