@@ -15,11 +15,11 @@ mod rows;
 use super::cell::{Collector, declared};
 use super::dictionary::{coded, integers};
 use super::{Column, Dictionary, Frame, Holds, Over, Relations, Table, labelled, missing, of_mode};
-use fiberloom_core::notation::relation::Column as TableColumn;
 use crate::Error;
 use crate::data::{Fault, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::format::{Format, Tensor};
+use fiberloom_core::notation::relation::Column as TableColumn;
 use fiberloom_core::notation::typed::{Program, Role, SizeId};
 use rows::Rows;
 use std::collections::BTreeMap;
@@ -198,8 +198,11 @@ fn conform<'f>(frame: &'f Frame, source: &str, holds: Holds, may_be_null: bool) 
 
 /// The labels of a domain, of texts or of numbers: what is bound to it becomes coordinates.
 fn labels(domain: usize, texts: bool, tables: &mut [Rows]) -> Result<Dictionary, Error> {
-    let bound: Vec<(usize, rows::Part)> =
-        tables.iter().enumerate().flat_map(|(t, table)| table.bound_to(domain).into_iter().map(move |part| (t, part))).collect();
+    let bound: Vec<(usize, rows::Part)> = tables
+        .iter()
+        .enumerate()
+        .flat_map(|(t, table)| table.bound_to(domain).into_iter().map(move |part| (t, part)))
+        .collect();
     let columns: Vec<&Column> = bound.iter().map(|(t, part)| tables[*t].column(*part)).collect();
     let within = |n: usize, fault: Fault| match bound.get(n) {
         Some((t, _)) => tables[*t].within(fault),

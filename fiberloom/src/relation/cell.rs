@@ -145,7 +145,8 @@ pub(super) fn written(x: i128, digits: u8) -> String {
 
 /// A value as days from 1970-01-01 on.
 fn date(cell: Cell) -> Result<i32, String> {
-    let says = |days: i64| i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is out of bounds"));
+    let says =
+        |days: i64| i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is out of bounds"));
     match cell {
         Cell::Date(days) => says(days),
         Cell::Text(text) => match days(text.trim_ascii()) {
@@ -176,7 +177,10 @@ fn no_decimal(number: &str, digits: u8) -> String {
     let number = number.trim_ascii();
     let part = number.split_once('.').map_or("", |(_, part)| part).trim_end_matches('0');
     let numeric = number.bytes().any(|b| b.is_ascii_digit())
-        && number.bytes().enumerate().all(|(n, b)| b.is_ascii_digit() || b == b'.' || n == 0 && (b == b'-' || b == b'+'));
+        && number
+            .bytes()
+            .enumerate()
+            .all(|(n, b)| b.is_ascii_digit() || b == b'.' || n == 0 && (b == b'-' || b == b'+'));
     if !numeric {
         return expected(number.as_bytes(), &format!("a decimal number with up to {digits} digits behind its point"));
     }

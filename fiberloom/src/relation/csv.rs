@@ -28,9 +28,10 @@ pub(super) fn read(
     if !lines.record(&mut record)? {
         return Err(Fault::new(Place::Line(1, 1), "an empty file: a header of the columns' names expected"));
     }
-    let names: Vec<String> = (0..record.len()).map(|n| record.text(n).map(str::to_string)).collect::<Result<_, _>>().map_err(
-        |()| Fault::new(Place::Line(1, 1), "a name in the header is not UTF-8"),
-    )?;
+    let names: Vec<String> = (0..record.len())
+        .map(|n| record.text(n).map(str::to_string))
+        .collect::<Result<_, _>>()
+        .map_err(|()| Fault::new(Place::Line(1, 1), "a name in the header is not UTF-8"))?;
     missing(wanted, names.iter().map(String::as_str))?;
     let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.source).unwrap_or(0);
     let places: Vec<usize> = wanted.iter().map(place).collect();
@@ -41,8 +42,12 @@ pub(super) fn read(
             continue;
         }
         if record.len() != names.len() {
-            let (fields, header) = (counted(record.len(), "field", "fields"), counted(names.len(), "column", "columns"));
-            return Err(Fault::new(Place::Line(record.line, 1), format!("{fields} in a row, and {header} in the header")));
+            let (fields, header) =
+                (counted(record.len(), "field", "fields"), counted(names.len(), "column", "columns"));
+            return Err(Fault::new(
+                Place::Line(record.line, 1),
+                format!("{fields} in a row, and {header} in the header"),
+            ));
         }
         rows += 1;
         for ((column, wanted), place) in columns.iter_mut().zip(wanted).zip(&places) {
@@ -197,7 +202,8 @@ impl<R: Read> Lines<R> {
                     return Ok(true);
                 }
                 (State::Closed, _) => {
-                    let what = "a comma or the end of the line expected behind a field in quotes: a quote within one is two";
+                    let what =
+                        "a comma or the end of the line expected behind a field in quotes: a quote within one is two";
                     return Err(Fault::new(self.here(), what));
                 }
                 (State::Begin | State::Plain, _) => {
@@ -213,7 +219,8 @@ impl<R: Read> Lines<R> {
     /// The row that ends with the file.
     fn last(&self, record: &mut Record, state: State) -> Result<bool, Fault> {
         if state == State::Quoted {
-            let what = format!("the file ends within a field in quotes, of the row that begins in line {}", record.line);
+            let what =
+                format!("the file ends within a field in quotes, of the row that begins in line {}", record.line);
             return Err(Fault::new(self.here(), what));
         }
         if state == State::Begin && record.fields.is_empty() {

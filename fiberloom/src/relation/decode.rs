@@ -54,7 +54,8 @@ pub fn decode_table(
     let of = |name: &str| results.iter().find(|(n, _)| *n == name).map(|(_, tensor)| *tensor);
     let mut told = Vec::new();
     for column in &table.columns {
-        let missing = || Error::Call(format!("table `{}`: no result `{}`, one of its columns", table.name, column.name));
+        let missing =
+            || Error::Call(format!("table `{}`: no result `{}`, one of its columns", table.name, column.name));
         let tensor = of(&column.name).ok_or_else(missing)?;
         told.push(Told { name: &column.source, tensor, holds: column.holds, null: column.null });
     }
@@ -128,7 +129,8 @@ fn column(
     (result, labels): (&str, &[Dictionary]),
 ) -> Result<Column<'static>, Error> {
     let is_null = |null: Value| room::collected(values.iter().map(|value| value == null));
-    let nulls = told.null.map_or(Ok(vec![]), is_null).map_err(|e| Error::Data(Fault::from(e).within(Path::new(result))))?;
+    let nulls =
+        told.null.map_or(Ok(vec![]), is_null).map_err(|e| Error::Data(Fault::from(e).within(Path::new(result))))?;
     let nulls = if nulls.contains(&true) { nulls } else { vec![] };
     let values = match told.holds {
         Holds::Plain(_) => Values::Plain(values),
@@ -138,7 +140,9 @@ fn column(
             let coordinates: Vec<i64> = values.iter().map(|value| value.as_i64().unwrap_or(i64::MAX)).collect();
             return with_labels(relations, told.name, (domain, &labels[domain]), &coordinates, result);
         }
-        Holds::Text => return Err(Error::Defect(format!("result `{}` is said to hold texts, which are not kept", result))),
+        Holds::Text => {
+            return Err(Error::Defect(format!("result `{}` is said to hold texts, which are not kept", result)));
+        }
     };
     Ok(Column { name: told.name.to_string(), values, nulls: Cow::Owned(nulls) })
 }
@@ -163,7 +167,8 @@ fn with_labels(
             (Holds::Plain(_), Some(x), _) => Some(Cell::Plain(Value::i64(x))),
             _ => {
                 let name = &relations.domains[domain].name;
-                let what = format!("result `{result}` has coordinate {c} of `{name}`, which has {} labels", dictionary.len());
+                let what =
+                    format!("result `{result}` has coordinate {c} of `{name}`, which has {} labels", dictionary.len());
                 return Err(Error::Defect(what));
             }
         };

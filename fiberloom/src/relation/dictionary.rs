@@ -218,7 +218,9 @@ fn apart(columns: &[&Column], numbers: &mut [Vec<i64>], count: usize) -> Result<
     labels.sort_unstable();
     labels.dedup();
     labels.shrink_to_fit();
-    each(columns, numbers, |x| *x = labels.binary_search(x).unwrap_or_else(|_| unreachable!("it is among them")) as i64);
+    each(columns, numbers, |x| {
+        *x = labels.binary_search(x).unwrap_or_else(|_| unreachable!("it is among them")) as i64
+    });
     Ok(Dictionary::Numbers(labels))
 }
 

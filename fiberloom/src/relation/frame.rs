@@ -176,16 +176,6 @@ impl Values<'_> {
             _ => false,
         }
     }
-
-    /// What they are, for messages.
-    pub(super) fn kind(&self) -> String {
-        match self {
-            Values::Plain(array) => format!("values of type {}", array.ty()),
-            Values::Dates(_) => "dates".to_string(),
-            Values::Decimals(_, digits) => format!("decimals with {digits} digits behind the point"),
-            Values::Texts(_) => "texts".to_string(),
-        }
-    }
 }
 
 /// Element `i` of an array of integers.
@@ -201,7 +191,11 @@ impl<'a> Texts<'a> {
     pub fn new(text: impl Into<Cow<'a, str>>, offsets: impl Into<Array<'a>>) -> Result<Texts<'a>, String> {
         let (text, offsets) = (text.into(), offsets.into());
         if !matches!(offsets.ty(), Type::I32 | Type::I64) || offsets.is_empty() {
-            return Err(format!("{} offsets of type {}: one or more of i32 or i64 expected", offsets.len(), offsets.ty()));
+            return Err(format!(
+                "{} offsets of type {}: one or more of i32 or i64 expected",
+                offsets.len(),
+                offsets.ty()
+            ));
         }
         let mut before = 0;
         for n in 0..offsets.len() {

@@ -82,9 +82,9 @@ impl Kind {
         match Kind::of(path) {
             None => Err(refused("the name of a table's file ends in .csv, .csv.gz or .parquet")),
             Some(Kind::Parquet) if is_packed(path) => Err(refused("a .parquet file is packed as it is: name .parquet")),
-            Some(Kind::Parquet) if cfg!(not(feature = "parquet")) => {
-                Err(refused("this build does not have .parquet files: build it with the feature `parquet`, or name .csv"))
-            }
+            Some(Kind::Parquet) if cfg!(not(feature = "parquet")) => Err(refused(
+                "this build does not have .parquet files: build it with the feature `parquet`, or name .csv",
+            )),
             Some(kind) => Ok(kind),
         }
     }
@@ -171,7 +171,11 @@ fn of_parquet(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize
 }
 
 #[cfg(feature = "parquet")]
-fn of_parquet_bytes(bytes: &[u8], wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
+fn of_parquet_bytes(
+    bytes: &[u8],
+    wanted: &[Wanted],
+    options: &Options,
+) -> Result<(usize, Vec<Column<'static>>), Fault> {
     parquet::read_bytes(bytes, wanted, options)
 }
 

@@ -9,7 +9,7 @@
 //! Columns that nobody wants are not read. Row groups are read one by one, of each column one page at a time. Nothing is asked for that
 //! the file cannot hold, but for a page's unpacked bytes: those are as many as its header says, less than 2³¹.
 
-pub(super) mod form;
+mod form;
 mod write;
 
 pub(super) use write::write;
@@ -27,11 +27,7 @@ use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReade
 use std::fs::File;
 
 /// The wanted columns of a file, and how many rows there are.
-pub(super) fn read(
-    file: File,
-    wanted: &[Wanted],
-    options: &Options,
-) -> Result<(usize, Vec<Column<'static>>), Fault> {
+pub(super) fn read(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
     columns(Bounded(file), wanted, options)
 }
 
@@ -93,22 +89,24 @@ fn columns<R: ChunkReader + 'static>(
     for wanted in wanted {
         let of_name = |leaf: &usize| schema.column(*leaf).path().parts()[0] == wanted.source;
         let leaf = (0..schema.num_columns()).find(of_name);
-        let flat = |leaf: &usize| schema.column(*leaf).path().parts().len() == 1 && schema.column(*leaf).max_rep_level() == 0;
+        let flat =
+            |leaf: &usize| schema.column(*leaf).path().parts().len() == 1 && schema.column(*leaf).max_rep_level() == 0;
         let nested = || Fault::whole(format!("column `{}` is nested: one value a row expected", wanted.source));
         let leaf = leaf.filter(flat).ok_or_else(nested)?;
-        let form = Form::of(&schema.column(leaf)).map_err(|what| {
-            Fault::whole(format!("column `{}` holds {what}", wanted.source))
-        })?;
+        let form = Form::of(&schema.column(leaf))
+            .map_err(|what| Fault::whole(format!("column `{}` holds {what}", wanted.source)))?;
         leaves.push((leaf, form));
     }
     let mut collectors: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
     let mut rows = 0usize;
     for group in 0..file.num_row_groups() {
         let reader = file.get_row_group(group).map_err(damaged)?;
-        let many = usize::try_from(reader.metadata().num_rows()).map_err(|_| Fault::whole("damaged: a number of rows below 0"))?;
+        let many = usize::try_from(reader.metadata().num_rows())
+            .map_err(|_| Fault::whole("damaged: a number of rows below 0"))?;
         for (n, (leaf, form)) in leaves.iter().enumerate() {
             let column = reader.metadata().column(*leaf);
-            let offsets = [Some(column.data_page_offset()), column.dictionary_page_offset(), Some(column.compressed_size())];
+            let offsets =
+                [Some(column.data_page_offset()), column.dictionary_page_offset(), Some(column.compressed_size())];
             if offsets.into_iter().flatten().any(|offset| offset < 0) {
                 return Err(Fault::whole("damaged: an offset of a column is below 0"));
             }
@@ -147,11 +145,10 @@ struct Chunk<'w> {
 
 impl Chunk<'_> {
     fn read(&self, column: ColumnReader, form: Form, to: &mut Collector) -> Result<(), Fault> {
-        let (int, long) = (|x: &i32| form.integer((*x).into()), |x: &i64| form.integer(*x));
         match column {
             ColumnReader::BoolColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain(Value::bool(*x)))),
-            ColumnReader::Int32ColumnReader(from) => self.values(from, to, int),
-            ColumnReader::Int64ColumnReader(from) => self.values(from, to, long),
+            ColumnReader::Int32ColumnReader(from) => self.values(from, to, |x| form.integer((*x).into())),
+            ColumnReader::Int64ColumnReader(from) => self.values(from, to, |x| form.integer(*x)),
             ColumnReader::FloatColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain((*x).into()))),
             ColumnReader::DoubleColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain((*x).into()))),
             ColumnReader::ByteArrayColumnReader(from) => self.values(from, to, |x| form.bytes(x.data())),

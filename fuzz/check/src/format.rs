@@ -11,6 +11,7 @@
 //! What a reader may allocate is limited; the fuzzer watches that it does not allocate more.
 pub mod constructors;
 pub mod files;
+pub mod tables;
 
 use arbitrary::Unstructured;
 use fiberloom::data::{self, Cause, Declared, Kind, Options};

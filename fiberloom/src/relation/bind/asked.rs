@@ -29,10 +29,17 @@ impl Binding<'_, '_> {
         Ok(())
     }
 
-    fn answer(&self, declared: &Declared, what: &What, labels: &[Dictionary]) -> Option<Result<Tensor<'static>, Fault>> {
+    fn answer(
+        &self,
+        declared: &Declared,
+        what: &What,
+        labels: &[Dictionary],
+    ) -> Option<Result<Tensor<'static>, Fault>> {
         let scalar = |x: i64| Ok(number(declared, x));
         Some(match what {
-            What::Extent(domain) => self.vector(declared, labels[*domain].len(), Ok(Array::from_values(Type::Bool, []))),
+            What::Extent(domain) => {
+                self.vector(declared, labels[*domain].len(), Ok(Array::from_values(Type::Bool, [])))
+            }
             What::Values(domain) => self.vector(declared, labels[*domain].len(), numbers(&labels[*domain])),
             What::Passes(domain, test) => {
                 let holds = |text: &str| u8::from(test.holds(text));
@@ -44,7 +51,9 @@ impl Binding<'_, '_> {
             }
             What::At(domain, label) => scalar(labels[*domain].rank(label).map_or(ABSENT, |rank| rank as i64)),
             What::Below(domain, label) => scalar(labels[*domain].rank(label).unwrap_or_else(|less| less) as i64),
-            What::UpTo(domain, label) => scalar(labels[*domain].rank(label).map_or_else(|less| less, |rank| rank + 1) as i64),
+            What::UpTo(domain, label) => {
+                scalar(labels[*domain].rank(label).map_or_else(|less| less, |rank| rank + 1) as i64)
+            }
             What::Column { .. } => return None,
         })
     }

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::data::{Fault, Place};
 use crate::relation::dictionary::{Distinct, shown};
 use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
-use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
 use fiberloom_core::notation::typed::SizeId;

@@ -78,9 +78,10 @@ impl Form {
             (None, ConvertedType::TIMESTAMP_MILLIS) => Ok(Form::Time(DAY * 1_000)),
             (None, ConvertedType::TIMESTAMP_MICROS) => Ok(Form::Time(DAY * 1_000_000)),
             (Some(LogicalType::Integer(int)), _) => Ok(Form::Plain(if int.is_signed { wide } else { unsigned })),
-            (None, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => {
-                Ok(Form::Plain(unsigned))
-            }
+            (
+                None,
+                ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64,
+            ) => Ok(Form::Plain(unsigned)),
             (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => Err("times of day".to_string()),
             (None, _) => Ok(Form::Plain(wide)),
             (Some(other), _) => Err(format!("{other:?}, which no declaration says")),
@@ -94,7 +95,10 @@ impl Form {
             Form::Date => Ok(Cell::Date(x)),
             Form::Decimal(digits) => Ok(Cell::Decimal(x.into(), digits)),
             Form::Time(per_day) if x % per_day == 0 => Ok(Cell::Date(x / per_day)),
-            Form::Time(_) => Err("a time of day stands where a date is expected: write dates, or timestamps of whole days".to_string()),
+            Form::Time(_) => {
+                Err("a time of day stands where a date is expected: write dates, or timestamps of whole days"
+                    .to_string())
+            }
             Form::Plain(ty) => Ok(Cell::Plain(Value::from_bits(ty, x as u64))),
             Form::Text => Err("an integer where a text is expected".to_string()),
         }
@@ -141,5 +145,13 @@ mod tests {
         }
         assert_eq!((whole(&[]), whole(&[0x7f]), whole(&[0xff, 0x7f])), (None, Some(127), Some(-129)));
         assert_eq!(whole(&[&[0], &i128::MIN.to_be_bytes()[..]].concat()), None);
+    }
+
+    /// A time of day is no date; neither is lost.
+    #[test]
+    fn timestamps_are_dates_at_midnight() {
+        let form = Form::Time(1_000 * DAY);
+        assert_eq!(form.integer(-86_400_000), Ok(Cell::Date(-1)));
+        assert!(form.integer(1).unwrap_err().starts_with("a time of day stands where a date is expected"));
     }
 }

@@ -71,68 +71,70 @@ impl<'c> Out<'c> {
         Out { column, is_long }
     }
 
-/// What is said of a column.
-fn field(&self) -> Written<TypePtr> {
+    /// What is said of a column.
+    fn field(&self) -> Written<TypePtr> {
         let column = self.column;
-    let (physical, logical) = match &column.values {
-        Values::Plain(array) => match array.ty() {
-            Type::Bool => (Physical::BOOLEAN, None),
-            Type::F32 => (Physical::FLOAT, None),
-            Type::F64 => (Physical::DOUBLE, None),
-            ty => {
-                let physical = if ty.bytes() == 8 { Physical::INT64 } else { Physical::INT32 };
-                (physical, Some(LogicalType::integer(ty.bits() as i8, ty.is_signed())))
-            }
-        },
-        Values::Dates(_) => (Physical::INT32, Some(LogicalType::Date)),
-        Values::Decimals(array, digits) => match self.is_long {
-            false => (Physical::INT64, Some(LogicalType::decimal((*digits).into(), 18))),
-            true => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal((*digits).into(), 38))),
-        },
-        Values::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-    };
-    let (precision, scale) = match &logical {
-        Some(LogicalType::Decimal(decimal)) => (decimal.precision, decimal.scale),
-        _ => (-1, -1),
-    };
-    let repetition = if column.nulls.is_empty() { Repetition::REQUIRED } else { Repetition::OPTIONAL };
-    let field = Schema::primitive_type_builder(&column.name, physical)
-        .with_repetition(repetition)
-        .with_logical_type(logical)
-        .with_length(if physical == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 })
-        .with_precision(precision)
-        .with_scale(scale)
-        .build()?;
-    Ok(Arc::new(field))
-}
-
-/// Writes some rows of a column.
-fn put(&self, rows: Range<usize>, writer: &mut SerializedColumnWriter) -> Result<(), Fault> {
-        let column = self.column;
-    let number = |array: &Array, row: usize| array.get(row).bits();
-    match &column.values {
-        Values::Plain(array) => match array.ty() {
-            Type::Bool => values::<BoolType>(column, rows, writer, |row| Ok(number(array, row) != 0)),
-            Type::F32 => values::<FloatType>(column, rows, writer, |row| Ok(array.get(row).as_f64() as f32)),
-            Type::F64 => values::<DoubleType>(column, rows, writer, |row| Ok(array.get(row).as_f64())),
-            ty if ty.bytes() == 8 => values::<Int64Type>(column, rows, writer, |row| Ok(number(array, row) as i64)),
-            // An integer of less than 32 bits keeps its sign; one of 32 bits without sign keeps its bits.
-            _ => values::<Int32Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0) as i32)),
-        },
-        Values::Dates(array) => values::<Int32Type>(column, rows, writer, |row| {
-            let days = array.get(row).as_i64().unwrap_or(0);
-            i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is more than a file holds"))
-        }),
-        Values::Decimals(array, digits) => match self.is_long {
-            false => values::<Int64Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0))),
-            true => values::<FixedLenByteArrayType>(column, rows, writer, |row| {
-                let x = i128::from(array.get(row).as_i64().unwrap_or(0));
-                Ok(FixedLenByteArray::from(x.to_be_bytes().to_vec()))
-            }),
-        },
-        Values::Texts(texts) => values::<ByteArrayType>(column, rows, writer, |row| Ok(ByteArray::from(texts.get(row)))),
+        let (physical, logical) = match &column.values {
+            Values::Plain(array) => match array.ty() {
+                Type::Bool => (Physical::BOOLEAN, None),
+                Type::F32 => (Physical::FLOAT, None),
+                Type::F64 => (Physical::DOUBLE, None),
+                ty => {
+                    let physical = if ty.bytes() == 8 { Physical::INT64 } else { Physical::INT32 };
+                    (physical, Some(LogicalType::integer(ty.bits() as i8, ty.is_signed())))
+                }
+            },
+            Values::Dates(_) => (Physical::INT32, Some(LogicalType::Date)),
+            Values::Decimals(array, digits) => match self.is_long {
+                false => (Physical::INT64, Some(LogicalType::decimal((*digits).into(), 18))),
+                true => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal((*digits).into(), 38))),
+            },
+            Values::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let (precision, scale) = match &logical {
+            Some(LogicalType::Decimal(decimal)) => (decimal.precision, decimal.scale),
+            _ => (-1, -1),
+        };
+        let repetition = if column.nulls.is_empty() { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+        let field = Schema::primitive_type_builder(&column.name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .with_length(if physical == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 })
+            .with_precision(precision)
+            .with_scale(scale)
+            .build()?;
+        Ok(Arc::new(field))
     }
-}
+
+    /// Writes some rows of a column.
+    fn put(&self, rows: Range<usize>, writer: &mut SerializedColumnWriter) -> Result<(), Fault> {
+        let column = self.column;
+        let number = |array: &Array, row: usize| array.get(row).bits();
+        match &column.values {
+            Values::Plain(array) => match array.ty() {
+                Type::Bool => values::<BoolType>(column, rows, writer, |row| Ok(number(array, row) != 0)),
+                Type::F32 => values::<FloatType>(column, rows, writer, |row| Ok(array.get(row).as_f64() as f32)),
+                Type::F64 => values::<DoubleType>(column, rows, writer, |row| Ok(array.get(row).as_f64())),
+                ty if ty.bytes() == 8 => values::<Int64Type>(column, rows, writer, |row| Ok(number(array, row) as i64)),
+                // An integer of less than 32 bits keeps its sign; one of 32 bits without sign keeps its bits.
+                _ => values::<Int32Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0) as i32)),
+            },
+            Values::Dates(array) => values::<Int32Type>(column, rows, writer, |row| {
+                let days = array.get(row).as_i64().unwrap_or(0);
+                i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is more than a file holds"))
+            }),
+            Values::Decimals(array, digits) => match self.is_long {
+                false => values::<Int64Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0))),
+                true => values::<FixedLenByteArrayType>(column, rows, writer, |row| {
+                    let x = i128::from(array.get(row).as_i64().unwrap_or(0));
+                    Ok(FixedLenByteArray::from(x.to_be_bytes().to_vec()))
+                }),
+            },
+            Values::Texts(texts) => {
+                values::<ByteArrayType>(column, rows, writer, |row| Ok(ByteArray::from(texts.get(row))))
+            }
+        }
+    }
 }
 
 /// Writes the values of some rows, and which of these are null.

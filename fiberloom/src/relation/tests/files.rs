@@ -6,7 +6,8 @@ use Holds::{Date, Decimal, Plain};
 #[test]
 fn columns_are_found_by_their_names() {
     let text = "skipped,price,day,name\r\nx,1.5,1994-01-01,\"a, \"\"b\"\"\nc\"\r\ny,-0.05,1970-01-02,d\r\n";
-    let wanted = [want("name", Holds::Text), want("price", Decimal(2)), want("day", Date), want("price", Plain(Type::F32))];
+    let wanted =
+        [want("name", Holds::Text), want("price", Decimal(2)), want("day", Date), want("price", Plain(Type::F32))];
     let frame = csv(text, &wanted).unwrap();
     assert_eq!(frame.rows, 2);
     assert_eq!(frame.columns[0].values, texts(["a, \"b\"\nc", "d"]));
@@ -69,18 +70,27 @@ fn what_is_refused_says_where() {
     refused(csv("n\n\"1\n", &number), &format!("in.csv:3:1: {within}"));
     let behind = "a comma or the end of the line expected behind a field in quotes: a quote within one is two";
     refused(csv("n\n\"1\"2\n", &number), &format!("in.csv:2:4: {behind}"));
+    refused(csv("n,m\n1,\"a\nb\"c\n", &number), &format!("in.csv:3:3: {behind}"));
     refused(
-        csv("n,m\n1,\"a\nb\"c\n", &number),
-        &format!("in.csv:3:3: {behind}"),
+        cell("300", Plain(Type::I8)),
+        &format!("{at}300 is not exactly a value of type i8, which the program declares"),
     );
-    refused(cell("300", Plain(Type::I8)), &format!("{at}300 is not exactly a value of type i8, which the program declares"));
-    refused(cell("1.5", Plain(Type::I8)), &format!("{at}1.5 is not exactly a value of type i8, which the program declares"));
+    refused(
+        cell("1.5", Plain(Type::I8)),
+        &format!("{at}1.5 is not exactly a value of type i8, which the program declares"),
+    );
     refused(cell("x", Plain(Type::F64)), &format!("{at}expected a number, not `x`"));
     refused(cell("1e400", Plain(Type::F64)), &format!("{at}1e400 is beyond the largest number of type f64"));
     refused(cell("1.005", Decimal(2)), &format!("{at}1.005 has 3 digits behind its point, and `dec(2)` holds 2"));
     let most = "92233720368547758.07";
-    refused(cell("1e5", Decimal(2)), &format!("{at}expected a decimal number with up to 2 digits behind its point, not `1e5`"));
-    refused(cell("92233720368547758.08", Decimal(2)), &format!("{at}92233720368547758.08 is beyond the largest `dec(2)`, {most}"));
+    refused(
+        cell("1e5", Decimal(2)),
+        &format!("{at}expected a decimal number with up to 2 digits behind its point, not `1e5`"),
+    );
+    refused(
+        cell("92233720368547758.08", Decimal(2)),
+        &format!("{at}92233720368547758.08 is beyond the largest `dec(2)`, {most}"),
+    );
     for day in ["1999-02-29", "94-01-01", "1994-13-01"] {
         refused(cell(day, Date), &format!("{at}expected a date of the calendar, as 1994-12-31, not `{day}`"));
     }
@@ -92,7 +102,8 @@ fn what_is_refused_says_where() {
 /// Numbers as other programs write them.
 #[test]
 fn truth_values_and_floats() {
-    let frame = csv("b,x\ntrue,1e3\nFalse,nan\n1,-inf\n0, 2.5\n", &[want("b", Plain(Type::Bool)), want("x", Plain(Type::F64))]);
+    let frame =
+        csv("b,x\ntrue,1e3\nFalse,nan\n1,-inf\n0, 2.5\n", &[want("b", Plain(Type::Bool)), want("x", Plain(Type::F64))]);
     let frame = frame.unwrap();
     assert_eq!(frame.columns[0].values, Values::Plain(Array::Bool(vec![1, 0, 1, 0].into())));
     let cells: Vec<String> = (0..4).map(|row| format!("{:?}", frame.columns[1].cell(row))).collect();
@@ -166,8 +177,14 @@ pub(super) fn all_of(frame: &Frame) -> Vec<Wanted> {
 #[test]
 fn names_say_kinds() {
     let frame = Frame::new("", vec![Column::new("a", whole([1]))]).unwrap();
-    refused(to_bytes(Path::new("t.mtx"), &frame), "t.mtx: the name of a table's file ends in .csv, .csv.gz or .parquet");
-    refused(to_bytes(Path::new("t.parquet.gz"), &frame), "t.parquet.gz: a .parquet file is packed as it is: name .parquet");
+    refused(
+        to_bytes(Path::new("t.mtx"), &frame),
+        "t.mtx: the name of a table's file ends in .csv, .csv.gz or .parquet",
+    );
+    refused(
+        to_bytes(Path::new("t.parquet.gz"), &frame),
+        "t.parquet.gz: a .parquet file is packed as it is: name .parquet",
+    );
     assert_eq!(to_bytes(Path::new("t.mtx"), &frame).unwrap_err().cause, Cause::Extension);
     let (relations, none) = (Relations::default(), table("t", vec![], vec![]));
     let absent = read(Path::new("/nowhere/t.csv"), &relations, &none, &Options::default()).unwrap_err();

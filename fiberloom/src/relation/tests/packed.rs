@@ -99,14 +99,6 @@ fn what_is_refused_says_where() {
     refused(over, "in.parquet: the data take more than the limit of 100 bytes");
 }
 
-/// A time of day is no date; neither is lost.
-#[test]
-fn timestamps_are_dates_at_midnight() {
-    let form = super::super::parquet::form::Form::Time(86_400_000);
-    assert_eq!(form.integer(-86_400_000), Ok(Cell::Date(-1)));
-    assert!(form.integer(1).unwrap_err().starts_with("a time of day stands where a date is expected"));
-}
-
 #[test]
 fn a_frame_is_written_and_read_back() {
     let null = || vec![false, true, false];

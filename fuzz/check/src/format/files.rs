@@ -99,7 +99,7 @@ fn written(u: &mut Unstructured, kind: Kind, declared: &Declared) -> Vec<u8> {
 }
 
 /// Changes a few bytes.
-fn damage(u: &mut Unstructured, bytes: &mut Vec<u8>) {
+pub(super) fn damage(u: &mut Unstructured, bytes: &mut Vec<u8>) {
     let at = below(u, bytes.len() + 1);
     let end = (at + below(u, 20)).min(bytes.len());
     match below(u, 6) {
