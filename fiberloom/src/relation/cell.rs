@@ -92,7 +92,7 @@ impl Collector {
         let array = |ty| Array::collected(ty, bits.iter().map(|b| Value::from_bits(ty, *b)));
         let values = match holds {
             Holds::Plain(ty) => Values::Plain(array(ty)?),
-            Holds::Date => Values::Dates(array(Type::I32)?),
+            Holds::Date => Values::Dates(array(Type::I64)?),
             Holds::Decimal(digits) => Values::Decimals(array(Type::I64)?, digits),
             Holds::Text | Holds::Domain(_) => Values::Texts(texts.texts()),
         };

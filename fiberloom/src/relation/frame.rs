@@ -170,7 +170,7 @@ impl Values<'_> {
     pub(super) fn are(&self, holds: Holds) -> bool {
         match (self, holds) {
             (Values::Plain(array), Holds::Plain(ty)) => array.ty() == ty,
-            (Values::Dates(array), Holds::Date) => array.ty() == Type::I32,
+            (Values::Dates(array), Holds::Date) => array.ty() == Type::I64,
             (Values::Decimals(array, digits), Holds::Decimal(k)) => array.ty() == Type::I64 && *digits == k,
             (Values::Texts(_), Holds::Text) => true,
             _ => false,
