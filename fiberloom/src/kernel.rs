@@ -288,7 +288,8 @@ impl Kernel {
             let (before, walked) = *first.entry(table).or_insert((id, tensor));
             if walked.format == tensor.format && walked.levels != tensor.levels {
                 let name = |id: TensorId| &self.program.typed().tensors[id.index()].name;
-                let what = format!("its levels are others than those of `{}`, a column of the same table", name(before));
+                let what =
+                    format!("its levels are others than those of `{}`, a column of the same table", name(before));
                 return Err(Error::operand(name(id), what));
             }
         }

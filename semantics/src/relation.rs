@@ -140,6 +140,14 @@ impl World {
         }
     }
 
+    /// What labels, or coordinates, a mode runs over.
+    fn labels_of(&self, over: &Over) -> Sort {
+        match over {
+            Over::Domain(domain) => self.domains[domain].clone(),
+            Over::Numbers(_) => Sort::Plain(fiberloom_core::algebra::Type::I64),
+        }
+    }
+
     /// The functions that the rows of a table are.
     fn table(&mut self, table: &Table, rows: &Rows) -> Result<(), String> {
         let place = |name: &str| {
@@ -160,7 +168,8 @@ impl World {
                         Key::Number(*count - 1)
                     }
                     (name, over) => {
-                        let at = row[place(name)?].key().ok_or("a row without a key")?;
+                        let labels = self.labels_of(&over);
+                        let at = row[place(name)?].key(&labels).ok_or("a row without a key")?;
                         match (over, &at) {
                             (Over::Domain(domain), _) => {
                                 self.labels.entry(domain).or_default().insert(at.clone());
@@ -190,14 +199,18 @@ impl World {
             let mut at = BTreeMap::new();
             for (row, key) in rows.rows.iter().zip(&keys) {
                 let cell = &row[place];
-                if let (Sort::Domain(domain), Some(label)) = (&column.sort, cell.key()) {
-                    self.labels.entry(domain.name.clone()).or_default().insert(label);
+                let label = match &column.sort {
+                    Sort::Domain(domain) => cell.key(&self.domains[&domain.name]),
+                    _ => None,
+                };
+                if let (Sort::Domain(domain), Some(label)) = (&column.sort, &label) {
+                    self.labels.entry(domain.name.clone()).or_default().insert(label.clone());
                 }
                 let value = match (cell, &column.sort, &column.fill) {
                     (Cell::Null, Sort::Domain(_), _) => Of::Label(None),
                     (Cell::Null, _, None) => return Err("a null".to_string()),
                     (Cell::Null, _, Some(_)) => fill.clone(),
-                    (cell, Sort::Domain(_), _) => Of::Label(cell.key()),
+                    (_, Sort::Domain(_), _) => Of::Label(label),
                     (cell, sort, _) => cell.value(sort),
                 };
                 at.insert(key.clone(), value);

@@ -88,7 +88,11 @@ pub fn frame(name: &str, frame: &Frame) -> String {
     let columns: Vec<Vec<String>> = frame
         .columns
         .iter()
-        .map(|c| std::iter::once(c.name.clone()).chain((0..rows).map(|row| c.cell(row).map_or(String::new(), cell))).collect())
+        .map(|c| {
+            std::iter::once(c.name.clone())
+                .chain((0..rows).map(|row| c.cell(row).map_or(String::new(), cell)))
+                .collect()
+        })
         .collect();
     let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(|t| t.chars().count()).max().unwrap_or(0)).collect();
     let mut text = format!("{name}: {}", fiberloom_core::counted(frame.rows, "row", "rows"));

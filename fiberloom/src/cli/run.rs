@@ -34,7 +34,8 @@ pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
     let (of_tables, of_tensors) = tables::parted(&program, args);
-    let names = |files: &[&'a (String, PathBuf)]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
+    let names =
+        |files: &[&'a (String, PathBuf)]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
     let from_tables = program.operands_of_tables(&names(&of_tables))?;
     let mut given = names(&of_tensors);
     given.extend(from_tables.iter().map(String::as_str));
@@ -143,9 +144,9 @@ fn holds(program: &Program, name: &str, path: &Path) -> Result<(), Error> {
     let labelled = !program.relations().domains.is_empty() || !program.relations().tables.is_empty();
     match program.made_table(name) {
         Some(_) if tables::is_table(path) => Ok(()),
-        Some(_) => {
-            Err(Error::Call(format!("--out {name}: `{name}` is a table: the name of its file ends in .csv or .parquet")))
-        }
+        Some(_) => Err(Error::Call(format!(
+            "--out {name}: `{name}` is a table: the name of its file ends in .csv or .parquet"
+        ))),
         None => {
             let modes = result_named(program, name)?;
             if labelled && tables::is_table(path) { Ok(()) } else { Ok(data::holds(path, modes)?) }

@@ -3,9 +3,9 @@
 use super::Program;
 use crate::error::Error;
 use crate::relation::{Holds, Relations, Table, What};
+use fiberloom_core::notation;
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::TensorId;
-use fiberloom_core::notation;
 
 impl Program {
     /// What the program says of labels.

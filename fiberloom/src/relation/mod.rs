@@ -33,7 +33,7 @@ pub use bind::{Bound, Given, bind};
 pub use decode::{decode, decode_table};
 pub use dictionary::Dictionary;
 pub use fiberloom_core::notation::relation::{
-    Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date,
+    Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
 

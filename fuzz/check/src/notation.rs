@@ -24,6 +24,7 @@ pub mod shards;
 pub mod shrink;
 pub mod statistics;
 pub mod subject;
+pub mod tables;
 pub mod text;
 pub mod work;
 

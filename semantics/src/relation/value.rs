@@ -22,8 +22,10 @@ pub enum Cell {
 /// A label, or the number of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// An integer, or a decimal times its power of ten.
+    /// An integer.
     Number(i64),
+    /// A decimal, times this power of ten.
+    Decimal(i64, u8),
     /// A date.
     Date(i64, u8, u8),
     /// A text, in the order of its bytes.
@@ -54,11 +56,14 @@ pub enum Of {
 }
 
 impl Cell {
-    /// It as a label; `None` of a null.
-    pub fn key(&self) -> Option<Key> {
+    /// It as a label of a domain, or as a coordinate; `None` of a null.
+    pub fn key(&self, labels: &Sort) -> Option<Key> {
         match self {
             Cell::Null | Cell::Bool(_) => None,
-            Cell::Number(n) => Some(Key::Number(*n)),
+            Cell::Number(n) => Some(match labels {
+                Sort::Decimal(digits) => Key::Decimal(*n, *digits),
+                _ => Key::Number(*n),
+            }),
             Cell::Date(y, m, d) => Some(Key::Date(*y, *m, *d)),
             Cell::Text(text) => Some(Key::Text(text.clone())),
         }
@@ -144,7 +149,7 @@ impl Of {
     fn scaled(&self) -> Option<(i64, u8)> {
         match self {
             Of::Integer(n) | Of::Label(Some(Key::Number(n))) => Some((*n, 0)),
-            Of::Decimal(n, digits) => Some((*n, *digits)),
+            Of::Decimal(n, digits) | Of::Label(Some(Key::Decimal(n, digits))) => Some((*n, *digits)),
             Of::Literal(text) => number(text),
             _ => None,
         }
@@ -203,6 +208,10 @@ fn beside(text: &str, other: &Of) -> Result<Of, String> {
             let (y, m, d) = date(text).ok_or_else(wrong)?;
             Of::Label(Some(Key::Date(y, m, d)))
         }
+        Of::Label(Some(Key::Decimal(_, digits))) => {
+            let (n, has) = number(text).filter(|(_, has)| has <= digits).ok_or_else(wrong)?;
+            Of::Label(Some(Key::Decimal(n * 10i64.pow(u32::from(digits - has)), *digits)))
+        }
         Of::Label(_) => match number(text) {
             Some((n, _)) => Of::Label(Some(Key::Number(n))),
             None => Of::Text(text.to_string()),
@@ -253,6 +262,7 @@ pub(super) fn arithmetic(op: BinaryOp, a: Of, b: Of) -> Result<Of, String> {
     // The label of a coordinate is a number; 0 at none.
     let number = |of: Of| match of {
         Of::Label(Some(Key::Number(n))) => Of::Integer(n),
+        Of::Label(Some(Key::Decimal(n, digits))) => Of::Decimal(n, digits),
         Of::Label(None) => Of::Integer(0),
         of => of,
     };

@@ -1,6 +1,8 @@
 //! Numbering the variables and accesses of a program.
 
-use super::{Access, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var};
+use super::{
+    Access, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var,
+};
 use crate::shape::Map;
 
 impl Program {

@@ -9,8 +9,8 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat, Role,
-    Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
+    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat,
+    Role, Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::counted;

@@ -30,6 +30,17 @@ pub(super) enum Of {
     Column(usize, usize),
 }
 
+impl Of {
+    /// The same of what is made of a literal, and is none.
+    fn settled(self) -> Of {
+        match self {
+            Of::Number(Literal::Int(_)) => Of::Holds(Holds::Plain(Type::I64)),
+            Of::Number(_) => Of::Holds(Holds::Plain(Type::F64)),
+            of => of,
+        }
+    }
+}
+
 impl Made {
     fn new(kind: ExprKind, span: Span, holds: Holds) -> Made {
         Made { expr: Expr { kind, span }, of: Of::Holds(holds), none: false }
@@ -120,7 +131,7 @@ impl Relate {
                     Some(start) => self.aligned(vec![body, start], span)?,
                     None => {
                         let Made { expr, of, none } = self.closed(body)?;
-                        (vec![expr], of, none)
+                        (vec![expr], of.settled(), none)
                     }
                 };
                 let start = if parts.len() > 1 { parts.pop().map(Box::new) } else { None };
@@ -168,7 +179,7 @@ impl Relate {
         let made = self.expr(scope, body)?;
         let made = self.closed(made)?;
         *body = made.expr;
-        Some((made.of, made.none))
+        Some((made.of.settled(), made.none))
     }
 
     /// A read. Where a coordinate is none, an array has its fill.
@@ -196,11 +207,7 @@ impl Relate {
             return None;
         }
         let kind = ExprKind::Unary(op, Box::new(made.expr));
-        let of = match made.of {
-            Of::Number(l) => Of::Holds(Holds::Plain(if matches!(l, Literal::Int(_)) { Type::I64 } else { Type::F64 })),
-            of => of,
-        };
-        Some(Made { expr: Expr { kind, span }, of, none: false })
+        Some(Made { expr: Expr { kind, span }, of: made.of.settled(), none: false })
     }
 
     fn binary(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
@@ -333,9 +340,11 @@ impl Relate {
             return Some((made, Of::Holds(Holds::Decimal(most)), false));
         }
         let all = all.into_iter().map(|m| self.closed(m)).collect::<Option<Vec<_>>>()?;
-        let fixed = all.iter().map(|m| m.of.clone()).find(|of| matches!(of, Of::Holds(_)));
-        let number = |m: &Made| if let Of::Number(l) = &m.of { Some(l.clone()) } else { None };
-        let of = fixed.unwrap_or_else(|| Of::Number(all.iter().find_map(number).unwrap_or(Literal::Int(0))));
+        // Of literals alone one with a point decides.
+        let whole = |of: &Of| matches!(of, Of::Number(Literal::Int(_)));
+        let kinds: Vec<Of> = all.iter().map(|m| m.of.clone()).collect();
+        let of = kinds.iter().find(|of| matches!(of, Of::Holds(_))).or(kinds.iter().find(|of| !whole(of)));
+        let of = of.or(kinds.first()).cloned().unwrap_or(Of::Number(Literal::Int(0))).settled();
         Some((all.into_iter().map(|m| m.expr).collect(), of, false))
     }
 
@@ -577,7 +586,7 @@ impl Relate {
                         let x = rest.pop()?;
                         let x = self.as_number(x)?;
                         let x = self.closed(x)?;
-                        (vec![x.expr], x.of, false)
+                        (vec![x.expr], x.of.settled(), false)
                     }
                     false => self.aligned(rest, span)?,
                 };
@@ -591,7 +600,7 @@ impl Relate {
             ("abs", [_]) => {
                 let x = self.as_number(made.into_iter().next()?)?;
                 let x = self.closed(x)?;
-                Some(Made { expr: call("abs", vec![x.expr], span), ..x })
+                Some(Made { expr: call("abs", vec![x.expr], span), of: x.of.settled(), none: false })
             }
             _ => self.called_plainly(name, args, made, span),
         }

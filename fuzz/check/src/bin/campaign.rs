@@ -27,7 +27,7 @@ use std::time::Duration;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "there are --programs N|all, --seed N, --threads N, --engine meaning|loops|llvm, \
-    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|shapes|language|long|shards, --data N, --seconds N, --until done|finding";
+    --opt none|full|both|tenth, --rewrites none|tenth|all, --walk directed|random|products|shapes|language|long|shards|tables, --data N, --seconds N, --until done|finding";
 
 fn main() -> ExitCode {
     let engine = Engine::Loops;
@@ -71,6 +71,7 @@ fn main() -> ExitCode {
             ("--walk", "language", _) => wanted.walk = Walk::Language,
             ("--walk", "long", _) => wanted.walk = Walk::Long,
             ("--walk", "shards", _) => wanted.walk = Walk::Shards,
+            ("--walk", "tables", _) => wanted.walk = Walk::Tables,
             ("--seconds", _, Ok(n)) => wanted.time = Duration::from_secs(n),
             ("--until", "done", _) => wanted.first = false,
             ("--until", "finding", _) => wanted.first = true,

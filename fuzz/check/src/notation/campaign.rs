@@ -9,6 +9,7 @@ use super::shards::Sharded;
 use super::shrink::shrink;
 use super::statistics::Statistics;
 use super::subject::Subject;
+use super::tables::Labelled;
 use super::work::Work;
 use arbitrary::Unstructured;
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub enum Walk {
     Long,
     /// Programs of all these in boxes, merged (`shards.rs`).
     Shards,
+    /// Programs over labels (`tables.rs`).
+    Tables,
 }
 
 /// What is to be run.
@@ -123,6 +126,7 @@ impl Report {
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
+            Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
             Walk::Shards => match seed % 128 {
                 // Functions that are declared take most of the time: their properties are tried anew for each kernel.
                 0 => self.run(wanted, seed, Sharded::any(u, Written::lowered)),
