@@ -1,0 +1,203 @@
+//! Programs over labels: answers worked out by hand, and each refusal.
+
+use fiberloom::relation::{self, Cell, Given, Wanted};
+use fiberloom::{Engine, Error, Options, Program, Tensor, Type, Value, data};
+use std::path::Path;
+
+/// Rows of a result, each value as a file has it.
+fn rows(text: &str, tables: &[(&str, &str)], result: &str) -> Result<Vec<String>, Error> {
+    let program = Program::parse(text)?;
+    let relations = program.relations();
+    let mut frames = Vec::new();
+    for (name, csv) in tables {
+        let table = program.table(name).expect("the program has it");
+        let wanted: Vec<Wanted> = relation::wanted(relations, table);
+        let name_of_file = format!("{name}.csv");
+        let options = data::Options::default();
+        frames.push((*name, relation::read_bytes(Path::new(&name_of_file), csv.as_bytes(), &wanted, &options)?));
+    }
+    let bound = relation::bind(relations, program.typed(), &Given { frames: &frames, sizes: &[], limit: 1 << 30 })?;
+    let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let mut all: Option<Vec<String>> = None;
+    for engine in [Engine::Llvm, Engine::Loops, Engine::Meaning] {
+        let outcome = program.compile(&Options { engine, ..Options::default() })?.run(&operands)?;
+        let shown = &relations.results[result];
+        let frame = relation::decode(relations, result, &outcome[result], shown, &bound.labels)?;
+        let bytes = relation::to_bytes(Path::new("result.csv"), &frame)?;
+        let text = String::from_utf8(bytes).expect("CSV is text");
+        let lines: Vec<String> = text.lines().skip(1).map(str::to_string).collect();
+        assert_eq!(all.get_or_insert(lines.clone()), &lines, "{engine:?}");
+    }
+    Ok(all.unwrap_or_default())
+}
+
+fn refusal(text: &str) -> String {
+    match Program::parse(text) {
+        Err(Error::Program { diagnostics, .. }) => {
+            let said = |d: &fiberloom_core::notation::Diagnostic| match &d.help {
+                Some(help) => format!("{}; {help}", d.message),
+                None => d.message.clone(),
+            };
+            diagnostics.iter().map(said).collect::<Vec<_>>().join("\n")
+        }
+        other => panic!("{text} is not refused: {other:?}"),
+    }
+}
+
+const SALES: &str = "city,day,amount\nRome,1994-12-31,7.25\nParis,1995-01-01,10\nRome,1995-06-30,0.5\n,1995-07-01,99\n";
+
+#[test]
+fn groups_are_scatters() {
+    let text = "dim CITY: string  table sales[row: N] { city: CITY, amount: dec(2) }
+        tensor total: dec(2)[CITY]  total[city[n]] += amount[n]";
+    assert_eq!(rows(text, &[("sales", SALES)], "total").unwrap(), ["Paris,10.00", "Rome,7.75"]);
+}
+
+#[test]
+fn dates_are_compared_and_taken_apart() {
+    let text = "dim CITY: string  dim YEAR = 2000  table sales[row: N] { city: CITY, day: date, amount: dec(2) }
+        tensor by: dec(2)[YEAR] sparse  tensor late: i64[]
+        by[year(day[n])] += amount[n]
+        late[] = count(n: day[n] >= \"1995-01-01\" && month(day[n]) > 5)";
+    assert_eq!(rows(text, &[("sales", SALES)], "by").unwrap(), ["1994,7.25", "1995,109.50"]);
+    assert_eq!(rows(text, &[("sales", SALES)], "late").unwrap(), ["2"]);
+}
+
+/// A label that no data have is the label of no coordinate: below some, above others, equal to none.
+#[test]
+fn labels_need_not_be_there() {
+    let of = |condition: &str| {
+        let text = format!(
+            "dim CITY: string  table sales[row: N] {{ city: CITY }}
+            tensor n: i64[]  n[] = count(n: {condition})"
+        );
+        rows(&text, &[("sales", SALES)], "n").unwrap().join("")
+    };
+    // A result that is the fill has no row: 0.
+    let known = [("==", ""), ("!=", "4"), ("<", "1"), ("<=", "1"), (">", "2"), (">=", "2")];
+    for (op, count) in known {
+        assert_eq!(of(&format!("city[n] {op} \"Quito\"")), count, "{op}");
+    }
+    assert_eq!(of("city[n] == city[n]"), "4");
+    assert_eq!(of("city[n] <= city[n]"), "3");
+    assert_eq!(of("like(city[n], \"%o%\")"), "2");
+}
+
+/// Keys that dangle have a fill, and what is added under none is added nowhere.
+#[test]
+fn joins_are_gathers() {
+    let text = "dim CITY: string  dim LAND: string
+        table sales[row: N] { city: CITY, amount: dec(2) }
+        table city_of[name: CITY] { land: LAND, people: i64 fill -1 }
+        tensor total: dec(2)[LAND]  total[land[city[n]]] += amount[n]
+        tensor people_of: i64[CITY]  people_of[c] = people[c]";
+    let cities = "name,land,people\nRome,Italy,\nOslo,Norway,5\n";
+    assert_eq!(rows(text, &[("sales", SALES), ("city_of", cities)], "total").unwrap(), ["Italy,7.75"]);
+    let people = rows(text, &[("sales", SALES), ("city_of", cities)], "people_of").unwrap();
+    assert_eq!(people, ["Oslo,5", "Paris,-1", "Rome,-1"]);
+}
+
+/// Columns of one table, read under the same indices, are walked as one list.
+#[test]
+fn tables_are_walked_once() {
+    let text = "dim K: i64  table t[k: K, row: R] { a: dec(2), b: dec(2), c: dec(1) } {compressed, ragged}
+        tensor s: dec(5)[]  s[] = sum(k, r: a[k,r] * b[k,r] * (1 - c[k,r]))";
+    let program = Program::parse(text).unwrap();
+    let loops = program.lowered(fiberloom::Mode::Algebraic).unwrap().kernel.to_string();
+    assert_eq!(loops.matches("for ").count(), 2, "{loops}");
+    let csv = "k,a,b,c\n5,1.00,2.00,0.5\n-3,0.10,0.10,0\n5,1,1,0.9\n";
+    assert_eq!(rows(text, &[("t", csv)], "s").unwrap(), ["1.11000"]);
+}
+
+/// What is given for two columns of a table has one structure, or is refused.
+#[test]
+fn columns_have_one_structure() {
+    let text = "dim K: i64  table t[k: K] { a: i64, b: i64 } sparse  tensor s: i64[]  s[] = sum(k: a[k] * b[k])";
+    let kernel = Program::parse(text).unwrap().compile(&Options::default()).unwrap();
+    let list = |crd: Vec<i32>, values: Vec<i64>| {
+        let levels = vec![fiberloom::Level::Compressed { pos: vec![0i32, crd.len() as i32].into(), crd: crd.into() }];
+        Tensor::from_levels(vec![4], vec![0], levels, values).unwrap()
+    };
+    let rows = fiberloom::Level::Compressed { pos: vec![0i32, 2].into(), crd: vec![0i32, 1].into() };
+    let rows = Tensor::from_levels(
+        vec![4],
+        vec![0],
+        vec![rows],
+        fiberloom::Array::from_values(Type::Bool, [true; 2].map(Value::bool)),
+    )
+    .unwrap();
+    let (a, b) = (list(vec![0, 1], vec![1, 2]), list(vec![0, 2], vec![3, 4]));
+    let wrong = kernel.run(&[("t", &rows), ("a", &a), ("b", &b)]).unwrap_err().to_string();
+    assert!(wrong.contains("its levels are others than those of `t`, a column of the same table"), "{wrong}");
+}
+
+#[test]
+fn what_is_wrong_with_labels_is_said() {
+    let known = [
+        ("dim D: f64", "labels of `D` are of type f64"),
+        ("dim D: i64  dim D = 4", "dim `D` is declared twice"),
+        ("table t[k: N] { a: E }", "`E` is no type and no domain"),
+        ("dim D: i64  table t[row: D] {}", "`row` counts rows, and `D` has labels"),
+        ("dim D: i64  table t[k: D] { a: i64 }  table u[k: D] { a: i64 }", "`a` is declared twice"),
+        ("dim D: i64  table t[k: D] { a: D fill 0 }", "what stands for a null in a column of a domain"),
+        ("tensor a: string[4]", "tensor `a` of texts"),
+        ("dim D: date  table t[k: D] {}  s[] = count(i: i > \"1994-13-01\" && t[i])", "no label of `D`"),
+        (
+            "dim D: i64  table t[k: D] {}  s[] = count(i: i == \"a\" && t[i])",
+            "`\"a\"` is no label of `D`; its labels are integers",
+        ),
+        (
+            "dim D: i64  dim E: i64  table t[k: D] { e: E }  s[] = count(i: t[i] && i == e[i])",
+            "labels of `D` beside labels of `E`",
+        ),
+        (
+            "dim D: i64  dim E: i64  table t[k: D] {}  table u[k: E] {}  s[] = count(i: t[i] && u[i])",
+            "runs over `E` here and over `D` elsewhere",
+        ),
+        (
+            "dim D: i64  dim E: i64  table t[k: D] { e: E }  s[] = count(i: t[e[i]])",
+            "a coordinate of `E`, and `t` is read at a coordinate of `D`",
+        ),
+        ("table t[row: N] { a: string }  s[] = count(i: a[i] < \"b\")", "an order of texts of a column"),
+        ("table t[row: N] { a: dec(2), x: f64 }  s[] = sum(i: a[i] * x[i])", "a decimal stands beside what is none"),
+        (
+            "table t[row: N] { a: dec(2) }  tensor s: dec(1)[]  s[] = sum(i: a[i])",
+            "a decimal stands beside what is none",
+        ),
+        ("table t[row: N] { a: dec(2) }  s[] = sum(i: sqrt(a[i]))", "`sqrt` does not take decimals"),
+        ("table t[row: N] { a: dec(12) }  s[] = sum(i: a[i] * a[i])", "24 digits behind its point"),
+        ("table t[row: N] { a: dec(19) }", "19 digits behind its point"),
+        ("table t[row: N] { a: i64 }  s[] = sum(i: mask(a[i] == \"x\", 1))", "a text stands where a value is needed"),
+        ("x[i] = \"a\"", "the text `\"a\"` stands where a value is needed"),
+        ("h[abs(sum(i: a[i]))] += 1", "an index is computed of values, and this is a fold"),
+    ];
+    for (text, what) in known {
+        let said = refusal(text);
+        assert!(said.contains(what), "{text}\n  says: {said}\n  expected: {what}");
+    }
+}
+
+/// An index is computed of what is read, in a program without labels, too.
+#[test]
+fn indices_are_computed() {
+    let text = "tensor a: i64[N] dense  tensor h: i64[4] dense  tensor g: i64[N] dense  tensor t: i64[4] dense
+        h[min(a[i], 3)] += 1
+        g[i] = t[max(min(a[i], 3), 0)]";
+    let program = Program::parse(text).unwrap();
+    for engine in [Engine::Llvm, Engine::Loops, Engine::Meaning] {
+        let kernel = program.compile(&Options { engine, ..Options::default() }).unwrap();
+        let outcome = kernel.run(&fiberloom::operands! { a: &[5i64, 0, 3, 1], t: &[10i64, 11, 12, 13] }).unwrap();
+        assert_eq!(outcome.dense::<i64>("h").unwrap(), [1, 1, 0, 2]);
+        assert_eq!(outcome.dense::<i64>("g").unwrap(), [13, 10, 13, 11]);
+        let wrong = kernel.run(&fiberloom::operands! { a: &[-1i64], t: &[0i64; 4] }).unwrap_err();
+        assert!(matches!(wrong, Error::Mismatch { .. } | Error::Data(_) | Error::Defect(_)), "{wrong:?}");
+    }
+}
+
+/// Cells are what a reader gives.
+#[test]
+fn cells_are_read() {
+    let wanted = [Wanted { source: "amount".to_string(), holds: relation::Holds::Decimal(2) }];
+    let frame = relation::read_bytes(Path::new("s.csv"), SALES.as_bytes(), &wanted, &data::Options::default()).unwrap();
+    assert_eq!(frame.columns[0].cell(0), Some(Cell::Decimal(725, 2)));
+}
