@@ -169,7 +169,7 @@ fn what_is_wrong_with_labels_is_said() {
         ("table t[row: N] { a: dec(19) }", "19 digits behind its point"),
         ("table t[row: N] { a: i64 }  s[] = sum(i: mask(a[i] == \"x\", 1))", "a text stands where a value is needed"),
         ("x[i] = \"a\"", "the text `\"a\"` stands where a value is needed"),
-        ("h[abs(sum(i: a[i]))] += 1", "an index is computed of values, and this is a fold"),
+        ("tensor a: i64[N]  h[abs(sum(i: a[i]))] += 1", "an index is computed of values, and this is a fold"),
     ];
     for (text, what) in known {
         let said = refusal(text);
