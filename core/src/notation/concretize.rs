@@ -467,7 +467,8 @@ impl Concretize<'_> {
         let rhs = self.follow(nest.rhs, &mut nest.order);
         let rhs = self.spread(rhs, &mut nest.order);
         let rhs = self.simplify.simplify(&rhs);
-        nest.rhs = self.beside(rhs);
+        // A copy is made of a tensor's own levels.
+        nest.rhs = if matches!(rhs, Expr::Access(..)) { rhs } else { self.beside(rhs) };
         self.steps.nest(nest);
     }
 

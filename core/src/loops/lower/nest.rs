@@ -649,6 +649,14 @@ impl<'a> Context<'a> {
         if driven != Driven::Counted {
             sink.passes(v);
         }
+        let nothing = |e: &concrete::Expr| self.nothing(sink, e);
+        if let Some((conditions, behind)) = self.first_asked(&scope, body, sink.falls(self.program), &nothing) {
+            conditions.iter().for_each(|c| drop(self.locate(d, &mut scope, c, false)));
+            let all = conditions.iter().map(|c| self.value(d, &scope, c));
+            let all = all.reduce(|all, c| binary(Op::AndAlso, all, c)).expect("some are asked");
+            sink.skip(v);
+            return d.when(all, |d| self.go_on(d, v, rest, &behind, scope, sink, driven.guarded()), |_| {});
+        }
         let flagged = !rest.is_empty() || has_loops(body) || sink.keeps_entries();
         let searched = self.locate(d, &mut scope, body, flagged);
         let guard = if searched.is_empty() {
@@ -879,6 +887,13 @@ impl<'a> Sink<'a> {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
         }
+    }
+
+    /// Whether it is a scatter's whose places are computed.
+    fn falls(&self, program: &concrete::Program) -> bool {
+        let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else { return false };
+        let computed = |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
+        nest.places.iter().flatten().any(computed)
     }
 
     /// The loops of the nest inside of the workspace, if this sink is around one.

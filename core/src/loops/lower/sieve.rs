@@ -22,7 +22,7 @@
 use super::fiber::Scope;
 use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type, Value};
-use crate::notation::concrete;
+use crate::notation::concrete::{self, Index};
 use crate::notation::typed::{Fun, Set};
 use crate::stream::Symbolic;
 
@@ -55,6 +55,58 @@ impl Context<'_> {
             all.push(condition);
         }
         (all, body)
+    }
+
+    /// The conditions to ask first, of those that can be computed now and without each of which a body has no effect, and the body where
+    /// they hold: of a body that gathers, or whose value `falls` on a place that is computed, so that what is asked first spares that.
+    /// A conjunction is asked piece by piece, what gathers least first. `None` if nothing is spared.
+    pub(super) fn first_asked(
+        &self,
+        scope: &Scope,
+        body: &concrete::Expr,
+        falls: bool,
+        nothing: &dyn Fn(&concrete::Expr) -> bool,
+    ) -> Option<(Vec<concrete::Expr>, concrete::Expr)> {
+        let all = self.gathers(scope, body);
+        if all == 0 && !falls {
+            return None;
+        }
+        let mut needed: Vec<(usize, concrete::Expr)> = Vec::new();
+        body.each(&mut |e| {
+            let atom = !matches!(e, concrete::Expr::Call(Fun::Op(Op::AndAlso | Op::OrElse), ..) | concrete::Expr::Literal(_));
+            let asked = atom && e.ty() == Type::Bool && needed.iter().all(|(_, c)| c != e) && self.is_ready(scope, e);
+            if asked && nothing(&self.where_it_is(body, e, false)) {
+                needed.push((self.gathers(scope, e), e.clone()));
+            }
+        });
+        let least = needed.iter().map(|(gathers, _)| *gathers).min()?;
+        let first: Vec<concrete::Expr> = needed.into_iter().filter(|(n, _)| *n == least).map(|(_, c)| c).collect();
+        let behind = first.iter().fold(body.clone(), |body, c| self.where_it_holds(&body, c));
+        (falls || self.gathers(scope, &behind) > least).then_some((first, behind))
+    }
+
+    /// How many accesses an expression has that are not opened yet, and stand under coordinates that are computed.
+    fn gathers(&self, scope: &Scope, e: &concrete::Expr) -> usize {
+        let computed = |a: &super::AccessId| {
+            let vars = &self.program.accesses[a.0].vars;
+            self.next_var(scope, *a).is_some() && vars.iter().any(|v| self.program.computed(*v).is_some())
+        };
+        self.program.reads(e).iter().filter(|a| computed(a)).count()
+    }
+
+    /// Whether an expression can be computed from what loops around have bound, by gathers and searches.
+    fn is_ready(&self, scope: &Scope, e: &concrete::Expr) -> bool {
+        let bound = |v: &Index| self.coordinate(scope, *v).is_some() || self.program.roots(*v).into_iter().all(|u| self.coordinate(scope, u).is_some());
+        match e {
+            concrete::Expr::Literal(_) => true,
+            concrete::Expr::Index(v) => bound(v),
+            concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
+                let a = e.access().expect("it reads one");
+                self.program.accesses[a.0].vars.iter().all(bound)
+            }
+            concrete::Expr::Call(Fun::Op(_), args, _) => args.iter().all(|e| self.is_ready(scope, e)),
+            _ => false,
+        }
     }
 
     /// The body simplified where a condition holds.

@@ -31,8 +31,7 @@ pub fn structures(program: &Program) -> FxHashMap<TensorId, usize> {
 impl Concretize<'_> {
     /// An expression in which tables are walked once: each column beside the first that was read.
     pub(super) fn beside(&mut self, e: Expr) -> Expr {
-        // A copy is made of a tensor's own levels.
-        if self.structures.is_empty() || matches!(e, Expr::Access(..)) {
+        if self.structures.is_empty() {
             return e;
         }
         e.map_accesses(&mut |a, ty| {
