@@ -891,8 +891,11 @@ impl<'a> Sink<'a> {
 
     /// Whether it is a scatter's whose places are computed.
     fn falls(&self, program: &concrete::Program) -> bool {
-        let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else { return false };
-        let computed = |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
+        let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else {
+            return false;
+        };
+        let computed =
+            |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
         nest.places.iter().flatten().any(computed)
     }
 

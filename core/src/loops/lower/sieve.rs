@@ -73,7 +73,8 @@ impl Context<'_> {
         }
         let mut needed: Vec<(usize, concrete::Expr)> = Vec::new();
         body.each(&mut |e| {
-            let atom = !matches!(e, concrete::Expr::Call(Fun::Op(Op::AndAlso | Op::OrElse), ..) | concrete::Expr::Literal(_));
+            let atom =
+                !matches!(e, concrete::Expr::Call(Fun::Op(Op::AndAlso | Op::OrElse), ..) | concrete::Expr::Literal(_));
             let asked = atom && e.ty() == Type::Bool && needed.iter().all(|(_, c)| c != e) && self.is_ready(scope, e);
             if asked && nothing(&self.where_it_is(body, e, false)) {
                 needed.push((self.gathers(scope, e), e.clone()));
@@ -96,7 +97,10 @@ impl Context<'_> {
 
     /// Whether an expression can be computed from what loops around have bound, by gathers and searches.
     fn is_ready(&self, scope: &Scope, e: &concrete::Expr) -> bool {
-        let bound = |v: &Index| self.coordinate(scope, *v).is_some() || self.program.roots(*v).into_iter().all(|u| self.coordinate(scope, u).is_some());
+        let bound = |v: &Index| {
+            self.coordinate(scope, *v).is_some()
+                || self.program.roots(*v).into_iter().all(|u| self.coordinate(scope, u).is_some())
+        };
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => bound(v),
