@@ -201,3 +201,77 @@ fn cells_are_read() {
     let frame = relation::read_bytes(Path::new("s.csv"), SALES.as_bytes(), &wanted, &data::Options::default()).unwrap();
     assert_eq!(frame.columns[0].cell(0), Some(Cell::Decimal(725, 2)));
 }
+
+/// Rows of edges as comma-separated values.
+fn edges(all: &[(i64, i64)]) -> String {
+    all.iter().fold("a,b\n".to_string(), |text, (a, b)| format!("{text}{a},{b}\n"))
+}
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../examples/graphs/{name}.loom"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Joins of a table with itself, against what loops over all corners find.
+#[test]
+fn graphs_are_joined() {
+    let all: Vec<(i64, i64)> = (0..7).flat_map(|a| (0..7).map(move |b| (a, b))).collect();
+    let mut seed = 1u64;
+    let mut drawn = |n: u64| {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 33) % n
+    };
+    for _ in 0..20 {
+        let some: Vec<(i64, i64)> = all.iter().copied().filter(|_| drawn(3) > 0).collect();
+        let is = |a: i64, b: i64| i64::from(some.contains(&(a, b)));
+        let corners = || 0..7i64;
+        let of = |a: i64| {
+            corners()
+                .flat_map(|b| corners().map(move |c| (b, c)))
+                .map(|(b, c)| is(a, b) * is(b, c) * is(a, c))
+                .sum::<i64>()
+        };
+        let triangles: i64 = corners().map(of).sum();
+        let bows: i64 = corners().map(|a| of(a) * of(a)).sum();
+        let (mut cliques, mut paths) = (0, 0);
+        for (a, b) in &some {
+            for (c, d) in &some {
+                paths += is(*b, *c);
+                cliques += is(*a, *c) * is(*a, *d) * is(*b, *c) * is(*b, *d);
+            }
+        }
+        let known = [
+            ("triangles", "triangles", triangles),
+            ("bow_ties", "bows", bows),
+            ("cliques", "cliques", cliques),
+            ("paths", "paths", paths),
+        ];
+        for (file, result, count) in known {
+            let found = rows(&example(file), &[("edge", &edges(&some))], result).unwrap();
+            let wanted: Vec<String> = (count != 0).then(|| count.to_string()).into_iter().collect();
+            assert_eq!(found, wanted, "{file} of {some:?}");
+        }
+    }
+}
+
+/// On a star, where joins of two edge tables have n² rows, what closes triangles costs a time in proportion to n.
+#[test]
+fn stars_are_joined_in_linear_time() {
+    for file in ["triangles", "bow_ties", "paths"] {
+        let ops = |n: i64| {
+            let star: Vec<(i64, i64)> = (1..n).flat_map(|i| [(0, i), (i, 0)]).chain([(0, 0)]).collect();
+            let program = Program::parse(&example(file)).unwrap();
+            let (relations, options) = (program.relations(), data::Options::default());
+            let wanted = relation::wanted(relations, &relations.tables[0]);
+            let frame =
+                relation::read_bytes(Path::new("edge.csv"), edges(&star).as_bytes(), &wanted, &options).unwrap();
+            let given = Given { frames: &[("edge", frame)], sizes: &[], limit: 1 << 30 };
+            let bound = relation::bind(relations, program.typed(), &given).unwrap();
+            let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
+            let kernel = program.compile(&Options { engine: Engine::Loops, ..Options::default() }).unwrap();
+            kernel.run(&operands).unwrap().ops.unwrap().iter().map(|(_, n)| n).sum::<u64>()
+        };
+        let (small, large) = (ops(200), ops(800));
+        assert!(large < 5 * small, "{file}: {small} operations become {large}");
+    }
+}
