@@ -263,7 +263,7 @@ impl World {
                 Some(fold) => folded(fold, function.at.get(&key).unwrap_or(&function.fill).clone(), value)?,
             };
             let value = match declared.as_ref().and_then(|d| d.sort.as_ref()) {
-                Some(sort) => value.as_sort(sort)?,
+                Some(sort) => value.of_sort(sort)?,
                 None => value,
             };
             function.at.insert(key, value);
@@ -490,10 +490,10 @@ fn fill(sort: &Sort, written: Option<&Literal>) -> Result<Of, String> {
     };
     match written {
         None => Ok(zero),
-        Some(Literal::Text(text)) => Of::Literal(text.clone()).as_sort(sort),
+        Some(Literal::Text(text)) => Of::Literal(text.clone()).of_sort(sort),
         Some(Literal::Bool(b)) => Ok(Of::Bool(*b)),
-        Some(Literal::Int(n)) => Of::Literal(n.to_string()).as_sort(sort),
-        Some(Literal::Float(x)) => Of::Literal(format!("{}", x.0)).as_sort(sort),
+        Some(Literal::Int(n)) => Of::Literal(n.to_string()).of_sort(sort),
+        Some(Literal::Float(x)) => Of::Literal(format!("{}", x.0)).of_sort(sort),
     }
 }
 

@@ -125,7 +125,7 @@ impl Of {
     }
 
     /// It as a value of a declared kind.
-    pub(super) fn as_sort(self, sort: &Sort) -> Result<Of, String> {
+    pub(super) fn of_sort(self, sort: &Sort) -> Result<Of, String> {
         let wrong = |of: &Of| format!("{of:?} as {sort}");
         Ok(match (sort, self) {
             (Sort::Decimal(digits), of) => {
