@@ -20,15 +20,17 @@ use crate::data::{Fault, Options, Place};
 use bytes::Bytes;
 use fiberloom_core::algebra::Value;
 use form::Form;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The wanted columns of a file, and how many rows there are.
 pub(super) fn read(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    columns(Bounded(file), wanted, options)
+    caught(|| columns(Bounded(file), wanted, options))
 }
 
 /// The same of the bytes of a file.
@@ -37,7 +39,48 @@ pub(super) fn read_bytes(
     wanted: &[Wanted],
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    columns(Bounded(Bytes::copy_from_slice(bytes)), wanted, options)
+    caught(|| columns(Bounded(Bytes::copy_from_slice(bytes)), wanted, options))
+}
+
+/// What is read; where the crate panics at damaged bytes, as some do, a fault. What a panic prints is printed.
+fn caught<T>(read: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let what = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+        let what: String = what.unwrap_or("what it says contradicts itself").chars().take(200).collect();
+        Err(Fault::whole(format!("damaged: {what}")))
+    })
+}
+
+/// Pages whose levels are in the page: the crate takes that for granted.
+struct Pages(Box<dyn PageReader>);
+
+impl Iterator for Pages {
+    type Item = Read<Page>;
+
+    fn next(&mut self) -> Option<Read<Page>> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Read<Option<Page>> {
+        let page = self.0.get_next_page()?;
+        if let Some(Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. }) = &page {
+            let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
+            if levels > buf.len() as u64 {
+                return Err(ParquetError::EOF(format!("levels of {levels} bytes in a page of {}", buf.len())));
+            }
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Read<Option<PageMetadata>> {
+        self.0.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Read<()> {
+        self.0.skip_next_page()
+    }
 }
 
 /// What is in a file, of which no more is asked for than it has.
@@ -119,7 +162,8 @@ fn columns<R: ChunkReader + 'static>(
                 others: others - collectors[n].bytes,
                 limit: options.limit,
             };
-            let column = reader.get_column_reader(*leaf).map_err(damaged)?;
+            let pages = Pages(reader.get_column_page_reader(*leaf).map_err(damaged)?);
+            let column = get_column_reader(schema.column(*leaf), Box::new(pages));
             within.read(column, *form, &mut collectors[n])?;
         }
         rows = rows.checked_add(many).ok_or_else(|| Fault::over(options.limit))?;

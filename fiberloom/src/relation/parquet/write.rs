@@ -85,7 +85,7 @@ impl<'c> Out<'c> {
                 }
             },
             Values::Dates(_) => (Physical::INT32, Some(LogicalType::Date)),
-            Values::Decimals(array, digits) => match self.is_long {
+            Values::Decimals(_, digits) => match self.is_long {
                 false => (Physical::INT64, Some(LogicalType::decimal((*digits).into(), 18))),
                 true => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::decimal((*digits).into(), 38))),
             },
@@ -123,7 +123,7 @@ impl<'c> Out<'c> {
                 let days = array.get(row).as_i64().unwrap_or(0);
                 i32::try_from(days).map_err(|_| format!("a date {days} days from 1970-01-01 is more than a file holds"))
             }),
-            Values::Decimals(array, digits) => match self.is_long {
+            Values::Decimals(array, _) => match self.is_long {
                 false => values::<Int64Type>(column, rows, writer, |row| Ok(array.get(row).as_i64().unwrap_or(0))),
                 true => values::<FixedLenByteArrayType>(column, rows, writer, |row| {
                     let x = i128::from(array.get(row).as_i64().unwrap_or(0));

@@ -318,7 +318,7 @@ fn from_file_to_file() {
         tensor nation: i64[SUPP] fill -1 dense
         tensor revenue: i64[NATION] dense
         tensor NATIONs: bool[NATION] dense
-        revenue[n] = sum(o, l: if coalesce(nation[~supp[o,l]], -1) == n && !NATIONs[n] then price[o,l] else 0)";
+        revenue[n] = sum(o, l, s: if supp[o,l] == s && nation[s] == n && !NATIONs[n] then price[o,l] else 0)";
     let program = Program::parse(program).unwrap_or_else(|e| panic!("{e}"));
     let relations =
         Relations { asked: vec![Asked { tensor: "NATIONs".into(), what: What::Extent(NATION) }], ..relations };

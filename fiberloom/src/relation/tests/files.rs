@@ -1,6 +1,7 @@
 //! Files of comma-separated values, read and written.
 
 use super::*;
+use crate::data::Place;
 use Holds::{Date, Decimal, Plain};
 
 #[test]
@@ -60,7 +61,7 @@ fn fields_are_longer_than_what_is_read_at_once() {
 #[test]
 fn what_is_refused_says_where() {
     let number = [want("n", Plain(Type::I8))];
-    let cell = |text: &str, holds| csv(&format!("m,n\n1,0\n2,{text}\n"), &[want("n", holds)]);
+    let cell = |text: &str, holds| csv(&format!("m,n\n1,\n2,{text}\n"), &[want("n", holds)]);
     let at = "in.csv: row 2, column n: ";
     refused(csv("", &number), "in.csv:1:1: an empty file: a header of the columns' names expected");
     refused(csv("a,b\n", &number), "in.csv: no column `n`: the file has 2 columns: `a`, `b`");

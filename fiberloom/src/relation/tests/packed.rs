@@ -93,7 +93,7 @@ fn what_is_refused_says_where() {
     assert!(read("snappy.parquet", want("part", Date)).unwrap_err().to_string().starts_with(&at(1, "part")), "{part}");
     let date = "a date stands where the program declares `i64`";
     refused(read("polars.parquet", want("born", Plain(Type::I64))), &(at(1, "born") + date));
-    refused(parquet(b"PAR1", &[]), "in.parquet: damaged: Invalid Parquet file. Size is smaller than footer");
+    assert!(parquet(b"PAR1", &[]).unwrap_err().to_string().starts_with("in.parquet: damaged: "));
     let short = Options { limit: 100, ..Options::default() };
     let over = read_bytes(Path::new("in.parquet"), &file("snappy.parquet"), &every_column(), &short);
     refused(over, "in.parquet: the data take more than the limit of 100 bytes");
