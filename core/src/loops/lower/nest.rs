@@ -2,6 +2,7 @@
 
 mod dense;
 mod entries;
+mod places;
 mod stepped;
 mod tentative;
 
@@ -757,19 +758,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// That each coordinate to which a scatter writes is there; `None` if none can be missing.
-    fn lands(&self, d: &mut Symbolic, nest: &Nest, scope: &mut Scope) -> Option<Expr> {
-        let places = nest.places.iter().flatten().filter_map(|place| match place {
-            concrete::Expr::Index(u) if self.program.may_miss(*u) => Some(*u),
-            _ => None,
-        });
-        let there = places.map(|u| {
-            let at = self.come_to(d, scope, u).expect("its loops are around");
-            binary(Op::Ge, at, int(0))
-        });
-        there.reduce(|a, b| binary(Op::AndAlso, a, b))
-    }
-
     fn done(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
@@ -868,17 +856,6 @@ impl Context<'_> {
         let joined = self.applied(d, *fun, vec![was, value]);
         d.emit(Stmt::Store(values, at, joined));
     }
-
-    /// The scope in which a scatter's target variables are bound to the coordinates that it writes to.
-    fn placed(&self, d: &mut Symbolic, nest: &Nest, scope: &Scope) -> Scope {
-        let mut inner = scope.clone();
-        for (v, place) in nest.target.vars.iter().zip(nest.places.iter().flatten()) {
-            let at = self.value(d, scope, place);
-            let at = d.define(&self.program.vars[v.0].name, crate::algebra::Type::I64, at);
-            inner.bind(*v, at);
-        }
-        inner
-    }
 }
 
 impl<'a> Sink<'a> {
@@ -887,16 +864,6 @@ impl<'a> Sink<'a> {
             Sink::Store { output, slot, .. } | Sink::Around { output, slot, .. } => Some((output, slot)),
             _ => None,
         }
-    }
-
-    /// Whether it is a scatter's whose places are computed.
-    fn falls(&self, program: &concrete::Program) -> bool {
-        let (Sink::Store { nest, .. } | Sink::Scatter { nest, .. } | Sink::Around { nest, .. }) = self else {
-            return false;
-        };
-        let computed =
-            |place: &concrete::Expr| matches!(place, concrete::Expr::Index(u) if program.computed(*u).is_some());
-        nest.places.iter().flatten().any(computed)
     }
 
     /// The loops of the nest inside of the workspace, if this sink is around one.
