@@ -228,6 +228,12 @@ pub fn permit(map: impl Into<Affine>) -> Index {
     Index(syntax::Index::Affine { permit: true, map: map.into().0, span: Span::default() })
 }
 
+impl Index {
+    pub(super) fn computed(of: Expr) -> Index {
+        Index(syntax::Index::Computed { permit: false, of: Box::new(of.tree) })
+    }
+}
+
 impl<T: Into<Affine>> From<T> for Index {
     fn from(map: T) -> Index {
         Index(syntax::Index::Affine { permit: false, map: map.into().0, span: Span::default() })

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  Builder ─┬ dim, tensor, tensor_filled ─▶ Tensor ─ at ─▶ Access ─▶ Expr
+//!           ├ domain, table, tensor_of     labels
 //!           ├ function(…) { Body }        properties behind it
 //!           ├ set, add, fold              where and schedule behind it
 //!           ├ repeat, repeat_while        statements that run turn after turn
@@ -32,6 +33,7 @@ mod expr;
 mod extent;
 mod function;
 mod name;
+mod relation;
 mod schedule;
 
 pub use array::{
@@ -41,6 +43,7 @@ pub use expr::*;
 pub use fiberloom_core::algebra::Type;
 pub use fiberloom_core::notation::syntax::{Protocol, Race, Unit};
 pub use function::{Body, Pattern, Properties, Set, all, anything, exactly, local, param};
+pub use relation::{Column, Kind, column, computed, labels, quoted};
 pub use schedule::Schedule;
 
 use crate::{Error, Program};
