@@ -13,12 +13,13 @@
 use crate::choose::{Choose, every};
 use crate::semiring::{Sample, sample};
 use fiberloom_semantics::stream::{
-    Attribute, Context, Expr, LAWS, Law, MinPlus, Nested, Polynomial, Relation, Schema, Semiring, Shape, Type, Typed,
-    Variable, dense, product, sparse,
+    Attribute, Context, Expr, LAWS, Label, Law, MinPlus, Nested, Polynomial, Relation, Schema, Semiring, Shape, Type,
+    Typed, Variable, dense, product, sparse,
 };
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use std::collections::BTreeMap;
 use std::num::Wrapping;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a level holds at an index, the later kinds with states that are not ready.
@@ -66,6 +67,17 @@ impl Tree {
         match self {
             Tree::Entry(name) => Nested::Value(value(*name)),
             Tree::Level(entries) => sparse(entries.iter().map(|(i, e)| (*i, e.as_ref().map(|e| e.stream(value))))),
+        }
+    }
+
+    /// The same over listed sets, one a level: at each index the label of its place.
+    fn labelled<K: Semiring>(&self, sets: &[Rc<[Label]>], value: &impl Fn(u32) -> K) -> Nested<K, Label> {
+        match self {
+            Tree::Entry(name) => Nested::Value(value(*name)),
+            Tree::Level(entries) => sparse(entries.iter().map(|(i, e)| {
+                let below = e.as_ref().map(|e| e.labelled(&sets[1..], value));
+                (sets[0][*i as usize].clone(), below)
+            })),
         }
     }
 
@@ -131,8 +143,48 @@ impl Case {
         relation == wanted
     }
 
+    /// The same over labels: attributes of one extent have one set, of numbers and texts.
+    fn labelled<K: Semiring>(&self, value: impl Fn(u32) -> K) -> Context<K, Label> {
+        let schema: Schema<Label> = self.schema.iter().map(|(a, extent)| (*a, labels(*extent))).collect();
+        let variable = |(shape, tree): &(Shape, Tree)| {
+            let sets: Vec<Rc<[Label]>> = shape.iter().map(|a| schema[a].clone()).collect();
+            let mut relation = Relation::zero();
+            tree.each(&mut Vec::new(), &mut |at, name| {
+                let tuple: Vec<Label> = at.iter().zip(&sets).map(|(i, set)| set[*i as usize].clone()).collect();
+                relation.add(&tuple, &value(name));
+            });
+            let ty: Type = shape.iter().copied().map(Some).collect();
+            Variable { stream: Typed { ty, stream: tree.labelled(&sets, &value) }, relation }
+        };
+        Context { variables: self.variables.iter().map(variable).collect(), schema }
+    }
+
+    /// *Theorem 6.1* over labels, and the laws of the streams.
+    fn holds_over_labels(&self) -> bool {
+        let context = self.labelled(Polynomial::name);
+        let stream = self.e.stream(&context);
+        let mut wanted = Relation::zero();
+        for t in tuples(&self.shape(), &self.schema) {
+            let t: BTreeMap<Attribute, Label> =
+                t.into_iter().map(|(a, i)| (a, context.schema[&a][i as usize].clone())).collect();
+            wanted.add(&t.values().cloned().collect::<Vec<_>>(), &self.e.at(&context, &t));
+        }
+        stream.evaluate() == wanted && Law::broken(&LAWS, &stream, &context.schema).is_empty()
+    }
+
     fn broken_laws(&self) -> Vec<Law> {
         Law::broken(&LAWS, &self.e.stream(&self.context(Polynomial::name)), &self.schema)
+    }
+}
+
+/// A set of so many labels, three at most: numbers, then texts.
+fn labels(extent: i64) -> Rc<[Label]> {
+    let [few, many] = [Label::Number(-7), Label::Number(1 << 40)];
+    let text = Label::Text("".into());
+    match extent {
+        1 => [text].into(),
+        2 => [few, text].into(),
+        _ => [few, many, Label::Text("b".into())].into(),
     }
 }
 
@@ -227,6 +279,7 @@ fn random_expressions() {
             && case.theorem(sample::<bool>)
             && case.theorem(sample::<MinPlus>)
             && case.broken_laws().is_empty()
+            && case.holds_over_labels()
     }
     let source = Gen::from_size_and_seed(1, 61);
     QuickCheck::new().rng(source).tests(4000).max_tests(4000).quickcheck(case_holds as fn(Case) -> bool);

@@ -18,7 +18,7 @@
 //!
 //! | the paper | here |
 //! |---|---|
-//! | 4.2 attribute, index set, shape | [`Attribute`], `0..n` by a [`Schema`], the attributes of a [`Type`] |
+//! | 4.2 attribute, index set, shape | [`Attribute`], any ordered set ([`Index`]) by a [`Schema`], the attributes of a [`Type`] |
 //! | 4.5 semiring; 4.6 K-relation | [`Semiring`]; [`Relation`], of finite support |
 //! | 5.1 stream (σ, q₀, index, value, ready, skip); 5.3 δ | [`Stream`], in one of its states; [`Stream::next`] |
 //! | 5.1, 5.2 product, sum, Σ, ⇑, map | [`product`], [`sum`], [`contract`], [`dense`], [`map`()] |
@@ -28,6 +28,8 @@
 //! | 5.11 ⟦·⟧ | [`evaluate`] |
 //! | 6.1 lawful, 6.2 strictly monotonic | [`Law`] |
 //! | 6.1 the theorem | proved in `proofs/coq/`, checked in `proofs/src/theorem.rs` |
+//!
+//! Indices are numbers unless said otherwise; [`Label`]s are numbers and texts, each attribute's own.
 //!
 //! Invariants: a stream at its end has the index [`END`], above all others, and is not ready (the paper's terminal state;
 //! `valid` in its Lean text), so that a product's maximum ends it and a sum's minimum does not. `value` is asked of ready
@@ -48,12 +50,14 @@
 //! streams and holds them to the same laws.
 
 mod expression;
+mod index;
 mod law;
 mod operators;
 mod relation;
 mod semiring;
 
 pub use expression::{Context, Expr, IllTyped, Shape, Variable};
+pub use index::{Index, Label};
 pub use law::{LAWS, Law};
 pub use operators::{Typed, contract, dense, map, product, sparse, sum};
 pub use relation::{Relation, evaluate};
@@ -64,15 +68,15 @@ use std::rc::Rc;
 
 /// An attribute; attributes are ordered as characters are.
 pub type Attribute = char;
-/// The extent n of each attribute's index set `0..n`.
-pub type Schema = BTreeMap<Attribute, i64>;
+/// Each attribute's index set: of numbers, the extent n of `0..n`.
+pub type Schema<I = i64> = BTreeMap<Attribute, <I as Index>::Set>;
 /// The attribute of each level of a nested stream, outermost first; `None` is the dummy attribute `*`, of a level that is
 /// summed up. Attributes ascend (Definition 5.7).
 pub type Type = Vec<Option<Attribute>>;
 /// How far to skip: to the first state at or after an index, or (`true`) past that index. Ordered lexicographically.
-pub type Bound = (i64, bool);
+pub type Bound<I = i64> = (I, bool);
 /// A stream, shared.
-pub type Level<K> = Rc<dyn Stream<K>>;
+pub type Level<K, I = i64> = Rc<dyn Stream<K, I>>;
 
 /// The only index of a level that is summed up.
 pub const STAR: i64 = 0;
@@ -80,35 +84,35 @@ pub const STAR: i64 = 0;
 pub const END: i64 = i64::MAX;
 
 /// An indexed stream in one of its states (Definition 5.1): the paper, too, writes `q` for both.
-pub trait Stream<K> {
+pub trait Stream<K, I: Index = i64> {
     /// Which element of σ it is: the positions of the streams that it is made of, left to right.
     fn state(&self) -> Vec<i64>;
-    /// A lower bound of the indices that are still to come; [`END`] if none is.
-    fn index(&self) -> i64;
+    /// A lower bound of the indices that are still to come; [`Index::END`] if none is.
+    fn index(&self) -> I;
     /// Whether it has a value at its index.
     fn ready(&self) -> bool;
     /// The value; only when ready.
-    fn value(&self) -> Nested<K>;
+    fn value(&self) -> Nested<K, I>;
     /// The state after skipping.
-    fn skip(&self, to: Bound) -> Level<K>;
+    fn skip(&self, to: Bound<I>) -> Level<K, I>;
 
     /// Index and readiness: what a skip is measured by.
-    fn order(&self) -> Bound {
+    fn order(&self) -> Bound<I> {
         (self.index(), self.ready())
     }
     /// The successor δ (Definition 5.3).
-    fn next(&self) -> Level<K> {
+    fn next(&self) -> Level<K, I> {
         self.skip(self.order())
     }
 }
 
 /// What a stream's values are: scalars, or streams again.
 #[derive(Clone)]
-pub enum Nested<K> {
+pub enum Nested<K, I: Index = i64> {
     /// An element of the semiring.
     Value(K),
     /// A stream, in its first state.
-    Stream(Level<K>),
+    Stream(Level<K, I>),
 }
 
 /// States that a walk may come to: more is taken for a stream without end.
@@ -118,8 +122,8 @@ const ENDLESS: usize = 10_000;
 ///
 /// # Panics
 /// If there are more than 10,000, as from a stream that does not end.
-fn walk<K>(q: &Level<K>) -> impl Iterator<Item = Level<K>> {
-    let live = |q: Level<K>| (q.index() != END).then_some(q);
+fn walk<K, I: Index>(q: &Level<K, I>) -> impl Iterator<Item = Level<K, I>> {
+    let live = |q: Level<K, I>| (q.index() != I::END).then_some(q);
     let states = std::iter::successors(live(q.clone()), move |q| live(q.next()));
     states.enumerate().map(|(n, q)| {
         assert!(n < ENDLESS, "a stream that does not end, at {:?}", q.order());

@@ -4,7 +4,7 @@
 //!   e ::= v | e + e | e · e | Σ_a e | ⇑_a e | name_ρ(e)
 //! ```
 
-use super::{Attribute, Relation, Schema, Semiring, Typed};
+use super::{Attribute, Index, Relation, Schema, Semiring, Typed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -30,20 +30,20 @@ pub enum Expr {
 
 /// What a variable stands for.
 #[derive(Clone)]
-pub struct Variable<K> {
+pub struct Variable<K, I: Index = i64> {
     /// In the stream algebra.
-    pub stream: Typed<K>,
+    pub stream: Typed<K, I>,
     /// In the algebra of K-relations.
-    pub relation: Relation<K>,
+    pub relation: Relation<K, I>,
 }
 
 /// Index sets, and what variables stand for.
 #[derive(Clone)]
-pub struct Context<K> {
+pub struct Context<K, I: Index = i64> {
     /// Index sets.
-    pub schema: Schema,
+    pub schema: Schema<I>,
     /// By number.
-    pub variables: Vec<Variable<K>>,
+    pub variables: Vec<Variable<K, I>>,
 }
 
 /// Why an expression has no shape.
@@ -60,7 +60,7 @@ impl Expr {
     /// # Errors
     /// If it has none; or if a renaming does not keep the order of attributes, as a stream of the new type could not be
     /// walked in the order of the old one (Definition 5.7).
-    pub fn shape(&self, variables: &[Shape], schema: &Schema) -> Result<Shape, IllTyped> {
+    pub fn shape<S: PartialEq>(&self, variables: &[Shape], schema: &BTreeMap<Attribute, S>) -> Result<Shape, IllTyped> {
         let shape = |e: &Expr| e.shape(variables, schema);
         match self {
             Expr::Var(v) => variables.get(*v).cloned().ok_or_else(|| IllTyped(format!("no variable {self}"))),
@@ -92,35 +92,38 @@ impl Expr {
     }
 
     /// ⟦e⟧ in the stream algebra (Figure 9). The expression has a shape.
-    pub fn stream<K: Semiring>(&self, c: &Context<K>) -> Typed<K> {
+    pub fn stream<K: Semiring, I: Index>(&self, c: &Context<K, I>) -> Typed<K, I> {
         match self {
             Expr::Var(v) => c.variables[*v].stream.clone(),
             Expr::Add(x, y) => x.stream(c).plus(y.stream(c)),
             Expr::Mul(x, y) => x.stream(c).times(y.stream(c)),
             Expr::Contract(a, e) => e.stream(c).contract(*a),
-            Expr::Expand(a, e) => e.stream(c).expand(*a, c.schema[a]),
+            Expr::Expand(a, e) => e.stream(c).expand(*a, c.schema[a].clone()),
             Expr::Name(rho, e) => e.stream(c).rename(|a| rho[&a]),
         }
     }
 
     /// ⟦e⟧ in the algebra of K-relations, at one tuple of its shape (Figure 4c). The expression has a shape.
-    pub fn at<K: Semiring>(&self, c: &Context<K>, t: &BTreeMap<Attribute, i64>) -> K {
-        let with = |a: Attribute, i: i64| {
+    pub fn at<K: Semiring, I: Index>(&self, c: &Context<K, I>, t: &BTreeMap<Attribute, I>) -> K {
+        let with = |a: Attribute, i: I| {
             let mut t = t.clone();
             t.insert(a, i);
             t
         };
         match self {
-            Expr::Var(v) => c.variables[*v].relation.at(&t.values().copied().collect::<Vec<_>>()),
+            Expr::Var(v) => c.variables[*v].relation.at(&t.values().cloned().collect::<Vec<_>>()),
             Expr::Add(x, y) => x.at(c, t).plus(&y.at(c, t)),
             Expr::Mul(x, y) => x.at(c, t).times(&y.at(c, t)),
-            Expr::Contract(a, e) => (0..c.schema[a]).fold(K::zero(), |sum, i| sum.plus(&e.at(c, &with(*a, i)))),
+            Expr::Contract(a, e) => {
+                let all = I::all(&c.schema[a]).into_iter();
+                all.fold(K::zero(), |sum, i| sum.plus(&e.at(c, &with(*a, i))))
+            }
             Expr::Expand(a, e) => {
                 let mut t = t.clone();
                 t.remove(a);
                 e.at(c, &t)
             }
-            Expr::Name(rho, e) => e.at(c, &rho.iter().map(|(a, b)| (*a, t[b])).collect()),
+            Expr::Name(rho, e) => e.at(c, &rho.iter().map(|(a, b)| (*a, t[b].clone())).collect()),
         }
     }
 }

@@ -5,7 +5,7 @@
 //!   law     ∀ q ∀ b  …                               and the same of every value that is a stream
 //! ```
 
-use super::{END, Level, Nested, Relation, Schema, Semiring, Typed, evaluate};
+use super::{Bound, Index, Level, Nested, Relation, Schema, Semiring, Typed, evaluate};
 use std::collections::BTreeMap;
 
 /// A law. Of the first four, a contracted level need not be strictly monotonic; the last two are of the iterators that
@@ -35,7 +35,7 @@ const MOST: usize = 1_000;
 
 impl Law {
     /// Those of some laws that a stream breaks, at any level. Of one that does not end nothing else is said.
-    pub fn broken<K: Semiring>(laws: &[Law], q: &Typed<K>, schema: &Schema) -> Vec<Law> {
+    pub fn broken<K: Semiring, I: Index>(laws: &[Law], q: &Typed<K, I>, schema: &Schema<I>) -> Vec<Law> {
         let mut levels = Vec::new();
         if !reach(&q.stream, &q.ty, schema, &mut levels) {
             return vec![Law::Terminates];
@@ -45,22 +45,27 @@ impl Law {
 }
 
 /// A level's states, and where each skip leads.
-struct Reached<K> {
+struct Reached<K, I: Index> {
     /// The level's attribute, the dummy's under a name of its own, and those below.
     ty: Vec<Option<char>>,
     contracted: bool,
-    states: Vec<Level<K>>,
-    bounds: Vec<(i64, bool)>,
+    states: Vec<Level<K, I>>,
+    bounds: Vec<Bound<I>>,
     /// By state and bound.
     skips: Vec<Vec<usize>>,
     next: Vec<usize>,
 }
 
 /// Explores a stream and every stream that is its value; whether all have an end.
-fn reach<K: Semiring>(q: &Nested<K>, ty: &[Option<char>], schema: &Schema, into: &mut Vec<Reached<K>>) -> bool {
+fn reach<K: Semiring, I: Index>(
+    q: &Nested<K, I>,
+    ty: &[Option<char>],
+    schema: &Schema<I>,
+    into: &mut Vec<Reached<K, I>>,
+) -> bool {
     let Nested::Stream(q) = q else { return true };
-    let extent = ty[0].map_or(0, |a| schema[&a]);
-    let bounds: Vec<_> = (0..=extent).flat_map(|i| [(i, false), (i, true)]).collect();
+    let all = ty[0].map_or(vec![I::STAR], |a| I::all(&schema[&a]));
+    let bounds = all.into_iter().chain([I::END]).flat_map(|i| [(i.clone(), false), (i, true)]).collect();
     let mut numbers = BTreeMap::from([(q.state(), 0)]);
     let mut level = Reached {
         ty: std::iter::once(Some(ty[0].unwrap_or('*'))).chain(ty[1..].iter().copied()).collect(),
@@ -72,13 +77,13 @@ fn reach<K: Semiring>(q: &Nested<K>, ty: &[Option<char>], schema: &Schema, into:
     };
     while level.skips.len() < level.states.len() {
         let q = level.states[level.skips.len()].clone();
-        let mut number = |r: Level<K>| {
+        let mut number = |r: Level<K, I>| {
             *numbers.entry(r.state()).or_insert_with(|| {
                 level.states.push(r);
                 level.states.len() - 1
             })
         };
-        let skips = level.bounds.iter().map(|b| number(q.skip(*b))).collect();
+        let skips = level.bounds.iter().map(|b| number(q.skip(b.clone()))).collect();
         level.next.push(number(q.next()));
         level.skips.push(skips);
         if level.states.len() > MOST {
@@ -91,32 +96,29 @@ fn reach<K: Semiring>(q: &Nested<K>, ty: &[Option<char>], schema: &Schema, into:
     ends && values.iter().all(|value| reach(value, &ty[1..], schema, into))
 }
 
-impl<K: Semiring> Reached<K> {
+impl<K: Semiring, I: Index> Reached<K, I> {
     fn obeys(&self, law: Law) -> bool {
         match law {
-            Law::Terminates => (0..self.states.len()).all(|q| self.walk(q).any(|r| self.index(r) == END)),
+            Law::Terminates => (0..self.states.len()).all(|q| self.walk(q).any(|r| self.index(r) == I::END)),
             Law::Monotone => self.every(|q, _, to| self.index(q) <= self.index(to)),
             Law::StrictlyMonotone => {
-                let moved = |q: usize, b| self.states[q].ready() && self.states[q].order() <= b;
+                let moved = |q: usize, b: &Bound<I>| self.states[q].ready() && self.states[q].order() <= *b;
                 self.contracted || self.every(|q, b, to| !moved(q, b) || self.index(q) < self.index(to))
             }
             Law::Lawful => {
-                let meaning = |q: &Level<K>| evaluate(&Nested::Stream(q.clone()), &self.ty);
+                let meaning = |q: &Level<K, I>| evaluate(&Nested::Stream(q.clone()), &self.ty);
                 let meanings: Vec<_> = self.states.iter().map(meaning).collect();
-                self.every(|q, (i, past), to| {
-                    let first = i + past as i64;
-                    from(&meanings[q], first).eq(from(&meanings[to], first))
-                })
+                self.every(|q, b, to| from(&meanings[q], b).eq(from(&meanings[to], b)))
             }
-            Law::Settled => self.states.iter().all(|q| q.ready() || q.index() == END),
+            Law::Settled => self.states.iter().all(|q| q.ready() || q.index() == I::END),
             Law::SkipIsRepeatedNext => self.every(|q, b, to| {
-                let mut ahead = self.walk(q).filter(|r| self.index(*r) == END || self.states[*r].order() > b);
+                let mut ahead = self.walk(q).filter(|r| self.index(*r) == I::END || self.states[*r].order() > *b);
                 ahead.next() == Some(to)
             }),
         }
     }
 
-    fn index(&self, q: usize) -> i64 {
+    fn index(&self, q: usize) -> I {
         self.states[q].index()
     }
 
@@ -125,13 +127,16 @@ impl<K: Semiring> Reached<K> {
         std::iter::successors(Some(q), |q| Some(self.next[*q])).take(self.states.len())
     }
 
-    fn every(&self, law: impl Fn(usize, (i64, bool), usize) -> bool) -> bool {
+    fn every(&self, law: impl Fn(usize, &Bound<I>, usize) -> bool) -> bool {
         let skips = |q: usize| self.bounds.iter().zip(&self.skips[q]);
-        (0..self.states.len()).all(|q| skips(q).all(|(b, to)| law(q, *b, *to)))
+        (0..self.states.len()).all(|q| skips(q).all(|(b, to)| law(q, b, *to)))
     }
 }
 
-/// What a relation is at the tuples whose first index is `first` or later.
-fn from<K: Semiring>(relation: &Relation<K>, first: i64) -> impl Iterator<Item = (&[i64], &K)> {
-    relation.support().filter(move |(tuple, _)| tuple[0] >= first)
+/// What a relation is at the tuples whose first index is at the bound or later.
+fn from<'r, K: Semiring, I: Index>(
+    relation: &'r Relation<K, I>,
+    b: &'r Bound<I>,
+) -> impl Iterator<Item = (&'r [I], &'r K)> {
+    relation.support().filter(move |(tuple, _)| if b.1 { tuple[0] > b.0 } else { tuple[0] >= b.0 })
 }

@@ -1,28 +1,28 @@
 //! K-relations of finite support, and the evaluation of streams to them (Definitions 4.6 and 5.11).
 
-use super::{Attribute, Nested, Semiring, Type, walk};
+use super::{Attribute, Index, Nested, Semiring, Type, walk};
 use std::collections::BTreeMap;
 
 /// A function from tuples of a shape to a semiring, kept where it is not zero. A tuple's indices stand in the order of
 /// attributes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Relation<K> {
-    support: BTreeMap<Vec<i64>, K>,
+pub struct Relation<K, I = i64> {
+    support: BTreeMap<Vec<I>, K>,
 }
 
-impl<K: Semiring> Relation<K> {
+impl<K: Semiring, I: Index> Relation<K, I> {
     /// Zero everywhere.
-    pub fn zero() -> Relation<K> {
+    pub fn zero() -> Relation<K, I> {
         Relation { support: BTreeMap::new() }
     }
 
     /// Its value at a tuple.
-    pub fn at(&self, tuple: &[i64]) -> K {
+    pub fn at(&self, tuple: &[I]) -> K {
         self.support.get(tuple).cloned().unwrap_or_else(K::zero)
     }
 
     /// Adds the singleton `tuple ↦ value`.
-    pub fn add(&mut self, tuple: &[i64], value: &K) {
+    pub fn add(&mut self, tuple: &[I], value: &K) {
         let sum = self.at(tuple).plus(value);
         match sum == K::zero() {
             true => self.support.remove(tuple),
@@ -31,7 +31,7 @@ impl<K: Semiring> Relation<K> {
     }
 
     /// Where it is not zero, ascending.
-    pub fn support(&self) -> impl Iterator<Item = (&[i64], &K)> {
+    pub fn support(&self) -> impl Iterator<Item = (&[I], &K)> {
         self.support.iter().map(|(tuple, value)| (&tuple[..], value))
     }
 }
@@ -40,13 +40,18 @@ impl<K: Semiring> Relation<K> {
 ///
 /// # Panics
 /// If the stream does not end, or is not of the type.
-pub fn evaluate<K: Semiring>(q: &Nested<K>, ty: &[Option<Attribute>]) -> Relation<K> {
+pub fn evaluate<K: Semiring, I: Index>(q: &Nested<K, I>, ty: &[Option<Attribute>]) -> Relation<K, I> {
     let mut sum = Relation::zero();
     gather(q, ty, &mut Vec::new(), &mut sum);
     sum
 }
 
-fn gather<K: Semiring>(q: &Nested<K>, ty: &[Option<Attribute>], at: &mut Vec<i64>, sum: &mut Relation<K>) {
+fn gather<K: Semiring, I: Index>(
+    q: &Nested<K, I>,
+    ty: &[Option<Attribute>],
+    at: &mut Vec<I>,
+    sum: &mut Relation<K, I>,
+) {
     let q = match q {
         Nested::Value(value) => {
             assert!(ty.is_empty(), "a value where the type has {ty:?}");
