@@ -21,10 +21,13 @@ use bytes::Bytes;
 use fiberloom_core::algebra::Value;
 use form::Form;
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::DataType;
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::data_type::{
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+};
 use parquet::errors::{ParquetError, Result as Read};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -128,18 +131,7 @@ fn columns<R: ChunkReader + 'static>(
     let schema = file.metadata().file_metadata().schema_descr_ptr();
     let fields = schema.root_schema().get_fields();
     missing(wanted, fields.iter().map(|field| field.name()))?;
-    let mut leaves = Vec::new();
-    for wanted in wanted {
-        let of_name = |leaf: &usize| schema.column(*leaf).path().parts()[0] == wanted.source;
-        let leaf = (0..schema.num_columns()).find(of_name);
-        let flat =
-            |leaf: &usize| schema.column(*leaf).path().parts().len() == 1 && schema.column(*leaf).max_rep_level() == 0;
-        let nested = || Fault::whole(format!("column `{}` is nested: one value a row expected", wanted.source));
-        let leaf = leaf.filter(flat).ok_or_else(nested)?;
-        let form = Form::of(&schema.column(leaf))
-            .map_err(|what| Fault::whole(format!("column `{}` holds {what}", wanted.source)))?;
-        leaves.push((leaf, form));
-    }
+    let leaves = wanted.iter().map(|wanted| leaf(&schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
     let mut collectors: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
     let mut rows = 0usize;
     for group in 0..file.num_row_groups() {
@@ -172,6 +164,17 @@ fn columns<R: ChunkReader + 'static>(
     Ok((rows, columns.collect::<Result<_, _>>()?))
 }
 
+/// The place of a column among those that are not groups, and what it holds.
+fn leaf(schema: &SchemaDescriptor, name: &str) -> Result<(usize, Form), Fault> {
+    let of_name = |leaf: &usize| schema.column(*leaf).path().parts().first().is_some_and(|part| part == name);
+    let flat =
+        |leaf: &usize| schema.column(*leaf).path().parts().len() == 1 && schema.column(*leaf).max_rep_level() == 0;
+    let nested = || Fault::whole(format!("column `{name}` is nested: one value a row expected"));
+    let leaf = (0..schema.num_columns()).find(of_name).filter(flat).ok_or_else(nested)?;
+    let other = |what| Fault::whole(format!("column `{name}` holds {what}"));
+    Ok((leaf, Form::of(&schema.column(leaf)).map_err(other)?))
+}
+
 /// A column of a row group.
 struct Chunk<'w> {
     /// The column's name.
@@ -189,27 +192,33 @@ struct Chunk<'w> {
 
 impl Chunk<'_> {
     fn read(&self, column: ColumnReader, form: Form, to: &mut Collector) -> Result<(), Fault> {
-        match column {
-            ColumnReader::BoolColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain(Value::bool(*x)))),
-            ColumnReader::Int32ColumnReader(from) => self.values(from, to, |x| form.integer((*x).into())),
-            ColumnReader::Int64ColumnReader(from) => self.values(from, to, |x| form.integer(*x)),
-            ColumnReader::FloatColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain((*x).into()))),
-            ColumnReader::DoubleColumnReader(from) => self.values(from, to, |x| Ok(Cell::Plain((*x).into()))),
-            ColumnReader::ByteArrayColumnReader(from) => self.values(from, to, |x| form.bytes(x.data())),
-            ColumnReader::FixedLenByteArrayColumnReader(from) => self.values(from, to, |x| form.bytes(x.data())),
-            ColumnReader::Int96ColumnReader(_) => unreachable!("it has no form"),
+        use ColumnReader as Of;
+        match &column {
+            Of::BoolColumnReader(_) => self.values::<BoolType>(column, to, |x| Ok(Cell::Plain(Value::bool(*x)))),
+            Of::Int32ColumnReader(_) => self.values::<Int32Type>(column, to, |x| form.integer((*x).into())),
+            Of::Int64ColumnReader(_) => self.values::<Int64Type>(column, to, |x| form.integer(*x)),
+            Of::FloatColumnReader(_) => self.values::<FloatType>(column, to, |x| Ok(Cell::Plain((*x).into()))),
+            Of::DoubleColumnReader(_) => self.values::<DoubleType>(column, to, |x| Ok(Cell::Plain((*x).into()))),
+            Of::ByteArrayColumnReader(_) => self.values::<ByteArrayType>(column, to, |x| form.bytes(x.data())),
+            Of::FixedLenByteArrayColumnReader(_) => {
+                self.values::<FixedLenByteArrayType>(column, to, |x| form.bytes(x.data()))
+            }
+            Of::Int96ColumnReader(_) => Err(Fault::whole("INT96 is not read")),
         }
     }
 
     /// Puts the values of a column into another.
     fn values<T: DataType>(
         &self,
-        mut from: ColumnReaderImpl<T>,
+        column: ColumnReader,
         to: &mut Collector,
         cell: impl for<'v> Fn(&'v T::T) -> Result<Cell<'v>, String>,
     ) -> Result<(), Fault> {
         /// Rows that are decoded at once.
         const BATCH: usize = 1 << 12;
+        let Some(mut from) = T::get_column_reader(column) else {
+            return Err(Fault::whole("damaged: a column of another type than it says"));
+        };
         let (mut values, mut levels, mut got) = (Vec::new(), Vec::new(), 0);
         loop {
             values.clear();

