@@ -18,12 +18,14 @@
 //! ```
 
 mod executor;
+mod fate;
 mod merge;
 mod program;
 mod restrict;
 mod rules;
 
 pub use executor::{Executor, Serial, Threads};
+pub use fate::Fate;
 
 use crate::error::Error;
 use crate::kernel::{Call, Engine, Kernel, Operand, Options, Outcome};

@@ -216,6 +216,10 @@ class KernelFunction:
         """The `Kernel` for operands like these; where all are declared, none need be given."""
         return self._kernel(self._named(operands, named))
 
+    def redrawn(self, error: Error) -> Error:
+        """An error of the program, drawn into the Python file."""
+        return self._writer.redrawn(error)
+
     def _named(self, operands: tuple, named: dict) -> dict:
         if len(operands) > len(self.parameters):
             raise Error(f"`{self.__name__}` takes {len(self.parameters)} operands, and {len(operands)} are given")
@@ -232,7 +236,7 @@ class KernelFunction:
             try:
                 kernel = _native.compile(self.text, like, list((self._out or {}).items()), options=self._options)
             except Error as e:
-                raise self._writer.redrawn(e) from None
+                raise self.redrawn(e) from None
             self._kernels[key] = kernel
         return kernel
 
@@ -244,7 +248,7 @@ class KernelFunction:
         try:
             results = self._kernel(named)(out=out, **named)
         except Error as e:
-            raise self._writer.redrawn(e) from None
+            raise self.redrawn(e) from None
         if self.returned:
             results = {name: results[name] for name in self.returned}
             return next(iter(results.values())) if len(results) == 1 else tuple(results.values())

@@ -43,6 +43,19 @@ def size(self) -> int:
 
 @method
 @property
+def nbytes(self) -> int:
+    """How many bytes its arrays have, those of indices among them."""
+    return sum(array.nbytes for array in self.arrays().values())
+
+
+@method
+def __sizeof__(self) -> int:
+    # Whoever moves tensors between processes (dask) asks for it.
+    return object.__sizeof__(self) + self.nbytes
+
+
+@method
+@property
 def T(self) -> Tensor:
     """The same arrays with modes reversed: nothing is copied, and a csr becomes a csc."""
     return self.permuted(range(self.ndim)[::-1])

@@ -6,7 +6,7 @@
 //! ```
 
 use crate::error::{exception, operand as refused, raised};
-use crate::job::{self, Asked, Compiling, Effort};
+use crate::job::{self, Asked, Compiling, Effort, Interrupt};
 use crate::operand::{self, Given, Wanted, given};
 use crate::tensor::{Tensor, format_name};
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
@@ -22,7 +22,7 @@ pub type Known = (String, fiberloom::Given);
 type Said<'py> = (String, (String, Bound<'py, PyAny>, String));
 
 /// The arguments of `compile`: the text, what is known of operands, formats of results, the name in messages, options.
-type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
+pub type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
 
 /// What a kernel is made of.
 #[derive(Clone)]
@@ -112,6 +112,23 @@ impl Making {
         Ok(Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) })
     }
 
+    /// The same in Python: the arguments of `compile`.
+    pub fn said<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
+        let Making { file, text, known, results, options } = self;
+        let of = |(name, given): &Known| {
+            let fill = crate::tensor::number(py, given.fill)?;
+            Ok((name.clone(), (given.ty.name().to_string(), fill, given.format.clone())))
+        };
+        let known = known.iter().map(of).collect::<PyResult<_>>()?;
+        let all = PyDict::new(py);
+        all.set_item("mode", if options.mode == Mode::Strict { "strict" } else { "algebraic" })?;
+        all.set_item("engine", options.engine.name())?;
+        all.set_item("memory", options.memory)?;
+        all.set_item("steps", options.steps)?;
+        all.set_item("verify", options.verify)?;
+        Ok((text.clone(), known, results.clone(), file.clone(), all))
+    }
+
     /// The kernel, made by a job.
     pub fn compiled(&self, py: Python<'_>) -> PyResult<Arc<Compiled>> {
         let of = self.clone();
@@ -157,6 +174,17 @@ impl Compiled {
         Ok(operands)
     }
 
+    /// Objects as operands that any number of calls read: what is over NumPy's arrays is checked and frozen.
+    pub fn lasting(&self, objects: &Bound<'_, PyDict>) -> PyResult<Operands> {
+        let given = self.operands(objects)?.into_iter();
+        given.map(|(at, one)| Ok((at, one.lasting(objects.py(), self.name(at))?))).collect()
+    }
+
+    /// The name of an input.
+    pub fn name(&self, at: usize) -> &str {
+        &self.inputs[at].name
+    }
+
     /// The place of an input.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.inputs.iter().position(|input| input.name == name)
@@ -168,27 +196,32 @@ impl Compiled {
         Wanted { ty: Some(*ty), format: Some(format), fill: *fill }
     }
 
-    /// One call: the results.
-    pub fn call(self: &Arc<Self>, py: Python<'_>, mut operands: Operands) -> PyResult<Outcome> {
+    /// One call: the results. Another thread may end it, where it is asked to.
+    pub fn call(self: &Arc<Self>, py: Python<'_>, mut operands: Operands, ends: Asked) -> PyResult<Outcome> {
         // However they were given: calls are compared by their sizes.
         operands.sort_unstable_by_key(|(place, _)| *place);
-        let (ran, operands) = self.attempt(py, operands)?;
+        let (ran, operands) = self.attempt(py, operands, ends.clone())?;
         match ran {
             Ok(outcome) => Ok(outcome),
             Err(Error::Operand { tensor, what, malformed: Some(malformed) }) => {
                 let Some(operands) = self.in_order(py, operands, &tensor)? else {
                     return Err(raised(py, &Error::Operand { tensor, what, malformed: Some(malformed) }));
                 };
-                self.call(py, operands)
+                self.call(py, operands, ends)
             }
             Err(error) => Err(raised(py, &error)),
         }
     }
 
-    fn attempt(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<(Result<Outcome, Error>, Operands)> {
+    fn attempt(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        operands: Operands,
+        ends: Asked,
+    ) -> PyResult<(Result<Outcome, Error>, Operands)> {
         let effort = self.effort(&operands);
         let this = self.clone();
-        job::with_effort(py, effort, move |asked| {
+        job::until(py, effort, ends, move |asked| {
             let begin = Instant::now();
             let ran = this.ready(&operands, asked).and_then(|mut call| call.run());
             if ran.is_ok() {
@@ -259,7 +292,7 @@ impl Compiled {
     }
 
     /// All results, by name.
-    fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+    pub fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
         let results = PyDict::new(py);
         for (name, tensor) in outcome.results {
             let result = self.result(py, &name, tensor)?;
@@ -286,8 +319,8 @@ fn compiled(call: &mut Call) -> Result<(), Error> {
 /// A compiled program.
 #[pyclass(frozen, module = "fiberloom", weakref)]
 pub struct Kernel {
-    compiled: Arc<Compiled>,
-    making: Making,
+    pub compiled: Arc<Compiled>,
+    pub making: Making,
 }
 
 /// The options of these names.
@@ -372,7 +405,7 @@ impl Kernel {
             Some(operands) => self.compiled.operands(operands)?,
             None => Vec::new(),
         };
-        let outcome = self.compiled.call(py, operands)?;
+        let outcome = self.compiled.call(py, operands, None)?;
         let results = self.compiled.results(py, outcome)?;
         if let Some(buffers) = out {
             py.import("fiberloom._kernel")?.call_method1("copied_into", (&results, buffers))?;
@@ -380,13 +413,22 @@ impl Kernel {
         Ok(results)
     }
 
+    /// A call that another thread may end.
+    fn until<'py>(
+        &self,
+        py: Python<'py>,
+        ends: &Interrupt,
+        operands: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let operands = self.compiled.operands(operands)?;
+        let outcome = self.compiled.call(py, operands, Some(ends.0.clone()))?;
+        self.compiled.results(py, outcome)
+    }
+
     /// The operands checked, once for any number of runs.
     fn bound(&self, py: Python<'_>, operands: &Bound<'_, PyDict>) -> PyResult<Bind> {
-        let mut given = Vec::new();
-        for (at, one) in self.compiled.operands(operands)? {
-            given.push((at, one.lasting(py, &self.compiled.inputs[at].name)?));
-        }
-        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands: Arc::new(given) };
+        let operands = Arc::new(self.compiled.lasting(operands)?);
+        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands };
         bind.bind(py)?;
         Ok(bind)
     }
@@ -467,19 +509,7 @@ impl Kernel {
 
     /// What it was made of: the arguments of `compile`.
     fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
-        let Making { file, text, known, results, options } = &self.making;
-        let of = |(name, given): &Known| {
-            let fill = crate::tensor::number(py, given.fill)?;
-            Ok((name.clone(), (given.ty.name().to_string(), fill, given.format.clone())))
-        };
-        let known = known.iter().map(of).collect::<PyResult<_>>()?;
-        let all = PyDict::new(py);
-        all.set_item("mode", if options.mode == Mode::Strict { "strict" } else { "algebraic" })?;
-        all.set_item("engine", options.engine.name())?;
-        all.set_item("memory", options.memory)?;
-        all.set_item("steps", options.steps)?;
-        all.set_item("verify", options.verify)?;
-        Ok((text.clone(), known, results.clone(), file.clone(), all))
+        self.making.said(py)
     }
 }
 
