@@ -58,15 +58,15 @@ def outcomes(shards: Shards, pool) -> list[dict] | None:
         own.shutdown(wait=False, cancel_futures=True)
 
 
-def _collected(count: int, submit, wait, cancel, most: int) -> list[dict]:
-    """The outcomes of so many boxes, at most `most` of which are handed out at a time, in their order.
+def _collected(boxes: tuple[Box, ...], submit, wait, cancel, most: int) -> list[dict]:
+    """The outcomes of boxes, at most `most` of which are handed out at a time, in their order.
 
     ``submit(number)`` gives a future; ``wait(futures)`` those that are done, one at least; ``cancel(futures)`` ends them. After an
     error no further box is handed out, and those before are waited for: one of them may have an error, too.
     """
-    made: list = [None] * count
+    made: list = [None] * len(boxes)
     pending: dict = {}
-    following, failed, error = 0, count, None
+    following, failed, error = 0, len(boxes), None
     try:
         while True:
             while following < failed and len(pending) < most:
@@ -77,7 +77,9 @@ def _collected(count: int, submit, wait, cancel, most: int) -> list[dict]:
             for future in wait(list(pending)):
                 number = pending.pop(future)
                 try:
-                    made[number] = future.result()
+                    # Memory may not suffice for what is sent back, either.
+                    with naming(boxes[number]):
+                        made[number] = future.result()
                 except Exception as e:
                     if number < failed:
                         failed, error = number, e
@@ -117,7 +119,7 @@ def _threads(shards: Shards, pool: futures.Executor) -> list[dict]:
                 ends[future].ask()
 
     # A thread makes a box's operands when it runs it: boxes that wait hold nothing.
-    return _collected(len(shards), submit, _first, cancel, len(shards))
+    return _collected(shards.boxes, submit, _first, cancel, len(shards))
 
 
 def _run(made_of: tuple, box: Box, operands: dict) -> dict:
@@ -148,18 +150,14 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
             if name in whole:
                 pickled[name] = data
             sent.append((name, data))
-        try:
-            return pool.submit(_run_pickled, shards.made_of, box, sent)
-        except Exception as e:
-            e.add_note(f"while {box} was handed out")
-            raise
+        return pool.submit(_run_pickled, shards.made_of, box, sent)
 
     def cancel(pending: list) -> None:
         for future in pending:
             future.cancel()
 
     workers = getattr(pool, "_max_workers", None) or os.cpu_count() or 1
-    return _collected(len(shards), submit, _first, cancel, 2 * workers)
+    return _collected(shards.boxes, submit, _first, cancel, 2 * workers)
 
 
 def _dask(shards: Shards, client) -> list[dict]:
@@ -187,7 +185,7 @@ def _dask(shards: Shards, client) -> list[dict]:
     def wait(pending: list):
         return distributed.wait(pending, return_when="FIRST_COMPLETED").done
 
-    return _collected(len(shards), submit, wait, client.cancel, 2 * max(1, sum(threads.values())))
+    return _collected(shards.boxes, submit, wait, client.cancel, 2 * max(1, sum(threads.values())))
 
 
 #: How long a rank sleeps between looks for messages: a look costs a microsecond, a blocking one a core.

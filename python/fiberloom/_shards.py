@@ -14,8 +14,8 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from . import _einsum, _native
@@ -61,7 +61,8 @@ class Shards:
         self._whole, self._split = kernel, split
         self._plan = _native.plan(kernel, operands, list(split.items()))
         self.made_of = self._plan.made_of()
-        self.kernel = kernel_of(self.made_of)
+        # Its messages are drawn into the whole's text.
+        self.kernel = kernel_of(self.made_of, self._plan.kernel, kernel.text)
         names = self._plan.splits
         ranges = [{n: range(*r) for n, r in zip(names, box, strict=True)} for box in self._plan.boxes]
         self.boxes = tuple(map(Box, range(len(ranges)), ranges))
@@ -252,15 +253,24 @@ def _cut(name: str, cut):
         raise Error(f"index variable `{name}`: {cut!r} is no number of boxes, and no list of coordinates") from None
 
 
-_KERNELS = lru_cache(maxsize=64)(lambda text, file, options: _native.compile(text, [], [], file, dict(options)))
+#: Kernels of boxes that this process made of their text: of the last so many texts.
+_KERNELS: OrderedDict[tuple, Kernel] = OrderedDict()
+_MOST_KERNELS = 64
 _LOCK = threading.Lock()
 
 
-def kernel_of(made_of: tuple) -> Kernel:
-    """The kernel of boxes, by the arguments of `compile`: made once in a process, and kept."""
-    text, _, _, file, options = made_of
+def kernel_of(made_of: tuple, make=None, *known) -> Kernel:
+    """The kernel of boxes: made once in a process, of the arguments of `compile`, or by a function that knows more; and kept."""
+    text, described, _, file, options = made_of
+    key = text, file, tuple(options.items()), *known
     with _LOCK:
-        return _KERNELS(text, file, tuple(options.items()))
+        kernel = _KERNELS.pop(key, None)
+        if kernel is None:
+            kernel = make() if make else _native.compile(text, described, [], file, options)
+        _KERNELS[key] = kernel
+        if len(_KERNELS) > _MOST_KERNELS:
+            _KERNELS.popitem(last=False)
+    return kernel
 
 
 @contextlib.contextmanager
@@ -269,8 +279,12 @@ def naming(box: Box):
     try:
         yield
     except Error as error:
+        if hasattr(error, "box"):
+            raise
         named = type(error)(f"in {box}:\n{error}")
         named.spans, named.box = error.spans, box
         raise named from None
     except MemoryError:
-        raise LimitError(f"in {box}: memory does not suffice") from None
+        named = LimitError(f"in {box}: memory does not suffice for what is sent to a worker, or back")
+        named.box = box
+        raise named from None

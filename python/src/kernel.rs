@@ -93,23 +93,7 @@ impl Making {
                 None => converted.push((name.clone(), format.clone())),
             }
         }
-        let kernel = program.compile(&self.options)?;
-        let typed = program.typed();
-        let taken = [typed.inputs(), typed.starts()].concat();
-        let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
-            let id = fiberloom_core::notation::typed::TensorId(at as u32);
-            let format = program.stored_format(id).clone();
-            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
-        };
-        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
-        // What is not declared comes first, in the order in which it was described.
-        let described = |i: &Input| self.known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
-        inputs.sort_by_key(described);
-        let is_result =
-            |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
-        let last = typed.statements.iter().rev().find(is_result);
-        let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
-        Ok(Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) })
+        Ok(Compiled::of(program.compile(&self.options)?, &self.known, converted))
     }
 
     /// The same in Python: the arguments of `compile`.
@@ -152,6 +136,27 @@ impl FormatOf for Program {
 pub type Operands = Vec<(usize, Given)>;
 
 impl Compiled {
+    /// A kernel of a program in which these operands were described; these results are converted after each call.
+    pub fn of(kernel: fiberloom::Kernel, known: &[Known], converted: Vec<(String, String)>) -> Compiled {
+        let program = kernel.program();
+        let typed = program.typed();
+        let taken = [typed.inputs(), typed.starts()].concat();
+        let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
+            let id = fiberloom_core::notation::typed::TensorId(at as u32);
+            let format = program.stored_format(id).clone();
+            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
+        };
+        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
+        // What is not declared comes first, in the order in which it was described.
+        let described = |i: &Input| known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
+        inputs.sort_by_key(described);
+        let is_result =
+            |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
+        let last = typed.statements.iter().rev().find(is_result);
+        let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
+        Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) }
+    }
+
     /// The tensor that the last statement defines.
     pub fn last(&self) -> &str {
         &self.last

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  kernel, operands, splits ──Plan──▶ operands(box) ──▶ {name: Tensor}: views of the whole's arrays, or copies of parts
-//!                              │ made_of ──▶ the kernel that every box runs, by its text: in this process or another
+//!                              │ kernel, made_of ──▶ the kernel that every box runs: here, and by its text elsewhere
 //!                              └ merge([{name: Tensor}, …]) ──▶ the whole's results
 //! ```
 
@@ -152,7 +152,13 @@ impl Plan {
         self.shards.to_string()
     }
 
-    /// The arguments of `compile` that make the kernel of the boxes.
+    /// The kernel of the boxes, whose messages are drawn into the whole's text.
+    fn kernel(&self) -> Kernel {
+        let compiled = Compiled::of(self.shards.kernel().clone(), &[], Vec::new());
+        Kernel { compiled: Arc::new(compiled), making: self.boxes.clone() }
+    }
+
+    /// The arguments of `compile` that make the same in another process.
     fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
         self.boxes.said(py)
     }

@@ -69,3 +69,23 @@ def test_examples_of_the_pages_run(page, tmp_path, capsys):
         (tmp_path / "example.py").write_text(block, encoding="utf-8")
         runpy.run_path(str(tmp_path / "example.py"))
     assert "for p_A in" in capsys.readouterr().out
+
+
+def listings(page: str) -> list[tuple[str, str | None]]:
+    """Each Python block of a page, and the text block that stands directly below it, if one does."""
+    text = (pathlib.Path(__file__).parent / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", text, re.MULTILINE | re.DOTALL)
+    return [(code, printed or None) for code, printed in found]
+
+
+def test_the_tutorial_prints_what_stands_in_it(tmp_path, capsys):
+    blocks = listings("../../docs/tutorial.md")
+    # One program, in a file: `kernel` and `function` read their source.
+    marked = "".join(f"{code}print('#' * 20)\n" for code, _ in blocks)
+    (tmp_path / "tutorial.py").write_text(marked, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "tutorial.py"))
+    printed = capsys.readouterr().out.split("#" * 20 + "\n")
+    assert printed.pop() == "" and len(printed) == len(blocks)
+    for (code, expected), actual in zip(blocks, printed, strict=True):
+        without_blanks = lambda text: [line.rstrip() for line in text.rstrip().splitlines()]  # noqa: E731
+        assert without_blanks(actual) == without_blanks(expected or ""), code

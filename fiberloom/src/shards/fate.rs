@@ -21,7 +21,7 @@ use std::fmt::{Display, Formatter, Result};
 pub struct Fate {
     /// Its name.
     pub tensor: String,
-    /// The modes that are cut, each with the number of the split that cuts it; of a result, parts are concatenated along them.
+    /// The modes that are cut, ascending, each with the number of the split that cuts it; of a result, parts are concatenated along them.
     pub cuts: Vec<(usize, usize)>,
     /// The function that folds what boxes make of it, and the numbers of the splits along which it does; of results alone.
     pub fold: Option<(String, Vec<usize>)>,
@@ -46,7 +46,9 @@ impl Shards<'_> {
             Fun::User(id) => self.program.typed().functions[id.index()].name.clone(),
         };
         let fold = share.fold.as_ref().map(|fold| (name(fold.fun), fold.along.clone()));
-        Fate { tensor: self.tensor(id).name.clone(), cuts: share.cuts.clone(), fold }
+        let mut cuts = share.cuts.clone();
+        cuts.sort_unstable();
+        Fate { tensor: self.tensor(id).name.clone(), cuts, fold }
     }
 
     /// A line of the plan, in which a cut mode is said to be `cut` or `concatenated`.
