@@ -128,15 +128,26 @@ def _run(made_of: tuple, box: Box, operands: dict) -> dict:
         return kernel_of(made_of)(**operands)
 
 
-def _run_pickled(made_of: tuple, box: Box, sent: list) -> dict:
-    """The same where memory may not suffice for the operands themselves: they are unpickled here, and what was sent is freed."""
+def _run_pickled(made_of: tuple, box: Box, sent: list) -> list:
+    """The same where memory may not suffice for operands or results beside what they are sent as, which is freed."""
     with naming(box):
         operands = {}
         while sent:
             name, pickled = sent.pop()
-            operands[name] = pickle.loads(pickled)
+            operands[name] = _unpickled(pickled)
             del pickled
-        return kernel_of(made_of)(**operands)
+        return _pickled(kernel_of(made_of)(**operands))
+
+
+def _pickled(object) -> list:
+    """An object as bytes, its arrays apart: each is copied once."""
+    buffers: list = []
+    return [pickle.dumps(object, 5, buffer_callback=buffers.append), *(bytes(buffer.raw()) for buffer in buffers)]
+
+
+def _unpickled(sent: list):
+    # Bytes cannot be written to, and results can.
+    return pickle.loads(sent[0], buffers=map(bytearray, sent[1:]))
 
 
 def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
@@ -146,7 +157,7 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
     def submit(number: int) -> futures.Future:
         box, sent = shards.boxes[number], []
         for name, part in shards.operands(box).items():
-            data = pickled.get(name) or pickle.dumps(part, 5)
+            data = pickled.get(name) or _pickled(part)
             if name in whole:
                 pickled[name] = data
             sent.append((name, data))
@@ -157,7 +168,7 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
             future.cancel()
 
     workers = getattr(pool, "_max_workers", None) or os.cpu_count() or 1
-    return _collected(shards.boxes, submit, _first, cancel, 2 * workers)
+    return [_unpickled(made) for made in _collected(shards.boxes, submit, _first, cancel, 2 * workers)]
 
 
 def _dask(shards: Shards, client) -> list[dict]:

@@ -109,13 +109,13 @@ def test_a_plan_is_printed(plan):
           j: 2 ranges of 0..12
           i: 4 ranges of 0..20
         operands
-          A: mode 0 cut along i, mode 1 cut along j
           B: mode 0 cut along j
+          A: mode 0 cut along i, mode 1 cut along j
         results
           C: mode 0 concatenated along i; folded with `+` along j""")
     assert len(s) == 8 and str(s.boxes[5]) == "box 5 (j in 6..12, i in 0..7)"
     assert s.boxes[5].ranges == {"j": range(6, 12), "i": range(0, 7)}
-    assert s.operand_fates[1] == ("B", ((0, "j"),), None)
+    assert s.operand_fates[0] == ("B", ((0, "j"),), None)
     assert s.result_fates[0] == ("C", ((0, "i"),), ("+", ("j",)))
 
 
@@ -367,3 +367,40 @@ def test_ranks_of_mpi_run_boxes(tmp_path):
         "rank 0 of 2 ends",
         "rank 1 of 2 ends",
     ]
+
+PRODUCT = "C[i,k] = A[i,j] * B[j,k]"
+
+#: Run in each worker: the product is compiled, and then so many bytes of addresses more are all that it may have.
+LIMITED = f"""
+import resource
+import scipy.sparse as sp
+import fiberloom as fl
+
+A = sp.eye_array(3, format="csr")
+fl.shards({PRODUCT!r}, A=A, B=A, split={{"i": 1}}, out="csr").run()
+with open("/proc/self/statm") as counts:
+    has = int(counts.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (has + MORE, has + MORE))
+"""
+
+
+def test_a_graph_that_does_not_fit_one_worker_is_multiplied_by_two(monkeypatch):
+    # Threads with heaps of their own would reserve 64 MiB of addresses each.
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
+    n, random = 12_000, np.random.default_rng(5)
+    edges = random.integers(0, n, (2, 26 * n))
+    graph = sp.coo_array((np.ones(26 * n), edges), shape=(n, n)).tocsr()
+    want = graph @ graph
+    want.sort_indices()
+    limit = 170 * 2**20
+    code = LIMITED.replace("MORE", str(limit))
+    how = dict(mp_context=multiprocessing.get_context("spawn"), initializer=exec, initargs=(code, {}))
+    with futures.ProcessPoolExecutor(2, **how) as pool:
+        of = lambda boxes: fl.shards(PRODUCT, A=graph, B=graph, split={"i": boxes}, out="csr")  # noqa: E731
+        with pytest.raises(fl.LimitError, match=r"^in box 0 \(i in 0..12000\)"):
+            of(1).run(pool)
+        C = of(2).run(pool)["C"]
+    assert C.nbytes < limit < 2 * C.nbytes, "what is sent back is a copy"
+    C = C.to_scipy()
+    assert (C.indptr == want.indptr).all() and (C.indices == want.indices).all()
+    np.testing.assert_allclose(C.data, want.data, rtol=1e-14)
