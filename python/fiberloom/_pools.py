@@ -134,7 +134,7 @@ def _run_pickled(made_of: tuple, box: Box, sent: list) -> list:
         operands = {}
         while sent:
             name, pickled = sent.pop()
-            operands[name] = _unpickled(pickled)
+            operands[name] = pickle.loads(pickled[0], buffers=pickled[1:])
             del pickled
         return _pickled(kernel_of(made_of)(**operands))
 
@@ -143,11 +143,6 @@ def _pickled(object) -> list:
     """An object as bytes, its arrays apart: each is copied once."""
     buffers: list = []
     return [pickle.dumps(object, 5, buffer_callback=buffers.append), *(bytes(buffer.raw()) for buffer in buffers)]
-
-
-def _unpickled(sent: list):
-    # Bytes cannot be written to, and results can.
-    return pickle.loads(sent[0], buffers=map(bytearray, sent[1:]))
 
 
 def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
@@ -168,7 +163,10 @@ def _processes(shards: Shards, pool: futures.Executor) -> list[dict]:
             future.cancel()
 
     workers = getattr(pool, "_max_workers", None) or os.cpu_count() or 1
-    return [_unpickled(made) for made in _collected(shards.boxes, submit, _first, cancel, 2 * workers)]
+    made = _collected(shards.boxes, submit, _first, cancel, 2 * workers)
+    for number, (head, *arrays) in enumerate(made):
+        made[number] = pickle.loads(head, buffers=arrays)
+    return made
 
 
 def _dask(shards: Shards, client) -> list[dict]:
@@ -178,8 +176,7 @@ def _dask(shards: Shards, client) -> list[dict]:
         raise Error("an asynchronous dask client runs no boxes: `run` waits for them, and a synchronous one is expected")
     sent = shards.sent.setdefault(client, {})
     splits = {fate.tensor: {split for _, split in fate.cuts} for fate in shards.operand_fates}
-    threads = client.nthreads()
-    workers = list(threads)
+    threads = sum(client.nthreads().values())
 
     def submit(number: int):
         box, parts, handed = shards.boxes[number], None, {}
@@ -187,16 +184,15 @@ def _dask(shards: Shards, client) -> list[dict]:
             key = (name, *((split, r.start, r.stop) for split, r in box.ranges.items() if split in own))
             if key not in sent:
                 parts = parts or shards.operands(box)
-                # Boxes run where their parts are.
-                where = {"workers": workers[number % len(workers)]} if own and workers else {"broadcast": not own}
-                sent[key] = client.scatter(parts[name], hash=False, **where)
+                # dask runs boxes where their parts are, which it spreads over the workers.
+                sent[key] = client.scatter(parts[name], hash=False, broadcast=not own)
             handed[name] = sent[key]
         return client.submit(_run, shards.made_of, box, handed, pure=False)
 
     def wait(pending: list):
         return distributed.wait(pending, return_when="FIRST_COMPLETED").done
 
-    return _collected(shards.boxes, submit, wait, client.cancel, 2 * max(1, sum(threads.values())))
+    return _collected(shards.boxes, submit, wait, client.cancel, 2 * max(1, threads))
 
 
 #: How long a rank sleeps between looks for messages: a look costs a microsecond, a blocking one a core.

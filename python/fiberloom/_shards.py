@@ -83,13 +83,31 @@ class Shards:
     def operands(self, box: Box | int) -> dict[str, _native.Tensor]:
         """The operands of a box, for `kernel`.
 
-        What is whole is the very tensor; of a tensor that is cut along its outermost level alone, and that is dense there, the part is
-        over the same arrays, but for positions. Others are copied.
+        Parameters
+        ----------
+        box
+            One of `boxes`, or its number.
+
+        Returns
+        -------
+        dict
+            What is whole is the very tensor. Of a tensor that is cut along its outermost level alone, and that is dense there,
+            the part is over the same arrays, but for positions. Others are copied.
         """
         return self._plan.operands(self._box(box).number)
 
     def run_one(self, box: Box | int) -> dict[str, _native.Tensor]:
-        """What a box makes, by name.
+        """Runs a box.
+
+        Parameters
+        ----------
+        box
+            One of `boxes`, or its number.
+
+        Returns
+        -------
+        dict
+            What it makes, by name.
 
         Raises
         ------
@@ -101,7 +119,17 @@ class Shards:
             return self.kernel(**self.operands(box))
 
     def merge(self, outcomes) -> dict[str, _native.Tensor]:
-        """The whole's results from those of all boxes, in their order.
+        """The whole's results.
+
+        Parameters
+        ----------
+        outcomes
+            What each box makes, in the order of `boxes`.
+
+        Returns
+        -------
+        dict
+            By name.
 
         Raises
         ------
@@ -111,7 +139,7 @@ class Shards:
         return self._plan.merge(list(outcomes))
 
     def run(self, pool=None) -> dict[str, _native.Tensor] | None:
-        """Runs all boxes and merges what they make: the results by name, the same whatever runs them.
+        """Runs all boxes and merges what they make.
 
         Parameters
         ----------
@@ -129,7 +157,7 @@ class Shards:
         Returns
         -------
         dict or None
-            None on ranks of a communicator other than 0.
+            The results by name, the same bits whatever runs the boxes; None on ranks of a communicator other than 0.
 
         Raises
         ------
@@ -143,15 +171,29 @@ class Shards:
 
     @staticmethod
     def work(comm) -> None:
-        """Runs boxes for the rank 0 of an MPI communicator, which calls ``run(comm)``: for ranks that have no operands."""
+        """Runs boxes for rank 0 of an MPI communicator, until it has no more: for ranks that have no operands.
+
+        Parameters
+        ----------
+        comm
+            The communicator with which rank 0 calls ``run(comm)``.
+        """
         from ._pools import work
 
         work(comm)
 
     def replace(self, operands: dict | None = None, /, **named) -> Shards:
-        """The same program and boxes on other operands; those that are not named stay, and with them what workers were sent.
+        """The same program on other operands, for loops whose turns are runs: ``s = s.replace(x=s.run(client)["y"])``.
 
-        For loops whose turns are runs: ``s = s.replace(x=s.run(client)["y"])``.
+        Parameters
+        ----------
+        operands, named
+            Those that change, by name. The others stay, and with them what dask's workers were sent.
+
+        Returns
+        -------
+        Shards
+            With boxes of its own, if extents change.
         """
         return Shards(self._whole, {**self._plan.whole(), **(operands or {}), **named}, self._split, self)
 

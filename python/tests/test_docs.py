@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import fiberloom as fl
 
-MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._syntax", "._tensor", ".array"]
+MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._shards", "._syntax", "._tensor", ".array"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -44,6 +44,25 @@ def test_every_public_name_is_in_the_stub():
     for name in fl.__all__:
         assert f" as {name}\n" in stub
         assert getattr(fl, name) is not None
+
+
+def documented():
+    """Functions of the package, and methods of what they give."""
+    yield from (getattr(fl, name) for name in fl.__all__ if inspect.isfunction(getattr(fl, name)))
+    for owner in (fl.Tensor, fl.Kernel, fl.Shards):
+        members = (m for name, m in vars(owner).items() if inspect.isfunction(m) and not name.startswith("_"))
+        # What the array API standard defines says it.
+        yield from (m for m in members if m.__module__ != "fiberloom._operators")
+
+
+@pytest.mark.parametrize("function", list(documented()), ids=lambda function: function.__qualname__)
+def test_docstrings_have_numpys_sections(function):
+    takes = [name for name in inspect.signature(function).parameters if name != "self"]
+    sections = re.findall(r"^ *(\w+)\n *---+$", function.__doc__, re.MULTILINE)
+    assert ("Parameters" in sections) == bool(takes) and "Returns" in sections
+    parameters = re.search(r"Parameters\n *-+\n(.*?)(?:\n\n *\w+\n *---|\Z)", function.__doc__, re.DOTALL)
+    for name in takes:
+        assert re.search(rf"^ *(\w+, )*{name}(, \w+)*$", parameters.group(1), re.MULTILINE), f"`{name}` is not described"
 
 
 def test_the_stub_of_the_namespace_says_what_is_there():

@@ -109,13 +109,13 @@ def test_a_plan_is_printed(plan):
           j: 2 ranges of 0..12
           i: 4 ranges of 0..20
         operands
-          B: mode 0 cut along j
           A: mode 0 cut along i, mode 1 cut along j
+          B: mode 0 cut along j
         results
           C: mode 0 concatenated along i; folded with `+` along j""")
     assert len(s) == 8 and str(s.boxes[5]) == "box 5 (j in 6..12, i in 0..7)"
     assert s.boxes[5].ranges == {"j": range(6, 12), "i": range(0, 7)}
-    assert s.operand_fates[0] == ("B", ((0, "j"),), None)
+    assert s.operand_fates[1] == ("B", ((0, "j"),), None)
     assert s.result_fates[0] == ("C", ((0, "i"),), ("+", ("j",)))
 
 

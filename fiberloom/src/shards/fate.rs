@@ -28,10 +28,10 @@ pub struct Fate {
 }
 
 impl Shards<'_> {
-    /// What becomes of each operand, in the order of declaration. What boxes fold into is none of theirs: it is folded in once,
-    /// before all boxes.
+    /// What becomes of each operand, in the order in which they were given. What boxes fold into is none of theirs: it is folded in
+    /// once, before all boxes.
     pub fn operand_fates(&self) -> Vec<Fate> {
-        self.whole.operands().keys().map(|id| self.fate(*id)).filter(|fate| fate.fold.is_none()).collect()
+        self.given.iter().map(|id| self.fate(*id)).filter(|fate| fate.fold.is_none()).collect()
     }
 
     /// What becomes of each result.
