@@ -132,11 +132,15 @@ def _run_pickled(made_of: tuple, box: Box, sent: list) -> list:
     """The same where memory may not suffice for operands or results beside what they are sent as, which is freed."""
     with naming(box):
         operands = {}
-        while sent:
-            name, pickled = sent.pop()
-            operands[name] = pickle.loads(pickled[0], buffers=pickled[1:])
-            del pickled
-        return _pickled(kernel_of(made_of)(**operands))
+        try:
+            while sent:
+                name, pickled = sent.pop()
+                operands[name] = pickle.loads(pickled[0], buffers=pickled[1:])
+                del pickled
+            return _pickled(kernel_of(made_of)(**operands))
+        finally:
+            # The traceback of an error would hold them.
+            operands.clear()
 
 
 def _pickled(object) -> list:

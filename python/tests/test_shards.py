@@ -385,14 +385,16 @@ resource.setrlimit(resource.RLIMIT_AS, (has + MORE, has + MORE))
 
 
 def test_a_graph_that_does_not_fit_one_worker_is_multiplied_by_two(monkeypatch):
-    # Threads with heaps of their own would reserve 64 MiB of addresses each.
+    # Threads with heaps of their own would reserve 64 MiB of addresses each; and what is large is given back when it is freed.
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", str(2**17))
     n, random = 12_000, np.random.default_rng(5)
-    edges = random.integers(0, n, (2, 26 * n))
-    graph = sp.coo_array((np.ones(26 * n), edges), shape=(n, n)).tocsr()
+    edges = random.integers(0, n, (2, 26 * n), dtype=np.int32)
+    graph = sp.coo_array((np.ones(26 * n), tuple(edges)), shape=(n, n)).tocsr()
+    assert graph.indices.dtype == np.int32
     want = graph @ graph
     want.sort_indices()
-    limit = 170 * 2**20
+    limit = 128 * 2**20
     code = LIMITED.replace("MORE", str(limit))
     how = dict(mp_context=multiprocessing.get_context("spawn"), initializer=exec, initargs=(code, {}))
     with futures.ProcessPoolExecutor(2, **how) as pool:
