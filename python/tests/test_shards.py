@@ -2,6 +2,7 @@
 
 import concurrent.futures as futures
 import multiprocessing
+import pickle
 import shutil
 import subprocess
 import sys
@@ -131,6 +132,14 @@ def test_parts_are_views_where_rows_are_cut(operands):
     by_columns = fl.shards(SPMV, A=A, x=x, split={"j": 2}).operands(1)
     assert (by_columns["A"].to_numpy() == A.toarray()[:, 6:]).all()
     assert np.shares_memory(by_columns["x"].to_numpy(), x)
+
+
+def test_a_part_is_pickled_without_the_rest():
+    A = sp.random_array((400, 50), density=0.5, format="csr", rng=1)
+    s = fl.shards("r[i] = sum(j: A[i,j])", A=A, split={"i": 4})
+    sizes = [len(pickle.dumps(s.operands(box)["A"], 5)) for box in s.boxes]
+    assert max(sizes) < A.data.nbytes / 2 and sum(sizes) > A.data.nbytes
+    assert (pickle.loads(pickle.dumps(s.operands(3)["A"])).to_numpy() == A.toarray()[300:]).all()
 
 
 def test_a_part_outlives_its_plan(operands):
