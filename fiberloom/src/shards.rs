@@ -18,12 +18,14 @@
 //! ```
 
 mod executor;
+mod fate;
 mod merge;
 mod program;
 mod restrict;
 mod rules;
 
 pub use executor::{Executor, Serial, Threads};
+pub use fate::Fate;
 
 use crate::error::Error;
 use crate::kernel::{Call, Engine, Kernel, Operand, Options, Outcome};
@@ -72,6 +74,8 @@ struct Split {
 /// A program on its operands, in boxes.
 pub struct Shards<'a> {
     whole: Call<'a>,
+    /// What the whole is called with, in the order in which it was given.
+    given: Vec<TensorId>,
     program: Program,
     options: Options,
     kernel: Kernel,
@@ -98,14 +102,15 @@ impl<'a> Shards<'a> {
         let whole = program.compile(&Options { engine: Engine::Meaning, ..*options })?.bind(operands)?;
         let splits = splits(&whole, program, over)?;
         let names: Vec<&str> = splits.iter().map(|split| split.name.as_str()).collect();
-        let given = |id: TensorId| whole.operands().contains_key(&id);
-        let shares = rules::shares(program.typed(), &names, options.mode, &given)
+        let given: Vec<TensorId> =
+            operands.iter().flat_map(|(name, _)| program.tensor(name)).map(|(id, _)| id).collect();
+        let shares = rules::shares(program.typed(), &names, options.mode, &|id| given.contains(&id))
             .map_err(|refused| program.refused(vec![refused]))?;
         let of_boxes = program::of_boxes(program, &names, &shares, whole.extents())?;
         let kernel = of_boxes.compile(options)?;
         let boxes = boxes(&splits)?;
         let listed = whole.operands().keys().map(|id| (*id, OnceLock::new())).collect();
-        Ok(Shards { whole, program: program.clone(), options: *options, kernel, splits, shares, boxes, listed })
+        Ok(Shards { whole, given, program: program.clone(), options: *options, kernel, splits, shares, boxes, listed })
     }
 
     /// The boxes, lexicographically.

@@ -370,3 +370,32 @@ fn errors_of_data_are_those_of_the_whole() {
     let short = Shards::plan(&program, &Options::default(), &operands! { P: &p }, &[("e", Cuts::Even(2))]);
     assert!(matches!(short, Err(Error::Missing { .. })));
 }
+
+/// A plan says what it does with each tensor.
+#[test]
+fn a_plan_is_printed() {
+    let program = program(
+        "tensor A: i64[I, J] csr tensor x: i64[J] dense tensor b: i64[K] dense tensor t: i64[J] dense\n\
+         tensor y: i64[I] dense\ny[i] = A[i,j] * x[j]\nt[j] max= A[i,j]\nz[k] = 2 * b[k]",
+    );
+    let (a, x, b, t) = (matrix(6, 4, &"csr".parse().unwrap()), vector(0..4), vector(0..3), vector(0..4));
+    let given = operands! { x: &x, A: &a, b: &b, t: &t };
+    let over = [("i", Cuts::Even(3)), ("j", Cuts::At(vec![1]))];
+    let shards = Shards::plan(&program, &Options::default(), &given, &over).unwrap();
+    let expected = "\
+6 boxes
+  i: 3 ranges of 0..6
+  j: 2 ranges of 0..4
+operands
+  x: mode 0 cut along j
+  A: mode 0 cut along i, mode 1 cut along j
+  b: the same in every box
+results
+  t: mode 0 concatenated along j; folded with `max` along i
+  y: mode 0 concatenated along i; folded with `+` along j
+  z: the same in every box
+";
+    assert_eq!(shards.to_string(), expected);
+    assert_eq!(shards.operand_fates()[1].cuts, [(0, 0), (1, 1)]);
+    assert_eq!(shards.result_fates()[0].fold, Some(("max".to_string(), vec![0])));
+}

@@ -13,6 +13,7 @@ array([201.,  30.])
 `kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
 `array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
+`shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 =====================  ==========================================================================
 
 Results are `Tensor`\\ s; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
@@ -51,6 +52,7 @@ __all__ = [
     "MismatchError",
     "OperandError",
     "ProgramError",
+    "Shards",
     "Span",
     "Tensor",
     "WrongAnswerError",
@@ -68,14 +70,22 @@ __all__ = [
     "i8",
     "kernel",
     "lazy",
+    "shards",
     "u16",
     "u32",
     "u64",
     "u8",
 ]
 
-# Imported where they are used first: they need `ast` and `inspect`.
-_LAZY = {"kernel": "_syntax", "function": "_syntax", "lazy": "_lazy", "array": "array"}
+# Imported where they are used first.
+_LAZY = {
+    "Shards": "_shards",
+    "array": "array",
+    "function": "_syntax",
+    "kernel": "_syntax",
+    "lazy": "_lazy",
+    "shards": "_shards",
+}
 
 
 def __getattr__(name: str):

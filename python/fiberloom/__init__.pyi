@@ -5,6 +5,8 @@ from ._kernel import compile as compile
 from ._lazy import lazy as lazy
 from ._native import Kernel as Kernel
 from ._native import Tensor as Tensor
+from ._shards import Shards as Shards
+from ._shards import shards as shards
 from ._syntax import function as function
 from ._syntax import kernel as kernel
 from ._types import bool_ as bool_

@@ -14,8 +14,8 @@ _NUMBERS = count()
 def tensor(of) -> str:
     """What a tensor is, as a table."""
     rows = [("shape", of.shape), ("dtype", of.dtype), ("format", of.format), ("stored", of.nnz), ("elsewhere", of.fill_value)]
-    size = sum(array.nbytes for array in of.arrays().values())
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in [*rows, ("bytes", size)])
+    rows.append(("bytes", of.nbytes))
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
     return f"<table>{cells}</table>"
 
 

@@ -21,8 +21,8 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
     Parameters
     ----------
     text
-        The program. Tensors that it does not declare are described by keyword, or in the mapping `operands`.
-    named
+        The program. Tensors that it does not declare are described by name.
+    operands, named
         Of each such tensor a type, and perhaps a format and a fill value, as ``"f64 csr fill inf"``; or a tensor that is like
         it.
     out
@@ -31,6 +31,11 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
         ``mode``: ``"algebraic"`` or ``"strict"``; ``engine``: ``"llvm"``, ``"loops"`` (interpreted, each access checked) or
         ``"meaning"`` (the reference semantics); ``memory``: the most bytes that a call may allocate; ``steps``; ``verify``:
         whether results are checked.
+
+    Returns
+    -------
+    Kernel
+        Called with operands by name, it gives its results by name, each a `Tensor`.
 
     Examples
     --------
@@ -75,12 +80,29 @@ def method(function):
 
 @method
 def bind(self, **operands) -> _native.Bind:
-    """The operands checked: ``run()`` then looks at the loops alone. What is over NumPy's arrays is frozen as by `asarray`."""
+    """The operands of any number of runs, checked once.
+
+    Parameters
+    ----------
+    operands
+        By name, whatever a call takes. They are frozen as by `asarray`; values of dense ones are read where they are.
+
+    Returns
+    -------
+    Bind
+        ``run()`` then looks at the loops alone.
+    """
     return self.bound(operands)
 
 
 def run(self) -> dict:
-    """The results, by name, made anew."""
+    """Runs the kernel on the operands that were bound.
+
+    Returns
+    -------
+    dict
+        The results by name, made anew.
+    """
     return self.timed()[0]
 
 
@@ -91,8 +113,16 @@ _native.Bind.run = run
 def show(self, stage: str = "loops") -> str:
     """The program at a stage on its way to machine code.
 
-    ``syntax``, ``notation`` (typed), ``schedule`` (the order of loops, transposed copies and workspaces that were chosen),
-    ``lattice`` (what each loop visits), ``looplets``, ``loops``, ``llvm``, ``asm``.
+    Parameters
+    ----------
+    stage
+        ``syntax``, ``notation`` (typed), ``schedule`` (the order of loops, transposed copies and workspaces that were chosen),
+        ``lattice`` (what each loop visits), ``lattice.svg``, ``looplets``, ``loops``, ``llvm``, ``asm``.
+
+    Returns
+    -------
+    str
+        Of several lines.
     """
     return _Text(self.stage(stage))
 
@@ -106,7 +136,13 @@ class _Text(str):
 
 @method
 def explain(self) -> str:
-    """What a call takes and gives, what is doubtful, how its loops are ordered and what each of them visits."""
+    """What a call takes and gives, what is doubtful, how its loops are ordered and what each of them visits.
+
+    Returns
+    -------
+    str
+        Of several lines.
+    """
     lines = ["takes"]
     for name, ty, format, modes, must in self.inputs:
         lines.append(f"  {name}: {ty}, {format}, {_counted(modes)}{'' if must else '; its initial value, if given'}")
@@ -128,6 +164,11 @@ def _counted(modes: int) -> str:
 def check(self, **operands) -> dict:
     """Runs, and compares each value of each result with the reference semantics, which is slow and right by definition.
 
+    Parameters
+    ----------
+    operands
+        By name, whatever a call takes.
+
     Returns
     -------
     dict
@@ -145,7 +186,20 @@ def check(self, **operands) -> dict:
 
 @method
 def time(self, *, seconds: float = 0.2, **operands) -> dict:
-    """Medians of the seconds that a bound call takes (``call``) and that its loops do (``loops``), over ``runs`` calls."""
+    """Measures calls on operands that are bound.
+
+    Parameters
+    ----------
+    seconds
+        For how long calls are made, of which there are three at least.
+    operands
+        By name, whatever a call takes.
+
+    Returns
+    -------
+    dict
+        Medians of the seconds that a call takes (``call``) and that its loops do (``loops``), over ``runs`` calls.
+    """
     bound = self.bound(operands)
     bound.timed()
     calls, loops = [], []

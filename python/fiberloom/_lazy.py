@@ -110,6 +110,11 @@ class Lazy:
         options
             As of `compile`. If absent, the mode is ``strict`` where no operand is sparse and nothing is folded: what is
             computed of elements of dense arrays is what IEEE 754 says.
+
+        Returns
+        -------
+        Tensor
+            The value of each element.
         """
         names = self._named(out)
         text, operands = names.program()
@@ -240,8 +245,16 @@ _DEFERRED: ContextVar[bool] = ContextVar("fiberloom.lazy", default=False)
 def lazy(*arrays):
     """An array, matrix, tensor or number as an expression: operators build on it, ``compute()`` runs it as one kernel.
 
-    Without an argument, a context: in it the functions and operators of `fiberloom.array` compute nothing and give
-    expressions.
+    Parameters
+    ----------
+    arrays
+        One array; or none.
+
+    Returns
+    -------
+    Lazy
+        The expression. Without an argument, a context: in it the functions and operators of `fiberloom.array` compute nothing
+        and give expressions.
 
     Examples
     --------

@@ -105,12 +105,19 @@ def function(python=None, /, *, type: Type | None = None, **properties):
 
     Parameters
     ----------
+    python
+        The function.
     type
         The type of arguments and result that have no annotation, as ``fl.f32``; else that of the operands of the kernel that
         calls it, if they have one, else ``f64``.
     properties
         ``commutative``, ``associative``, ``idempotent``: ``True``; ``identity``, ``annihilator``: a value, or a value and
         the number of the argument; ``iterate``: a set, as ``"a | b"``.
+
+    Returns
+    -------
+    Function
+        It is still the Python function; programs call it by its name, if it is given among their operands.
 
     Raises
     ------
@@ -216,6 +223,10 @@ class KernelFunction:
         """The `Kernel` for operands like these; where all are declared, none need be given."""
         return self._kernel(self._named(operands, named))
 
+    def redrawn(self, error: Error) -> Error:
+        """An error of the program, drawn into the Python file."""
+        return self._writer.redrawn(error)
+
     def _named(self, operands: tuple, named: dict) -> dict:
         if len(operands) > len(self.parameters):
             raise Error(f"`{self.__name__}` takes {len(self.parameters)} operands, and {len(operands)} are given")
@@ -232,7 +243,7 @@ class KernelFunction:
             try:
                 kernel = _native.compile(self.text, like, list((self._out or {}).items()), options=self._options)
             except Error as e:
-                raise self._writer.redrawn(e) from None
+                raise self.redrawn(e) from None
             self._kernels[key] = kernel
         return kernel
 
@@ -244,7 +255,7 @@ class KernelFunction:
         try:
             results = self._kernel(named)(out=out, **named)
         except Error as e:
-            raise self._writer.redrawn(e) from None
+            raise self.redrawn(e) from None
         if self.returned:
             results = {name: results[name] for name in self.returned}
             return next(iter(results.values())) if len(results) == 1 else tuple(results.values())
@@ -266,8 +277,23 @@ class KernelFunction:
 def kernel(python=None, /, *, out: dict | None = None, options: dict | None = None):
     """A kernel from a Python function: its syntax tree becomes a program (the table in `fiberloom._syntax`).
 
-    Operands that are annotated (``A: fl.f64["I J", "csr"]``) are declared, and the kernel is compiled where it stands;
-    others are what the data of a call are. A call gives its result: what is returned by name, or the only one, or all by name.
+    Parameters
+    ----------
+    python
+        The function. Operands that are annotated (``A: fl.f64["I J", "csr"]``) are declared, and the kernel is compiled where
+        it stands; others are what the data of a call are.
+    out, options
+        As of `compile`.
+
+    Returns
+    -------
+    KernelFunction
+        A call gives its result: what is returned by name, or the only one, or all by name.
+
+    Raises
+    ------
+    ProgramError
+        With what is wrong, drawn at its line of Python.
 
     Examples
     --------

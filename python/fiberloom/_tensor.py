@@ -43,6 +43,19 @@ def size(self) -> int:
 
 @method
 @property
+def nbytes(self) -> int:
+    """How many bytes its arrays have, those of indices among them."""
+    return sum(array.nbytes for array in self.arrays().values())
+
+
+@method
+def __sizeof__(self) -> int:
+    # Whoever moves tensors between processes (dask) asks for it.
+    return object.__sizeof__(self) + self.nbytes
+
+
+@method
+@property
 def T(self) -> Tensor:
     """The same arrays with modes reversed: nothing is copied, and a csr becomes a csc."""
     return self.permuted(range(self.ndim)[::-1])
@@ -52,14 +65,35 @@ def T(self) -> Tensor:
 def to(self, format: str, *, fill=None) -> Tensor:
     """The same tensor in another format, or with another value for what is not stored.
 
-    It is itself if it is so already. What the innermost level stores stays stored, fill values among it.
+    Parameters
+    ----------
+    format
+        As of `asarray`.
+    fill
+        The value of what is not stored; if absent, the same as now. Values do not change: what the new one is not is stored.
+
+    Returns
+    -------
+    Tensor
+        Itself if it is so already. What the innermost level stores stays stored, fill values among it.
     """
     return self.converted(format, fill)
 
 
 @method
 def to_numpy(self, *, copy: bool = False) -> np.ndarray:
-    """An ndarray. Of a dense tensor it has the same memory unless ``copy``; others are made dense."""
+    """The values of all coordinates.
+
+    Parameters
+    ----------
+    copy
+        Whether a dense tensor's are copied.
+
+    Returns
+    -------
+    numpy.ndarray
+        Over a dense tensor's memory, unless ``copy``; others are made dense.
+    """
     view = self.dense_view()
     if view is None:
         view = self.converted("dense").dense_view()
@@ -69,9 +103,17 @@ def to_numpy(self, *, copy: bool = False) -> np.ndarray:
 
 @method
 def to_scipy(self, *, copy: bool = False):
-    """A SciPy sparse array over the same memory: ``csr_array``, ``csc_array`` or ``coo_array``.
+    """A SciPy sparse array.
 
-    Other formats of two modes become csr, of one and of more coo. Index arrays are read-only unless ``copy``.
+    Parameters
+    ----------
+    copy
+        Whether its arrays are copied. Otherwise its index arrays are read-only.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, csc_array or coo_array
+        Over the same memory unless ``copy``. Other formats of two modes become csr, of one and of more coo.
 
     Raises
     ------
@@ -100,7 +142,13 @@ def to_scipy(self, *, copy: bool = False):
 
 @method
 def to_sparse(self):
-    """A `sparse.COO` with the same fill value."""
+    """The same tensor as PyData/Sparse has it.
+
+    Returns
+    -------
+    sparse.COO
+        With the same fill value.
+    """
     import sparse
 
     if self.ndim == 0:

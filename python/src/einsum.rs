@@ -78,7 +78,7 @@ pub fn einsum(
         None => made(py, text, format, options, &named)?,
     };
     let operands: Operands = places.into_iter().zip(named).map(|(place, (_, given))| (place, given)).collect();
-    let mut outcome = kernel.call(py, operands)?;
+    let mut outcome = kernel.call(py, operands, None)?;
     match outcome.take(kernel.last()) {
         Some(tensor) => kernel.result(py, kernel.last(), tensor),
         None => Err(exception(py, "ProgramError", "the program has no statement, and so no result")),

@@ -11,7 +11,6 @@
 //! nobody sees what it makes.
 
 use crate::error::exception;
-use fiberloom::Interrupt;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,7 +58,25 @@ pub fn run<T: Send + 'static>(
 }
 
 /// Where a long job is asked to end.
-pub type Asked = Option<Arc<Interrupt>>;
+pub type Asked = Option<Arc<fiberloom::Interrupt>>;
+
+/// Where calls of several threads are asked to end.
+#[pyclass(frozen, module = "fiberloom")]
+#[derive(Default)]
+pub struct Interrupt(pub Arc<fiberloom::Interrupt>);
+
+#[pymethods]
+impl Interrupt {
+    #[new]
+    fn new() -> Interrupt {
+        Interrupt::default()
+    }
+
+    /// Asks them to end.
+    fn ask(&self) {
+        self.0.ask();
+    }
+}
 
 /// Runs a job.
 ///
@@ -70,16 +87,32 @@ pub fn with_effort<T: Send + 'static>(
     effort: Effort,
     job: impl FnOnce(Asked) -> T + Send + 'static,
 ) -> PyResult<T> {
+    until(py, effort, None, job)
+}
+
+/// Runs a job, which another thread may ask to end, too.
+///
+/// # Errors
+/// As of [`with_effort`]; that it was asked, and has not ended.
+pub fn until<T: Send + 'static>(
+    py: Python<'_>,
+    effort: Effort,
+    ends: Asked,
+    job: impl FnOnce(Asked) -> T + Send + 'static,
+) -> PyResult<T> {
     match effort {
-        Effort::Tiny => Ok(job(None)),
-        Effort::Short => Ok(py.detach(|| job(None))),
-        Effort::Long => on_a_thread(py, job),
+        Effort::Tiny => Ok(job(ends)),
+        Effort::Short => Ok(py.detach(|| job(ends))),
+        Effort::Long => on_a_thread(py, ends.unwrap_or_default(), job),
     }
 }
 
-fn on_a_thread<T: Send + 'static>(py: Python<'_>, job: impl FnOnce(Asked) -> T + Send + 'static) -> PyResult<T> {
+fn on_a_thread<T: Send + 'static>(
+    py: Python<'_>,
+    interrupt: Arc<fiberloom::Interrupt>,
+    job: impl FnOnce(Asked) -> T + Send + 'static,
+) -> PyResult<T> {
     let (send, mut done) = channel();
-    let interrupt = Arc::new(Interrupt::new());
     let asked = interrupt.clone();
     let started = std::thread::Builder::new().name("fiberloom".to_string()).spawn(move || {
         // Nobody waits for what is abandoned.
@@ -98,11 +131,14 @@ fn on_a_thread<T: Send + 'static>(py: Python<'_>, job: impl FnOnce(Asked) -> T +
                 return Err(exception(py, "DefectError", "a defect of Fiberloom, please report it: a job panicked"));
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(raised) = py.check_signals() {
-                    interrupt.ask();
-                    py.detach(move || done.recv_timeout(GRACE).is_ok());
-                    return Err(raised);
-                }
+                let raised = match py.check_signals() {
+                    Err(raised) => raised,
+                    Ok(()) if interrupt.is_asked() => exception(py, "LimitError", "the call was asked to end"),
+                    Ok(()) => continue,
+                };
+                interrupt.ask();
+                py.detach(move || done.recv_timeout(GRACE).is_ok());
+                return Err(raised);
             }
         }
     }

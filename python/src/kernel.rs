@@ -6,7 +6,7 @@
 //! ```
 
 use crate::error::{exception, operand as refused, raised};
-use crate::job::{self, Asked, Compiling, Effort};
+use crate::job::{self, Asked, Compiling, Effort, Interrupt};
 use crate::operand::{self, Given, Wanted, given};
 use crate::tensor::{Tensor, format_name};
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
@@ -22,7 +22,7 @@ pub type Known = (String, fiberloom::Given);
 type Said<'py> = (String, (String, Bound<'py, PyAny>, String));
 
 /// The arguments of `compile`: the text, what is known of operands, formats of results, the name in messages, options.
-type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
+pub type MadeOf<'py> = (String, Vec<Said<'py>>, Vec<(String, String)>, String, Bound<'py, PyDict>);
 
 /// What a kernel is made of.
 #[derive(Clone)]
@@ -93,23 +93,24 @@ impl Making {
                 None => converted.push((name.clone(), format.clone())),
             }
         }
-        let kernel = program.compile(&self.options)?;
-        let typed = program.typed();
-        let taken = [typed.inputs(), typed.starts()].concat();
-        let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
-            let id = fiberloom_core::notation::typed::TensorId(at as u32);
-            let format = program.stored_format(id).clone();
-            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
+        Ok(Compiled::of(program.compile(&self.options)?, &self.known, converted))
+    }
+
+    /// The same in Python: the arguments of `compile`.
+    pub fn said<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
+        let Making { file, text, known, results, options } = self;
+        let of = |(name, given): &Known| {
+            let fill = crate::tensor::number(py, given.fill)?;
+            Ok((name.clone(), (given.ty.name().to_string(), fill, given.format.clone())))
         };
-        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
-        // What is not declared comes first, in the order in which it was described.
-        let described = |i: &Input| self.known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
-        inputs.sort_by_key(described);
-        let is_result =
-            |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
-        let last = typed.statements.iter().rev().find(is_result);
-        let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
-        Ok(Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) })
+        let known = known.iter().map(of).collect::<PyResult<_>>()?;
+        let all = PyDict::new(py);
+        all.set_item("mode", if options.mode == Mode::Strict { "strict" } else { "algebraic" })?;
+        all.set_item("engine", options.engine.name())?;
+        all.set_item("memory", options.memory)?;
+        all.set_item("steps", options.steps)?;
+        all.set_item("verify", options.verify)?;
+        Ok((text.clone(), known, results.clone(), file.clone(), all))
     }
 
     /// The kernel, made by a job.
@@ -135,6 +136,27 @@ impl FormatOf for Program {
 pub type Operands = Vec<(usize, Given)>;
 
 impl Compiled {
+    /// A kernel of a program in which these operands were described; these results are converted after each call.
+    pub fn of(kernel: fiberloom::Kernel, known: &[Known], converted: Vec<(String, String)>) -> Compiled {
+        let program = kernel.program();
+        let typed = program.typed();
+        let taken = [typed.inputs(), typed.starts()].concat();
+        let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
+            let id = fiberloom_core::notation::typed::TensorId(at as u32);
+            let format = program.stored_format(id).clone();
+            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
+        };
+        let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
+        // What is not declared comes first, in the order in which it was described.
+        let described = |i: &Input| known.iter().position(|(name, _)| *name == i.name).unwrap_or(usize::MAX);
+        inputs.sort_by_key(described);
+        let is_result =
+            |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
+        let last = typed.statements.iter().rev().find(is_result);
+        let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
+        Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) }
+    }
+
     /// The tensor that the last statement defines.
     pub fn last(&self) -> &str {
         &self.last
@@ -157,6 +179,17 @@ impl Compiled {
         Ok(operands)
     }
 
+    /// Objects as operands that any number of calls read: what is over NumPy's arrays is checked and frozen.
+    pub fn lasting(&self, objects: &Bound<'_, PyDict>) -> PyResult<Operands> {
+        let given = self.operands(objects)?.into_iter();
+        given.map(|(at, one)| Ok((at, one.lasting(objects.py(), self.name(at))?))).collect()
+    }
+
+    /// The name of an input.
+    pub fn name(&self, at: usize) -> &str {
+        &self.inputs[at].name
+    }
+
     /// The place of an input.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.inputs.iter().position(|input| input.name == name)
@@ -168,27 +201,32 @@ impl Compiled {
         Wanted { ty: Some(*ty), format: Some(format), fill: *fill }
     }
 
-    /// One call: the results.
-    pub fn call(self: &Arc<Self>, py: Python<'_>, mut operands: Operands) -> PyResult<Outcome> {
+    /// One call: the results. Another thread may end it, where it is asked to.
+    pub fn call(self: &Arc<Self>, py: Python<'_>, mut operands: Operands, ends: Asked) -> PyResult<Outcome> {
         // However they were given: calls are compared by their sizes.
         operands.sort_unstable_by_key(|(place, _)| *place);
-        let (ran, operands) = self.attempt(py, operands)?;
+        let (ran, operands) = self.attempt(py, operands, ends.clone())?;
         match ran {
             Ok(outcome) => Ok(outcome),
             Err(Error::Operand { tensor, what, malformed: Some(malformed) }) => {
                 let Some(operands) = self.in_order(py, operands, &tensor)? else {
                     return Err(raised(py, &Error::Operand { tensor, what, malformed: Some(malformed) }));
                 };
-                self.call(py, operands)
+                self.call(py, operands, ends)
             }
             Err(error) => Err(raised(py, &error)),
         }
     }
 
-    fn attempt(self: &Arc<Self>, py: Python<'_>, operands: Operands) -> PyResult<(Result<Outcome, Error>, Operands)> {
+    fn attempt(
+        self: &Arc<Self>,
+        py: Python<'_>,
+        operands: Operands,
+        ends: Asked,
+    ) -> PyResult<(Result<Outcome, Error>, Operands)> {
         let effort = self.effort(&operands);
         let this = self.clone();
-        job::with_effort(py, effort, move |asked| {
+        job::until(py, effort, ends, move |asked| {
             let begin = Instant::now();
             let ran = this.ready(&operands, asked).and_then(|mut call| call.run());
             if ran.is_ok() {
@@ -259,7 +297,7 @@ impl Compiled {
     }
 
     /// All results, by name.
-    fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+    pub fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
         let results = PyDict::new(py);
         for (name, tensor) in outcome.results {
             let result = self.result(py, &name, tensor)?;
@@ -286,8 +324,8 @@ fn compiled(call: &mut Call) -> Result<(), Error> {
 /// A compiled program.
 #[pyclass(frozen, module = "fiberloom", weakref)]
 pub struct Kernel {
-    compiled: Arc<Compiled>,
-    making: Making,
+    pub compiled: Arc<Compiled>,
+    pub making: Making,
 }
 
 /// The options of these names.
@@ -372,7 +410,7 @@ impl Kernel {
             Some(operands) => self.compiled.operands(operands)?,
             None => Vec::new(),
         };
-        let outcome = self.compiled.call(py, operands)?;
+        let outcome = self.compiled.call(py, operands, None)?;
         let results = self.compiled.results(py, outcome)?;
         if let Some(buffers) = out {
             py.import("fiberloom._kernel")?.call_method1("copied_into", (&results, buffers))?;
@@ -380,13 +418,22 @@ impl Kernel {
         Ok(results)
     }
 
+    /// A call that another thread may end.
+    fn until<'py>(
+        &self,
+        py: Python<'py>,
+        ends: &Interrupt,
+        operands: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let operands = self.compiled.operands(operands)?;
+        let outcome = self.compiled.call(py, operands, Some(ends.0.clone()))?;
+        self.compiled.results(py, outcome)
+    }
+
     /// The operands checked, once for any number of runs.
     fn bound(&self, py: Python<'_>, operands: &Bound<'_, PyDict>) -> PyResult<Bind> {
-        let mut given = Vec::new();
-        for (at, one) in self.compiled.operands(operands)? {
-            given.push((at, one.lasting(py, &self.compiled.inputs[at].name)?));
-        }
-        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands: Arc::new(given) };
+        let operands = Arc::new(self.compiled.lasting(operands)?);
+        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands };
         bind.bind(py)?;
         Ok(bind)
     }
@@ -467,19 +514,7 @@ impl Kernel {
 
     /// What it was made of: the arguments of `compile`.
     fn made_of<'py>(&self, py: Python<'py>) -> PyResult<MadeOf<'py>> {
-        let Making { file, text, known, results, options } = &self.making;
-        let of = |(name, given): &Known| {
-            let fill = crate::tensor::number(py, given.fill)?;
-            Ok((name.clone(), (given.ty.name().to_string(), fill, given.format.clone())))
-        };
-        let known = known.iter().map(of).collect::<PyResult<_>>()?;
-        let all = PyDict::new(py);
-        all.set_item("mode", if options.mode == Mode::Strict { "strict" } else { "algebraic" })?;
-        all.set_item("engine", options.engine.name())?;
-        all.set_item("memory", options.memory)?;
-        all.set_item("steps", options.steps)?;
-        all.set_item("verify", options.verify)?;
-        Ok((text.clone(), known, results.clone(), file.clone(), all))
+        self.making.said(py)
     }
 }
 

@@ -5,6 +5,7 @@
 //!   ndarray, SciPy: array      borrowed, kept     ├─kernel──▶ Outcome ──▶ Tensor ──array──▶ ndarray
 //!   Tensor: checked once                          │  job: without the lock; long ones on a thread, interruptible
 //!  text ──▶ Program ──▶ Kernel ───────────────────┘
+//!                          └──shards──▶ Plan: the operands of each box, and one result of what boxes make
 //! ```
 //!
 //! Invariants: generated code sees addresses of arrays, and no Python object. An array that is borrowed from NumPy is
@@ -18,6 +19,7 @@ mod job;
 mod kernel;
 mod operand;
 mod scipy;
+mod shards;
 mod tensor;
 
 use pyo3::prelude::*;
@@ -29,9 +31,11 @@ mod _native {
     #[pymodule_export]
     use crate::error::drawn;
     #[pymodule_export]
-    use crate::job::settle;
+    use crate::job::{Interrupt, settle};
     #[pymodule_export]
     use crate::kernel::{Bind, Kernel, compile};
+    #[pymodule_export]
+    use crate::shards::{Plan, plan};
     #[pymodule_export]
     use crate::tensor::{Tensor, from_levels, from_object, scalar};
 }

@@ -76,7 +76,7 @@ impl Tensor {
 }
 
 /// The same array, borrowed for as long as the tensor lives that holds it.
-fn lasting(array: &Array<'static>) -> Array<'static> {
+pub fn lasting(array: &Array<'static>) -> Array<'static> {
     macro_rules! of {
         ($($variant:ident),*) => { match array { $(Array::$variant(elements) => {
             let (start, len) = (elements.as_ptr(), elements.len());

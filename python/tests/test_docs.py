@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import fiberloom as fl
 
-MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._syntax", "._tensor", ".array"]
+MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._shards", "._syntax", "._tensor", ".array"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -46,6 +46,25 @@ def test_every_public_name_is_in_the_stub():
         assert getattr(fl, name) is not None
 
 
+def documented():
+    """Functions of the package, and methods of what they give."""
+    yield from (getattr(fl, name) for name in fl.__all__ if inspect.isfunction(getattr(fl, name)))
+    for owner in (fl.Tensor, fl.Kernel, fl.Shards):
+        members = (m for name, m in vars(owner).items() if inspect.isfunction(m) and not name.startswith("_"))
+        # What the array API standard defines says it.
+        yield from (m for m in members if m.__module__ != "fiberloom._operators")
+
+
+@pytest.mark.parametrize("function", list(documented()), ids=lambda function: function.__qualname__)
+def test_docstrings_have_numpys_sections(function):
+    takes = [name for name in inspect.signature(function).parameters if name != "self"]
+    sections = re.findall(r"^ *(\w+)\n *---+$", function.__doc__, re.MULTILINE)
+    assert ("Parameters" in sections) == bool(takes) and "Returns" in sections
+    parameters = re.search(r"Parameters\n *-+\n(.*?)(?:\n\n *\w+\n *---|\Z)", function.__doc__, re.DOTALL)
+    for name in takes:
+        assert re.search(rf"^ *(\w+, )*{name}(, \w+)*$", parameters.group(1), re.MULTILINE), f"`{name}` is not described"
+
+
 def test_the_stub_of_the_namespace_says_what_is_there():
     stub = pathlib.Path(fl.__file__).parent / "array" / "__init__.pyi"
     tree = ast.parse(stub.read_text(encoding="utf-8"))
@@ -69,3 +88,23 @@ def test_examples_of_the_pages_run(page, tmp_path, capsys):
         (tmp_path / "example.py").write_text(block, encoding="utf-8")
         runpy.run_path(str(tmp_path / "example.py"))
     assert "for p_A in" in capsys.readouterr().out
+
+
+def listings(page: str) -> list[tuple[str, str | None]]:
+    """Each Python block of a page, and the text block that stands directly below it, if one does."""
+    text = (pathlib.Path(__file__).parent / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", text, re.MULTILINE | re.DOTALL)
+    return [(code, printed or None) for code, printed in found]
+
+
+def test_the_tutorial_prints_what_stands_in_it(tmp_path, capsys):
+    blocks = listings("../../docs/tutorial.md")
+    # One program, in a file: `kernel` and `function` read their source.
+    marked = "".join(f"{code}print('#' * 20)\n" for code, _ in blocks)
+    (tmp_path / "tutorial.py").write_text(marked, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "tutorial.py"))
+    printed = capsys.readouterr().out.split("#" * 20 + "\n")
+    assert printed.pop() == "" and len(printed) == len(blocks)
+    for (code, expected), actual in zip(blocks, printed, strict=True):
+        without_blanks = lambda text: [line.rstrip() for line in text.rstrip().splitlines()]  # noqa: E731
+        assert without_blanks(actual) == without_blanks(expected or ""), code

@@ -59,7 +59,7 @@ mod semiring;
 pub use expression::{Context, Expr, IllTyped, Shape, Variable};
 pub use index::{Index, Label};
 pub use law::{LAWS, Law};
-pub use operators::{Typed, contract, dense, map, product, sparse, sum};
+pub use operators::{Function, Typed, contract, dense, map, product, sparse, sum};
 pub use relation::{Relation, evaluate};
 pub use semiring::{MinPlus, Polynomial, Semiring, semiring_laws};
 

@@ -11,8 +11,8 @@ pub const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 const PACKAGES: &str = include_str!("../../.ci/packages");
 
 /// Of these, what tests and the wheel need, and nothing else.
-const FOR_TESTS: [&str; 7] =
-    ["coq", "libffi-dev", "libpolly-19-dev", "libz3-dev", "libzstd-dev", "python3-venv", "zlib1g-dev"];
+const FOR_TESTS: [&str; 8] =
+    ["coq", "libffi-dev", "libpolly-19-dev", "libz3-dev", "libzstd-dev", "openmpi-bin", "python3-venv", "zlib1g-dev"];
 
 /// Where LLVM 19 is installed: as the environment says, as `llvm-config-19` says, or where Debian puts it.
 pub fn prefix() -> Option<PathBuf> {

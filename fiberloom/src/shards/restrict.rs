@@ -34,6 +34,9 @@ pub(super) fn restricted<'t>(
     format: &Format,
     entries: &dyn Fn() -> Result<&'t Entries<'t>, Error>,
 ) -> Result<Tensor<'t>, Error> {
+    if tensor.format == *format && cuts.is_empty() {
+        return Ok(tensor.borrow());
+    }
     if tensor.format == *format
         && let Some(part) = by_levels(tensor, cuts)?
     {

@@ -14,9 +14,12 @@ use super::relation::attributes;
 use super::{Attribute, Bound, Index, Level, Nested, Relation, Semiring, Stream, Type, evaluate};
 use std::rc::Rc;
 
+/// An index of a vector, and the value where it is ready.
+type Entry<K, I> = (I, Option<Nested<K, I>>);
+
 /// A sparse vector that may have internal states: entries of an index, and a value where ready.
 struct Sparse<K, I: Index> {
-    entries: Rc<[(I, Option<Nested<K, I>>)]>,
+    entries: Rc<[Entry<K, I>]>,
     at: usize,
 }
 
@@ -34,7 +37,7 @@ impl<K: Semiring, I: Index> Stream<K, I> for Sparse<K, I> {
         self.entries[self.at].1.clone().expect("a ready state")
     }
     fn skip(&self, to: Bound<I>) -> Level<K, I> {
-        let ahead = |(i, value): &(I, Option<Nested<K, I>>)| (i, value.is_some()) > (&to.0, to.1);
+        let ahead = |(i, value): &Entry<K, I>| (i, value.is_some()) > (&to.0, to.1);
         let moved = self.entries[self.at..].iter().position(ahead);
         let at = moved.map_or(self.entries.len(), |n| self.at + n);
         Rc::new(Sparse { entries: self.entries.clone(), at })
@@ -42,7 +45,7 @@ impl<K: Semiring, I: Index> Stream<K, I> for Sparse<K, I> {
 }
 
 /// The vector of these entries, whose (index, ready) ascend strictly (Example 5.2, with internal states).
-pub fn sparse<K: Semiring, I: Index>(entries: impl IntoIterator<Item = (I, Option<Nested<K, I>>)>) -> Nested<K, I> {
+pub fn sparse<K: Semiring, I: Index>(entries: impl IntoIterator<Item = Entry<K, I>>) -> Nested<K, I> {
     Nested::Stream(Rc::new(Sparse { entries: entries.into_iter().collect(), at: 0 }))
 }
 
@@ -182,7 +185,7 @@ pub fn contract<K: Semiring, I: Index>(q: Nested<K, I>) -> Nested<K, I> {
 }
 
 /// What is applied to the values of a stream.
-type Function<K, I> = Rc<dyn Fn(Nested<K, I>) -> Nested<K, I>>;
+pub type Function<K, I = i64> = Rc<dyn Fn(Nested<K, I>) -> Nested<K, I>>;
 
 /// Section 5.2: a function after `value`.
 struct Map<K, I: Index>(Level<K, I>, Function<K, I>);
@@ -209,11 +212,7 @@ impl<K: Semiring, I: Index> Stream<K, I> for Map<K, I> {
 ///
 /// # Panics
 /// If there are fewer.
-pub fn map<K: Semiring, I: Index>(
-    k: usize,
-    f: Rc<dyn Fn(Nested<K, I>) -> Nested<K, I>>,
-    q: Nested<K, I>,
-) -> Nested<K, I> {
+pub fn map<K: Semiring, I: Index>(k: usize, f: Function<K, I>, q: Nested<K, I>) -> Nested<K, I> {
     match (k, q) {
         (0, q) => f(q),
         (_, Nested::Stream(q)) => Nested::Stream(Rc::new(Map(q, Rc::new(move |value| map(k - 1, f.clone(), value))))),
