@@ -2,11 +2,11 @@
 
 use super::args::Run;
 use super::progress::during;
-use super::tables::{self, Tables};
+use super::tables::{self, Input, Tables};
 use super::{memory, print, report, source};
 use fiberloom::relation::{self, Frame};
 use fiberloom::{Call, Error, Options, Outcome, Program, Role, Tensor, data};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What was measured.
@@ -34,8 +34,7 @@ pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
     let (of_tables, of_tensors) = tables::parted(&program, args);
-    let names =
-        |files: &[&'a (String, PathBuf)]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
+    let names = |files: &[&'a Input]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
     let from_tables = program.operands_of_tables(&names(&of_tables))?;
     let mut given = names(&of_tensors);
     given.extend(from_tables.iter().map(String::as_str));
@@ -126,11 +125,11 @@ impl Shown<'_> {
 fn read<'f>(
     program: &Program,
     args: &Run,
-    files: &[&'f (String, PathBuf)],
+    files: &[&'f Input],
     memory: u64,
 ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
-    let source = |(name, path): &&'f (String, PathBuf)| {
+    let source = |(name, path): &&'f Input| {
         let combine = args.combine.iter().find(|(n, _)| n == name);
         let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
         Ok((name.as_str(), data::Source::of(path)?, data::Options { duplicates, ..options }))

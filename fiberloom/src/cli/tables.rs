@@ -16,15 +16,18 @@ pub struct Tables {
     pub encode: Duration,
 }
 
+/// `--in NAME=FILE`
+pub type Input = (String, PathBuf);
+
 /// The inputs that are tables, and those that are tensors.
-pub fn parted<'a>(program: &Program, args: &'a Run) -> (Vec<&'a (String, PathBuf)>, Vec<&'a (String, PathBuf)>) {
+pub fn parted<'a>(program: &Program, args: &'a Run) -> (Vec<&'a Input>, Vec<&'a Input>) {
     args.inputs.iter().partition(|(name, _)| program.table(name).is_some())
 }
 
 /// Reads tables, and appends what they give to the operands that are given; nothing of a program that has none.
 pub fn append(
     program: &Program,
-    files: &[&(String, PathBuf)],
+    files: &[&Input],
     operands: &mut Vec<(String, Tensor<'static>)>,
     limit: u64,
 ) -> Result<Option<Tables>, Error> {
