@@ -49,7 +49,7 @@ fn plain(line: &str, supp: &str) -> Program {
         tensor supp_table: bool[SUPP] {supp}
         tensor nation: i64[SUPP] fill -1 {supp}
         tensor since: i64[SUPP] fill -1 {supp}
-        tensor born: i32[SUPP] {supp}
+        tensor born: i64[SUPP] {supp}
         tensor ORDERs: bool[ORDER] dense
         tensor NATIONs: bool[NATION] sparse
         tensor days: i64[DAY] dense
@@ -76,7 +76,7 @@ fn line() -> Frame<'static> {
 }
 
 fn supp() -> Frame<'static> {
-    let day = |text: &str| days(text).unwrap() as i32;
+    let day = |text: &str| days(text).unwrap() as i64;
     let columns = vec![
         Column::new("key", whole([9, 7, 6])),
         Column::new("nation", texts(["PERU", "FRANCE", "PERU"])),

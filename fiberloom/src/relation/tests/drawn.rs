@@ -81,7 +81,7 @@ impl Case {
             holding("c2", Holds::Domain(1)),
             holding("c3", Holds::Domain(2)),
             null("c4", Holds::Decimal(3), Value::i64(i64::MIN)),
-            null("c5", Holds::Date, Value::from_i128(Type::I32, i32::MIN.into())),
+            null("c5", Holds::Date, Value::i64(i32::MIN.into())),
         ];
         Relations { domains, tables: vec![table("t", modes, columns)], ..Relations::default() }
     }
@@ -100,7 +100,7 @@ impl Case {
         let sizes = self.keys.iter().enumerate().map(size).collect::<Vec<_>>().join(", ");
         let (at, mut text) = (["i", "j", "k"][..rank].join(","), String::new());
         writeln!(text, "tensor t: bool[{sizes}] {format}").unwrap();
-        for (n, ty) in ["i64", "i64", "i64", "i64", "i64", "i32"].iter().enumerate() {
+        for (n, ty) in ["i64", "i64", "i64", "i64", "i64", "i64"].iter().enumerate() {
             let fill = if (1..4).contains(&n) { " fill -1" } else { "" };
             writeln!(text, "tensor c{n}: {ty}[{sizes}]{fill} {format}").unwrap();
         }

@@ -13,7 +13,7 @@ fn columns_are_found_by_their_names() {
     assert_eq!(frame.rows, 2);
     assert_eq!(frame.columns[0].values, texts(["a, \"b\"\nc", "d"]));
     assert_eq!(frame.columns[1].values, Values::Decimals(Array::from(vec![150i64, -5]), 2));
-    assert_eq!(frame.columns[2].values, Values::Dates(Array::from(vec![8766i32, 1])));
+    assert_eq!(frame.columns[2].values, Values::Dates(Array::from(vec![8766i64, 1])));
     assert_eq!(frame.columns[3].values, Values::Plain(Array::from(vec![1.5f32, -0.05])));
 }
 
