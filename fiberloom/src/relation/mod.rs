@@ -37,7 +37,7 @@ pub use fiberloom_core::notation::relation::{
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
 
-use crate::data::write::{Output, write_together};
+use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;
@@ -221,7 +221,7 @@ pub fn write_all(tensors: &[(&Path, &Tensor)], frames: &[(&Path, &Frame)], limit
         .zip(kinds)
         .map(|((path, frame), kind)| move |out: &mut dyn Output| write_to(out, kind, is_packed(path), frame))
         .collect();
-    let others: Vec<(&Path, &dyn Fn(&mut dyn Output) -> Result<(), Fault>)> =
+    let others: Vec<(&Path, Content)> =
         frames.iter().zip(&contents).map(|((path, _), content)| (*path, content as _)).collect();
     write_together(tensors, &others, limit)
 }
