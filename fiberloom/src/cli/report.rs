@@ -163,7 +163,11 @@ fn in_file(e: &data::Error) -> Place {
         data::Place::Line(line, column) => (Some(line), Some(column)),
         _ => (None, None),
     };
-    Place { file: e.file.clone(), line, column, message: e.message.clone(), help: None }
+    let message = match &e.place {
+        data::Place::Cell { row, column } => format!("row {row}, column {column}: {}", e.message),
+        _ => e.message.clone(),
+    };
+    Place { file: e.file.clone(), line, column, message, help: None }
 }
 
 impl Stored<'_> {

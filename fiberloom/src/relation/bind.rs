@@ -97,6 +97,10 @@ impl<'b> Binding<'b, '_> {
         };
         let within = |fault: Fault| Error::Data(fault.within(Path::new(&frame.origin)));
         frame.columns.iter().try_for_each(|column| column.check(frame.rows)).map_err(Fault::whole).map_err(within)?;
+        // Rows without a column are a claim.
+        if frame.columns.is_empty() && frame.rows as u64 > self.given.limit / 8 {
+            return Err(within(Fault::over(self.given.limit)));
+        }
         missing(&super::wanted(self.relations, table), frame.columns.iter().map(|column| column.name.as_str()))
             .map_err(within)?;
         let mode = |mode| match of_mode(self.relations, mode) {
