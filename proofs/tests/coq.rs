@@ -213,12 +213,14 @@ fn each_operator_has_a_twin() {
     let mut within = String::new();
     for line in operators.lines().chain(expressions.lines()) {
         if let Some(implemented) = line.strip_prefix("impl") {
-            within = implemented.rsplit_once(' ').expect("a brace").0.rsplit(' ').next().expect("a type").to_string();
+            // Behind parameters, and behind a trait: `<K: Semiring, I: Index> Stream<K, I> for Sum<K, I> {`.
+            let behind = implemented.split_once("> ").map_or(implemented, |(_, behind)| behind);
+            within = behind.rsplit(" for ").next().expect("a type").trim_start().to_string();
         }
         let item = line.trim_start().trim_start_matches("pub ");
         let Some(item) = ["fn ", "struct ", "enum "].iter().find_map(|word| item.strip_prefix(word)) else { continue };
         let name = item.split(['(', '<', ' ', ';']).next().expect("a name");
-        let within = within.split('<').next().expect("a name");
+        let within = within.split(['<', ' ']).next().expect("a name");
         let name = if line.starts_with(' ') { format!("{within}::{name}") } else { name.to_string() };
         // Methods of the trait Stream are fields of a record in Coq; the others check or print.
         let field = ["state", "index", "ready", "value", "skip"].iter().any(|f| name.ends_with(&format!("::{f}")));

@@ -18,6 +18,9 @@ pub trait Index: Clone + Ord + Debug + 'static {
     /// The indices of a set, ascending.
     fn all(set: &Self::Set) -> Vec<Self>;
 
+    /// An index beyond those of a set.
+    fn beyond(set: &Self::Set) -> Self;
+
     /// Its place in a set, by which states are told apart; that of an index that has ended is behind all others.
     fn place(&self, set: &Self::Set) -> i64;
 }
@@ -34,6 +37,10 @@ impl Index for i64 {
 
     fn all(extent: &i64) -> Vec<i64> {
         (0..*extent).collect()
+    }
+
+    fn beyond(extent: &i64) -> i64 {
+        *extent
     }
 
     fn place(&self, extent: &i64) -> i64 {
@@ -66,6 +73,10 @@ impl Index for Label {
 
     fn all(set: &Rc<[Label]>) -> Vec<Label> {
         set.to_vec()
+    }
+
+    fn beyond(_: &Rc<[Label]>) -> Label {
+        Label::End
     }
 
     fn place(&self, set: &Rc<[Label]>) -> i64 {

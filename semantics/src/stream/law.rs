@@ -64,8 +64,11 @@ fn reach<K: Semiring, I: Index>(
     into: &mut Vec<Reached<K, I>>,
 ) -> bool {
     let Nested::Stream(q) = q else { return true };
-    let all = ty[0].map_or(vec![I::STAR], |a| I::all(&schema[&a]));
-    let bounds = all.into_iter().chain([I::END]).flat_map(|i| [(i.clone(), false), (i, true)]).collect();
+    let all = match ty[0].map(|a| &schema[&a]) {
+        Some(set) => I::all(set).into_iter().chain([I::beyond(set)]).collect(),
+        None => vec![I::STAR],
+    };
+    let bounds = all.into_iter().flat_map(|i: I| [(i.clone(), false), (i, true)]).collect();
     let mut numbers = BTreeMap::from([(q.state(), 0)]);
     let mut level = Reached {
         ty: std::iter::once(Some(ty[0].unwrap_or('*'))).chain(ty[1..].iter().copied()).collect(),
