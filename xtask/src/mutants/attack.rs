@@ -13,7 +13,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Where cargo builds the copy.
@@ -49,7 +49,7 @@ pub struct Attacker {
     /// How long it takes where nothing is mistaken.
     took: Duration,
     /// The mistakes that it comes to; `None`: that is not known.
-    reached: Option<Reached>,
+    reached: Option<Arc<Reached>>,
     /// Whether it is asked one test alone, the one that noticed a mistake last.
     narrowed: bool,
 }
@@ -150,6 +150,9 @@ pub const FILES: &str = "files";
 
 /// The prints of file tests: what they notice counts as not noticed.
 pub const PRINTS: &str = "prints";
+
+/// The environment variable that names the command which file tests run.
+const COMMAND: &str = "FIBERLOOM_BIN";
 
 /// The environment variable that says whether file tests run `without` their prints, or they `alone`.
 const COMPARED: &str = "FIBERLOOM_PRINTS";
@@ -304,7 +307,9 @@ fn executable(line: &str, package: &str, target: &str) -> Option<PathBuf> {
     let of = id.contains(&format!("#{package}@"))
         || folder == package.trim_start_matches("fiberloom-")
         || id.contains(&format!("{package}#"));
+    // A package's command may be named as its library is.
     let named = line.contains(&format!("\"name\":\"{target}\"")) && line.contains("\"test\":true");
+    let named = named && !line.contains("\"kind\":[\"bin\"]");
     let test = line.contains("\"profile\":{")
         && line.split_once("\"profile\":{")?.1.split('}').next()?.contains("\"test\":true");
     (of && named && test).then(|| after("\"executable\":\"").map(PathBuf::from))?
@@ -323,7 +328,8 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
         known.lines().find_map(|line| line.strip_prefix(attacker.name)?.strip_prefix('\t')?.parse().ok())
     };
     let sound = |attacker: &Attacker| {
-        let known = |took| Ok(Attacker { took, reached: Reached::read(attacker.name), ..attacker.clone() });
+        let known =
+            |took| Ok(Attacker { took, reached: Reached::read(attacker.name).map(Arc::new), ..attacker.clone() });
         if let Some(seconds) = before(attacker) {
             return known(Duration::from_secs_f64(seconds));
         }
@@ -482,6 +488,8 @@ impl Attacker {
         command.arg("-c").arg(limits).arg(&self.program).args(&self.args).current_dir(&self.folder);
         command.env(SWITCH, n.to_string()).env("RUST_TEST_THREADS", "1").envs(INCREMENTAL);
         command.envs(notes.map(|notes| (NOTES, notes)));
+        // File tests would ask cargo for the command.
+        command.env(COMMAND, Path::new(BUILT).canonicalize().unwrap_or_default().join("release/fiberloom"));
         command.env(COMPARED, if self.name == PRINTS { "alone" } else { "without" });
         command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
         let mut child = command.spawn().expect("an attacker starts");
@@ -535,7 +543,7 @@ mod tests {
     }
 
     fn attacker(name: &'static str, reached: &str) -> Attacker {
-        let reached = Some(Reached::of(reached));
+        let reached = Some(Arc::new(Reached::of(reached)));
         let args = vec!["all".to_string()];
         let (program, folder) = (PathBuf::new(), PathBuf::new());
         Attacker { name, program, args, folder, took: Duration::ZERO, reached, narrowed: false }
@@ -584,5 +592,7 @@ mod tests {
         assert_eq!(executable(line, "fiberloom-core", "fiberloom_core"), None);
         let library = line.replace(r#""opt_level":"3","test":true"#, r#""opt_level":"3","test":false"#);
         assert_eq!(executable(&library, "fiberloom-proofs", "fiberloom_proofs"), None);
+        let command = line.replace(r#""target":{"#, r#""target":{"kind":["bin"],"#);
+        assert_eq!(executable(&command, "fiberloom-proofs", "fiberloom_proofs"), None);
     }
 }
