@@ -307,8 +307,9 @@ fn what_grows_in_a_part_is_read_behind_it() {
     );
     for size in (1..13).map(|turn| 1000 * turn) {
         let last = size - 1;
-        text +=
-            &format!("  for i in 0..n {{\n    reserve w[{size}]\n    w[{last}] = a_vals[i]\n  }}\n  s = s + w[{last}] + w[0]\n");
+        text += &format!(
+            "  for i in 0..n {{\n    reserve w[{size}]\n    w[{last}] = a_vals[i]\n  }}\n  s = s + w[{last}] + w[0]\n"
+        );
     }
     text += "  alloc r_vals[n]\n  for i in 0..n {\n    r_vals[i] = s\n  }\n  finish r_vals[n]\n";
     let (kernel, a) = (kernel(&text), f64s(&[2.0, 3.0]));
