@@ -176,6 +176,15 @@ fn a_workspace_is_made_anew_in_every_turn_and_grows() {
     }
 }
 
+/// An element that is stored from the one before it is not copied as memory, though the loop does nothing else: the first goes through.
+#[test]
+fn what_is_shifted_in_place_goes_through() {
+    let body = "alloc r[n] = 0\n r[0] = a[0]\n for p in 0..n - 1 {\n r[p + 1] = r[p]\n }\n finish r[n]";
+    for level in LEVELS {
+        assert_eq!(on_integers(body, &[7; 100], level), Ok(vec![7; 100]), "{level:?}");
+    }
+}
+
 #[test]
 fn a_kernel_can_fail_anywhere() {
     let body = "alloc r[n] = 1\n for i in 0..n {\n if a[i] < 0 {\n fail positions\n }\n if a[i] == 0 {\n fail overflow\n }\n }\n finish r[n]";
@@ -286,5 +295,21 @@ fn long_kernels_are_cut_into_parts() {
         let w = |k: f64| 8.0 * (5.0 * (k + 1.0) + 40.0) + 80.0;
         assert_eq!(made[1], Some(f64s(&[w(0.0), w(1.0), w(2.0), w(3.0), w(0.0)])), "{opt_level:?}, parts of {long}");
         assert_eq!(run(&options, &f64s(&[1000.0])), Err(Failure::Outside), "{opt_level:?}, parts of {long}");
+    }
+}
+
+/// A workspace that grows in a part stands elsewhere afterwards: the kernel's own condition reads it there.
+#[test]
+fn what_grows_in_a_part_is_read_behind_it() {
+    let text = "kernel grows(n)\n  operand a_vals: f64\n  result r_vals: f64\n  workspace w: f64, v: f64\n  in a@0: f64[n] {dense} at dense, a_vals\n  \
+                out r@1: f64[n] {dense} at dense, r_vals\n\n  alloc w[1]\n  w[0] = 0.0\n  c = 1\n  s = 0.0\n  \
+                while w[0] < 6.0 {\n    alloc v[4] = 1.0\n    c = c * 10\n    for i in 0..n {\n      reserve w[c]\n      w[c - 1] = a_vals[i]\n    }\n    \
+                w[0] = w[0] + v[0]\n    s = s + w[c - 1]\n  }\n  \
+                alloc r_vals[n]\n  for i in 0..n {\n    r_vals[i] = s\n  }\n  finish r_vals[n]\n";
+    let (kernel, a) = (kernel(text), f64s(&[2.0, 3.0]));
+    for (opt_level, long) in LEVELS.into_iter().flat_map(|level| [1, 2, 3, Options::LONG].map(|n| (level, n))) {
+        let compiled = compile(&kernel, &Options { opt_level, long, ..Options::default() }).unwrap();
+        let made = unsafe { compiled.run_fenced(&[2], &[Some(&a), None, None, None], &Limits::default()) }.unwrap();
+        assert_eq!(made[1], Some(f64s(&[18.0, 18.0])), "{opt_level:?}, parts of {long}");
     }
 }

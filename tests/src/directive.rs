@@ -7,6 +7,7 @@
 //!  #! in a = 1 0 2                 an operand; also `in a = @FILE`, a file beside the test
 //!  #! in b = 3 4 0
 //!  #! out s = 3                    the result, on every engine
+//!  #! stored s = 1                 the number of entries that a result stores, on every engine that compiles
 //!  #! ops loads <= 20              at most so many of an operation under `--engine loops`
 //!  #! show loops                   what is printed of a stage; `cargo xtask bless` rewrites it
 //!  #| kernel …
@@ -31,6 +32,8 @@ pub enum Directive {
     Out(String, Dense),
     /// An operation's name and its largest count.
     Ops(String, u64),
+    /// A result's name and the number of its stored entries.
+    Stored(String, u64),
     /// A stage, the line of the directive (from 0), and what is printed.
     Show {
         /// Name of the stage.
@@ -92,6 +95,10 @@ fn one(text: &str, line: usize) -> Result<Directive, String> {
         "ops" => {
             let (name, most) = rest.split_once("<=").ok_or("`OPERATION <= NUMBER` expected")?;
             Directive::Ops(name.trim().to_string(), most.trim().parse().map_err(|_| format!("`{most}` is no number"))?)
+        }
+        "stored" => {
+            let (name, entries) = named()?;
+            Directive::Stored(name, entries.parse().map_err(|_| format!("`{entries}` is no number"))?)
         }
         "show" => Directive::Show { stage: rest, expected: Vec::new(), line },
         "error" => {

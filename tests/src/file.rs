@@ -53,6 +53,7 @@ pub fn test(path: &Path, prints: Prints) -> Result<(), String> {
             Directive::Error(place, text) => note(test.error(&operands, place, text)),
             Directive::Rejected(text) => note(test.rejected(&operands, text)),
             Directive::Ops(name, most) => note(test.ops(&operands, name, *most)),
+            Directive::Stored(name, entries) => note(test.stored(&operands, name, *entries)),
             Directive::Stopped(text) => note(test.stopped(&operands, text)),
             Directive::Unlowered(text) => note(test.unlowered(&operands, text)),
             Directive::Show { stage, expected, line } => {
@@ -198,10 +199,26 @@ impl Test<'_> {
         Ok(())
     }
 
+    /// What an engine reports of a run.
+    fn report(&self, operands: &[String], engine: &str) -> Result<serde_json::Value, String> {
+        let ran = self.run(operands, &["--engine", engine, "--json"])?;
+        ran.expect(0).map_err(|e| format!("{engine}: {e}"))?;
+        serde_json::from_str(&ran.stdout).map_err(|e| format!("--json: {e}"))
+    }
+
+    /// Both engines that compile store so many entries of a result.
+    fn stored(&self, operands: &[String], name: &str, entries: u64) -> Result<(), String> {
+        for engine in COMPILERS {
+            let stored = self.report(operands, engine)?["results"][name]["nnz"].as_u64();
+            if stored != Some(entries) {
+                return Err(format!("{engine}: {stored:?} entries of {name} are stored, {entries} expected"));
+            }
+        }
+        Ok(())
+    }
+
     fn ops(&self, operands: &[String], name: &str, most: u64) -> Result<(), String> {
-        let ran = self.run(operands, &["--engine", "loops", "--json"])?;
-        ran.expect(0)?;
-        let json: serde_json::Value = serde_json::from_str(&ran.stdout).map_err(|e| format!("--json: {e}"))?;
+        let json = self.report(operands, "loops")?;
         match json["ops"][name].as_u64() {
             Some(count) if count <= most => Ok(()),
             Some(count) => Err(format!("{count} {name}, at most {most} expected")),

@@ -18,12 +18,15 @@
 //! printed loops attack apart from its other tests, next to last, and are named in the tables.
 
 mod attack;
+mod before;
 mod known;
 mod list;
+mod reached;
 mod report;
 mod weave;
 
 use attack::{Attacker, Outcome};
+use before::Before;
 use known::Known;
 use list::Mistake;
 use std::path::Path;
@@ -77,13 +80,17 @@ pub fn command(args: &[&str]) -> Result<(), String> {
     let attackers = attack::sound(attackers)?;
     let chosen: Vec<(u32, &Mistake)> = switched.into_iter().filter(|(_, m)| asked.names(m)).collect();
     let known = Known::open(&asked.by, asked.resume)?;
+    let before = Before::open(&all);
     let (begun, done) = (Instant::now(), AtomicUsize::new(0));
     let seen = |mistake: &Mistake, outcome: &Outcome| {
         let (minutes, done) = (begun.elapsed().as_secs_f64() / 60.0, done.fetch_add(1, Ordering::Relaxed) + 1);
+        if let Err(wrong) = before.note(mistake, outcome) {
+            eprintln!("{wrong}");
+        }
         eprintln!("{minutes:5.1} min {done:3}/{} {}: {}: {outcome}", chosen.len(), mistake.stage, mistake.name);
     };
     let outcomes = match asked.by.is_empty() {
-        true => attack::until_noticed(&attackers, &chosen, &known, seen),
+        true => attack::until_noticed(&attackers, &chosen, &known, &before, seen),
         false => each(&chosen, |(n, mistake)| {
             let outcome = attack::by_each(&attackers, *n, mistake, &known);
             seen(mistake, &outcome);

@@ -127,9 +127,9 @@ impl Strips<'_> {
             }
             Expr::Op(op, args) if is_cheap(*op) => {
                 let all = args.iter().map(|a| self.streams(a, of, arrays)).sum::<Option<usize>>()?;
-                // The arm of a `select` that is not chosen may load out of bounds.
-                let chosen = *op == Op::Select && e.loads();
-                (!chosen).then_some(all + 1)
+                // A guarded load is a branch in each lane, and lanes behind the row would take it in vain.
+                let guarded = *op == Op::Select && e.loads();
+                (!guarded).then_some(all + 1)
             }
             Expr::Load(..) | Expr::Among(..) | Expr::Op(..) => None,
         }

@@ -387,7 +387,7 @@ impl Maker<'_, '_> {
     }
 
     /// Extents, and the operands: rows of none to twenty entries, whose coordinates ascend; or all ascend, and repeat.
-    fn data(&mut self) -> (Vec<i64>, Vec<Array<'static>>) {
+    fn data(&mut self) -> Data {
         let (rows, columns) = (self.below(7) as i64, [0, 1, 4, 9, 20][self.below(5)]);
         let lengths: Vec<usize> = (0..rows).map(|_| [0, 1, 2, 3, 7, 8, 9, 17, 20][self.below(9)]).collect();
         let mut rows_of: Vec<Vec<i64>> = vec![];
@@ -413,25 +413,65 @@ impl Maker<'_, '_> {
     }
 }
 
+/// Extents, and the operands of a kernel.
+type Data = (Vec<i64>, Vec<Array<'static>>);
+
+/// The matrix A in compressed rows, and the vectors x and w, of a loop that was written by hand.
+struct Made {
+    pos: &'static [i64],
+    crd: &'static [i64],
+    values: &'static [f64],
+    x: &'static [f64],
+    w: &'static [i64],
+}
+
+impl Made {
+    fn data(&self) -> Data {
+        let index = |of: &[i64]| Array::from_indices(Type::I32, of).expect("they fit");
+        let (values, x, w) = (self.values.to_vec(), self.x.to_vec(), self.w.to_vec());
+        let extents = vec![self.pos.len() as i64 - 1, self.x.len() as i64];
+        (extents, vec![index(self.pos), index(self.crd), values.into(), x.into(), w.into()])
+    }
+}
+
+/// A kernel with this body, the other gaps of its frame filled with their first choice.
+fn framed(body: &str) -> Kernel {
+    let mut text = FRAME.replace("{body}", body);
+    for (name, choices) in GAPS {
+        text = text.replace(&format!("{{{name}}}"), choices[0]);
+    }
+    let kernel = loops::read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(loops::check(&kernel), Ok(()), "{kernel}");
+    kernel
+}
+
+/// Compares a kernel on data before and after each rewrite, and after all, one behind the other.
+fn stays(kernel: &Kernel, made: &Made) {
+    let data = [made.data()];
+    let wanted = results(kernel, &data[0]).unwrap_or_else(|fault| panic!("{fault}\n{kernel}"));
+    let mut all = kernel.clone();
+    for (name, rewrite) in REWRITES {
+        let mut alone = kernel.clone();
+        rewrite(&mut alone);
+        rewrite(&mut all);
+        [&alone, &all].into_iter().for_each(|now| compare(name, now, kernel, &data, std::slice::from_ref(&wanted)));
+    }
+}
+
 /// What a kernel computes on data.
-fn results(
-    kernel: &Kernel,
-    (params, operands): &(Vec<i64>, Vec<Array<'static>>),
-) -> Result<Vec<Option<Array<'static>>>, String> {
+fn results(kernel: &Kernel, data: &Data) -> Result<Vec<Option<Array<'static>>>, String> {
+    outcome(kernel, data).map(|Outcome { buffers, .. }| buffers)
+}
+
+fn outcome(kernel: &Kernel, (params, operands): &Data) -> Result<Outcome, String> {
     let others = kernel.buffers.len() - operands.len();
     let operands: Vec<Option<&Array>> = operands.iter().map(Some).chain(std::iter::repeat_n(None, others)).collect();
     let limits = Limits { memory: 1 << 20, steps: 100_000 };
-    run(kernel, params, &operands, &limits).map(|Outcome { buffers, .. }| buffers).map_err(|fault| fault.to_string())
+    run(kernel, params, &operands, &limits).map_err(|fault| fault.to_string())
 }
 
 /// Compares a kernel with what it was before rewrites.
-fn compare(
-    name: &str,
-    kernel: &Kernel,
-    before: &Kernel,
-    data: &[(Vec<i64>, Vec<Array<'static>>)],
-    wanted: &[Vec<Option<Array<'static>>>],
-) {
+fn compare(name: &str, kernel: &Kernel, before: &Kernel, data: &[Data], wanted: &[Vec<Option<Array<'static>>>]) {
     assert_eq!(loops::check(kernel), Ok(()), "{name}\n{before}\n{kernel}");
     for (data, wanted) in data.iter().zip(wanted) {
         assert_eq!(results(kernel, data).as_ref(), Ok(wanted), "{name} on {data:?}\n{before}\n{kernel}");
@@ -473,4 +513,162 @@ fn rewrites_leave_results_as_they_were() {
     println!("{ran} ran; {refused} refused; {changed:?}");
     assert!(ran > 10_000 && refused < 2000, "{ran} ran, {refused} refused");
     assert!(REWRITES.iter().all(|(name, _)| changed.get(name).is_some_and(|n| *n > 100)), "{changed:?}");
+}
+
+/// Rows of nine, one and ten entries.
+const ROWS: Made = Made {
+    pos: &[0, 9, 10, 20],
+    crd: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    values: &[1.0, 2.0, 4.0, 8.0, 3.0, 5.0, 7.0, 9.0, 6.0, 2.0, 1.0, 3.0, 5.0, 7.0, 9.0, 2.0, 4.0, 6.0, 8.0, 1.0],
+    x: &[3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0],
+    w: &[3, -1, 4, 1, -5, 9, 2, 6, 5, 3],
+};
+
+/// Coordinates do not ascend as positions do: the fibers 0..2, 2..1 and 1..3 are not 0..3.
+#[test]
+fn fibers_between_coordinates_stay_apart() {
+    let body = "  t = 0.0
+  for i in 0..n_I {
+    for p in A1_crd[i]..A1_crd[i + 1] {
+      t = t + A_vals[p]
+    }
+  }
+  y_vals[0] = t";
+    let made = Made { pos: &[0, 4, 4, 4], crd: &[0, 2, 1, 3], values: &[1.0, 2.0, 4.0, 8.0], ..ROWS };
+    stays(&framed(body), &made);
+}
+
+/// A turn reads the count that the turn before noted.
+#[test]
+fn entries_that_read_a_note_are_appended_in_order() {
+    let body = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      L_vals[c] = A_vals[p]
+      L0_crd[c] = i32(N_vals[0])
+      L1_crd[c] = A1_crd[p]
+      c = c + 1
+      N_vals[0] = c
+    }
+  }";
+    stays(&framed(body), &ROWS);
+}
+
+/// A counter goes back to 0 for a row of one entry, and then on over entries of the row before.
+#[test]
+fn entries_behind_a_counter_that_goes_back_are_kept() {
+    let body = "  for i in 0..n_I - 1 {
+    c = 0
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      L_vals[c] = A_vals[p]
+      L0_crd[c] = i32(i)
+      L1_crd[c] = A1_crd[p]
+      c = c + 1
+    }
+  }
+  for q in 0..5 {
+    c = c + 1
+  }";
+    stays(&framed(body), &ROWS);
+}
+
+/// 10¹⁶ + 1 + 1 is 10¹⁶ from left to right, and 10¹⁶ + 2 where the second row is summed for itself.
+#[test]
+fn sums_that_round_are_summed_in_order() {
+    let body = "  t = 0.0
+  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      t = t + A_vals[p]
+    }
+  }
+  y_vals[0] = t";
+    let kernel = Kernel { reassociate: false, ..framed(body) };
+    stays(&kernel, &Made { pos: &[0, 1, 3], crd: &[0, 0, 1], values: &[1e16, 1.0, 1.0], ..ROWS });
+}
+
+/// gcd(−6, 0) is 6: over rows of no entry, a fold of its own would change −6.
+#[test]
+fn divisors_keep_their_sign_over_empty_rows() {
+    let body = "  m = -6
+  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      m = gcd(m, w_vals[A1_crd[p]])
+    }
+  }
+  N_vals[0] = m";
+    stays(&framed(body), &Made { pos: &[0, 0, 0], crd: &[], values: &[], ..ROWS });
+}
+
+/// Conversion to 32 bits saturates: what is wider is not copied as it is.
+#[test]
+fn what_is_narrowed_on_the_way_is_converted() {
+    let body = "  for p in 0..n_J {
+    M_vals[d] = i64(i32(w_vals[p]))
+    d = d + 1
+  }";
+    stays(&framed(body), &Made { w: &[1, 1 << 40, -(1 << 40), 2, 3, 4, 5, 6, 7, 8], ..ROWS });
+}
+
+/// `u < false` is false, but `false < v` is true where v is: no value of u ends the loop.
+#[test]
+fn comparisons_of_truth_values_go_on() {
+    let body = "  u = false
+  for p in A1_pos[0]..A1_pos[1] {
+    u = u < (x_vals[A1_crd[p]] > 1.5)
+  }
+  N_vals[0] = i64(u)";
+    stays(&framed(body), &ROWS);
+}
+
+/// A cursor goes on from where the first loop leaves it, and what is folded is set anew in between: the first loop may not end early,
+/// though it folds alone.
+#[test]
+fn a_cursor_comes_to_the_end_before_a_fold_begins_anew() {
+    let body = "  u = false
+  p = 0
+  while p < i64(A1_pos[1]) {
+    u = u || x_vals[A1_crd[p]] > 4.0
+    p = p + 1
+  }
+  u = false
+  while p < i64(A1_pos[2]) {
+    u = u || x_vals[A1_crd[p]] > 4.0
+    p = p + 1
+  }
+  N_vals[0] = i64(u)";
+    stays(&framed(body), &ROWS);
+}
+
+/// What is named for a row is read from the row that is folded into.
+#[test]
+fn rows_that_read_what_they_fold_into_are_folded_one_by_one() {
+    let body = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      let j = A1_crd[p]
+      let a = y_vals[i * n_J + j] + A_vals[p]
+      for k in 0..n_J {
+        y_vals[i * n_J + k] = y_vals[i * n_J + k] + a
+      }
+    }
+  }";
+    stays(&framed(body), &ROWS);
+}
+
+/// A load under a condition is a branch in each lane, so rows with one are appended entry by entry: as many stores as entries.
+#[test]
+fn guarded_values_are_appended_one_by_one() {
+    let body = "  for i in 0..n_I {
+    for p in A1_pos[i]..A1_pos[i + 1] {
+      L_vals[c] = select(i < 1, x_vals[i], 0.0)
+      L0_crd[c] = i32(i)
+      L1_crd[c] = A1_crd[p]
+      c = c + 1
+    }
+  }";
+    let (before, data) = (framed(body), ROWS.data());
+    let stores = |kernel: &Kernel| outcome(kernel, &data).unwrap().ops.stores;
+    for (name, rewrite) in REWRITES {
+        let mut kernel = before.clone();
+        rewrite(&mut kernel);
+        assert_eq!(stores(&kernel), stores(&before), "{name}\n{kernel}");
+    }
 }

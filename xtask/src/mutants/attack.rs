@@ -1,7 +1,9 @@
 //! Who attacks: campaigns, laws, unit tests and file tests of the copy, each a process of its own.
 
+use super::before::Before;
 use super::known::Known;
 use super::list::Mistake;
+use super::reached::{NOTES, Reached};
 use super::weave::{COPY, SWITCH};
 use crate::cargo;
 use std::collections::BTreeSet;
@@ -11,7 +13,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Where cargo builds the copy.
@@ -29,6 +31,10 @@ const MEMORY: u64 = 12 << 20;
 /// The signal that ends who took more than its processor time: SIGKILL.
 const OUT_OF_TIME: i32 = 9;
 
+/// How it is said that an attacker was ended, or ended by itself.
+const HANGS: &str = "hangs";
+const DIES: &str = "dies";
+
 /// How often it is looked whether a test has failed.
 const LOOK: Duration = Duration::from_millis(300);
 
@@ -42,6 +48,10 @@ pub struct Attacker {
     folder: PathBuf,
     /// How long it takes where nothing is mistaken.
     took: Duration,
+    /// The mistakes that it comes to; `None`: that is not known.
+    reached: Option<Arc<Reached>>,
+    /// Whether it is asked one test alone, the one that noticed a mistake last.
+    narrowed: bool,
 }
 
 /// How an attacker noticed.
@@ -53,6 +63,14 @@ pub struct Noticed {
     pub how: String,
     /// From the beginning of the first attack on.
     pub after: Duration,
+}
+
+impl Noticed {
+    /// The test that failed, if a test program noticed and one of its tests was named.
+    pub fn test(&self) -> Option<&str> {
+        let named = TESTS.iter().any(|(name, ..)| *name == self.by) && self.how != HANGS && !self.how.starts_with(DIES);
+        named.then_some(self.how.as_str())
+    }
 }
 
 /// What became of a mistake.
@@ -108,6 +126,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("checker's tests", "fiberloom-core", "check"),
     ("properties' tests", "fiberloom-core", "properties"),
     ("plans", "fiberloom-core", "plans"),
+    ("warnings' tests", "fiberloom-core", "warnings"),
     ("runtime's tests", "fiberloom-codegen", "fiberloom_codegen"),
     ("kernels' tests", "fiberloom-codegen", "run"),
     ("operators' tests", "fiberloom-codegen", "operations"),
@@ -120,6 +139,10 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("library's tests", "fiberloom", "library"),
     ("levels' tests", "fiberloom", "levels"),
     ("boxes' tests", "fiberloom", "shards"),
+    ("quotients' tests", "fiberloom", "quotients"),
+    ("pieces' tests", "fiberloom", "pieces"),
+    ("workspaces' tests", "fiberloom", "workspaces"),
+    ("gathers' tests", "fiberloom", "gathers"),
     (FILES, "fiberloom-tests", "files"),
     (PRINTS, "fiberloom-tests", "files"),
 ];
@@ -132,6 +155,9 @@ pub const FILES: &str = "files";
 
 /// The prints of file tests: what they notice counts as not noticed.
 pub const PRINTS: &str = "prints";
+
+/// The environment variable that names the command which file tests run.
+const COMMAND: &str = "FIBERLOOM_BIN";
 
 /// The environment variable that says whether file tests run `without` their prints, or they `alone`.
 const COMPARED: &str = "FIBERLOOM_PRINTS";
@@ -163,47 +189,61 @@ const ORDER: &[(&str, &[&str])] = &[
             "sorted lanes' tests",
             "prefetches' tests",
             "kernels' tests",
+            FILES,
             "operators' tests",
-            "directed machine code",
             "long machine code",
+            "directed machine code",
         ],
     ),
-    ("runtime", &["runtime's tests", "machine code", "directed machine code", "long machine code"]),
+    ("runtime", &["runtime's tests", "machine code", FILES, "long machine code", "directed machine code"]),
     ("shards", &["boxes' tests", "boxes"]),
     ("format", &["few loops", "core's tests", "readers' tests"]),
-    ("stream", &["few loops", "few directed loops", "core's tests", "long loops", "laws"]),
-    ("workspaces", &["few loops", "few directed loops", "long loops", "directed loops"]),
-    ("lowering", &["few loops", "few directed loops", "long loops", "directed loops"]),
+    ("stream", &["few loops", "few directed loops", "core's tests", FILES, "long loops", "laws"]),
+    ("workspaces", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
+    ("lowering", &["few loops", "few directed loops", FILES, "long loops", "directed loops"]),
     ("rewrites", &["rewrites' tests", "few loops", "few directed loops", "core's tests"]),
     (
         "",
-        &["few loops", "runtime's tests", "readers' tests", "checker's tests", "kernels' tests", "few directed loops"],
+        &[
+            "few loops",
+            "runtime's tests",
+            "readers' tests",
+            "checker's tests",
+            "warnings' tests",
+            "kernels' tests",
+            "few directed loops",
+        ],
     ),
     (
         "",
         &[
             "notation's tests",
             "core's tests",
-            "loops",
-            "directed loops",
-            "long loops",
-            "machine code",
             "library's tests",
+            FILES,
+            "quotients' tests",
+            "machine code",
+            "loops",
+            NESTS,
         ],
     ),
     (
         "",
         &[
-            NESTS,
+            "directed loops",
+            "long loops",
             "operators' tests",
             "laws",
             "plans",
             "properties' tests",
-            "directed machine code",
+            "pieces' tests",
+            "workspaces' tests",
+            "gathers' tests",
             "long machine code",
+            "directed machine code",
         ],
     ),
-    ("", &["levels' tests", "rewrites' tests", FILES, CORES_PRINTS, PRINTS]),
+    ("", &["levels' tests", "rewrites' tests", CORES_PRINTS, PRINTS]),
 ];
 
 /// Builds all of them.
@@ -242,6 +282,8 @@ pub fn build() -> Result<Vec<Attacker>, String> {
         args: args.split(' ').chain(["--until", "finding"]).map(str::to_string).collect(),
         folder: root.join(COPY),
         took: Duration::ZERO,
+        reached: None,
+        narrowed: false,
     };
     let test = |(name, package, target): &(&'static str, &str, &str)| {
         let program = built.lines().find_map(|line| executable(line, package, target));
@@ -255,7 +297,7 @@ pub fn build() -> Result<Vec<Attacker>, String> {
             _ => vec![],
         };
         let args = args.iter().map(|a| a.to_string()).collect();
-        Ok(Attacker { name, program, args, folder, took: Duration::ZERO })
+        Ok(Attacker { name, program, args, folder, took: Duration::ZERO, reached: None, narrowed: false })
     };
     let campaigns = CAMPAIGNS.iter().chain(PROTOCOLS).map(campaign);
     campaigns.map(Ok).chain(TESTS.iter().map(test)).collect()
@@ -284,7 +326,9 @@ fn executable(line: &str, package: &str, target: &str) -> Option<PathBuf> {
     let of = id.contains(&format!("#{package}@"))
         || folder == package.trim_start_matches("fiberloom-")
         || id.contains(&format!("{package}#"));
+    // A package's command may be named as its library is.
     let named = line.contains(&format!("\"name\":\"{target}\"")) && line.contains("\"test\":true");
+    let named = named && !line.contains("\"kind\":[\"bin\"]");
     let test = line.contains("\"profile\":{")
         && line.split_once("\"profile\":{")?.1.split('}').next()?.contains("\"test\":true");
     (of && named && test).then(|| after("\"executable\":\"").map(PathBuf::from))?
@@ -297,16 +341,20 @@ fn executable(line: &str, package: &str, target: &str) -> Option<PathBuf> {
 pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
     let known = std::fs::read_to_string(SOUND).unwrap_or_default();
     let wrong = |e: std::io::Error| format!("{SOUND}: {e}");
+    let root = std::env::current_dir().map_err(wrong)?;
     let notes = OpenOptions::new().create(true).append(true).open(SOUND).map(Mutex::new).map_err(wrong)?;
     let before = |attacker: &Attacker| -> Option<f64> {
         known.lines().find_map(|line| line.strip_prefix(attacker.name)?.strip_prefix('\t')?.parse().ok())
     };
     let sound = |attacker: &Attacker| {
+        let known =
+            |took| Ok(Attacker { took, reached: Reached::read(attacker.name).map(Arc::new), ..attacker.clone() });
         if let Some(seconds) = before(attacker) {
-            return Ok(Attacker { took: Duration::from_secs_f64(seconds), ..attacker.clone() });
+            return known(Duration::from_secs_f64(seconds));
         }
+        let notes_of_reached = Reached::begin(&root, attacker.name)?;
         let begun = Instant::now();
-        let found = attacker.attack(0, Duration::from_secs(900));
+        let found = attacker.attack(0, Duration::from_secs(900), Some(&notes_of_reached));
         let took = begun.elapsed();
         eprintln!("{}: {:.1} s with no mistake made", attacker.name, took.as_secs_f64());
         if let Some(how) = found {
@@ -314,7 +362,7 @@ pub fn sound(attackers: Vec<Attacker>) -> Result<Vec<Attacker>, String> {
         }
         let mut notes = notes.lock().expect("nobody panics with it");
         writeln!(notes, "{}\t{:.1}", attacker.name, took.as_secs_f64()).map_err(wrong)?;
-        Ok(Attacker { took, ..attacker.clone() })
+        known(took)
     };
     super::each(&attackers, sound).into_iter().collect()
 }
@@ -327,16 +375,20 @@ pub fn forget_sound(these: Option<&[&str]>) {
     let _ = std::fs::write(SOUND, known.lines().filter(stays).map(|line| format!("{line}\n")).collect::<String>());
 }
 
-/// Attacks each mistake by the test that was written for it, then in the order that suits its stage, until one attacker notices. All
-/// mistakes are attacked by their first attacker before any is by its second: what is cheap to notice is known first. `seen` is told of
+/// Attacks each mistake by the test that was written for it or by who noticed it last, then in the order that suits its stage, until one
+/// attacker notices. Who does not come to a mistake is not asked. All mistakes are attacked by their first attacker before any is by its second: what is cheap to notice is known first. `seen` is told of
 /// each as it is noticed.
 pub fn until_noticed(
     attackers: &[Attacker],
     chosen: &[(u32, &Mistake)],
     known: &Known,
+    before: &Before,
     seen: impl Fn(&Mistake, &Outcome) + Sync,
 ) -> Vec<Outcome> {
-    let orders: Vec<Vec<Attacker>> = chosen.iter().map(|(_, mistake)| order(attackers, mistake)).collect();
+    let asked = |(n, mistake): &(u32, &Mistake)| -> Vec<Attacker> {
+        order(attackers, mistake, before).into_iter().filter_map(|attacker| attacker.against(*n)).collect()
+    };
+    let orders: Vec<Vec<Attacker>> = chosen.iter().map(asked).collect();
     let mut outcomes = vec![Outcome::default(); chosen.len()];
     for round in 0..orders.iter().map(Vec::len).max().unwrap_or(0) {
         let open: Vec<usize> = (0..chosen.len()).filter(|m| outcomes[*m].noticed.is_empty()).collect();
@@ -359,17 +411,21 @@ pub fn until_noticed(
     outcomes
 }
 
-/// The attackers in the order that suits a mistake.
-fn order(attackers: &[Attacker], mistake: &Mistake) -> Vec<Attacker> {
+/// The attackers in the order that suits a mistake: its own test, who noticed it last, and then all.
+fn order(attackers: &[Attacker], mistake: &Mistake, before: &Before) -> Vec<Attacker> {
     // A printed loop is no answer, though it was written for the mistake: it is compared when all others have attacked.
     let own = mistake.test.iter().filter(|(by, _)| by != CORES_PRINTS).filter_map(|(by, test)| {
         let whose = attackers.iter().find(|a| a.name == by)?;
-        Some(Attacker { name: OWN, args: vec![test.clone()], ..whose.clone() })
+        Some(Attacker { name: OWN, args: vec![test.clone()], reached: None, ..whose.clone() })
+    });
+    let last = before.who(mistake).and_then(|(by, test)| {
+        let whose = attackers.iter().find(|a| a.name == by)?;
+        Some(whose.clone().narrowed(test.as_deref()))
     });
     let steps = ORDER.iter().filter(|(of, _)| of.is_empty() || *of == mistake.stage);
-    let mut order: Vec<Attacker> = own.collect();
+    let mut order: Vec<Attacker> = own.chain(last).collect();
     for name in steps.flat_map(|(_, names)| *names) {
-        let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name));
+        let next = attackers.iter().find(|a| a.name == *name && !order.iter().any(|b| b.name == a.name && !b.narrowed));
         order.extend(next.cloned());
     }
     order
@@ -377,9 +433,9 @@ fn order(attackers: &[Attacker], mistake: &Mistake) -> Vec<Attacker> {
 
 /// Each attacker on its own.
 pub fn by_each(attackers: &[Attacker], n: u32, mistake: &Mistake, known: &Known) -> Outcome {
-    let alone = attackers.iter().flat_map(|attacker| {
+    let alone = attackers.iter().filter_map(|attacker| attacker.clone().against(n)).flat_map(|attacker| {
         let mut outcome = Outcome::default();
-        outcome.add(attacker, n, mistake, known);
+        outcome.add(&attacker, n, mistake, known);
         outcome.noticed
     });
     Outcome { noticed: alone.collect(), ..Outcome::default() }
@@ -388,9 +444,9 @@ pub fn by_each(attackers: &[Attacker], n: u32, mistake: &Mistake, known: &Known)
 impl Outcome {
     /// What an attacker notices, after all the time so far.
     fn add(&mut self, attacker: &Attacker, n: u32, mistake: &Mistake, known: &Known) {
-        let (took, how) = known.or_attack(mistake, attacker.name, || {
+        let (took, how) = known.or_attack(mistake, attacker.name, attacker.narrowed, || {
             let begun = Instant::now();
-            let how = attacker.attack(n, attacker.patience());
+            let how = attacker.attack(n, attacker.patience(), None);
             (begun.elapsed(), how)
         });
         self.took += took;
@@ -408,13 +464,37 @@ impl Attacker {
         PROTOCOLS.iter().any(|(name, _)| *name == self.name)
     }
 
+    /// The attacker, if it comes to a mistake: of a test program, the tests that do. All of it where that is not known.
+    fn against(mut self, n: u32) -> Option<Self> {
+        let Some(reached) = self.reached.as_ref().filter(|_| !self.narrowed) else { return Some(self) };
+        let who = reached.by(n)?;
+        if self.is_test() && !who.others {
+            let exactly = (self.name != FILES && self.name != PRINTS).then(|| "--exact".to_string());
+            self.args = exactly.into_iter().chain(who.tests.iter().cloned()).collect();
+        }
+        Some(self)
+    }
+
+    /// The attacker with one of its tests alone, if one is named.
+    fn narrowed(mut self, test: Option<&str>) -> Self {
+        if let Some(test) = test.filter(|_| self.is_test()) {
+            self.args = vec![test.to_string()];
+        }
+        Self { narrowed: true, ..self }
+    }
+
+    fn is_test(&self) -> bool {
+        TESTS.iter().any(|(name, ..)| *name == self.name)
+    }
+
     /// How much of a processor's time it may take before it counts as hanging: others may work on the machine, and threads count each.
     fn patience(&self) -> Duration {
         Duration::from_secs(20) + 5 * self.took
     }
 
-    /// Runs with this mistake made; what was noticed. Who waits for nothing hangs too, after a time by the clock that is longer.
-    fn attack(&self, n: u32, patience: Duration) -> Option<String> {
+    /// Runs with this mistake made; what was noticed. Who waits for nothing hangs too, after a time by the clock that is longer. Where no
+    /// mistake is made, it is noted which are come to.
+    fn attack(&self, n: u32, patience: Duration, notes: Option<&Path>) -> Option<String> {
         let said = std::env::temp_dir().join(format!(
             "fiberloom-mutant-{}-{n}-{}",
             std::process::id(),
@@ -426,6 +506,9 @@ impl Attacker {
         let limits = format!("ulimit -c 0; ulimit -v {MEMORY}; ulimit -t {seconds}; exec \"$0\" \"$@\"");
         command.arg("-c").arg(limits).arg(&self.program).args(&self.args).current_dir(&self.folder);
         command.env(SWITCH, n.to_string()).env("RUST_TEST_THREADS", "1").envs(INCREMENTAL);
+        command.envs(notes.map(|notes| (NOTES, notes)));
+        // File tests would ask cargo for the command.
+        command.env(COMMAND, Path::new(BUILT).canonicalize().unwrap_or_default().join("release/fiberloom"));
         command.env(COMPARED, if self.name == PRINTS { "alone" } else { "without" });
         command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
         let mut child = command.spawn().expect("an attacker starts");
@@ -450,9 +533,9 @@ impl Attacker {
         let _ = std::fs::remove_file(&said);
         match status {
             Some(status) if status.success() => None,
-            Some(status) if status.signal() == Some(OUT_OF_TIME) => Some("hangs".to_string()),
-            None => Some(finding(&text).unwrap_or_else(|| "hangs".to_string())),
-            Some(status) => Some(finding(&text).unwrap_or_else(|| format!("dies: {status}"))),
+            Some(status) if status.signal() == Some(OUT_OF_TIME) => Some(HANGS.to_string()),
+            None => Some(finding(&text).unwrap_or_else(|| HANGS.to_string())),
+            Some(status) => Some(finding(&text).unwrap_or_else(|| format!("{DIES}: {status}"))),
         }
     }
 }
@@ -476,6 +559,29 @@ mod tests {
         assert_eq!(finding(campaign).as_deref(), Some("answer"));
         assert_eq!(finding("test a ... ok\ntest stream::b ... FAILED\n").as_deref(), Some("stream::b"));
         assert_eq!(finding("test a ... ok\n"), None);
+    }
+
+    fn attacker(name: &'static str, reached: &str) -> Attacker {
+        let reached = Some(Arc::new(Reached::of(reached)));
+        let args = vec!["all".to_string()];
+        let (program, folder) = (PathBuf::new(), PathBuf::new());
+        Attacker { name, program, args, folder, took: Duration::ZERO, reached, narrowed: false }
+    }
+
+    #[test]
+    fn who_does_not_come_to_a_mistake_is_not_asked() {
+        assert!(attacker("laws", "17\ta::b\n").against(5).is_none());
+        assert_eq!(attacker("laws", "17\ta::b\n17\tc\n").against(17).unwrap().args, ["--exact", "a::b", "c"]);
+        assert_eq!(attacker(FILES, "17\ttests/loops/a.loom\n").against(17).unwrap().args, ["tests/loops/a.loom"]);
+        assert_eq!(attacker("laws", "17\ta::b\n17\t\n").against(17).unwrap().args, ["all"]);
+        assert_eq!(attacker("loops", "17\tworker\n").against(17).unwrap().args, ["all"]);
+    }
+
+    #[test]
+    fn who_noticed_last_is_asked_that_test_alone() {
+        assert_eq!(attacker("laws", "").narrowed(Some("a::b")).args, ["a::b"]);
+        assert_eq!(attacker("laws", "").narrowed(None).args, ["all"]);
+        assert_eq!(attacker("loops", "").narrowed(Some("answer")).args, ["all"]);
     }
 
     #[test]
@@ -505,5 +611,7 @@ mod tests {
         assert_eq!(executable(line, "fiberloom-core", "fiberloom_core"), None);
         let library = line.replace(r#""opt_level":"3","test":true"#, r#""opt_level":"3","test":false"#);
         assert_eq!(executable(&library, "fiberloom-proofs", "fiberloom_proofs"), None);
+        let command = line.replace(r#""target":{"#, r#""target":{"kind":["bin"],"#);
+        assert_eq!(executable(&command, "fiberloom-proofs", "fiberloom_proofs"), None);
     }
 }

@@ -44,13 +44,16 @@ impl Known {
         Ok(Self { before, file: Mutex::new(file) })
     }
 
-    /// What an attack came to before, or comes to now.
-    pub fn or_attack(&self, mistake: &Mistake, by: &str, attack: impl FnOnce() -> Attack) -> Attack {
-        let key = (format!("{}/{}", mistake.stage, mistake.name), by.to_string());
+    /// What an attack came to before, or comes to now. That a part of an attacker found nothing is not written down.
+    pub fn or_attack(&self, mistake: &Mistake, by: &str, part: bool, attack: impl FnOnce() -> Attack) -> Attack {
+        let key = (mistake.key(), by.to_string());
         if let Some(known) = self.before.get(&key) {
             return known.clone();
         }
         let (took, how) = attack();
+        if part && how.is_none() {
+            return (took, how);
+        }
         let said = how.clone().unwrap_or_default().replace(['\t', '\n'], " ");
         let line = format!("{}\t{by}\t{:.2}\t{said}\n", key.0, took.as_secs_f64());
         let mut file = self.file.lock().expect("nobody panics with it");

@@ -42,6 +42,11 @@ pub struct Mistake {
 }
 
 impl Mistake {
+    /// What it is called in files: its stage and its name.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.stage, self.name)
+    }
+
     /// Whether a part of a name, or a stage, means this one.
     pub fn is_called(&self, word: &str) -> bool {
         self.name.contains(word) || self.stage == word
@@ -94,7 +99,7 @@ pub fn read(folder: &Path) -> Result<Vec<Mistake>, String> {
 }
 
 /// The mistakes of a list; else a line's number and what is wrong there.
-fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
+pub(super) fn read_list(stage: &str, text: &str) -> Result<Vec<Mistake>, (usize, String)> {
     let (mut all, mut file) = (Vec::<Mistake>::new(), PathBuf::new());
     let mut open = false;
     for (number, line) in text.lines().enumerate() {

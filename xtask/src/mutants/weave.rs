@@ -19,18 +19,7 @@ pub const COPY: &str = "target/mutants/copy";
 pub const SWITCH: &str = "FIBERLOOM_MUTATION";
 
 /// The module that the copy's core has, and no other.
-const MODULE: &str = "//! Which mistake is made.
-
-use std::sync::OnceLock;
-
-/// Whether it is this one.
-#[inline]
-pub fn on(n: u32) -> bool {
-    static MADE: OnceLock<u32> = OnceLock::new();
-    let read = || std::env::var(\"FIBERLOOM_MUTATION\").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    *MADE.get_or_init(read) == n
-}
-";
+const MODULE: &str = include_str!("switch.rs");
 
 /// Writes the copy; the mistakes with their numbers, from 1.
 ///
@@ -72,7 +61,7 @@ fn tracked() -> Result<Vec<PathBuf>, String> {
 /// Who may notice another thing, or take another time, when a file of the copy changes; `None`: all.
 fn concerned(file: &Path) -> Option<Vec<&'static str>> {
     let is = |kind: &str| file.extension().is_some_and(|e| e == kind);
-    if is("md") || file.starts_with("xtask") {
+    if is("md") || file.starts_with("xtask") || file == Path::new(super::before::FILE) {
         return Some(vec![]);
     }
     if file.starts_with(super::LISTS) || file.starts_with("tests") && (is("loom") || is("tns")) {

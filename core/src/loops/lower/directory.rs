@@ -13,7 +13,7 @@
 //! would without. So a search takes a constant number of steps where entries do not crowd in one stretch, and never
 //! more than a gallop.
 //!
-//! Invariant: the target of a search is a coordinate of the loop, whose extent is the list's.
+//! Invariant: the target of a search is at most the list's extent. A loop that goes further is cut where the list ends.
 
 use super::output::alloc;
 use super::{Context, LevelBuffers, binary, int, times};
@@ -62,12 +62,9 @@ impl Context<'_> {
     /// An estimate of the number of searches in an access's first list, if there may be many: the number of blocks,
     /// bands, or entries beside which it gallops, of an access that is needed.
     fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
-        let (tensor, w) = (self.program.tensor(a), self.program.level_var(&self.program.accesses[a.0], 0));
+        let w = self.program.level_var(&self.program.accesses[a.0], 0);
         let order = [&nest.order[..], &super::range::around(&nest.rhs, a)?].concat();
         let at = order.iter().position(|v| self.program.root_map(w) == Map::var(*v)).filter(|at| *at > 0)?;
-        if self.program.vars[order[at].0].extent != tensor.extents[tensor.format.order[0]] {
-            return None;
-        }
         let lists = match self.program.protocol(a, 0) {
             Some(Iterated::As(Protocol::Gallop | Protocol::Locate)) => true,
             Some(Iterated::As(Protocol::Walk)) | None => false,

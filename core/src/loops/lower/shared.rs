@@ -118,7 +118,8 @@ impl Context<'_> {
     }
 
     /// Whether loops in this order visit all coordinates of an access's levels in ascending order, from the outermost in: each level's
-    /// coordinate is one loop's, or counted by several together, up to the level's extent.
+    /// coordinate is one loop's, or counted by several together, up to the level's extent. Further loops inside come to an entry more than
+    /// once: they count, so that what they store is compared with the fill, and not all of it is appended.
     fn is_in_order(&self, access: &concrete::Access, order: &[Index]) -> bool {
         let tensor = &self.program.tensors[access.tensor.0];
         let mut rest = order;
@@ -130,7 +131,7 @@ impl Context<'_> {
             let all = self.length(tensor.extents[tensor.format.order[l]]);
             self.counted_by(own) == Some(self.program.root_map(v)) && self.known(&turns) == self.known(&all)
         };
-        (0..access.vars.len()).all(in_order) && rest.is_empty()
+        (0..access.vars.len()).all(in_order)
     }
 
     /// The number of the current turn of nested loops, counted over all of them.

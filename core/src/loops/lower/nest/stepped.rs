@@ -168,8 +168,8 @@ impl Context<'_> {
                 |[lo, hi]: [Expr; 2], [start, stop]: [Expr; 2]| [binary(Op::Max, lo, start), binary(Op::Min, hi, stop)];
             let [lo, hi] = blocks.iter().cloned().reduce(common).expect("one level or more");
             let lo = held(d, "from", lo);
-            // A range must not end before it begins.
-            let hi = if all.len() == 1 { hi } else { held(d, "to", binary(Op::Max, lo.clone(), hi)) };
+            // Blocks that share no coordinate are a range that ends before it begins: it has no turn.
+            let hi = if all.len() == 1 { hi } else { held(d, "to", hi) };
             let within = Piece { scope, ..piece.within(Bound::at(lo), Bound::at(hi.clone())) };
             self.pieces(d, v, within).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
             if let [Stepped { pieces, .. }] = all {
