@@ -225,7 +225,7 @@ impl<'a> Context<'a> {
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         // Levels whose coordinates no loop binds are searched here, before the loops.
         self.locate(d, &mut scope, body, false);
-        let Some((&v, rest)) = vars.split_first() else { return self.leaf(d, body, &scope, sink) };
+        let Some((&v, rest)) = vars.split_first() else { return self.landed(d, body, &scope, sink) };
         if let Sink::Scalar { .. } = sink
             && let Some((c, body)) = self.sieve(d, &scope, body, &|e| self.nothing(sink, e))
         {
@@ -746,19 +746,19 @@ impl<'a> Context<'a> {
     }
 
     /// What is done at the bottom of a nest: of a scatter only where no coordinate is missing.
-    fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
+    fn landed(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         let mut scope = scope.clone();
         let lands = match sink {
             Sink::Store { nest, .. } | Sink::Scatter { nest, .. } => self.lands(d, nest, &mut scope),
             _ => None,
         };
         match lands {
-            Some(lands) => d.when(lands, |d| self.done(d, body, &scope, sink), |_| {}),
-            None => self.done(d, body, &scope, sink),
+            Some(lands) => d.when(lands, |d| self.leaf(d, body, &scope, sink), |_| {}),
+            None => self.leaf(d, body, &scope, sink),
         }
     }
 
-    fn done(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
+    fn leaf(&self, d: &mut Symbolic, body: &concrete::Expr, scope: &Scope, sink: &Sink) {
         match sink {
             Sink::Scalar { var, fun, begun } => {
                 // Values that both places use are loaded once.
