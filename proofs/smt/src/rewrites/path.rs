@@ -198,7 +198,7 @@ impl Path {
     }
 
     /// Data that satisfy the invariants and some conditions: a question of as many steps as the time that is left has, about.
-    fn ask<'c>(&self, conditions: impl IntoIterator<Item = &'c Bool>) -> Result<Option<Model>, Gave> {
+    fn ask<'c>(&'c self, conditions: impl IntoIterator<Item = &'c Bool>) -> Result<Option<Model>, Gave> {
         let steps = (STEPS as f64 * self.left()?.as_secs_f64().clamp(0.01, 1000.0)) as u32;
         match asked(Solver::new(), steps, self.invariants.iter().chain(conditions)) {
             Reply::Never => Ok(None),

@@ -14,7 +14,7 @@ use fiberloom_core::{Options, Widths, lower_by, shape};
 use fiberloom_tests::directive::{self, Directive};
 use fiberloom_tests::file::Folder;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program and its data.
 pub struct Program {
