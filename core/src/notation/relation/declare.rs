@@ -155,7 +155,7 @@ impl Relate {
         let mut columns = Vec::new();
         for column in &table.columns {
             let span = column.name.span;
-            let Some(holds) = self.holds(&column.sort, span) else { continue };
+            let Some(holds) = self.holds(&column.sort) else { continue };
             let (null, fill) = self.fill(holds, column.fill.as_ref());
             let source = column.source.clone().unwrap_or(column.name.name.clone());
             self.name(&column.name, known(holds, fill, Some((place, columns.len())), span));
@@ -167,7 +167,7 @@ impl Relate {
     }
 
     fn tensor(&mut self, t: &syntax::Tensor) {
-        let Some(holds) = self.holds(&t.sort, t.name.span) else { return };
+        let Some(holds) = self.holds(&t.sort) else { return };
         if holds == Holds::Text {
             let help = "texts stand in tables: `table T[…] { name: string }`, or are labels: `dim D: string`";
             return self.say(t.name.span, format!("tensor `{}` of texts", t.name), help);
@@ -199,7 +199,7 @@ impl Relate {
     }
 
     /// What values of a sort are.
-    fn holds(&mut self, sort: &Sort, span: Span) -> Option<Holds> {
+    fn holds(&mut self, sort: &Sort) -> Option<Holds> {
         Some(match sort {
             Sort::Plain(ty) => Holds::Plain(*ty),
             Sort::Date => Holds::Date,
@@ -216,7 +216,6 @@ impl Relate {
                         false => format!("there are {known}; `dim {name}: i64` declares another"),
                     };
                     self.say(name.span, format!("`{name}` is no type and no domain"), help);
-                    let _ = span;
                     return None;
                 }
             },

@@ -75,7 +75,7 @@ impl Relate {
             };
             let domain = |i: &Index| match i.variable() {
                 Some(v) => scope.vars.get(&v.name).copied().flatten(),
-                None => self.index_domain(scope, i),
+                None => self.index_domain(i),
             };
             let modes: Vec<Option<usize>> = s.lhs.indices.iter().map(domain).collect();
             let called = |(i, domain): (&Index, &Option<usize>)| match (i.variable(), domain) {
@@ -92,7 +92,7 @@ impl Relate {
     }
 
     /// The domain whose coordinates an index that is no variable says.
-    fn index_domain(&self, _: &Scope, index: &Index) -> Option<usize> {
+    fn index_domain(&self, index: &Index) -> Option<usize> {
         let of = match index {
             Index::Access(a) => self.known.get(&a.tensor.name)?.holds?,
             _ => return None,
