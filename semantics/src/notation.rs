@@ -478,7 +478,8 @@ impl<'p> World<'p> {
                 true => at.push(c),
                 false if index.permit => return Ok(None),
                 false => {
-                    let help = if matches!(index.map, Map::Gather(..)) { "" } else { ": `~` permits it" };
+                    let help =
+                        if matches!(index.map, Map::Gather(..) | Map::Computed(_)) { "" } else { ": `~` permits it" };
                     let what = format!("coordinate {c} leaves `{}`, whose extent is {extent}{help}", tensor.name);
                     return Err(Refusal::Outside(index.span, what));
                 }

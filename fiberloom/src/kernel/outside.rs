@@ -1,4 +1,4 @@
-//! Which coordinate that was read from a tensor leaves the one that it is for: a kernel says only that there is one.
+//! Which coordinate that was read from a tensor, or computed, leaves the one that it is for: a kernel says only that there is one.
 
 use super::Operand;
 use crate::error::Error;
@@ -9,8 +9,8 @@ use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{Index, Map, TensorId};
 use std::collections::BTreeMap;
 
-/// The error of a call in which one does: the first of them in an operand, else the first gather from a tensor that the program
-/// makes.
+/// The error of a call in which one does: the first of them in an operand, else the first that is gathered from a tensor which the
+/// program makes, or computed.
 pub(super) fn outside(
     program: &Program,
     operands: &BTreeMap<TensorId, Operand>,
@@ -20,11 +20,14 @@ pub(super) fn outside(
     for statement in &program.typed().statements {
         statement.accesses(&mut |tensor, indices, _| {
             for (index, (mode, extent)) in indices.iter().zip(extents(tensor).into_iter().enumerate()) {
-                let Map::Gather(from, _) = index.map else { continue };
                 let place = Place { program, index, tensor, mode, extent };
-                match operands.get(&from) {
-                    Some(operand) => held = held.take().or_else(|| place.first(from, operand.tensor())),
-                    None => drop(made.get_or_insert_with(|| place.said(from, "holds a coordinate"))),
+                match index.map {
+                    Map::Gather(from, _) => match operands.get(&from) {
+                        Some(operand) => held = held.take().or_else(|| place.first(from, operand.tensor())),
+                        None => drop(made.get_or_insert_with(|| place.said(from, "holds a coordinate"))),
+                    },
+                    Map::Computed(_) if !index.permit => drop(made.get_or_insert_with(|| place.computed())),
+                    _ => {}
                 }
             }
         });
@@ -33,7 +36,7 @@ pub(super) fn outside(
     held.or(made).map_or_else(nowhere, |d| program.mismatch(d))
 }
 
-/// An index that is read from a tensor.
+/// An index that is read from a tensor, or computed.
 struct Place<'a> {
     program: &'a Program,
     index: &'a Index,
@@ -55,11 +58,18 @@ impl Place<'_> {
     }
 
     fn said(&self, from: TensorId, holds: &str) -> Diagnostic {
-        let name = |t: TensorId| &self.program.typed().tensors[t.index()].name;
-        let (from, of) = (name(from), name(self.tensor));
+        let from = &self.program.typed().tensors[from.index()].name;
+        self.leaves(&format!("`{from}` {holds}"), &format!("what `{from}` holds"))
+    }
+
+    fn computed(&self) -> Diagnostic {
+        self.leaves("a coordinate is computed here that stands", "it")
+    }
+
+    fn leaves(&self, what: &str, kept: &str) -> Diagnostic {
+        let of = &self.program.typed().tensors[self.tensor.index()].name;
         let (mode, extent) = (self.mode, self.extent);
-        let message = format!("`{from}` {holds} outside of mode {mode} of `{of}`, whose extent is {extent}");
-        Diagnostic::new(self.index.span, message)
-            .help(format!("keep what `{from}` holds at 0 or above, and below {extent}"))
+        let message = format!("{what} outside of mode {mode} of `{of}`, whose extent is {extent}");
+        Diagnostic::new(self.index.span, message).help(format!("keep {kept} at 0 or above, and below {extent}"))
     }
 }
