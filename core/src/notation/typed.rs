@@ -313,13 +313,18 @@ impl Statement {
     pub fn accesses<'a>(&'a self, each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
         each(self.tensor, &self.indices, true);
         gathers(&self.indices, each);
-        self.rhs.walk(&mut |e| {
-            if let Kind::Access(tensor, indices) = &e.kind {
-                each(*tensor, indices, false);
-                gathers(indices, each);
-            }
-        });
+        read_in(&self.rhs, each);
     }
+}
+
+/// Gives `each` every read of an expression, at its indices too.
+fn read_in<'a>(e: &'a Expr, each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
+    e.walk(&mut |e| {
+        if let Kind::Access(tensor, indices) = &e.kind {
+            each(*tensor, indices, false);
+            gathers(indices, each);
+        }
+    });
 }
 
 fn gathers<'a>(indices: &'a [Index], each: &mut impl FnMut(TensorId, &'a [Index], bool)) {
@@ -329,12 +334,7 @@ fn gathers<'a>(indices: &'a [Index], each: &mut impl FnMut(TensorId, &'a [Index]
                 each(*tensor, inner, false);
                 gathers(inner, each);
             }
-            Map::Computed(e) => e.walk(&mut |e| {
-                if let Kind::Access(tensor, inner) = &e.kind {
-                    each(*tensor, inner, false);
-                    gathers(inner, each);
-                }
-            }),
+            Map::Computed(e) => read_in(e, each),
             _ => {}
         }
     }
@@ -558,12 +558,7 @@ impl Expr {
 
     /// Gives `each` every tensor that it reads, at its indices too.
     pub fn reads(&self, each: &mut impl FnMut(TensorId)) {
-        self.walk(&mut |e| {
-            if let Kind::Access(tensor, indices) = &e.kind {
-                each(*tensor);
-                gathers(indices, &mut |t, _, _| each(t));
-            }
-        });
+        read_in(self, &mut |tensor, _, _| each(tensor));
     }
 
     /// Gives `each` this expression and all inside it, outer ones first.

@@ -1,7 +1,7 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::relation::{Cell, Frame, date};
+use fiberloom::relation::Frame;
 use fiberloom::{Agreement, Error, Program, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
@@ -90,7 +90,7 @@ pub fn frame(name: &str, frame: &Frame) -> String {
         .iter()
         .map(|c| {
             std::iter::once(c.name.clone())
-                .chain((0..rows).map(|row| c.cell(row).map_or(String::new(), cell)))
+                .chain((0..rows).map(|row| c.cell(row).map_or(String::new(), |cell| cell.to_string())))
                 .collect()
         })
         .collect();
@@ -105,21 +105,6 @@ pub fn frame(name: &str, frame: &Frame) -> String {
         write!(text, "\n  … {} more", frame.rows - rows).expect("strings take everything");
     }
     text
-}
-
-fn cell(cell: Cell) -> String {
-    match cell {
-        Cell::Plain(value) => value.to_string(),
-        Cell::Date(days) => date(days),
-        Cell::Decimal(number, 0) => number.to_string(),
-        Cell::Decimal(number, digits) => {
-            let digits = usize::from(digits);
-            let text = format!("{:0>width$}", number.unsigned_abs(), width = digits + 1);
-            let (whole, part) = text.split_at(text.len() - digits);
-            format!("{}{whole}.{part}", if number < 0 { "-" } else { "" })
-        }
-        Cell::Text(text) => text.to_string(),
-    }
 }
 
 /// What `--check` compared, and what not.

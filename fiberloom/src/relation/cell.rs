@@ -143,6 +143,18 @@ pub(super) fn written(x: i128, digits: u8) -> String {
     }
 }
 
+/// As it is written; a text without quotes.
+impl std::fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cell::Plain(value) => value.fmt(f),
+            Cell::Date(days) => f.write_str(&fiberloom_core::notation::relation::date(*days)),
+            Cell::Decimal(x, digits) => f.write_str(&written(*x, *digits)),
+            Cell::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// A value as days from 1970-01-01 on.
 fn date(cell: Cell) -> Result<i32, String> {
     let says =

@@ -24,11 +24,19 @@ const LIMIT: u64 = 1 << 20;
 
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Imported {
+pub enum Imported<K = Kind> {
     /// It was refused.
-    Refused(Kind, Cause),
+    Refused(K, Cause),
     /// It was read, and read back from as many kinds of files.
-    Read(Kind, usize),
+    Read(K, usize),
+}
+
+/// Why a file of this name is refused: its data are what is wrong.
+fn refused(name: &str, e: &data::Error) -> Cause {
+    let text = e.to_string();
+    assert!(text.starts_with(&format!("{name}:")) && !e.message.is_empty(), "{text}");
+    assert!(e.cause != Cause::Io && e.cause != Cause::Extension, "nothing has failed but the data: {text}");
+    e.cause
 }
 
 /// Reads the file of these bytes.
@@ -50,12 +58,7 @@ pub fn import(bytes: &[u8]) -> Imported {
         false => ("fuzzed", file),
     };
     match data::read_bytes(Path::new(name), kind, &file, &declared, &options) {
-        Err(e) => {
-            let text = e.to_string();
-            assert!(text.starts_with(&format!("{name}:")) && !e.message.is_empty(), "{text}");
-            assert!(e.cause != Cause::Io && e.cause != Cause::Extension, "nothing has failed but the data: {text}");
-            Imported::Refused(kind, e.cause)
-        }
+        Err(e) => Imported::Refused(kind, refused(name, &e)),
         Ok(tensor) => {
             assert_eq!(tensor.check(), Ok(()), "{tensor:?}");
             assert_eq!(tensor.format, format.stored());
@@ -122,10 +125,16 @@ fn below(u: &mut Unstructured, n: usize) -> usize {
 mod tests {
     use super::*;
     use std::collections::HashMap;
+    use std::fmt::Debug;
+    use std::hash::Hash;
 
-    #[test]
-    fn every_kind_is_read_written_and_refused() {
-        let mut seen: HashMap<Kind, [usize; 3]> = HashMap::new();
+    /// Of files of seeds more than so many of each kind are refused, and as many are read back.
+    pub fn are_read_written_and_refused<K: Copy + Debug + Eq + Hash>(
+        kinds: &[K],
+        many: usize,
+        import: fn(&[u8]) -> Imported<K>,
+    ) {
+        let mut seen: HashMap<K, [usize; 3]> = HashMap::new();
         for seed in 0..9000 {
             let (kind, what) = match import(&crate::bytes(seed, 50 + seed as usize % 400)) {
                 Imported::Refused(kind, _) => (kind, 0),
@@ -134,9 +143,14 @@ mod tests {
             };
             seen.entry(kind).or_default()[what] += 1;
         }
-        for kind in Kind::ALL {
-            let [refused, _, back] = seen[&kind];
-            assert!(refused > 100 && back > 100, "{kind:?}: {seen:?}");
+        for kind in kinds {
+            let [refused, _, back] = seen[kind];
+            assert!(refused > many && back > many, "{kind:?}: {seen:?}");
         }
+    }
+
+    #[test]
+    fn every_kind_is_read_written_and_refused() {
+        are_read_written_and_refused(&Kind::ALL, 100, import);
     }
 }

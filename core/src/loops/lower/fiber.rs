@@ -522,19 +522,16 @@ impl Context<'_> {
         if let Some(value) = &fiber.value {
             return value.clone();
         }
-        let load = Expr::Load(self.values(a), Box::new(fiber.position.clone()));
-        match &fiber.present {
-            None => load,
-            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(self.fill(a))]),
-        }
+        self.load_from(fiber, self.program.accesses[a.0].tensor)
     }
 
-    /// The value of a column where an access stands whose levels are all open.
-    fn load_column(&self, fiber: &Fiber, column: &concrete::Column) -> Expr {
-        let load = Expr::Load(self.arrays(column.tensor).values, Box::new(fiber.position.clone()));
+    /// The value that a tensor of an access's structure has where it stands, its levels all open: its fill where nothing does.
+    fn load_from(&self, fiber: &Fiber, tensor: concrete::Place) -> Expr {
+        let load = Expr::Load(self.arrays(tensor).values, Box::new(fiber.position.clone()));
+        let fill = self.program.tensors[tensor.0].fill;
         match &fiber.present {
             None => load,
-            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(column.fill)]),
+            Some(present) => Expr::Op(Op::Select, vec![present.clone(), load, Expr::Const(fill)]),
         }
     }
 
@@ -547,7 +544,7 @@ impl Context<'_> {
                 known.or_else(|| self.come_to(d, &mut scope.clone(), *v)).expect("bound: checked concrete notation")
             }
             concrete::Expr::Access(a, _) => self.load(&scope.fiber(*a), *a),
-            concrete::Expr::Column(column) => self.load_column(&scope.fiber(column.of), column),
+            concrete::Expr::Column(column) => self.load_from(&scope.fiber(column.of), column.tensor),
             concrete::Expr::Call(fun, args, _) => {
                 let args = args.iter().map(|e| self.value(d, scope, e)).collect();
                 self.applied(d, *fun, args)

@@ -275,7 +275,6 @@ fn is_condition(e: &concrete::Expr, a: AccessId) -> bool {
 fn only_in_sums(e: &concrete::Expr, a: AccessId) -> bool {
     match e {
         concrete::Expr::Access(b, _) => *b != a,
-        concrete::Expr::Column(column) => column.of != a,
         concrete::Expr::Call(_, args, _) => args.iter().all(|e| only_in_sums(e, a)),
         concrete::Expr::Reduce(..) => true,
         other => !other.accesses().contains(&a),

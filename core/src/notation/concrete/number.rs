@@ -1,7 +1,8 @@
 //! Numbering the variables and accesses of a program.
 
 use super::{
-    Access, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns, Var,
+    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns,
+    Var,
 };
 use crate::shape::Map;
 
@@ -111,21 +112,18 @@ impl Number<'_> {
         new
     }
 
+    fn access(&mut self, a: AccessId) -> AccessId {
+        let access = self.old.accesses[a.0].clone();
+        let vars = access.vars.iter().map(|v| self.of(*v)).collect();
+        self.out.accessed(Access { vars, ..access })
+    }
+
     fn expr(&mut self, e: &Expr) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.of(*v)),
-            Expr::Access(a, ty) => {
-                let access = self.old.accesses[a.0].clone();
-                let vars = access.vars.iter().map(|v| self.of(*v)).collect();
-                Expr::Access(self.out.accessed(Access { vars, ..access }), *ty)
-            }
-            Expr::Column(column) => {
-                let access = self.old.accesses[column.of.0].clone();
-                let vars = access.vars.iter().map(|v| self.of(*v)).collect();
-                let of = self.out.accessed(Access { vars, ..access });
-                Expr::Column(Box::new(Column { of, ..(**column).clone() }))
-            }
+            Expr::Access(a, ty) => Expr::Access(self.access(*a), *ty),
+            Expr::Column(column) => Expr::Column(Box::new(Column { of: self.access(column.of), ..(**column).clone() })),
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.expr(a)).collect(), *ty),
             Expr::Reduce(op, vars, body, ty) => {
                 let outer = self.scope.len();

@@ -358,19 +358,19 @@ impl Concretize<'_> {
         Format::of((0..vars.len()).map(kind).collect())
     }
 
+    fn rename_access(&mut self, a: AccessId, fresh: &mut FxHashMap<Index, Index>) -> AccessId {
+        let access = self.out.accesses[a.0].clone();
+        let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
+        self.out.accessed(concrete::Access { vars, ..access })
+    }
+
     fn rename(&mut self, e: &Expr, fresh: &mut FxHashMap<Index, Index>) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.renamed(*v, fresh)),
-            Expr::Access(a, ty) => {
-                let access = self.out.accesses[a.0].clone();
-                let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
-                Expr::Access(self.out.accessed(concrete::Access { vars, ..access }), *ty)
-            }
+            Expr::Access(a, ty) => Expr::Access(self.rename_access(*a, fresh), *ty),
             Expr::Column(column) => {
-                let access = self.out.accesses[column.of.0].clone();
-                let vars = access.vars.iter().map(|v| self.renamed(*v, fresh)).collect();
-                let of = self.out.accessed(concrete::Access { vars, ..access });
+                let of = self.rename_access(column.of, fresh);
                 Expr::Column(Box::new(concrete::Column { of, ..(**column).clone() }))
             }
             Expr::Call(fun, args, ty) => Expr::Call(*fun, args.iter().map(|a| self.rename(a, fresh)).collect(), *ty),

@@ -8,9 +8,9 @@
 //! ```
 
 use super::files::damage;
-use super::{LIMIT, below};
+use super::{Imported, LIMIT, below, refused};
 use arbitrary::Unstructured;
-use fiberloom::data::{Cause, Options};
+use fiberloom::data::Options;
 use fiberloom::relation::{self, Cell, Column, Frame, Holds, Kind, Texts, Values, Wanted};
 use fiberloom::{Array, Type, Value};
 use std::path::Path;
@@ -43,32 +43,18 @@ const WORDS: [&str; 24] = [
     "é",
 ];
 
-/// What became of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Imported {
-    /// It was refused.
-    Refused(Kind, Cause),
-    /// It was read, and read back from as many kinds of files.
-    Read(Kind, usize),
-}
-
 /// Reads the file of these bytes.
 ///
 /// # Panics
 /// If a frame is malformed, or written and not read back: that is the finding, as is any panic of a reader or a writer.
-pub fn import(bytes: &[u8]) -> Imported {
+pub fn import(bytes: &[u8]) -> Imported<Kind> {
     let u = &mut Unstructured::new(bytes);
     let kind = *u.choose(&Kind::ALL).unwrap_or(&Kind::Csv);
     let (wanted, file) = file(u, kind);
     let name = format!("fuzzed.{}", kind.extension());
     let options = Options { limit: LIMIT, ..Options::default() };
     match relation::read_bytes(Path::new(&name), &file, &wanted, &options) {
-        Err(e) => {
-            let text = e.to_string();
-            assert!(text.starts_with(&format!("{name}:")) && !e.message.is_empty(), "{text}");
-            assert!(e.cause != Cause::Io && e.cause != Cause::Extension, "nothing has failed but the data: {text}");
-            Imported::Refused(kind, e.cause)
-        }
+        Err(e) => Imported::Refused(kind, refused(&name, &e)),
         Ok(frame) => {
             let count = Kind::ALL.into_iter().filter(|kind| is_read_back(&frame, *kind, &wanted)).count();
             Imported::Read(kind, count)
@@ -166,22 +152,9 @@ fn frame(u: &mut Unstructured, wanted: &[Wanted]) -> Frame<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
 
     #[test]
     fn every_kind_is_read_written_and_refused() {
-        let mut seen: HashMap<Kind, [usize; 3]> = HashMap::new();
-        for seed in 0..9000 {
-            let (kind, what) = match import(&crate::bytes(seed, 50 + seed as usize % 400)) {
-                Imported::Refused(kind, _) => (kind, 0),
-                Imported::Read(kind, 0) => (kind, 1),
-                Imported::Read(kind, _) => (kind, 2),
-            };
-            seen.entry(kind).or_default()[what] += 1;
-        }
-        for kind in Kind::ALL {
-            let [refused, _, back] = seen[&kind];
-            assert!(refused > 300 && back > 300, "{kind:?}: {seen:?}");
-        }
+        super::super::tests::are_read_written_and_refused(&Kind::ALL, 300, import);
     }
 }

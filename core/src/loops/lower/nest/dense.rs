@@ -144,11 +144,8 @@ impl Context<'_> {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => known(v),
             // Runs are opened before this loop.
-            concrete::Expr::Access(a, _) => {
-                self.next_var(scope, *a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
-            }
-            concrete::Expr::Column(column) => {
-                let a = column.of;
+            concrete::Expr::Access(..) | concrete::Expr::Column(_) => {
+                let a = e.access().expect("it reads one");
                 self.next_var(scope, a).is_none() || self.program.accesses[a.0].vars.iter().all(known)
             }
             concrete::Expr::Call(_, args, _) => args.iter().all(same),
