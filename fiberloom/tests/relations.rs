@@ -109,6 +109,29 @@ fn tables_are_walked_once() {
     assert_eq!(rows(text, &[("t", csv)], "s").unwrap(), ["1.11000"]);
 }
 
+/// A function of labels is an array: of dates, of numbers, and of what is none, where it is its fill.
+#[test]
+fn functions_are_arrays_of_labels() {
+    let text = "dim CITY: string  dim DAY: date  dim SIZE: i64
+        fn squared(n: i64) -> i64 { n * n }  fn between(d: i64, n: i64) -> bool { d > n }
+        tensor year: i64[DAY] {function}  tensor squared: i64[SIZE] {function}
+        tensor between: bool[DAY, SIZE] {function, function}
+        table sales[row: N] { city: CITY, day: DAY, size = \"amount\": SIZE }
+        tensor total: i64[CITY]
+        total[city[n]] += squared[size[n]] + mask(between[day[n], size[n]], year[day[n]])";
+    let sales = "city,day,amount\nRome,1994-12-31,7\nParis,1970-01-01,10\nRome,1995-06-30,-5\nParis,,3\n";
+    assert_eq!(rows(text, &[("sales", sales)], "total").unwrap(), ["Paris,109", "Rome,4063"]);
+}
+
+/// Literals of which one is taken have the digits of the decimal that they stand beside.
+#[test]
+fn literals_are_chosen_as_decimals() {
+    let text = "dim CITY: string  table sales[row: N] { city: CITY, amount: dec(2) }  tensor s: dec(4)[]
+        s[] = sum(n: amount[n] * (if amount[n] > 1 then -(0.05) else select(amount[n] > 0.5, 1, 0.5))
+          + mask(amount[n] > 7.2, 0.125) + mask(amount[n] >= select(amount[n] < 8, 7.25, 100), 1))";
+    assert_eq!(rows(text, &[("sales", SALES)], "s").unwrap(), ["-4.1875"]);
+}
+
 /// What is given for two columns of a table has one structure, or is refused.
 #[test]
 fn columns_have_one_structure() {
@@ -168,6 +191,21 @@ fn what_is_wrong_with_labels_is_said() {
         ("table t[row: N] { a: dec(12) }  s[] = sum(i: a[i] * a[i])", "24 digits behind its point"),
         ("table t[row: N] { a: dec(19) }", "19 digits behind its point"),
         ("table t[row: N] { a: i64 }  s[] = sum(i: mask(a[i] == \"x\", 1))", "a text stands where a value is needed"),
+        (
+            "dim D: string  fn f(n: i64) -> i64 { n }  tensor f: i64[D] {function}  table t[k: D] {}
+             s[] = sum(i: mask(t[i], f[i]))",
+            "a label of `D` is a text, and a value is needed",
+        ),
+        (
+            "dim D: i64  fn f(n: f64) -> i64 { 1 }  tensor f: i64[D] {function}",
+            "`f` is not given by the function `f`: its types are others; a function of labels takes an i64 for each mode",
+        ),
+        (
+            "dim D: i64  dim E: i64  fn f(n: i64) -> i64 { n }  tensor f: i64[D] {function}  table t[k: E] {}
+             s[] = sum(i: mask(t[i], f[i]))",
+            "runs over",
+        ),
+        ("dim D: i64  tensor year: i64[D] {function}  s[] = sum(i: year[i])", "`year` takes a date, and this is none"),
         ("x[i] = \"a\"", "the text `\"a\"` stands where a value is needed"),
         ("tensor a: i64[N]  h[abs(sum(i: a[i]))] += 1", "an index is computed of values, and this is a fold"),
     ];

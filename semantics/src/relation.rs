@@ -342,6 +342,12 @@ impl World {
     }
 
     fn read(&self, a: &Access, env: &Env) -> Result<Of, String> {
+        if self.is_part_of_date(&a.tensor.name) {
+            let Some(Key::Date(year, month, day)) = self.keys(a, env)?.and_then(|key| key.into_iter().next()) else {
+                return Ok(self.declared[&a.tensor.name].fill.clone());
+            };
+            return Ok(Of::Integer(part(&a.tensor.name, &Of::Date(year, month, day))?));
+        }
         let function = self.functions.get(&a.tensor.name).ok_or_else(|| format!("`{}` has no value", a.tensor))?;
         let at = self.keys(a, env)?.and_then(|key| function.at.get(&key));
         Ok(at.unwrap_or(&function.fill).clone())
@@ -356,9 +362,10 @@ impl World {
             ExprKind::Name(name) => env.get(&name.name).cloned().ok_or_else(|| format!("`{name}` is not bound"))?,
             ExprKind::Access(a) => self.read(a, env)?,
             ExprKind::Unary(UnaryOp::Not, x) => Of::Bool(!self.truth(x, env)?),
-            ExprKind::Unary(UnaryOp::Neg, x) => {
-                arithmetic(BinaryOp::Sub, Of::Literal("0".to_string()), self.eval(x, env)?)?
-            }
+            ExprKind::Unary(UnaryOp::Neg, x) => match self.eval(x, env)? {
+                Of::Literal(text) => Of::Literal(text.strip_prefix('-').map_or(format!("-{text}"), str::to_string)),
+                x => arithmetic(BinaryOp::Sub, Of::Literal("0".to_string()), x)?,
+            },
             ExprKind::Binary(op @ (BinaryOp::AndAlso | BinaryOp::OrElse), a, b) => {
                 let (a, b) = (self.truth(a, env)?, self.truth(b, env)?);
                 Of::Bool(if *op == BinaryOp::AndAlso { a && b } else { a || b })
@@ -415,6 +422,11 @@ impl World {
             }
             _ => return Err("a shape operator".to_string()),
         })
+    }
+
+    /// Whether `year`, `month` or `day` is declared as an array: what the function gives of each date.
+    fn is_part_of_date(&self, name: &str) -> bool {
+        matches!(name, "year" | "month" | "day") && self.declared.contains_key(name) && !self.functions.contains_key(name)
     }
 
     fn truth(&self, e: &Expr, env: &Env) -> Result<bool, String> {

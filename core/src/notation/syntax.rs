@@ -318,6 +318,15 @@ pub enum Index {
 }
 
 impl Index {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Index::Affine { span, .. } | Index::Slice { span, .. } => *span,
+            Index::Access(a) => a.span,
+            Index::Computed { of, .. } => of.span,
+        }
+    }
+
     /// The index variable, if it is one and nothing else.
     pub fn variable(&self) -> Option<&Ident> {
         match self {

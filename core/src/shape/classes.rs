@@ -8,6 +8,9 @@ use crate::notation::typed::{self, Index, Kind, Program, Repeat, Role, SizeId, S
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The extent of what a function gives at every coordinate: extents are below 2⁶³.
+const INFINITE: u64 = i64::MAX as u64;
+
 /// Sizes and index variables that have one extent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ClassId(pub u32);
@@ -89,7 +92,36 @@ impl Classes {
             }
         });
         classes.equations = equations(program, sizes);
+        classes.infinite(program);
         classes
+    }
+
+    /// Gives modes of functions the extent [`INFINITE`], where nothing else has a say in it: no index variable, no data, no use as a value.
+    fn infinite(&mut self, program: &Program) {
+        let is_function = |t: &Tensor| matches!(t.role, Role::Computed(_));
+        let mut finite: Vec<bool> = self.known.iter().map(Option::is_some).collect();
+        let values = values(program).into_iter().map(|(size, _)| size.index());
+        let stored = program.tensors.iter().filter(|t| !is_function(t)).flat_map(|t| t.sizes.iter().map(|s| s.index()));
+        for node in values.chain(stored).chain(self.sizes..self.parent.len()) {
+            finite[self.find(node)] = true;
+        }
+        for tensor in program.tensors.iter().filter(|t| is_function(t)) {
+            for size in &tensor.sizes {
+                let root = self.find(size.index());
+                if !finite[root] {
+                    let by = format!("`{}`, a function", tensor.name);
+                    self.known[root] = Some(Known { extent: INFINITE, span: tensor.span, by });
+                }
+            }
+        }
+    }
+
+    /// The function in whose modes alone an index variable stands.
+    fn function_of<'p>(&self, program: &'p Program, root: usize) -> Option<&'p Tensor> {
+        let mut over = program.tensors.iter().filter(|t| t.sizes.iter().any(|s| self.find(s.index()) == root));
+        let first = over.next()?;
+        let all = matches!(first.role, Role::Computed(_)) && over.all(|t| matches!(t.role, Role::Computed(_)));
+        all.then_some(first)
     }
 
     /// Learns the value of a size, if the program says it.
@@ -213,10 +245,22 @@ impl Classes {
         for (place, var) in program.vars.iter().enumerate() {
             let root = self.find(self.sizes + place);
             if !std::mem::replace(&mut known[root], true) {
-                let message = format!("the extent of index variable `{}` is unknown", var.name);
-                let help =
-                    "use it as a bare index of a tensor whose size is known, or give that size a value: `dim N = …`";
-                errors.push(Diagnostic::new(var.span, message).help(help));
+                errors.push(match self.function_of(program, root) {
+                    Some(f) => {
+                        let message = format!(
+                            "index variable `{}` runs over `{}` alone, a function, whose extent is infinite",
+                            var.name, f.name
+                        );
+                        let help = "use it as a bare index of stored data, too, or give the size a value: `dim N = …`";
+                        Diagnostic::new(var.span, message).label(f.span, "the function").help(help)
+                    }
+                    None => {
+                        let message = format!("the extent of index variable `{}` is unknown", var.name);
+                        let help =
+                            "use it as a bare index of a tensor whose size is known, or give that size a value: `dim N = …`";
+                        Diagnostic::new(var.span, message).help(help)
+                    }
+                });
             }
         }
         for (size, span) in values(program) {

@@ -120,6 +120,7 @@ impl Of {
             Of::Bool(_) => Of::Bool(false),
             Of::Decimal(_, digits) => Of::Decimal(0, *digits),
             Of::Float(_) => Of::Float(0.0),
+            Of::Literal(_) => Of::Literal("0".to_string()),
             _ => Of::Integer(0),
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub fill: Literal,
     /// The column that it is: its table, and its place there.
     pub column: Option<(usize, usize)>,
+    /// Whether a function of labels gives it.
+    pub given: bool,
     /// Where it is declared.
     pub span: Span,
 }
@@ -38,6 +40,8 @@ pub(super) struct Relate {
     shapes: Vec<(Vec<Size>, Option<Format>)>,
     /// Names that statements define.
     results: HashSet<String>,
+    /// Declared functions: types of parameters, and of the value.
+    pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
 
 impl Relate {
@@ -85,7 +89,11 @@ impl Relate {
             match item {
                 Item::Dim(dim) => drop(self.taken.insert(dim.name.name.clone())),
                 Item::Domain(domain) => drop(self.taken.insert(domain.name.name.clone())),
-                Item::Function(f) => drop(self.taken.insert(f.name.name.clone())),
+                Item::Function(f) => {
+                    self.taken.insert(f.name.name.clone());
+                    self.functions
+                        .insert(f.name.name.clone(), (f.params.iter().map(|(_, ty)| *ty).collect(), f.result));
+                }
                 Item::Statement(s) => {
                     self.results.insert(s.lhs.tensor.name.clone());
                     self.taken.insert(s.lhs.tensor.name.clone());
@@ -149,6 +157,7 @@ impl Relate {
             holds: Some(holds),
             fill,
             column,
+            given: false,
             span,
         };
         self.name(&table.name, known(Holds::Plain(Type::Bool), Literal::Bool(false), None, table.name.span));
@@ -180,9 +189,11 @@ impl Relate {
             holds: Some(holds),
             fill,
             column: None,
+            given: false,
             span: t.name.span,
         };
-        self.name(&t.name, known);
+        let given = self.is_given(t, &known);
+        self.name(&t.name, Known { given, ..known });
     }
 
     fn name(&mut self, name: &Ident, known: Known) {

@@ -22,6 +22,8 @@ pub(super) struct Made {
 pub(super) enum Of {
     /// A literal number, which takes what it stands beside.
     Number(Literal),
+    /// Literal numbers of which one is taken (`mask(c, 0.05)`), as what they stand beside; this has most digits behind its point.
+    Choice(Literal),
     /// A literal text, which takes what it stands beside.
     Quote(String),
     /// This.
@@ -34,8 +36,8 @@ impl Of {
     /// The same of what is made of a literal, and is none.
     fn settled(self) -> Of {
         match self {
-            Of::Number(Literal::Int(_)) => Of::Holds(Holds::Plain(Type::I64)),
-            Of::Number(_) => Of::Holds(Holds::Plain(Type::F64)),
+            Of::Number(Literal::Int(_)) | Of::Choice(Literal::Int(_)) => Of::Holds(Holds::Plain(Type::I64)),
+            Of::Number(_) | Of::Choice(_) => Of::Holds(Holds::Plain(Type::F64)),
             of => of,
         }
     }
@@ -76,13 +78,23 @@ fn digits(of: &Of) -> Option<u8> {
     match of {
         Of::Holds(Holds::Decimal(digits)) => Some(*digits),
         Of::Holds(Holds::Plain(Type::I64)) => Some(0),
-        Of::Number(literal) => {
+        Of::Number(literal) | Of::Choice(literal) => {
             let text = written(literal);
             let behind = text.split_once('.').map_or(0, |(_, part)| part.len());
             u8::try_from(behind).ok().filter(|n| *n <= MOST_DIGITS && !matches!(literal, Literal::Bool(_)))
         }
         _ => None,
     }
+}
+
+/// One of these: of literals a [choice](Of::Choice), of others nothing that they do not say by themselves.
+fn choice<'m>(parts: impl IntoIterator<Item = &'m Made>) -> Option<Of> {
+    let literals = parts.into_iter().map(|m| match &m.of {
+        Of::Number(literal) | Of::Choice(literal) => Some((digits(&m.of)?, literal.clone())),
+        _ => None,
+    });
+    let most = literals.collect::<Option<Vec<_>>>()?.into_iter().max_by_key(|(digits, _)| *digits);
+    most.map(|(_, literal)| Of::Choice(literal))
 }
 
 fn is_decimal(of: &Of) -> bool {
@@ -112,8 +124,11 @@ impl Relate {
             }
             ExprKind::If(c, t, e) => {
                 let condition = self.plain(scope, c);
-                let (t, e) = (self.expr(scope, t), self.expr(scope, e));
-                let (made, of, none) = self.aligned(vec![t?, e?], span)?;
+                let parts = [self.expr(scope, t), self.expr(scope, e)];
+                let parts = parts.into_iter().collect::<Option<Vec<_>>>()?;
+                let chosen = choice(&parts);
+                let (made, of, none) = self.aligned(parts, span)?;
+                let of = chosen.unwrap_or(of);
                 let [t, e] = <[Expr; 2]>::try_from(made).expect("two were given");
                 let kind = ExprKind::If(Box::new(condition?), Box::new(t), Box::new(e));
                 Some(Made { expr: Expr { kind, span }, of, none })
@@ -184,6 +199,9 @@ impl Relate {
 
     /// A read. Where a coordinate is none, an array has its fill.
     fn read_of(&mut self, scope: &Scope, a: &Access) -> Option<Made> {
+        if let Some(known) = self.known.get(&a.tensor.name).filter(|known| known.given).cloned() {
+            return self.given(scope, a, &known);
+        }
         let (access, permits) = self.access(scope, a)?;
         let known = self.known.get(&a.tensor.name).cloned();
         let holds = known.as_ref().and_then(|k| k.holds).unwrap_or(Holds::Plain(Type::F64));
@@ -206,8 +224,9 @@ impl Relate {
             self.say(span, "a text has no sign and no truth", "compare it: `==`, or ask `like(…)`");
             return None;
         }
+        let of = choice([&made]).filter(|_| op == UnaryOp::Neg).unwrap_or(made.of.settled());
         let kind = ExprKind::Unary(op, Box::new(made.expr));
-        Some(Made { expr: Expr { kind, span }, of: made.of.settled(), none: false })
+        Some(Made { expr: Expr { kind, span }, of, none: false })
     }
 
     fn binary(&mut self, op: BinaryOp, a: Made, b: Made, span: Span) -> Option<Made> {
@@ -290,6 +309,7 @@ impl Relate {
             Of::Number(literal) => {
                 self.scaled(literal, wanted, made.expr.span).map(|n| int(i128::from(n), made.expr.span))
             }
+            Of::Choice(_) => self.choice_with_digits(made.expr, wanted),
             of => {
                 let Some(has) = digits(of).filter(|has| *has <= wanted) else { return self.beside_decimal(span) };
                 match wanted - has {
@@ -298,6 +318,29 @@ impl Relate {
                 }
             }
         }
+    }
+
+    /// A [choice](Of::Choice) of literals, each with so many digits behind its point, as integers.
+    fn choice_with_digits(&mut self, e: Expr, wanted: u8) -> Option<Expr> {
+        let span = e.span;
+        let mut each = |e: Box<Expr>| self.choice_with_digits(*e, wanted).map(Box::new);
+        let kind = match e.kind {
+            ExprKind::Literal(literal) => return self.scaled(&literal, wanted, span).map(|n| int(i128::from(n), span)),
+            ExprKind::Unary(op, x) => ExprKind::Unary(op, each(x)?),
+            ExprKind::If(c, t, e) => ExprKind::If(c, each(t)?, each(e)?),
+            ExprKind::Call(name, args) => {
+                let mut chosen = args.into_iter();
+                let condition = chosen.next();
+                let parts = chosen.map(|arg| match arg {
+                    Argument::Expr(e) => Some(Argument::Expr(*each(Box::new(e))?)),
+                    other => Some(other),
+                });
+                let parts = parts.collect::<Option<Vec<_>>>()?;
+                ExprKind::Call(name, condition.into_iter().chain(parts).collect())
+            }
+            _ => return self.beside_decimal(span),
+        };
+        Some(Expr { kind, span })
     }
 
     /// Expressions of one kind, so that they add, are compared, or are chosen among.
@@ -341,7 +384,7 @@ impl Relate {
         }
         let all = all.into_iter().map(|m| self.closed(m)).collect::<Option<Vec<_>>>()?;
         // Of literals alone one with a point decides.
-        let whole = |of: &Of| matches!(of, Of::Number(Literal::Int(_)));
+        let whole = |of: &Of| matches!(of, Of::Number(Literal::Int(_)) | Of::Choice(Literal::Int(_)));
         let kinds: Vec<Of> = all.iter().map(|m| m.of.clone()).collect();
         let of = kinds.iter().find(|of| matches!(of, Of::Holds(_))).or(kinds.iter().find(|of| !whole(of)));
         let of = of.or(kinds.first()).cloned().unwrap_or(Of::Number(Literal::Int(0))).settled();
@@ -581,6 +624,7 @@ impl Relate {
                 let mut rest = made;
                 let condition = rest.remove(0);
                 let mask = name.name == "mask";
+                let chosen = choice(&rest);
                 let (parts, of, none) = match mask {
                     true => {
                         let x = rest.pop()?;
@@ -590,6 +634,7 @@ impl Relate {
                     }
                     false => self.aligned(rest, span)?,
                 };
+                let of = chosen.unwrap_or(of);
                 let args = std::iter::once(condition.expr).chain(parts).collect();
                 Some(Made { expr: call(&name.name, args, span), of, none })
             }
@@ -625,8 +670,9 @@ impl Relate {
                 Argument::Type(ty, at) => Argument::Type(*ty, *at),
             });
         }
-        let ty = match Op::from_name(&name.name) {
-            Some(op) if op.is_predicate() => Type::Bool,
+        let ty = match (self.functions.get(&name.name), Op::from_name(&name.name)) {
+            (Some((_, ty)), _) => *ty,
+            (None, Some(op)) if op.is_predicate() => Type::Bool,
             _ => first.unwrap_or(Type::F64),
         };
         Some(Made::plain(Expr { kind: ExprKind::Call(name.clone(), taken), span }, ty))
@@ -667,7 +713,7 @@ impl Relate {
         }
     }
 
-    fn part_of_date(&mut self, part: usize, name: &Ident, made: Vec<Made>, span: Span) -> Option<Made> {
+    pub(super) fn part_of_date(&mut self, part: usize, name: &Ident, made: Vec<Made>, span: Span) -> Option<Made> {
         let Ok([x]) = <[Made; 1]>::try_from(made) else {
             self.say(span, format!("`{name}` takes a date"), format!("write {name}(d)"));
             return None;

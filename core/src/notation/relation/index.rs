@@ -15,6 +15,7 @@ impl Relate {
         for item in items {
             match item {
                 Item::Domain(_) | Item::Table(_) => {}
+                Item::Tensor(t) if self.known.get(&t.name.name).is_some_and(|known| known.given) => {}
                 Item::Tensor(t) => {
                     let mut plain = t.clone();
                     plain.sort = super::Sort::Plain(t.sort.stored());
@@ -66,7 +67,7 @@ impl Relate {
         if !self.known.contains_key(&name.name) {
             let holds = match rhs?.of.clone() {
                 Of::Holds(holds) => Some(holds),
-                Of::Number(_) => None,
+                Of::Number(_) | Of::Choice(_) => None,
                 Of::Quote(_) | Of::Column(..) => {
                     let help = "declare the result with a domain: `table T[…] { name: D }`";
                     self.say(s.rhs.span, "texts are asked and compared, and no array holds them", help);
@@ -84,7 +85,8 @@ impl Relate {
                 (None, None) => i.to_string(),
             };
             let called = s.lhs.indices.iter().zip(&modes).map(called).collect();
-            let known = Known { modes, called, holds, fill: Literal::Int(0), column: None, span: name.span };
+            let fill = Literal::Int(0);
+            let known = Known { modes, called, holds, fill, column: None, given: false, span: name.span };
             self.known.insert(name.name.clone(), known);
         }
         let (access, _) = self.access(scope, &s.lhs)?;
@@ -177,7 +179,7 @@ impl Relate {
     }
 
     /// Says that coordinates of one domain, or numbers, stand where those of another are needed.
-    fn foreign(&mut self, holds: Option<usize>, over: Option<usize>, of: &Access, span: Span) {
+    pub(super) fn foreign(&mut self, holds: Option<usize>, over: Option<usize>, of: &Access, span: Span) {
         let called = |relate: &Self, d: Option<usize>| match d {
             Some(d) => format!("a coordinate of `{}`", relate.domain_name(d)),
             None => "a number".to_string(),
@@ -217,7 +219,7 @@ impl Relate {
     pub(super) fn plain(&mut self, scope: &Scope, e: &Expr) -> Option<Expr> {
         let made = self.expr(scope, e)?;
         match made.of {
-            Of::Number(_) | Of::Holds(Holds::Plain(_)) => Some(made.expr),
+            Of::Number(_) | Of::Choice(_) | Of::Holds(Holds::Plain(_)) => Some(made.expr),
             _ => Some(self.number(made, e.span)?.expr),
         }
     }

@@ -18,6 +18,7 @@
 //!  scope.rs        index variables: which domain each runs over
 //!  expression.rs   expressions, by what their values are
 //!  index.rs        indices and statements
+//!  function.rs     functions of labels as arrays
 //!  label.rs        texts as dates and decimals; `like`
 //!  calendar.rs     year, month, day as functions of the language
 //! ```
@@ -25,6 +26,7 @@
 mod calendar;
 mod declare;
 mod expression;
+mod function;
 mod index;
 mod label;
 mod scope;

@@ -78,6 +78,9 @@ impl Labelled {
             draw.tables.push(table);
         }
         declared.push("dim Y = 2100".to_string());
+        if let Some(d) = draw.dates() {
+            declared.push(format!("tensor year: i64[D{d}] {{function}}"));
+        }
         let statements = (0..1 + draw.below(3)).map(|n| draw.statement(n)).collect();
         let mut words = draw.words;
         words.sort();
@@ -111,6 +114,11 @@ impl Draw<'_, '_> {
                 format!("dim D{n}: {}", sort(kind))
             })
             .collect()
+    }
+
+    /// The first domain of dates: that of the array `year`.
+    fn dates(&self) -> Option<usize> {
+        self.domains.iter().position(|kind| *kind == Kind::Date)
     }
 
     fn table(&mut self, n: usize) -> (String, Table, Rows) {
@@ -367,6 +375,13 @@ impl Draw<'_, '_> {
                     let op = self.one(&["+", "-"]);
                     return (format!("(1 {op} {a})"), p);
                 }
+                4 if self.below(2) == 0 => {
+                    if let Some(a) = self.column(Kind::Decimal(2), vars) {
+                        let condition = self.condition(vars, 1);
+                        self.said("a choice of literals beside a decimal");
+                        return (format!("{a} * (if {condition} then -(0.5) else mask({condition}, 3))"), 3);
+                    }
+                }
                 2 => {
                     let (a, p) = self.value(vars, depth - 1);
                     let condition = self.condition(vars, 1);
@@ -379,6 +394,13 @@ impl Draw<'_, '_> {
         let leaf = match self.below(5) {
             0 | 1 => self.column(Kind::Decimal(2), vars).map(|c| (c, 2)),
             2 => self.column(Kind::Integer, vars).map(|c| (c, 0)),
+            3 if self.dates().is_some() && self.below(2) == 0 => {
+                let d = self.dates().expect("there is one");
+                self.coordinate(d, vars, 1).map(|c| {
+                    self.words.push("a function of labels as an array".to_string());
+                    (format!("year[{c}]"), 0)
+                })
+            }
             3 => self.column(Kind::Date, vars).map(|c| {
                 let part = ["year", "month", "day"][c.len() % 3];
                 (format!("{part}({c})"), 0)
