@@ -18,4 +18,5 @@ pub mod measure;
 pub mod memory;
 pub mod peer;
 pub mod plot;
+pub mod relations;
 pub mod report;

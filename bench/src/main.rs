@@ -9,13 +9,15 @@ use fiberloom_bench::measure::PAIRS;
 use fiberloom_bench::memory;
 use fiberloom_bench::peer::Peers;
 use fiberloom_bench::plot;
+use fiberloom_bench::relations;
 use fiberloom_bench::report::{self, Outcome, Row};
 use std::collections::HashMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only NAME,…] [--sizes N,…] [--families NAME,…] [--python PROGRAM] [--json FILE] [--svg FILE]
+usage: cargo xtask bench relations …    programs over labels beside databases; `cargo xtask bench relations --help`
+       cargo xtask bench [--only NAME,…] [--sizes N,…] [--families NAME,…] [--python PROGRAM] [--json FILE] [--svg FILE]
 
   --only NAME,…      kernels, or `compile` for compile times; all unless given
   --sizes N,…        nonzeros of the matrices; 10000,100000,1000000,10000000 unless given
@@ -40,7 +42,11 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let outcome = parse(std::env::args().skip(1)).and_then(|args| args.map_or(Ok(()), |args| bench(&args)));
+    let mut args = std::env::args().skip(1).peekable();
+    let outcome = match args.next_if_eq("relations") {
+        Some(_) => relations::run(args),
+        None => parse(args).and_then(|args| args.map_or(Ok(()), |args| bench(&args))),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

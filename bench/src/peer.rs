@@ -23,6 +23,8 @@ pub struct Peers {
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
     python: String,
+    script: &'static str,
+    lacks: &'static str,
     /// Names and versions of the libraries that it has.
     pub libraries: String,
 }
@@ -33,17 +35,25 @@ impl Peers {
     /// # Errors
     /// Why there are none: no such program, no SciPy.
     pub fn start(python: &str) -> Result<Peers, String> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer.py");
+        Peers::of_script(python, "peer.py", "no SciPy")
+    }
+
+    /// Starts `python` with a script of this folder, which ends at once where it lacks a library.
+    ///
+    /// # Errors
+    /// Why there are none: no such program; what it lacks.
+    pub fn of_script(python: &str, script: &'static str, lacks: &'static str) -> Result<Peers, String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
         let mut command = Command::new(python);
         command.envs(crate::memory::KEEP);
-        command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.arg(path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().map_err(|e| format!("`{python}` does not start: {e}"))?;
         let commands = process.stdin.take();
         let answers = BufReader::new(process.stdout.take().expect("it is piped"));
         let folder = std::env::temp_dir().join(format!("fiberloom-bench-{}", process.id()));
         let (python, libraries) = (python.to_string(), String::new());
-        let mut peers = Peers { process, commands, answers, folder, python, libraries };
-        peers.libraries = peers.answer().map_err(|_| format!("`{}` has no SciPy", peers.python))?;
+        let mut peers = Peers { process, commands, answers, folder, python, script, lacks, libraries };
+        peers.libraries = peers.answer().map_err(|_| format!("`{}` has {lacks}", peers.python))?;
         fs::create_dir_all(&peers.folder).map_err(|e| format!("{}: {e}", peers.folder.display()))?;
         Ok(peers)
     }
@@ -54,7 +64,7 @@ impl Peers {
     /// As of [`Peers::start`].
     pub fn revive(&mut self) -> Result<(), String> {
         if !matches!(self.process.try_wait(), Ok(None)) {
-            *self = Peers::start(&self.python)?;
+            *self = Peers::of_script(&self.python, self.script, self.lacks)?;
         }
         Ok(())
     }
@@ -120,12 +130,24 @@ impl Peers {
     /// # Errors
     /// What went wrong there.
     pub fn time(&mut self, library: &str, calls: usize) -> Result<Vec<Duration>, String> {
-        let times = self.ask(&format!("time {library} {calls}"))?;
+        self.times(&format!("time {library} {calls}"))
+    }
+
+    /// Times that a command is answered with.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    pub fn times(&mut self, command: &str) -> Result<Vec<Duration>, String> {
+        let times = self.ask(command)?;
         let time = |word: &str| word.parse().map(Duration::from_nanos).map_err(|e| format!("`{word}`: {e}"));
         times.split_whitespace().map(time).collect()
     }
 
-    fn ask(&mut self, command: &str) -> Result<String, String> {
+    /// What a command is answered with.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    pub fn ask(&mut self, command: &str) -> Result<String, String> {
         let commands = self.commands.as_mut().ok_or("the peers have ended")?;
         writeln!(commands, "{command}").and_then(|()| commands.flush()).map_err(|e| format!("the peers: {e}"))?;
         self.answer().map_err(|e| format!("the peers, asked to `{command}`: {e}"))

@@ -13,7 +13,7 @@ use crate::data::{self, Declared, Source};
 use crate::error::Error;
 use crate::kernel::{Kernel, Options};
 use fiberloom_codegen as codegen;
-use fiberloom_core::algebra::{Mode, Value};
+use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
 use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
@@ -23,7 +23,7 @@ use fiberloom_core::shape::{self, Classes, Extents};
 use fiberloom_core::{Lowered, lower};
 pub use given::Given;
 pub(crate) use given::literal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -92,9 +92,20 @@ impl Program {
     }
 
     pub(crate) fn checked(file: &str, text: &str, syntax: syntax::Program) -> Result<Program, Vec<Diagnostic>> {
-        let typed = notation::check(&syntax)?;
+        Program::checked_stored(file, text, syntax, &BTreeMap::new())
+    }
+
+    /// The same with columns that are [stored](notation::check_stored) in other types.
+    pub(crate) fn checked_stored(
+        file: &str,
+        text: &str,
+        syntax: syntax::Program,
+        columns: &BTreeMap<String, Type>,
+    ) -> Result<Program, Vec<Diagnostic>> {
+        let typed = notation::check_stored(&syntax, columns)?;
         Classes::of(&typed)?;
-        let canonical = syntax.to_string();
+        let mut canonical = syntax.to_string();
+        columns.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));
         let inputs = typed.inputs();
         let formats = typed.stored(&BTreeSet::new());
         let stored = formats.iter().map(Format::stored).collect();
@@ -127,6 +138,13 @@ impl Program {
         reformat(&mut syntax, name, format)?;
         let (file, text) = (&self.inner.file, &self.inner.text);
         Program::checked(file, text, syntax).map_err(|diagnostics| refused(file, text, diagnostics))
+    }
+
+    /// The same program with columns of tables that are stored in other types than their values have.
+    pub(crate) fn with_stored(&self, columns: &BTreeMap<String, Type>) -> Result<Program, Error> {
+        let (file, text) = (&self.inner.file, &self.inner.text);
+        let checked = Program::checked_stored(file, text, self.inner.syntax.clone(), columns);
+        checked.map_err(|diagnostics| refused(file, text, diagnostics))
     }
 
     /// A kernel of the program: lowered to loops, so that what cannot be is refused before there are data. Machine code

@@ -426,7 +426,9 @@ impl World {
 
     /// Whether `year`, `month` or `day` is declared as an array: what the function gives of each date.
     fn is_part_of_date(&self, name: &str) -> bool {
-        matches!(name, "year" | "month" | "day") && self.declared.contains_key(name) && !self.functions.contains_key(name)
+        matches!(name, "year" | "month" | "day")
+            && self.declared.contains_key(name)
+            && !self.functions.contains_key(name)
     }
 
     fn truth(&self, e: &Expr, env: &Env) -> Result<bool, String> {

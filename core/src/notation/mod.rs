@@ -22,7 +22,7 @@ pub mod syntax;
 pub mod typed;
 mod warn;
 
-pub use check::{Undeclared, check, undeclared};
+pub use check::{Undeclared, check, check_stored, undeclared};
 pub use concretize::{concretize, refuse, structures};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use relation::{MOST_DIGITS, Relations, relate};

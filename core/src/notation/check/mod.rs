@@ -26,9 +26,10 @@ use super::diagnostic::{Diagnostic, Span};
 use super::relation::{Relations, relate};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
+use crate::algebra::Type;
 use crate::schedule::protocol;
 use crate::stack::with_room;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(super) use statement::variables;
 pub use undeclared::{Undeclared, undeclared};
@@ -38,12 +39,24 @@ pub use undeclared::{Undeclared, undeclared};
 /// # Errors
 /// All that is wrong with it, in the order of the text.
 pub fn check(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
-    with_room(|| check_here(program))
+    check_stored(program, &BTreeMap::new())
 }
 
-fn check_here(program: &syntax::Program) -> Result<typed::Program, Vec<Diagnostic>> {
+/// Checks a program some of whose tables' columns of integers, dates, decimals and coordinates, by their names, are stored in narrower
+/// integers than their values have.
+///
+/// # Errors
+/// All that is wrong with it, in the order of the text.
+pub fn check_stored(
+    program: &syntax::Program,
+    stored: &BTreeMap<String, Type>,
+) -> Result<typed::Program, Vec<Diagnostic>> {
+    with_room(|| check_here(program, stored))
+}
+
+fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Result<typed::Program, Vec<Diagnostic>> {
     depth::check(program).map_err(|e| vec![e])?;
-    let related = relate(program)?;
+    let related = relate(program, stored)?;
     let (program, relations) = match &related {
         Some((plain, relations)) => (plain, relations.clone()),
         None => (program, Relations::default()),

@@ -4,7 +4,7 @@ use super::{Column, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, T
 use crate::algebra::{Type, Value};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Format, Ident, Item, Literal, ROW, Size, Sort};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is known of a tensor, a table or a column.
 #[derive(Clone)]
@@ -40,6 +40,8 @@ pub(super) struct Relate {
     shapes: Vec<(Vec<Size>, Option<Format>)>,
     /// Names that statements define.
     results: HashSet<String>,
+    /// Columns that are stored in other types than their values have.
+    pub stored: BTreeMap<String, Type>,
     /// Declared functions: types of parameters, and of the value.
     pub functions: HashMap<String, (Vec<Type>, Type)>,
 }
@@ -394,6 +396,11 @@ impl Relate {
         }
     }
 
+    /// The type of a column's tensor.
+    fn stored_as(&self, column: &Column) -> Type {
+        self.stored.get(&column.name).copied().unwrap_or(stored(column.holds))
+    }
+
     /// The tensors of a table: of one that is made, those that statements define.
     fn tensors_of(&self, table: usize) -> Vec<syntax::Tensor> {
         let (of, (sizes, format)) = (&self.out.tables[table], &self.shapes[table]);
@@ -406,7 +413,7 @@ impl Relate {
         };
         let rows = tensor(&of.name, Type::Bool, Literal::Bool(false), of.span);
         let columns = of.columns.iter().filter(|c| c.holds != Holds::Text);
-        let columns = columns.map(|c| tensor(&c.name, stored(c.holds), self.known[&c.name].fill.clone(), c.span));
+        let columns = columns.map(|c| tensor(&c.name, self.stored_as(c), self.known[&c.name].fill.clone(), c.span));
         let all = std::iter::once(rows).chain(columns);
         all.filter(|t| !of.made || self.is_result(&t.name.name)).collect()
     }

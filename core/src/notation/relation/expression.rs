@@ -1,6 +1,6 @@
 //! Expressions over labels as expressions over coordinates, by what their values are.
 
-use super::declare::{Relate, written};
+use super::declare::{Relate, stored, written};
 use super::index::power;
 use super::scope::Scope;
 use super::{Holds, Labels, MOST_DIGITS, Test, What, calendar};
@@ -211,7 +211,9 @@ impl Relate {
         }
         let fill = known.map_or(Literal::Int(0), |k| k.fill);
         let none = matches!(holds, Holds::Domain(_));
-        Some(Made { expr: Relate::read(access, permits, &fill), of: Of::Holds(holds), none })
+        let read = Relate::read(access, permits, &fill);
+        let expr = if self.stored.contains_key(&a.tensor.name) { converted(read, stored(holds)) } else { read };
+        Some(Made { expr, of: Of::Holds(holds), none })
     }
 
     fn unary(&mut self, scope: &Scope, op: UnaryOp, x: &Expr, span: Span) -> Option<Made> {

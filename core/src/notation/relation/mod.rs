@@ -213,11 +213,15 @@ pub struct Shown {
     pub holds: Holds,
 }
 
-/// The plain program that a program over labels becomes, and what it says of labels; `None` of a program that has none.
+/// The plain program that a program over labels becomes, and what it says of labels; `None` of a program that has none. Columns that
+/// `stored` has are of that type there, and converted where they are read.
 ///
 /// # Errors
 /// All that is wrong with its labels, in the order of the text.
-pub fn relate(program: &syntax::Program) -> Result<Option<(syntax::Program, Relations)>, Vec<Diagnostic>> {
+pub fn relate(
+    program: &syntax::Program,
+    stored: &BTreeMap<String, Type>,
+) -> Result<Option<(syntax::Program, Relations)>, Vec<Diagnostic>> {
     let labelled = |item: &Item| match item {
         Item::Domain(_) | Item::Table(_) => true,
         Item::Tensor(t) => !matches!(t.sort, Sort::Plain(_)),
@@ -227,6 +231,7 @@ pub fn relate(program: &syntax::Program) -> Result<Option<(syntax::Program, Rela
         return Ok(None);
     }
     let mut relate = declare::Relate::default();
+    relate.stored.clone_from(stored);
     relate.declarations(&program.items);
     let items = relate.items(&program.items);
     if !relate.errors.is_empty() {

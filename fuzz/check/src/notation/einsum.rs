@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The first statement whose sums are others.
 pub fn by_the_rule(syntax: &syntax::Program, typed: &Program) -> Result<BTreeSet<&'static str>, String> {
     // Sums stand where they stand over labels.
-    let related =
-        relate(syntax).map_err(|wrong| wrong.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("\n"))?;
+    let related = relate(syntax, &Default::default())
+        .map_err(|wrong| wrong.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("\n"))?;
     let syntax = related.as_ref().map_or(syntax, |(plain, _)| plain);
     let written = einsum::explicit(syntax);
     let (short, long) = (statements(&syntax.items), statements(&written.items));
