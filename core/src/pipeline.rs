@@ -11,6 +11,7 @@ use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::{Diagnostic, Span, concretize, typed};
+use crate::schedule::eliminate::eliminate;
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
@@ -73,6 +74,8 @@ fn lower_here(
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
+    let (program, stages) = &eliminate(program, &classes, options.mode, &options.thin);
+    let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let concrete = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;

@@ -2,7 +2,9 @@
 //!
 //! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`]
 //! chooses what temporaries are stored in, by magnitudes of extents too. Commands of programs are parsed and checked;
-//! only [`protocol`] is lowered.
+//! only [`protocol`] is lowered. [`stage`] makes sums temporaries, and [`eliminate`] chooses which.
+pub mod eliminate;
 pub mod order;
 pub mod protocol;
+pub mod stage;
 pub mod storage;

@@ -1,0 +1,371 @@
+//! Which sums are staged: variables are eliminated one at a time, each where that costs least.
+//!
+//! ```text
+//!  sum(j, k: A[i,j] * B[j,k] * x[k])          visits n·d²
+//!    k: B[j,k] * x[k]           ─▶ t[j]              n·d
+//!    j: A[i,j] * t[j]                                n·d
+//! ```
+//!
+//! A sum of products over several variables is one loop nest, or several: the factors that mention a variable, and those whose
+//! variables all stand in these, are multiplied and summed over it into a temporary, which is a factor from then on. A factor that
+//! is a sum itself is distributed where its terms are cheaper apart. After Kanakagiri and Solomonik, *Minimum cost loop nests for
+//! contraction of a sparse tensor with a tensor network*, SPAA 2024, and what databases call variable elimination (Abo Khamis, Ngo,
+//! Rudra, *FAQ: questions asked frequently*, PODS 2016).
+//!
+//! Costs are estimated visits, in a few [`SCENARIOS`] of extents and entries a fiber: a plan is taken that is better in each.
+
+use super::stage::{Stage, Staging};
+use crate::algebra::{Mode, Op, Type, identity};
+use crate::format::Format;
+use crate::notation::typed::{Expr, Fun, Kind, Program, SizeId, TensorId, VarId};
+use crate::shape::Classes;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// Data that a plan is judged by: an extent that the program does not say, and the entries of a fiber of a list.
+struct Scenario {
+    extent: f64,
+    entries: f64,
+}
+
+/// Usual rows, few entries in many rows, and full ones in few.
+const SCENARIOS: [Scenario; 3] = [
+    Scenario { extent: 1e3, entries: 10.0 },
+    Scenario { extent: 1e5, entries: 3.0 },
+    Scenario { extent: 100.0, entries: 30.0 },
+];
+
+/// A number for each scenario.
+type Estimate = [f64; SCENARIOS.len()];
+
+/// What a plan may cost of what the single nest does.
+const BETTER: f64 = 0.7;
+
+/// Factors of a sum that is planned: of more the nest stays as it is.
+const FACTORS: usize = 16;
+
+/// Modes of a temporary at most.
+const MODES: usize = 4;
+
+/// The program with what pays staged, and the stages; `thin` has the undeclared results that are thin.
+pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeSet<TensorId>) -> (Program, Vec<Stage>) {
+    let mut staging = Staging::new(program);
+    let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
+    for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
+        let mut eliminate = Eliminate { classes, mode, formats: &formats, staging: &mut staging, statement: n };
+        let rhs = eliminate.expr(&statement.rhs);
+        staging.program.statements[n].rhs = rhs;
+        formats[statement.tensor.index()] = Some(format);
+    }
+    let (mut program, stages) = staging.finish();
+    let made: Vec<TensorId> = stages.iter().map(|s| s.tensor).collect();
+    let formats = program.formats(thin);
+    for (statement, format) in program.statements.iter().zip(formats) {
+        if made.contains(&statement.tensor) {
+            program.tensors[statement.tensor.index()].format = Some(format);
+        }
+    }
+    (program, stages)
+}
+
+struct Eliminate<'a> {
+    classes: &'a Classes,
+    mode: Mode,
+    /// The format of each tensor before the statement.
+    formats: &'a [Option<Format>],
+    staging: &'a mut Staging,
+    statement: usize,
+}
+
+/// A factor of a product.
+#[derive(Clone)]
+struct Factor {
+    vars: FxHashSet<VarId>,
+    /// Of all coordinates under its variables, the share at which it has something.
+    share: Estimate,
+}
+
+/// A step of a plan: these factors are multiplied and summed over these variables, and become a factor.
+struct Step {
+    vars: Vec<VarId>,
+    factors: Vec<usize>,
+    /// The variables that are left.
+    under: FxHashSet<VarId>,
+}
+
+impl Eliminate<'_> {
+    /// The expression with its sums planned, outer ones first.
+    fn expr(&mut self, e: &Expr) -> Expr {
+        match &e.kind {
+            Kind::Reduce { fun: Fun::Op(op), vars, body, start: None } => {
+                let planned = times(*op, e.ty, self.mode).and_then(|times| self.sum(e, (*op, times), vars, body));
+                planned.unwrap_or_else(|| self.inside(e))
+            }
+            _ => self.inside(e),
+        }
+    }
+
+    fn inside(&mut self, e: &Expr) -> Expr {
+        e.rebuilt(&mut |part| self.expr(part))
+    }
+
+    /// A sum of a product as several, where that pays.
+    fn sum(&mut self, e: &Expr, (plus, times): (Op, Op), vars: &[VarId], body: &Expr) -> Option<Expr> {
+        if body.may_miss().is_some() {
+            return None;
+        }
+        let mut all = vars.to_vec();
+        let mut factors = Vec::new();
+        flatten(body, (plus, times), &mut all, &mut factors);
+        if let Some(apart) = self.distributed(e, (plus, times), (&all, &factors)) {
+            return Some(apart);
+        }
+        self.staged(e, (plus, times), &all, factors)
+    }
+
+    /// The product with its only factor that is a sum distributed over, if its terms are cheaper apart.
+    fn distributed(&mut self, e: &Expr, (plus, times): (Op, Op), (vars, factors): (&[VarId], &[Expr])) -> Option<Expr> {
+        let is_sum = |f: &&Expr| matches!(f.kind, Kind::Call(Fun::Op(Op::Add | Op::Sub), _));
+        let at = factors.iter().position(|f| is_sum(&f)).filter(|_| plus == Op::Add && factors.len() > 1)?;
+        let Kind::Call(fun, terms) = &factors[at].kind else { unreachable!("it is a sum") };
+        let apart: Vec<Vec<Expr>> = terms
+            .iter()
+            .map(|term| factors.iter().enumerate().map(|(n, f)| if n == at { term } else { f }.clone()).collect())
+            .collect();
+        let cost = |factors: &[Expr]| {
+            let factors: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
+            // A sum that its context does not move is made once.
+            let own: FxHashSet<VarId> = factors.iter().flat_map(|f| f.vars.iter().copied()).collect();
+            self.visits(&factors, &own)
+        };
+        let (whole, parts) = (cost(factors), apart.iter().map(|f| cost(f)).fold([0.0; SCENARIOS.len()], sum));
+        if !better(&parts, &whole) {
+            return None;
+        }
+        let products: Vec<Expr> = apart.into_iter().map(|factors| product(times, e, factors)).collect();
+        // A term counts once for each coordinate of a variable that it lacks.
+        if products.iter().any(|p| !vars.iter().all(|v| p.free().contains(v))) {
+            return None;
+        }
+        let summed = |body: Expr| {
+            let kind = Kind::Reduce { fun: Fun::Op(plus), vars: vars.to_vec(), body: Box::new(body), start: None };
+            self.expr(&Expr { kind, ..e.clone() })
+        };
+        let sums = products.into_iter().map(summed).collect();
+        Some(Expr { kind: Kind::Call(*fun, sums), ..e.clone() })
+    }
+
+    fn staged(&mut self, e: &Expr, (plus, times): (Op, Op), vars: &[VarId], mut factors: Vec<Expr>) -> Option<Expr> {
+        if factors.len() < 2 || factors.len() > FACTORS {
+            return None;
+        }
+        let of: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
+        let steps = self.plan(vars, of)?;
+        let sizes: Vec<(VarId, SizeId)> = factors.iter().flat_map(|f| self.sizes(f)).collect();
+        let size = |v: &VarId| sizes.iter().find(|(known, _)| known == v).map(|(_, size)| *size);
+        if steps.iter().any(|s| s.under.len() > MODES || s.under.iter().any(|v| size(v).is_none())) {
+            return None;
+        }
+        let mut left: Vec<VarId> = vars.to_vec();
+        let mut gone = FxHashSet::default();
+        for step in steps {
+            left.retain(|v| !step.vars.contains(v));
+            gone.extend(step.factors.iter().copied());
+            let of: Vec<Expr> = step.factors.iter().map(|n| factors[*n].clone()).collect();
+            let under = self.ordered(&of, &step.under);
+            let body = product(times, e, of);
+            let reduced = Kind::Reduce { fun: Fun::Op(plus), vars: step.vars, body: Box::new(body), start: None };
+            let made = Expr { kind: reduced, ..e.clone() };
+            let fill = identity(plus, e.ty).expect("it is folded");
+            let modes = under.iter().map(|v| size(v).expect("each has one")).collect();
+            factors.push(self.staging.stage(self.statement, (under, modes), made, fill));
+        }
+        let rest = factors.into_iter().enumerate().filter(|(n, _)| !gone.contains(n)).map(|(_, f)| f).collect();
+        let body = product(times, e, rest);
+        if left.is_empty() {
+            return Some(body);
+        }
+        let kind = Kind::Reduce { fun: Fun::Op(plus), vars: left, body: Box::new(body), start: None };
+        Some(Expr { kind, ..e.clone() })
+    }
+
+    /// The steps that pay. A step's factor has the next number.
+    fn plan(&self, vars: &[VarId], mut factors: Vec<Factor>) -> Option<Vec<Step>> {
+        let scope: FxHashSet<VarId> =
+            factors.iter().flat_map(|f| f.vars.iter().copied()).chain(vars.iter().copied()).collect();
+        let whole = self.visits(&factors, &scope);
+        let mut open: Vec<usize> = (0..factors.len()).collect();
+        let mut left: Vec<VarId> = vars.to_vec();
+        let (mut steps, mut spent) = (Vec::new(), [0.0; SCENARIOS.len()]);
+        let mut best: Option<(Estimate, usize)> = None;
+        while open.len() > 1 {
+            let Some((step, cost)) = self.cheapest(&left, &open, &factors) else { break };
+            spent = sum(spent, cost);
+            left.retain(|v| !step.vars.contains(v));
+            open.retain(|n| !step.factors.contains(n));
+            open.push(factors.len());
+            let all = self.extents(&step.under);
+            let share = std::array::from_fn(|s| (cost[s] / all[s]).min(1.0));
+            factors.push(Factor { vars: step.under.clone(), share });
+            steps.push(step);
+            let rest: Vec<Factor> = open.iter().map(|n| factors[*n].clone()).collect();
+            let under = rest.iter().flat_map(|f| f.vars.iter().copied()).chain(left.iter().copied()).collect();
+            let total = sum(spent, self.visits(&rest, &under));
+            if best.as_ref().is_none_or(|(least, _)| total[0] < least[0]) {
+                best = Some((total, steps.len()));
+            }
+        }
+        let (total, count) = best.filter(|(total, _)| better(total, &whole))?;
+        debug_assert!(total[0] <= whole[0]);
+        steps.truncate(count);
+        Some(steps)
+    }
+
+    /// The variable whose factors are multiplied and summed at the least cost, by the first scenario; not all of the factors.
+    fn cheapest(&self, left: &[VarId], open: &[usize], factors: &[Factor]) -> Option<(Step, Estimate)> {
+        let candidates = left.iter().flat_map(|v| {
+            let mention: Vec<usize> = open.iter().copied().filter(|n| factors[*n].vars.contains(v)).collect();
+            let scope: FxHashSet<VarId> = mention.iter().flat_map(|n| factors[*n].vars.iter().copied()).collect();
+            let within = |n: &usize| !factors[*n].vars.is_empty() && factors[*n].vars.is_subset(&scope);
+            let absorbed: Vec<usize> = open.iter().copied().filter(within).collect();
+            [mention, absorbed].map(|chosen| (chosen, scope.clone()))
+        });
+        let steps = candidates.filter(|(chosen, _)| !chosen.is_empty() && chosen.len() < open.len());
+        let steps = steps.map(|(chosen, scope)| {
+            let only = |v: &&VarId| !open.iter().any(|n| !chosen.contains(n) && factors[*n].vars.contains(v));
+            let vars: Vec<VarId> = left.iter().filter(|v| scope.contains(v)).filter(only).copied().collect();
+            let under: FxHashSet<VarId> = scope.iter().copied().filter(|v| !vars.contains(v)).collect();
+            let of: Vec<Factor> = chosen.iter().map(|n| factors[*n].clone()).collect();
+            let cost = self.visits(&of, &scope);
+            (Step { vars, factors: chosen, under }, cost)
+        });
+        steps.filter(|(step, _)| !step.vars.is_empty()).min_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]))
+    }
+
+    /// Estimated visits of a nest over these variables.
+    fn visits(&self, factors: &[Factor], vars: &FxHashSet<VarId>) -> Estimate {
+        let all = self.extents(vars);
+        std::array::from_fn(|s| factors.iter().fold(all[s], |visits, f| visits * f.share[s]).max(1.0))
+    }
+
+    /// The coordinates under these variables.
+    fn extents(&self, vars: &FxHashSet<VarId>) -> Estimate {
+        let known = |v: &VarId| self.classes.value(self.classes.class_of_var(*v)).map(|n| (n as f64).max(1.0));
+        std::array::from_fn(|s| vars.iter().map(|v| known(v).unwrap_or(SCENARIOS[s].extent)).product())
+    }
+
+    fn factor(&self, e: &Expr) -> Factor {
+        Factor { vars: e.free(), share: self.share(e) }
+    }
+
+    /// The share of coordinates at which an expression has something that is not nothing.
+    fn share(&self, e: &Expr) -> Estimate {
+        let all = [1.0; SCENARIOS.len()];
+        match &e.kind {
+            Kind::Access(tensor, _) => self.stored(*tensor),
+            Kind::Call(Fun::Op(Op::Mul | Op::And | Op::AndAlso), args) => {
+                args.iter().map(|a| self.share(a)).fold(all, |p, q| std::array::from_fn(|s| p[s] * q[s]))
+            }
+            Kind::Call(Fun::Op(Op::Add | Op::Sub | Op::Or | Op::OrElse), args) => {
+                let union = args.iter().map(|a| self.share(a)).fold([0.0; SCENARIOS.len()], sum);
+                std::array::from_fn(|s| union[s].min(1.0))
+            }
+            Kind::Call(Fun::Op(Op::Neg | Op::Abs | Op::Convert(_)), args) => self.share(&args[0]),
+            Kind::Call(Fun::Op(Op::Div), args) => self.share(&args[0]),
+            Kind::Reduce { body, .. } => self.share(body),
+            _ => all,
+        }
+    }
+
+    /// The share of a tensor's coordinates that are stored.
+    fn stored(&self, tensor: TensorId) -> Estimate {
+        let Some(format) = &self.formats[tensor.index()] else { return [1.0; SCENARIOS.len()] };
+        let sparse =
+            format.levels.iter().enumerate().filter(|(l, kind)| *l > 0 && (kind.is_list() || kind.is_interval()));
+        // A list of rows has most of them.
+        let first = format.levels.first().is_some_and(|kind| kind.is_list());
+        let fibers = sparse.count() + usize::from(first && format.rank() == 1);
+        std::array::from_fn(|s| (SCENARIOS[s].entries / SCENARIOS[s].extent).powi(fibers as i32))
+    }
+
+    /// The size of each variable that is a bare index.
+    fn sizes(&self, e: &Expr) -> Vec<(VarId, SizeId)> {
+        let mut all = Vec::new();
+        e.walk(&mut |e| {
+            if let Kind::Access(tensor, indices) = &e.kind {
+                let sizes = &self.staging.program.tensors[tensor.index()].sizes;
+                all.extend(indices.iter().zip(sizes).filter_map(|(index, size)| Some((index.bare()?, *size))));
+            }
+        });
+        all
+    }
+
+    /// Variables in the order in which a list among the factors has them, else in that of the factors.
+    fn ordered(&self, factors: &[Expr], vars: &FxHashSet<VarId>) -> Vec<VarId> {
+        let mut order = Vec::new();
+        for lists in [true, false] {
+            for factor in factors {
+                factor.walk(&mut |e| {
+                    let Kind::Access(tensor, indices) = &e.kind else { return };
+                    let format = self.formats.get(tensor.index()).and_then(Option::as_ref);
+                    let is_list = format.is_some_and(|f| !f.is_dense());
+                    if is_list != lists {
+                        return;
+                    }
+                    let modes = format.map_or_else(|| (0..indices.len()).collect(), |f| f.order.clone());
+                    order.extend(modes.iter().filter_map(|m| indices[*m].bare()));
+                });
+            }
+        }
+        let mut seen = FxHashSet::default();
+        order.retain(|v| vars.contains(v) && seen.insert(*v));
+        let mut rest: Vec<VarId> = vars.iter().copied().filter(|v| !order.contains(v)).collect();
+        rest.sort();
+        order.extend(rest);
+        order
+    }
+}
+
+/// What distributes over a fold of values of a type, exactly, or in the mode as far as the mode promises.
+fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
+    let exact = ty.is_integer() || mode == Mode::Algebraic;
+    match plus {
+        Op::Add if exact => Some(Op::Mul),
+        Op::Min | Op::Max if ty.is_float() && mode == Mode::Algebraic => Some(Op::Add),
+        _ => None,
+    }
+}
+
+/// The factors of a product, and the variables of sums in it, which become the product's: those that are not bound already.
+fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, factors: &mut Vec<Expr>) {
+    match &e.kind {
+        Kind::Call(Fun::Op(op), args) if *op == times => {
+            args.iter().for_each(|a| flatten(a, (plus, times), vars, factors))
+        }
+        Kind::Reduce { fun: Fun::Op(op), vars: own, body, start: None }
+            if *op == plus && own.iter().all(|v| !vars.contains(v)) =>
+        {
+            vars.extend(own);
+            flatten(body, (plus, times), vars, factors);
+        }
+        _ => factors.push(e.clone()),
+    }
+}
+
+/// The product of some factors, in their order.
+fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
+    let of = |a: Expr, b: Expr| {
+        let span = a.span.to(b.span);
+        Expr { kind: Kind::Call(Fun::Op(times), vec![a, b]), ty: like.ty, span }
+    };
+    factors.into_iter().reduce(of).expect("there is a factor")
+}
+
+fn sum(a: Estimate, b: Estimate) -> Estimate {
+    std::array::from_fn(|s| a[s] + b[s])
+}
+
+/// Whether a cost is better than another in each scenario.
+fn better(a: &Estimate, b: &Estimate) -> bool {
+    a.iter().zip(b).all(|(a, b)| *a <= BETTER * b)
+}
