@@ -20,6 +20,8 @@ use std::fmt::Write;
 /// A program at every stage below the typed one.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    /// What the planner decided, as commands.
+    pub schedule: Vec<String>,
     /// Loops over index variables.
     pub concrete: concrete::Program,
     /// Each loop with its looplets and its lattice.
@@ -74,14 +76,18 @@ fn lower_here(
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
-    let (program, stages) = &eliminate(program, &classes, options.mode, &options.thin);
+    let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
+    // Variables have their names, before those of the stages' own statements are there beside them.
+    let named = typed::Program { vars: program.vars.clone(), ..staged.clone() };
+    let schedule = stages.iter().map(|stage| stage.show(&named)).collect();
+    let program = &staged;
     let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let concrete = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
     let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
-    Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
+    Ok(Lowered { schedule, concrete, foralls, kernel, asked: sizes.asked(program) })
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

@@ -12,7 +12,7 @@
 
 use crate::meaning::Refusal;
 use fiberloom_core::notation::Span;
-use fiberloom_core::notation::typed::{Bound, Expr, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+use fiberloom_core::notation::typed::{Bound, Expr, Index, Kind, Map, Program, Role, SizeId, TensorId, VarId};
 
 /// An extent to be found: a size's or an index variable's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,9 +84,12 @@ impl Extents {
         self.sizes[s.index()]
     }
 
-    /// The extents of a tensor, if they are known.
+    /// The extents of a tensor, if they are known. What a function gives has no end where nothing says one: coordinates are below
+    /// 2⁶³ − 1.
     pub fn tensor(&self, program: &Program, t: TensorId) -> Option<Vec<u64>> {
-        program.tensors[t.index()].sizes.iter().map(|s| self.sizes[s.index()]).collect()
+        let tensor = &program.tensors[t.index()];
+        let endless = matches!(tensor.role, Role::Computed(_)).then_some(i64::MAX as u64);
+        tensor.sizes.iter().map(|s| self.sizes[s.index()].or(endless)).collect()
     }
 
     /// Where a slice begins or ends, if the sizes that say it are known.

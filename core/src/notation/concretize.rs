@@ -239,7 +239,8 @@ impl Concretize<'_> {
         let was = || self.current[s.tensor.index()].filter(|_| s.is_part()).map(|p| self.out.tensors[p.0].fill);
         let fill = tensor.fill.or_else(was).or_else(|| self.background(rhs)).unwrap_or(Value::zero(tensor.ty));
         let extents = target.iter().map(|v| self.out.vars[v.0].extent).collect();
-        let name = if role == Role::Temporary { format!("{}_was", tensor.name) } else { tensor.name.clone() };
+        let earlier = role == Role::Temporary && tensor.role == typed::Role::Result;
+        let name = if earlier { format!("{}_was", tensor.name) } else { tensor.name.clone() };
         self.place(Tensor { name, ty: tensor.ty, extents, format, fill, role })
     }
 

@@ -82,7 +82,7 @@ impl Program {
         self.sizes[id.index()].name.clone().unwrap_or_else(|| self.size(id))
     }
 
-    fn tensor_name(&self, id: TensorId) -> String {
+    pub(crate) fn tensor_name(&self, id: TensorId) -> String {
         told_apart(&self.tensors, id.index(), |t| &t.name)
     }
 
@@ -90,7 +90,7 @@ impl Program {
         told_apart(&self.vars, id.index(), |v| &v.name)
     }
 
-    fn vars(&self, ids: &[VarId]) -> String {
+    pub(crate) fn vars(&self, ids: &[VarId]) -> String {
         ids.iter().map(|v| self.var(*v)).collect::<Vec<_>>().join(", ")
     }
 
@@ -129,7 +129,7 @@ impl Program {
         bound.terms.iter().map(term).chain(constant).collect::<Vec<_>>().join(" + ")
     }
 
-    fn expr(&self, e: &Expr) -> String {
+    pub(crate) fn expr(&self, e: &Expr) -> String {
         let list = |parts: &[Expr]| parts.iter().map(|p| self.expr(p)).collect::<Vec<_>>().join(", ");
         match &e.kind {
             Kind::Literal(value) => format!("{value}{}", e.ty),

@@ -53,8 +53,11 @@ pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeS
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
         let mut eliminate = Eliminate { classes, mode, formats: &formats, staging: &mut staging, statement: n };
-        let rhs = eliminate.expr(&statement.rhs);
-        staging.program.statements[n].rhs = rhs;
+        // A schedule says what its author wants.
+        if statement.schedule.is_none() {
+            let rhs = eliminate.expr(&statement.rhs);
+            staging.program.statements[n].rhs = rhs;
+        }
         formats[statement.tensor.index()] = Some(format);
     }
     let (mut program, stages) = staging.finish();
@@ -111,7 +114,7 @@ impl Eliminate<'_> {
 
     /// A sum of a product as several, where that pays.
     fn sum(&mut self, e: &Expr, (plus, times): (Op, Op), vars: &[VarId], body: &Expr) -> Option<Expr> {
-        if body.may_miss().is_some() {
+        if body.may_miss().is_some() || may_fail(body) {
             return None;
         }
         let mut all = vars.to_vec();
@@ -324,6 +327,20 @@ impl Eliminate<'_> {
         order.extend(rest);
         order
     }
+}
+
+/// Whether evaluating it where the meaning does not may end the program: an index that data say may leave its tensor, a function of the
+/// user's may loop too long.
+fn may_fail(e: &Expr) -> bool {
+    let mut may = false;
+    e.walk(&mut |e| {
+        may |= match &e.kind {
+            Kind::Access(_, indices) => indices.iter().any(|i| i.map.gathers()),
+            Kind::Call(Fun::User(_), _) => true,
+            _ => false,
+        };
+    });
+    may
 }
 
 /// What distributes over a fold of values of a type, exactly, or in the mode as far as the mode promises.

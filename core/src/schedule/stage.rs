@@ -25,6 +25,14 @@ pub struct Stage {
     pub expr: Expr,
 }
 
+impl Stage {
+    /// The command, as a schedule has it.
+    pub(crate) fn show(&self, program: &Program) -> String {
+        let name = program.tensor_name(self.tensor);
+        format!("stage({}, {name}[{}])", program.expr(&self.expr), program.vars(&self.vars))
+    }
+}
+
 /// A program whose statements are being staged.
 pub(super) struct Staging {
     /// The program, with the tensors so far.

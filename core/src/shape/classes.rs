@@ -178,6 +178,13 @@ impl Classes {
         self.parent[child] = root;
     }
 
+    /// Learns that two extents are equal; whether that was not known.
+    pub(super) fn equal(&mut self, a: usize, b: usize, what: &str, span: Span, errors: &mut Vec<Diagnostic>) -> bool {
+        let news = self.find(a) != self.find(b);
+        self.unite(a, b, what, span, errors);
+        news
+    }
+
     /// Learns an extent.
     pub(super) fn learn(
         &mut self,

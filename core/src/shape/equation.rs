@@ -155,6 +155,10 @@ impl Equation {
             // Nothing times whatever.
             return classes.learn(whole, 0, &format!("`{}`: {written}", self.operator), self.span, errors);
         }
+        if let ([part], None, true) = (&unknown[..], classes.extent(whole), folded == unit) {
+            // The others are as if they were not there.
+            return classes.equal(*part, whole, &format!("`{}`", self.operator), self.span, errors);
+        }
         let ([part], Some(extent)) = (&unknown[..], classes.extent(whole)) else { return false };
         match rest(extent, folded) {
             None => false,

@@ -187,6 +187,7 @@ pub struct Show {
 pub enum Stage {
     Syntax,
     Notation,
+    Schedule,
     Concrete,
     Lattice,
     Looplets,

@@ -175,7 +175,8 @@ pub fn engine() -> impl TypedValueParser<Value = Engine> {
 }
 
 /// The stages, in their order.
-const STAGES: [&str; 8] = ["syntax", "notation", "concrete", "lattice", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 9] =
+    ["syntax", "notation", "schedule", "concrete", "lattice", "looplets", "loops", "llvm", "asm"];
 
 /// `STAGE`
 pub fn stage() -> impl TypedValueParser<Value = Stage> {
@@ -184,6 +185,7 @@ pub fn stage() -> impl TypedValueParser<Value = Stage> {
         Ok(match given {
             "syntax" => Stage::Syntax,
             "notation" => Stage::Notation,
+            "schedule" => Stage::Schedule,
             "concrete" => Stage::Concrete,
             "lattice" => Stage::Lattice,
             "looplets" => Stage::Looplets,
@@ -191,7 +193,6 @@ pub fn stage() -> impl TypedValueParser<Value = Stage> {
             "llvm" => Stage::Llvm,
             "asm" => Stage::Asm,
             "ptx" => return later("there is no engine for GPUs"),
-            "schedule" => return later("nothing chooses a schedule; `loops` shows what is made without one"),
             "plan" => return later("nothing chooses among plans; `concrete` shows the order of the loops"),
             _ => return Err(format!("`{given}` is no stage: one of {} expected", STAGES.join(", "))),
         })
