@@ -175,8 +175,7 @@ pub fn engine() -> impl TypedValueParser<Value = Engine> {
 }
 
 /// The stages, in their order.
-const STAGES: [&str; 9] =
-    ["syntax", "notation", "schedule", "concrete", "lattice", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 9] = ["syntax", "notation", "schedule", "concrete", "lattice", "looplets", "loops", "llvm", "asm"];
 
 /// `STAGE`
 pub fn stage() -> impl TypedValueParser<Value = Stage> {

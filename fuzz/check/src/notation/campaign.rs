@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{case, chain, directed, nested, products};
+use super::case::{case, chain, contraction, directed, nested, products};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
@@ -31,6 +31,8 @@ pub enum Walk {
     Random,
     /// Products of 2 to 5 operands alone, the protocol of a published fuzzer (`case/products.rs`).
     Products,
+    /// Sums of products that several loop nests may compute (`case/contractions.rs`).
+    Contractions,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
@@ -123,6 +125,7 @@ impl Report {
             Walk::Directed => self.run(wanted, seed, directed(u, &product::nth(seed))),
             Walk::Random => self.run(wanted, seed, case(u)),
             Walk::Products => self.run(wanted, seed, products(u)),
+            Walk::Contractions => self.run(wanted, seed, contraction(u)),
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
@@ -364,6 +367,14 @@ mod tests {
             all.keys().filter(|k| k.starts_with("operator") || k.starts_with("type")).collect();
         assert_eq!(operators, ["operator *", "type f64"]);
         assert!(report.left.is_empty(), "every program says its extents");
+    }
+
+    #[test]
+    fn contractions_answer_as_the_meaning() {
+        let report = run(1500, Engine::Loops, Walk::Contractions);
+        for wanted in ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"] {
+            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
     }
 
     /// What cases do not have: functions with each property that can be declared, indices that are read or leave their arrays.

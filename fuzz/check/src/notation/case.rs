@@ -12,6 +12,7 @@
 
 mod at;
 mod constructs;
+mod contractions;
 mod directed;
 mod make;
 mod nested;
@@ -21,6 +22,7 @@ mod shape;
 mod subject;
 
 pub use at::At;
+pub use contractions::contraction;
 pub use directed::directed;
 pub use make::{case, redrawn};
 pub use nested::{Operator, chain, chains, nested};
