@@ -13,6 +13,8 @@
 //! written to: they are its own, or frozen.
 
 mod array;
+mod arrow;
+mod bound;
 mod einsum;
 mod error;
 mod job;
@@ -20,6 +22,7 @@ mod kernel;
 mod operand;
 mod scipy;
 mod shards;
+mod table;
 mod tensor;
 
 use pyo3::prelude::*;
@@ -36,6 +39,8 @@ mod _native {
     use crate::kernel::{Bind, Kernel, compile};
     #[pymodule_export]
     use crate::shards::{Plan, plan};
+    #[pymodule_export]
+    use crate::table::{Table, table_of, table_of_columns};
     #[pymodule_export]
     use crate::tensor::{Tensor, from_levels, from_object, scalar};
 }
