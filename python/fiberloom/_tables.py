@@ -129,7 +129,8 @@ def _kind(value) -> str | None:
 
 def _of_objects(table: str, column: str, objects) -> tuple:
     """A column of objects of Python's, all of one kind; integers among floats are floats, and NaN among others is none."""
-    objects = [None if value is None or value != value else value for value in objects] if _has_others(objects) else list(objects)
+    others = _has_others(objects)
+    objects = [None if others and _is_nan(value) else value for value in objects]
     kinds = [None if value is None else _kind(value) for value in objects]
     kind = next((kind for kind in kinds if kind is not None), "bool")
     if kind == "int" and "float" in kinds:
@@ -170,6 +171,10 @@ _NAMED = {
 def _has_others(objects) -> bool:
     """Whether something else than floats is there, among which NaN stands for none, as in columns of objects of pandas."""
     return any(value is not None and not isinstance(value, (float, np.floating, int, np.integer)) for value in objects)
+
+
+def _is_nan(value) -> bool:
+    return value.is_nan() if isinstance(value, Decimal) else isinstance(value, (float, np.floating)) and value != value
 
 
 def _encoded(table: str, column: str, row: int, text: str) -> bytes:

@@ -104,20 +104,8 @@ impl Compiled {
     /// Results with their labels. Columns of a table that is a result are in it.
     fn decoded(&self, mut outcome: Outcome, labels: &[Dictionary]) -> Result<Vec<(String, Shown)>, Error> {
         let program = self.kernel.program();
-        let tables = &program.relations().tables;
-        let made = |name: &str| {
-            let is_in = |table: &&relation::Table| {
-                table.made && (table.name == name || table.columns.iter().any(|column| column.name == name))
-            };
-            tables.iter().find(is_in).map_or(name, |table| &table.name).to_string()
-        };
-        let mut names: Vec<String> = outcome.results.iter().map(|(name, _)| made(name)).collect();
-        names.dedup();
         let mut all: Vec<(String, Shown)> = Vec::new();
-        for name in names {
-            if all.iter().any(|(other, _)| *other == name) {
-                continue;
-            }
+        for name in program.given_by(&outcome) {
             let frame = match program.is_labelled(&name) {
                 true => program.decoded(&name, &outcome, labels)?,
                 false => None,

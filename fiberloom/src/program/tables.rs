@@ -85,6 +85,20 @@ impl Program {
         self.made_table(name).is_some() || shown.is_some_and(says)
     }
 
+    /// The names of what an outcome gives: in the place of columns of a table that is a result the table, once.
+    pub fn given_by(&self, outcome: &Outcome) -> Vec<String> {
+        let has = |table: &&Table, name: &String| table.columns.iter().any(|column| column.name == *name);
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in &outcome.results {
+            let table = self.relations().tables.iter().find(|table| table.made && has(table, name));
+            let shown = table.map_or(name, |table| &table.name);
+            if !names.contains(shown) {
+                names.push(shown.clone());
+            }
+        }
+        names
+    }
+
     /// A result with its labels: a table, or a tensor of a program that has tables or domains; `None` of another program.
     ///
     /// # Errors

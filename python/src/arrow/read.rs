@@ -122,7 +122,7 @@ impl Batches {
             parts.push(Part::of(children(chunk)?[n], form, (chunk.offset as usize, chunk.length as usize))?);
         }
         let (values, mut nulls) = match &field.dictionary {
-            None => (values(form, &parts)?, nulls(&parts)?),
+            None => (values(form, &parts)?, nulls(form, &parts)?),
             Some(held) => gathered(form, held.clone().map_err(unread)?, &parts)?,
         };
         if !nulls.contains(&true) {
@@ -172,7 +172,10 @@ pub fn rows(parts: &[Part]) -> usize {
 }
 
 /// Of each row whether it is null; empty where none can be.
-fn nulls(parts: &[Part]) -> Result<Vec<bool>, Wrong> {
+fn nulls(form: Form, parts: &[Part]) -> Result<Vec<bool>, Wrong> {
+    if form == Form::Null {
+        return Ok(room::repeated(true, rows(parts))?);
+    }
     if !parts.iter().any(Part::has_validity) {
         return Ok(Vec::new());
     }
@@ -307,7 +310,7 @@ fn gathered(places: Form, held: Form, parts: &[Part]) -> Result<(Values<'static>
         let array = unsafe { part.array.dictionary.as_ref() }.ok_or("a chunk without its dictionary".to_string())?;
         let count = usize::try_from(array.length).map_err(|_| format!("a dictionary of {} values", array.length))?;
         let whole = [Part::of(array, held, (0, count))?];
-        let dictionary = Column::new("", values(held, &whole)?).with_nulls(nulls(&whole)?);
+        let dictionary = Column::new("", values(held, &whole)?).with_nulls(nulls(held, &whole)?);
         let at = plain(ty, &[*part])?;
         for row in 0..part.rows {
             let place = at.get(row).as_i128().and_then(|place| usize::try_from(place).ok());
