@@ -2,7 +2,7 @@
 
 ```text
  pandas, polars, pyarrow, DuckDB ──Arrow's stream──▶ Table ──▶ columns(), to_pandas(), to_arrow()
- {name: array or list} ──of_columns──────────────────▶   └────Arrow's stream──▶ polars.DataFrame(table), duckdb.sql("… from table")
+ {name: array or list} ──of_columns──────────────────▶   └────Arrow's stream──▶ polars.DataFrame(table), duckdb.sql(…)
 ```
 """
 
@@ -28,7 +28,7 @@ _SHOWN = 12
 def table(object, /) -> Table:
     """A table: columns of one length, each with a name.
 
-    Calls of kernels take what this takes as it is; a `Table` has its stream read, once for any number of calls, and prints itself.
+    Calls of kernels take what this takes as it is; of a `Table` the stream was read, once for any number of calls.
 
     Parameters
     ----------
@@ -59,8 +59,9 @@ def table(object, /) -> Table:
 
 
 def is_table(object) -> bool:
-    """Whether an object is one of those that are tables and nothing else."""
-    return isinstance(object, (Table, Mapping)) or hasattr(object, "__arrow_c_stream__")
+    """Whether an object is a table and no array: a stream of Arrow's alone is one of arrays, too, as of a column."""
+    has_columns = hasattr(object, "__arrow_c_stream__") and hasattr(object, "columns")
+    return isinstance(object, (Table, Mapping)) or has_columns
 
 
 def of_columns(object, name: str) -> Table:
@@ -68,15 +69,17 @@ def of_columns(object, name: str) -> Table:
     if not isinstance(object, Mapping):
         kind = f"{type(object).__module__}.{type(object).__qualname__}".removeprefix("builtins.")
         raise OperandError(
-            f"{name}: an object of class `{kind}` is no table: a data frame of pandas or polars, a table of pyarrow, a relation of DuckDB, "
-            "or a dict of columns, each an array or a list, expected"
+            f"{name}: an object of class `{kind}` is no table: a data frame of pandas or polars, a table of pyarrow, a relation "
+            "of DuckDB, or a dict of columns, each an array or a list, expected"
         )
     return _native.table_of_columns([_column(name, str(column), of) for column, of in object.items()], name)
 
 
 def _refused(table: str, column: str, row: int | None, what: str) -> OperandError:
     """An error that names a table, a column, and perhaps a row, counted from 0 here and from 1 there."""
-    return OperandError(f"{table}: column {column}: {what}" if row is None else f"{table}: row {row + 1}, column {column}: {what}")
+    return OperandError(
+        f"{table}: column {column}: {what}" if row is None else f"{table}: row {row + 1}, column {column}: {what}"
+    )
 
 
 def _column(table: str, column: str, values) -> tuple:

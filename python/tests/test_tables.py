@@ -1,4 +1,4 @@
-"""Tables: every producer and type, what Arrow's interface permits and what contradicts it; answers compared with DuckDB's and pandas'."""
+"""Tables: every producer and type, what Arrow's interface permits and contradicts; answers beside DuckDB's and pandas'."""
 
 import ctypes
 import datetime
@@ -139,13 +139,24 @@ def arrays(kind):
         "large_utf8": (pa.array(texts, pa.large_string()), texts),
         "utf8_view": (pa.array(texts, pa.string_view()), texts),
         "dictionary": (pa.array(texts).dictionary_encode(), texts),
-        "dictionary of views": (pa.DictionaryArray.from_arrays(pa.array([3, none, 2, 0, 1], pa.uint8()), pa.array(["é", "", "b", "a"], pa.string_view())), ["a", none, "b", "é", ""]),
-        "dictionary with nulls": (pa.DictionaryArray.from_arrays(pa.array([1, 0, none], pa.int64()), pa.array([none, "x"])), ["x", none, none]),
+        "dictionary of views": (
+            pa.DictionaryArray.from_arrays(
+                pa.array([3, none, 2, 0, 1], pa.uint8()), pa.array(["é", "", "b", "a"], pa.string_view())
+            ),
+            ["a", none, "b", "é", ""],
+        ),
+        "dictionary with nulls": (
+            pa.DictionaryArray.from_arrays(pa.array([1, 0, none], pa.int64()), pa.array([none, "x"])),
+            ["x", none, none],
+        ),
         "dictionary of dates": (pa.array(days, pa.date32()).dictionary_encode(), days),
         "dictionary of numbers": (pa.array([5, none, 7, 5], pa.int16()).dictionary_encode(), [5, none, 7, 5]),
         "date32": (pa.array(days, pa.date32()), days),
         "date64": (pa.array(days, pa.date64()), days),
-        **{f"timestamp {unit}": (pa.array(days[:3], pa.date32()).cast(pa.timestamp(unit)), days[:3]) for unit in ("s", "ms", "us", "ns")},
+        **{
+            f"timestamp {unit}": (pa.array(days[:3], pa.date32()).cast(pa.timestamp(unit)), days[:3])
+            for unit in ("s", "ms", "us", "ns")
+        },
         "decimal32": (pa.array(numbers, pa.decimal32(9, 2)), numbers),
         "decimal64": (pa.array(numbers, pa.decimal64(18, 2)), numbers),
         "decimal128": (pa.array(numbers, pa.decimal128(38, 2)), numbers),
@@ -158,9 +169,31 @@ def arrays(kind):
     }[kind]
 
 
-KINDS = """utf8,large_utf8,utf8_view,dictionary,dictionary of views,dictionary with nulls,dictionary of dates,dictionary of numbers,\
-date32,date64,timestamp s,timestamp ms,timestamp us,timestamp ns,decimal32,decimal64,decimal128,decimal256,\
-more digits than 64 bits have,whole thousands,bool,float32,null""".split(",")
+KINDS = [
+    "utf8",
+    "large_utf8",
+    "utf8_view",
+    "dictionary",
+    "dictionary of views",
+    "dictionary with nulls",
+    "dictionary of dates",
+    "dictionary of numbers",
+    "date32",
+    "date64",
+    "timestamp s",
+    "timestamp ms",
+    "timestamp us",
+    "timestamp ns",
+    "decimal32",
+    "decimal64",
+    "decimal128",
+    "decimal256",
+    "more digits than 64 bits have",
+    "whole thousands",
+    "bool",
+    "float32",
+    "null",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -196,17 +229,23 @@ def test_a_structure_with_an_offset_is_rows_of_a_table():
 
     class Sliced:
         def __arrow_c_stream__(self, requested_schema=None):
-            return pa.RecordBatchReader.from_batches(pa.schema(whole.type), [pa.RecordBatch.from_struct_array(whole.slice(1, 2))]).__arrow_c_stream__()
+            return pa.RecordBatchReader.from_batches(
+                pa.schema(whole.type), [pa.RecordBatch.from_struct_array(whole.slice(1, 2))]
+            ).__arrow_c_stream__()
 
     assert rows(Sliced()) == [(2, "b"), (3, None)]
 
 
-@pytest.mark.parametrize("made", [
-    lambda: pd.DataFrame({"city": pd.Categorical(["b", "a", None, "b"], categories=["z", "b", "a"])}),
-    lambda: pl.DataFrame({"city": pl.Series(["b", "a", None, "b"], dtype=pl.Categorical)}),
-    lambda: pl.DataFrame({"city": pl.Series(["b", "a", None, "b"], dtype=pl.Enum(["z", "b", "a"]))}),
-    lambda: duckdb.sql("select x::enum('z', 'b', 'a') as city from (values ('b'), ('a'), (null), ('b')) t(x)"),
-], ids=["pandas", "polars", "polars enum", "duckdb enum"])  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: pd.DataFrame({"city": pd.Categorical(["b", "a", None, "b"], categories=["z", "b", "a"])}),
+        lambda: pl.DataFrame({"city": pl.Series(["b", "a", None, "b"], dtype=pl.Categorical)}),
+        lambda: pl.DataFrame({"city": pl.Series(["b", "a", None, "b"], dtype=pl.Enum(["z", "b", "a"]))}),
+        lambda: duckdb.sql("select x::enum('z', 'b', 'a') as city from (values ('b'), ('a'), (null), ('b')) t(x)"),
+    ],
+    ids=["pandas", "polars", "polars enum", "duckdb enum"],
+)
 def test_categories(made):
     k = fl.compile("dim CITY: string  table t[row: N] { city: CITY }  tensor h: i64[CITY]  h[city[n]] += 1")
     assert rows(k(t=made())["h"]) == [("a", 1), ("b", 2)]
@@ -269,22 +308,26 @@ class TestColumnsOfPython:
         assert self.held([D("1.5"), D("-0.25"), D("1E+2"), None]) == ("dec(2)", [D("1.50"), D("-0.25"), D("100.00"), None])
         assert self.held([]) == ("bool", []) and self.held([None, None]) == ("bool", [None, None])
 
-    @pytest.mark.parametrize("values, message", [
-        ([1, "a"], "table: row 2, column a: 'a' (str) in a column of integers"),
-        (["a", 1], "table: row 2, column a: 1 (int) in a column of texts"),
-        ([1, True], "table: row 2, column a: True (bool) in a column of integers"),
-        ([1, 2**63], "table: row 2, column a: 9223372036854775808 is an integer of more than 64 bits"),
-        ([datetime.datetime(2024, 2, 29, 1)], "datetime.datetime(2024, 2, 29, 1, 0) (datetime)"),
-        (np.array(["2024-02-29T01:00"], "M8[m]"), "table: row 1, column a: a time of day stands where a date is expected"),
-        ([D("1e-19")], "decimals with 19 digits behind the point: at most 18 are held"),
-        ([D("1e18"), D("0.1")], "table: row 1, column a: 1E+18 with 1 digits behind the point needs more than 64 bits"),
-        ([D(1), D("Infinity")], "table: row 2, column a: Infinity is no number"),
-        (["a", "\ud800"], "table: row 2, column a: '\\ud800' has half of a character"),
-        (np.zeros((2, 2)), "table: column a: an array of 2 modes is given, 1 expected"),
-        (np.array([1j]), "complex128"),
-        ("abc", "table: column a: a str is given, an array or a list expected"),
-        (5, "table: column a: a int is given, an array or a list expected"),
-    ], ids=lambda x: x if isinstance(x, str) else "")  # fmt: skip
+    @pytest.mark.parametrize(
+        "values, message",
+        [
+            ([1, "a"], "table: row 2, column a: 'a' (str) in a column of integers"),
+            (["a", 1], "table: row 2, column a: 1 (int) in a column of texts"),
+            ([1, True], "table: row 2, column a: True (bool) in a column of integers"),
+            ([1, 2**63], "table: row 2, column a: 9223372036854775808 is an integer of more than 64 bits"),
+            ([datetime.datetime(2024, 2, 29, 1)], "datetime.datetime(2024, 2, 29, 1, 0) (datetime)"),
+            (np.array(["2024-02-29T01:00"], "M8[m]"), "table: row 1, column a: a time of day stands where a date is expected"),
+            ([D("1e-19")], "decimals with 19 digits behind the point: at most 18 are held"),
+            ([D("1e18"), D("0.1")], "table: row 1, column a: 1E+18 with 1 digits behind the point needs more than 64 bits"),
+            ([D(1), D("Infinity")], "table: row 2, column a: Infinity is no number"),
+            (["a", "\ud800"], "table: row 2, column a: '\\ud800' has half of a character"),
+            (np.zeros((2, 2)), "table: column a: an array of 2 modes is given, 1 expected"),
+            (np.array([1j]), "complex128"),
+            ("abc", "table: column a: a str is given, an array or a list expected"),
+            (5, "table: column a: a int is given, an array or a list expected"),
+        ],
+        ids=lambda x: x if isinstance(x, str) else "",
+    )
     def test_what_is_no_column(self, values, message):
         with pytest.raises(fl.OperandError) as raised:
             fl.table({"a": values})
@@ -305,13 +348,16 @@ class TestErrors:
         (span,) = raised.value.spans
         assert span.message == "no data are given for table `t`" and span.help == "give the call `t=…`" and span.line == 3
 
-    @pytest.mark.parametrize("column, values, message", [
-        ("amount", [D("1.005")] * 5, "t: row 1, column amount: 1.005 has 3 digits behind its point, and `dec(2)` holds 2"),
-        ("amount", [D(1), None, D(1), D(1), D(1)], "t: row 2, column amount: a null, and `dec(2)` holds none"),
-        ("many", [1.0, 2.0, 3.0, 4.0, 0.5], "t: row 5, column many: 0.5 is not exactly a value of type i64"),
-        ("city", [1, 2, 3, 4, 5], "t: row 1, column city"),
-        ("day", ["2024-02-29", "2024-02-30", None, None, None], "t: row 2, column day"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "column, values, message",
+        [
+            ("amount", [D("1.005")] * 5, "t: row 1, column amount: 1.005 has 3 digits behind its point, and `dec(2)` holds 2"),
+            ("amount", [D(1), None, D(1), D(1), D(1)], "t: row 2, column amount: a null, and `dec(2)` holds none"),
+            ("many", [1.0, 2.0, 3.0, 4.0, 0.5], "t: row 5, column many: 0.5 is not exactly a value of type i64"),
+            ("city", [1, 2, 3, 4, 5], "t: row 1, column city"),
+            ("day", ["2024-02-29", "2024-02-30", None, None, None], "t: row 2, column day"),
+        ],
+    )
     @pytest.mark.parametrize("producer", ["dict", "polars", "pyarrow"])
     def test_what_is_not_as_declared_names_table_row_and_column(self, kernel, producer, column, values, message):
         with pytest.raises(fl.OperandError) as raised:
@@ -335,11 +381,19 @@ class TestErrors:
         with pytest.raises(fl.OperandError, match="t: column many: it holds lists, maps or unions"):
             kernel(t=table.drop(["many"]).rename_columns(["city", "day", "amount", "ratio", "ok", "many"]))
 
-    @pytest.mark.parametrize("ty, what", [
-        (pa.timestamp("us", "Europe/Vienna"), "timestamps of the time zone Europe/Vienna"), (pa.binary(), "bytes"),
-        (pa.time32("s"), "times of day"), (pa.duration("s"), "durations"), (pa.float16(), "floats of 16 bits"),
-        (pa.month_day_nano_interval(), "intervals"), (pa.struct({"a": pa.int8()}), "structures"),
-    ], ids=str)  # fmt: skip
+    @pytest.mark.parametrize(
+        "ty, what",
+        [
+            (pa.timestamp("us", "Europe/Vienna"), "timestamps of the time zone Europe/Vienna"),
+            (pa.binary(), "bytes"),
+            (pa.time32("s"), "times of day"),
+            (pa.duration("s"), "durations"),
+            (pa.float16(), "floats of 16 bits"),
+            (pa.month_day_nano_interval(), "intervals"),
+            (pa.struct({"a": pa.int8()}), "structures"),
+        ],
+        ids=str,
+    )
     def test_types_that_no_program_has(self, ty, what):
         with pytest.raises(fl.OperandError, match=f"table: column a: it holds {what}"):
             fl.table(pa.table({"a": pa.nulls(2, ty)})).columns()
@@ -359,6 +413,10 @@ class TestErrors:
     def test_what_is_not_of_tables_yet(self, kernel):
         with pytest.raises(fl.Error, match="a plan of boxes: not of a program that has tables"):
             fl.shards(kernel, t=COLUMNS, split={"n": 2})
+        with pytest.raises(fl.Error, match="`einsum`: not of a program that has tables"):
+            fl.einsum(PROGRAM)
+        with pytest.raises(fl.OperandError, match="tensor `t`: .* is no array, .*: a program that declares a table takes it"):
+            fl.einsum("s[] = t[i]", t=pl.DataFrame(COLUMNS))
         with pytest.raises(fl.OperandError, match="the result `by_city` is a table, which no buffer takes"):
             kernel(t=COLUMNS, out={"by_city": np.zeros(3)})
 
@@ -394,6 +452,12 @@ class TestPrograms:
     def test_tables_need_no_description(self):
         k = fl.compile(PROGRAM, t=COLUMNS)
         assert rows(k(t=COLUMNS)["by_day"]) == BY_DAY
+
+    def test_columns_are_arrays_as_before(self):
+        k = fl.compile("y[i] = 2 * x[i]", x=pl.Series([1.0, 2.0]))
+        assert k(x=pl.Series([1.0, 4.0]))["y"].to_numpy().tolist() == [2.0, 8.0]
+        with pytest.raises(fl.OperandError, match="and not of rows of a table"):
+            fl.table(pl.Series([1.0, 2.0]))
 
     def test_a_table_is_a_result(self):
         text = """dim CITY: string  dim DAY: date
@@ -438,38 +502,70 @@ def drawn(seed):
     regions = ["AFRICA", "ASIA", "EUROPE"]
     return {
         "region": pd.DataFrame({"r_regionkey": [10, 11, 12], "r_name": regions}),
-        "nation": pl.DataFrame({"n_nationkey": np.arange(nations) * 3, "n_name": [f"NATION {i}" for i in range(nations)], "n_regionkey": 10 + random.integers(0, 3, nations)}),
+        "nation": pl.DataFrame(
+            {
+                "n_nationkey": np.arange(nations) * 3,
+                "n_name": [f"NATION {i}" for i in range(nations)],
+                "n_regionkey": 10 + random.integers(0, 3, nations),
+            }
+        ),
         "supplier": pa.table({"s_suppkey": np.arange(suppliers), "s_nationkey": random.integers(0, nations, suppliers) * 3}),
-        "customer": pa.table({"c_custkey": np.arange(customers), "c_nationkey": random.integers(0, nations, customers) * 3, "c_mktsegment": pa.array(random.choice(["BUILDING", "AUTOMOBILE"], customers)).dictionary_encode()}),
-        "orders": pl.DataFrame({"o_orderkey": random.permutation(orders) * 4, "o_custkey": random.integers(0, customers, orders), "o_orderdate": days(orders)}),
-        "lineitem": pa.table({
-            "l_orderkey": random.integers(0, orders, lines) * 4,
-            "l_suppkey": random.integers(0, suppliers, lines),
-            "l_extendedprice": pa.array(cents(90_000, 10_000_000, lines), pa.decimal128(15, 2)),
-            "l_discount": pa.array(cents(0, 11, lines), pa.decimal128(15, 2)),
-            "l_tax": pa.array(cents(0, 9, lines), pa.decimal128(15, 2)),
-            "l_quantity": pa.array(cents(100, 5000, lines), pa.decimal128(15, 2)),
-            "l_shipdate": days(lines),
-            "l_returnflag": pa.array(random.choice(["A", "N", "R"], lines)),
-            "l_linestatus": pa.array(random.choice(["F", "O"], lines)).cast(pa.string_view()),
-        }),
-    }  # fmt: skip
+        "customer": pa.table(
+            {
+                "c_custkey": np.arange(customers),
+                "c_nationkey": random.integers(0, nations, customers) * 3,
+                "c_mktsegment": pa.array(random.choice(["BUILDING", "AUTOMOBILE"], customers)).dictionary_encode(),
+            }
+        ),
+        "orders": pl.DataFrame(
+            {
+                "o_orderkey": random.permutation(orders) * 4,
+                "o_custkey": random.integers(0, customers, orders),
+                "o_orderdate": days(orders),
+            }
+        ),
+        "lineitem": pa.table(
+            {
+                "l_orderkey": random.integers(0, orders, lines) * 4,
+                "l_suppkey": random.integers(0, suppliers, lines),
+                "l_extendedprice": pa.array(cents(90_000, 10_000_000, lines), pa.decimal128(15, 2)),
+                "l_discount": pa.array(cents(0, 11, lines), pa.decimal128(15, 2)),
+                "l_tax": pa.array(cents(0, 9, lines), pa.decimal128(15, 2)),
+                "l_quantity": pa.array(cents(100, 5000, lines), pa.decimal128(15, 2)),
+                "l_shipdate": days(lines),
+                "l_returnflag": pa.array(random.choice(["A", "N", "R"], lines)),
+                "l_linestatus": pa.array(random.choice(["F", "O"], lines)).cast(pa.string_view()),
+            }
+        ),
+    }
 
 
 SQL = {
-    "q01": ("sum_charge", """select l_returnflag, l_linestatus, sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) from lineitem
-        where l_shipdate <= date '1998-09-02' group by all order by all"""),
-    "q03": ("revenue", """select l_orderkey, sum(l_extendedprice * (1 - l_discount)) from customer, orders, lineitem
+    "q01": (
+        "sum_charge",
+        """select l_returnflag, l_linestatus, sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) from lineitem
+        where l_shipdate <= date '1998-09-02' group by all order by all""",
+    ),
+    "q03": (
+        "revenue",
+        """select l_orderkey, sum(l_extendedprice * (1 - l_discount)) from customer, orders, lineitem
         where c_mktsegment = 'BUILDING' and c_custkey = o_custkey and l_orderkey = o_orderkey
-        and o_orderdate < date '1995-03-15' and l_shipdate > date '1995-03-15' group by all order by all"""),
-    "q05": ("revenue", """select n_name, sum(l_extendedprice * (1 - l_discount))
+        and o_orderdate < date '1995-03-15' and l_shipdate > date '1995-03-15' group by all order by all""",
+    ),
+    "q05": (
+        "revenue",
+        """select n_name, sum(l_extendedprice * (1 - l_discount))
         from customer, orders, lineitem, supplier, nation, region
         where c_custkey = o_custkey and l_orderkey = o_orderkey and l_suppkey = s_suppkey and c_nationkey = s_nationkey
         and s_nationkey = n_nationkey and n_regionkey = r_regionkey and r_name = 'ASIA'
-        and o_orderdate >= date '1994-01-01' and o_orderdate < date '1995-01-01' group by all order by all"""),
-    "q06": ("revenue", """select sum(l_extendedprice * l_discount) from lineitem where l_shipdate >= date '1994-01-01'
-        and l_shipdate < date '1995-01-01' and l_discount between 0.05 and 0.07 and l_quantity < 24"""),
-}  # fmt: skip
+        and o_orderdate >= date '1994-01-01' and o_orderdate < date '1995-01-01' group by all order by all""",
+    ),
+    "q06": (
+        "revenue",
+        """select sum(l_extendedprice * l_discount) from lineitem where l_shipdate >= date '1994-01-01'
+        and l_shipdate < date '1995-01-01' and l_discount between 0.05 and 0.07 and l_quantity < 24""",
+    ),
+}
 
 
 @pytest.mark.parametrize("query", SQL)
@@ -509,26 +605,42 @@ GET_NEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream), ctypes.POINTER
 LAST_ERROR = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(Stream))
 
 Schema._fields_ = [
-    ("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64), ("children", ctypes.POINTER(ctypes.POINTER(Schema))), ("dictionary", ctypes.POINTER(Schema)),
-    ("release", RELEASE_SCHEMA), ("private_data", ctypes.c_void_p),
-]  # fmt: skip
-Array._fields_ = [
-    ("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64), ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64), ("buffers", ctypes.POINTER(ctypes.c_void_p)), ("children", ctypes.POINTER(ctypes.POINTER(Array))),
-    ("dictionary", ctypes.POINTER(Array)), ("release", RELEASE_ARRAY), ("private_data", ctypes.c_void_p),
-]  # fmt: skip
-Stream._fields_ = [
-    ("get_schema", GET_SCHEMA), ("get_next", GET_NEXT), ("get_last_error", LAST_ERROR), ("release", RELEASE_STREAM),
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(Schema))),
+    ("dictionary", ctypes.POINTER(Schema)),
+    ("release", RELEASE_SCHEMA),
     ("private_data", ctypes.c_void_p),
-]  # fmt: skip
+]
+Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(Array))),
+    ("dictionary", ctypes.POINTER(Array)),
+    ("release", RELEASE_ARRAY),
+    ("private_data", ctypes.c_void_p),
+]
+Stream._fields_ = [
+    ("get_schema", GET_SCHEMA),
+    ("get_next", GET_NEXT),
+    ("get_last_error", LAST_ERROR),
+    ("release", RELEASE_STREAM),
+    ("private_data", ctypes.c_void_p),
+]
 
 CAPSULE = ctypes.pythonapi.PyCapsule_New
 CAPSULE.restype, CAPSULE.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class Producer:
-    """Two rows: `n` of 1 and 2, `s` of "ab" and "c", `d` of "c" and "ab" by a dictionary of both, `v` of a short and a long view."""
+    """Two rows: `n` 1 and 2, `s` "ab" and "c", `d` "c" and "ab" by a dictionary, `v` a short view and a long one."""
 
     def __init__(self):
         self.released = {"schema": 0, "array": 0, "stream": 0}
@@ -654,14 +766,23 @@ HOSTILE = {
     "a schema without a format": (lambda p: setattr(p.schema, "format", None), "a schema without a format"),
     "no rows": (lambda p: setattr(p.schema, "format", b"l"), r"arrays of format `l`, and not of rows"),
     "a negative number of columns": (lambda p: setattr(p.schema, "n_children", -1), "a schema has -1 children"),
-    "no pointers to columns": (lambda p: setattr(p.schema, "children", null(ctypes.POINTER(Schema))), "a null pointer in the place"),
-    "a null pointer to a column": (lambda p: p.schema.children.__setitem__(1, null(Schema)), "a schema: child 1 is a null pointer"),
+    "no pointers to columns": (
+        lambda p: setattr(p.schema, "children", null(ctypes.POINTER(Schema))),
+        "a null pointer in the place",
+    ),
+    "a null pointer to a column": (
+        lambda p: p.schema.children.__setitem__(1, null(Schema)),
+        "a schema: child 1 is a null pointer",
+    ),
     "a name that is no text": (lambda p: setattr(p.fields[0], "name", b"\xff"), "name is not UTF-8"),
     "a column without a format": (lambda p: setattr(p.fields[0], "format", None), "column n: it holds a schema without a format"),
     "an unknown format": (lambda p: setattr(p.fields[0], "format", b"?"), r"column n: it holds values of Arrow's format `\?`"),
     "a decimal of no bits": (lambda p: setattr(p.fields[0], "format", b"d:5,2,7"), "column n: it holds decimals with 2 digits"),
     "a decimal of no digits": (lambda p: setattr(p.fields[0], "format", b"d:5"), "column n: it holds a format `d:5`"),
-    "a dictionary of a dictionary": (lambda p: setattr(p.fields[2].dictionary.contents, "dictionary", ctypes.pointer(p.fields[1])), "column d: it holds a dictionary that has"),
+    "a dictionary of a dictionary": (
+        lambda p: setattr(p.fields[2].dictionary.contents, "dictionary", ctypes.pointer(p.fields[1])),
+        "column d: it holds a dictionary that has",
+    ),
     "a negative length": (lambda p: setattr(p.chunk, "length", -1), "a chunk of -1 rows"),
     "more rows than memory has": (lambda p: setattr(p.chunk, "length", 2**62), "more than memory has"),
     "a negative offset of rows": (lambda p: setattr(p.chunk, "offset", -1), "a chunk of offset -1"),
@@ -679,7 +800,10 @@ HOSTILE = {
     "too few buffers": (lambda p: setattr(p.columns[0], "n_buffers", 1), "column n: an array of 1 buffers, 2 expected"),
     "too many buffers": (lambda p: setattr(p.columns[1], "n_buffers", 4), "column s: an array of 4 buffers, 3 expected"),
     "a negative number of buffers": (lambda p: setattr(p.columns[0], "n_buffers", -2), "column n: an array of -2 buffers"),
-    "no pointers to buffers": (lambda p: setattr(p.columns[0], "buffers", null(ctypes.c_void_p)), "column n: an array of 2 buffers, and a null"),
+    "no pointers to buffers": (
+        lambda p: setattr(p.columns[0], "buffers", null(ctypes.c_void_p)),
+        "column n: an array of 2 buffers, and a null",
+    ),
     "a null pointer to values": (lambda p: set_buffer(p, 0, 1, None), "column n: an array of 2 values, and a null pointer"),
     "a null pointer to offsets": (lambda p: set_buffer(p, 1, 1, None), "column s: an array of 2 values, and a null pointer"),
     "a null pointer to texts": (lambda p: set_buffer(p, 1, 2, None), "row 1, column s: a text of 2 bytes, and a null pointer"),
@@ -691,14 +815,23 @@ HOSTILE = {
     "a dictionary of negative length": (lambda p: setattr(p.dictionary, "length", -2), "column d: a dictionary of -2 values"),
     "a view of negative length": (lambda p: p.views.__setitem__((1, 0), -20), "row 2, column v: a text of -20 bytes"),
     "a view of no buffer": (lambda p: p.views.__setitem__((1, 2), 1), "row 2, column v: its text stands at 3 of buffer 1, of 1"),
-    "a view of a negative buffer": (lambda p: p.views.__setitem__((1, 2), -1), "row 2, column v: its text stands at 3 of buffer -1"),
+    "a view of a negative buffer": (
+        lambda p: p.views.__setitem__((1, 2), -1),
+        "row 2, column v: its text stands at 3 of buffer -1",
+    ),
     "a view from below none": (lambda p: p.views.__setitem__((1, 3), -1), "row 2, column v: its text stands at -1 of buffer 0"),
-    "a view beyond its buffer": (lambda p: p.views.__setitem__((1, 3), 11), "row 2, column v: its text stands at 11 with 20 bytes"),
+    "a view beyond its buffer": (
+        lambda p: p.views.__setitem__((1, 3), 11),
+        "row 2, column v: its text stands at 11 with 20 bytes",
+    ),
     "a buffer of negative length": (lambda p: p.lengths.__setitem__(0, -1), "column v: a buffer of texts of negative length"),
     "no lengths of buffers": (lambda p: set_buffer(p, 3, 3, None), "column v: 1 buffers of texts, and a null pointer"),
     "no buffer behind views": (lambda p: set_buffer(p, 3, 2, None), "column v: 30 bytes of texts, and a null pointer"),
-    "a text that is not UTF-8": (lambda p: p.views.view(np.uint8).__setitem__((0, 4), 255), "row 1, column v: its text is not UTF-8"),
-}  # fmt: skip
+    "a text that is not UTF-8": (
+        lambda p: p.views.view(np.uint8).__setitem__((0, 4), 255),
+        "row 1, column v: its text is not UTF-8",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -738,7 +871,9 @@ def test_what_is_no_stream():
             return self.given
 
     for given in (5, None, pa.table({"a": [1]}).schema.__arrow_c_schema__()):
-        with pytest.raises(fl.OperandError, match="table: `__arrow_c_stream__` gives .*a capsule named `arrow_array_stream` expected"):
+        with pytest.raises(
+            fl.OperandError, match="table: `__arrow_c_stream__` gives .*a capsule named `arrow_array_stream` expected"
+        ):
             fl.table(Other(given))
     once = Other(pa.table({"a": [1]}).__arrow_c_stream__())
     assert len(fl.table(once)) == 1
