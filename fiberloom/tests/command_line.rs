@@ -232,6 +232,10 @@ fn tables_are_read_printed_and_written() {
     let again = "dim CITY: string  table out[place: CITY] { total: dec(2) }  s[] = sum(c: total[c])";
     dir.file("q.loom", again);
     dir.exits(0, "run q.loom --in out=out.csv", "s: 1 row\n  s\n  17.75");
+    if cfg!(feature = "parquet") {
+        dir.exits(0, "run p.loom --in sales=sales.csv --out out=out.parquet", "");
+        dir.exits(0, "run q.loom --in out=out.parquet", "s: 1 row\n  s\n  17.75");
+    }
 }
 
 #[test]

@@ -122,7 +122,11 @@ impl Compiled {
     /// Refuses a program over tables for what only plain programs are taken.
     pub fn plain(&self, py: Python<'_>, what: &str) -> PyResult<()> {
         match has_labels(self.kernel.program()) {
-            true => Err(exception(py, "Error", format!("{what}: not of a program that has tables or domains; `compile(text)(…)` runs it"))),
+            true => Err(exception(
+                py,
+                "Error",
+                format!("{what}: not of a program that has tables or domains; `compile(text)(…)` runs it"),
+            )),
             false => Ok(()),
         }
     }

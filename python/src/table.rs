@@ -76,19 +76,28 @@ impl Source {
     /// # Errors
     /// A column that no program reads, or that is malformed; memory.
     pub fn frame(&self, origin: &str, wanted: impl Fn(&str) -> bool) -> Result<Frame<'_>, data::Error> {
-        let columns = match self {
+        let mut columns = Vec::new();
+        match self {
             Source::Arrow(batches) => {
-                let names = batches.fields.iter().enumerate().filter(|(_, field)| wanted(&field.name));
-                let column = |(n, _)| batches.column(n);
-                let named =
-                    names.map(|(n, field)| column((n, field)).map_err(|wrong| wrong.within(origin, &field.name)));
-                named.collect::<Result<_, _>>()?
+                for (n, field) in batches.fields.iter().enumerate().filter(|(_, field)| wanted(&field.name)) {
+                    let column = batches.column(n, usize::MAX);
+                    columns.push(column.map_err(|wrong| wrong.within(origin, &field.name))?);
+                }
             }
             Source::Frame { frame, .. } => {
-                frame.columns.iter().filter(|column| wanted(&column.name)).map(Column::borrow).collect()
+                columns.extend(frame.columns.iter().filter(|column| wanted(&column.name)).map(Column::borrow));
             }
-        };
+        }
         Ok(Frame { origin: origin.to_string(), rows: self.rows(), columns })
+    }
+
+    /// The first rows as text, of columns that can be read.
+    fn head(&self, rows: usize) -> String {
+        let columns = match self {
+            Source::Arrow(batches) => (0..batches.fields.len()).filter_map(|n| batches.column(n, rows).ok()).collect(),
+            Source::Frame { frame, .. } => frame.columns.iter().map(Column::borrow).collect(),
+        };
+        Frame { origin: String::new(), rows: self.rows(), columns }.head(rows)
     }
 }
 
@@ -214,15 +223,9 @@ impl Table {
     }
 
     /// The first rows as text, of columns that can be read.
-    fn head(&self, py: Python<'_>, rows: usize) -> PyResult<String> {
-        let mut readable = Vec::new();
-        for name in self.source.names() {
-            match self.held(py, |n| n == name) {
-                Ok(_) => readable.push(name.to_string()),
-                Err(_) => continue,
-            }
-        }
-        Ok(self.held(py, |n| readable.iter().any(|name| n == name))?.frame.head(rows))
+    fn head(&self, py: Python<'_>, rows: usize) -> String {
+        let source = self.source.clone();
+        py.detach(|| source.head(rows))
     }
 
     /// A column by its name: what `fiberloom._tables` makes an ndarray of.

@@ -110,16 +110,18 @@ impl Batches {
         Ok(room::push(&mut self.chunks, chunk)?)
     }
 
-    /// Column `n`, which borrows from what is held here.
+    /// Column `n`, or its first `most` rows, which borrows from what is held here.
     ///
     /// # Errors
     /// It holds what no program reads, contradicts itself, or memory does not suffice.
-    pub fn column(&self, n: usize) -> Result<Column<'_>, Wrong> {
+    pub fn column(&self, n: usize, most: usize) -> Result<Column<'_>, Wrong> {
         let field = &self.fields[n];
         let form = field.form.clone().map_err(unread)?;
-        let mut parts = Vec::new();
+        let (mut parts, mut left) = (Vec::new(), most);
         for chunk in &self.chunks {
-            parts.push(Part::of(children(chunk)?[n], form, (chunk.offset as usize, chunk.length as usize))?);
+            let rows = left.min(chunk.length as usize);
+            left -= rows;
+            parts.push(Part::of(children(chunk)?[n], form, (chunk.offset as usize, rows))?);
         }
         let (values, mut nulls) = match &field.dictionary {
             None => (values(form, &parts)?, nulls(form, &parts)?),
