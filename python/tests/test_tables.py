@@ -582,6 +582,62 @@ def test_queries_answer_as_duckdb_does(query, seed):
     assert found == expected and len(found) > 0
 
 
+def scattered(random, columns):
+    """The same columns, each in chunks of its own, behind rows that a slice leaves away."""
+    rows = len(next(iter(columns.values())))
+    made, before = {}, int(random.integers(0, rows + 1))
+    for name, array in columns.items():
+        longer = pa.concat_arrays([array.slice(0, before), array, array.slice(0, 3)])
+        cuts = np.sort(random.integers(0, len(longer) + 1, 3))
+        chunks = [longer.slice(start, end - start) for start, end in zip([0, *cuts], [*cuts, len(longer)], strict=True)]
+        made[name] = pa.chunked_array(chunks)
+    return pa.table(made).slice(before, rows)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_groups_of_random_tables_are_duckdbs(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 400))
+    none = lambda: pa.array(random.random(n) < random.choice([0, 0.3]))  # noqa: E731
+    words = np.array(["", "a", "é", "a text of more than twelve bytes", "one that is as long, and different", "b"])
+    texts = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+    dates = [pa.date32(), pa.date64(), pa.timestamp("us")]
+    numbers = [pa.int8(), pa.uint16(), pa.int64()]
+
+    def nullable(values, types):
+        array = pa.array(values, mask=none().to_numpy(zero_copy_only=False))
+        ty = types[random.integers(len(types))]
+        return array.dictionary_encode() if pa.types.is_dictionary(ty) else array.cast(ty)
+
+    whole = [D(int(x)).scaleb(-2) for x in random.integers(-(10**9), 10**9, n)]
+    table = scattered(
+        random,
+        {
+            "word": nullable(random.choice(words, n), texts),
+            "day": nullable(np.datetime64("1969-12-25") + random.integers(0, 12, n), dates),
+            "number": nullable(random.integers(0, 100, n), numbers),
+            "amount": pa.array(whole, [pa.decimal64(18, 2), pa.decimal128(38, 4)][seed % 2]),
+        },
+    )
+    kernel = fl.compile("""
+        dim WORD: string  dim DAY: date  dim NUMBER: i64
+        table t[row: N] { word: WORD, day: DAY, number: NUMBER, amount: dec(4) }
+        table out[w: WORD, d: DAY] { total: dec(4), rows: i64 } coo
+        total[word[n], day[n]] += amount[n]  rows[word[n], day[n]] += 1
+        tensor least: dec(4)[NUMBER] fill 9999999999  least[number[n]] min= amount[n]
+    """)
+    results = kernel(t=table)
+    sql = "select word, day::date as day, sum(amount), count(*) from t where word is not null and day is not null group by 1, 2"
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        assert rows(results["out"]) == sorted(connection.sql(sql).fetchall())
+        sql = "select number, min(amount) from t where number is not null group by 1 order by 1"
+        assert rows(results["least"]) == connection.sql(sql).fetchall()
+    assert (
+        rows(kernel(t=pl.from_arrow(table))["out"]) == rows(kernel(t=fl.table(table).to_pandas())["out"]) == rows(results["out"])
+    )
+
+
 # Producers that break the interface, made by hand.
 
 
