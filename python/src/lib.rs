@@ -8,6 +8,10 @@
 //!                          └──shards──▶ Plan: the operands of each box, and one result of what boxes make
 //! ```
 //!
+//! ```text
+//!  tables ──arrow, table──▶ Source ──bound──▶ operands, labels ──▶ kernel ──▶ Outcome ──bound──▶ Table, which is a table again
+//! ```
+//!
 //! Invariants: generated code sees addresses of arrays, and no Python object. An array that is borrowed from NumPy is
 //! held as long as anything reads it, by an abandoned call too. The index arrays of a [`tensor::Tensor`] cannot be
 //! written to: they are its own, or frozen.
