@@ -736,6 +736,7 @@ class Producer:
         self.columns[2].dictionary = ctypes.pointer(self.dictionary)
         self.chunk = self.array(2, None)
         self.chunk.n_children, self.chunk.children = 4, self.pointers(self.columns, Array)
+        self.bits = np.array([1], np.uint8)
         self.chunks, self.status, self.error, self.name = 1, 0, None, b"arrow_array_stream"
         self.stream = Stream()
 
@@ -857,7 +858,11 @@ HOSTILE = {
     "a negative length": (lambda p: setattr(p.chunk, "length", -1), "a chunk of -1 rows"),
     "more rows than memory has": (lambda p: setattr(p.chunk, "length", 2**62), "more than memory has"),
     "a negative offset of rows": (lambda p: setattr(p.chunk, "offset", -1), "a chunk of offset -1"),
-    "rows that are null": (lambda p: setattr(p.chunk, "null_count", 1), "1 rows are null as such"),
+    "rows that are null": (lambda p: setattr(p.chunk, "null_count", 1), "row 1 of a chunk is null itself"),
+    "a row that is null": (
+        lambda p: (setattr(p.chunk, "null_count", -1), p.chunk.buffers.__setitem__(0, p.bits.ctypes.data)),
+        "row 2 of a chunk is null itself",
+    ),
     "another number of columns": (lambda p: setattr(p.chunk, "n_children", 3), "a chunk of 3 columns, 4 expected"),
     "no pointers to arrays": (lambda p: setattr(p.chunk, "children", null(ctypes.POINTER(Array))), "a null pointer in the place"),
     "a null pointer to an array": (lambda p: p.chunk.children.__setitem__(3, null(Array)), "a chunk: child 3 is a null pointer"),

@@ -103,8 +103,10 @@ impl Batches {
         if usize::try_from(chunk.offset).is_err() {
             return Err(format!("a chunk of offset {}", chunk.offset).into());
         }
-        if chunk.null_count > 0 {
-            return Err(format!("a chunk of which {} rows are null as such", chunk.null_count).into());
+        let whole = Part::of(&chunk, Form::Null, (0, rows))?;
+        let null = (0..rows).find(|row| whole.is_null(*row));
+        if let Some(row) = null.or((chunk.null_count > 0).then_some(0)) {
+            return Err(format!("row {} of a chunk is null itself, and not a value of it", row + 1).into());
         }
         children(&chunk)?;
         Ok(room::push(&mut self.chunks, chunk)?)
