@@ -140,6 +140,11 @@ impl Kernel {
         self
     }
 
+    /// The most bytes that one of its calls may allocate.
+    pub fn memory(&self) -> u64 {
+        self.options.memory
+    }
+
     /// The bytes of addresses that making its machine code takes at most; 0 under another engine. Where the system limits the
     /// addresses of this process and fewer are left ([`crate::addresses_left`]), it is [`Error::Stopped`].
     ///

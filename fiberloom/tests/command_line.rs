@@ -216,6 +216,29 @@ fn every_kind_of_file_is_written_and_read_back() {
 }
 
 #[test]
+fn tables_are_read_printed_and_written() {
+    let dir = Scratch::new("tables");
+    let program = "dim CITY: string\ntable sales[row: N] { city: CITY, amount: dec(2) }\n\
+        table out[place: CITY] { total: dec(2), many: i64 }\ntotal[city[n]] += amount[n]\nmany[city[n]] += 1\n";
+    dir.file("p.loom", program);
+    dir.file("sales.csv", "city,amount\nRome,5.00\nParis,10.50\n,3\nRome,2.25\nOslo,0\n");
+    let printed = dir.exits(0, "run p.loom --in sales=sales.csv", "out: 3 rows");
+    assert_eq!(printed, "out: 3 rows\n  place  total  many\n  Oslo   0.00   1\n  Paris  10.50  1\n  Rome   7.25   2\n");
+    assert_eq!(dir.exits(0, "run p.loom --in sales=sales.csv --out out=out.csv", ""), "");
+    let written = std::fs::read_to_string(dir.0.join("out.csv")).unwrap();
+    assert_eq!(written, "place,total,many\nOslo,0.00,1\nParis,10.50,1\nRome,7.25,2\n");
+    dir.exits(2, "run p.loom --in sales=sales.csv --out out=out.npy", "`out` is a table: the name of its file ends in");
+    // What was written is read as a table of another program.
+    let again = "dim CITY: string  table out[place: CITY] { total: dec(2) }  s[] = sum(c: total[c])";
+    dir.file("q.loom", again);
+    dir.exits(0, "run q.loom --in out=out.csv", "s: 1 row\n  s\n  17.75");
+    if cfg!(feature = "parquet") {
+        dir.exits(0, "run p.loom --in sales=sales.csv --out out=out.parquet", "");
+        dir.exits(0, "run q.loom --in out=out.parquet", "s: 1 row\n  s\n  17.75");
+    }
+}
+
+#[test]
 fn of_several_results_all_files_are_written_or_none() {
     let dir = Scratch::new("several");
     dir.file("p.loom", "tensor A: f64[I, J, K] csf\ntensor B: f64[I, J, K] csf\nB[i,j,k] = A[i,j,k]\ns[] = A[i,j,k]\n");

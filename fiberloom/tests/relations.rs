@@ -132,6 +132,56 @@ fn literals_are_chosen_as_decimals() {
     assert_eq!(rows(text, &[("sales", SALES)], "s").unwrap(), ["-4.1875"]);
 }
 
+/// A scalar is one row, that which is its fill value, too.
+#[test]
+fn scalars_are_one_row() {
+    let text = "table t[row: N] { a: dec(2) }  s[] = sum(i: a[i])";
+    assert_eq!(rows(text, &[("t", "a\n1.50\n-1.50\n")], "s").unwrap(), ["0.00"]);
+    assert_eq!(rows(text, &[("t", "a\n1.50\n-1.25\n")], "s").unwrap(), ["0.25"]);
+}
+
+/// A table whose columns statements define comes back with labels: a row stands where its rows are defined, or some column holds
+/// something.
+#[test]
+fn tables_are_results() {
+    let declared = "dim CITY: string  table sales[row: N] { city: CITY, day: date, amount: dec(2) }";
+    let csv = "city,day,amount\nRome,2024-01-01,5.00\nParis,2024-02-01,10.50\nRome,2024-03-01,2.25\n,2024-01-01,1\n\
+        Oslo,2024-01-02,0\n";
+    let columns = "total[city[n]] += amount[n]  last[city[n]] max= day[n]";
+    let table = "table out[place: CITY] { total: dec(2), last = \"last day\": date }";
+    let all = ["Oslo,0.00,2024-01-02", "Paris,10.50,2024-02-01", "Rome,7.25,2024-03-01"];
+    for format in ["", "sparse", "dense"] {
+        let text = format!("{declared} {table} {format} {columns}");
+        assert_eq!(table_rows(&text, csv, "out"), ("place,total,last day".to_string(), all.map(String::from).to_vec()));
+    }
+    let alone = "table out[place: CITY] { total: dec(2) }  total[city[n]] += amount[n]";
+    let (_, some) = table_rows(&format!("{declared} {alone}"), csv, "out");
+    assert_eq!(some, ["Paris,10.50", "Rome,7.25"]);
+    let (_, rows) = table_rows(&format!("{declared} {alone}  out[c] = count(n: city[n] == c) > 0"), csv, "out");
+    assert_eq!(rows, ["Oslo,0.00", "Paris,10.50", "Rome,7.25"]);
+    let bag = "table out[row: N] { place: CITY, twice: dec(2) }  place[n] = city[n]  twice[n] = 2 * amount[n]";
+    let (names, rows) = table_rows(&format!("{declared} {bag}"), csv, "out");
+    assert_eq!((&*names, rows.len(), &*rows[3]), ("row,place,twice", 5, "3,,2.00"));
+}
+
+/// The names of the columns of a table that a program defines of `sales`, and its rows, whoever computes them.
+fn table_rows(text: &str, sales: &str, result: &str) -> (String, Vec<String>) {
+    let program = Program::parse(text).unwrap();
+    let wanted = relation::wanted(program.relations(), program.table("sales").unwrap());
+    let frame = relation::read_bytes(Path::new("sales.csv"), sales.as_bytes(), &wanted, &data::Options::default());
+    let bound = program.bind_tables(&[("sales", frame.unwrap())], &[], 1 << 30).unwrap();
+    let operands: Vec<(&str, &Tensor)> = bound.operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let mut all = Vec::new();
+    for engine in [Engine::Llvm, Engine::Loops, Engine::Meaning] {
+        let outcome = program.compile(&Options { engine, ..Options::default() }).unwrap().run(&operands).unwrap();
+        let frame = program.decoded(result, &outcome, &bound.labels).unwrap().unwrap();
+        all.push(String::from_utf8(relation::to_bytes(Path::new("result.csv"), &frame).unwrap()).unwrap());
+    }
+    assert!(all[0] == all[1] && all[1] == all[2], "{all:?}");
+    let mut lines = all[0].lines().map(str::to_string);
+    (lines.next().unwrap(), lines.collect())
+}
+
 /// What is given for two columns of a table has one structure, or is refused.
 #[test]
 fn columns_have_one_structure() {
@@ -164,6 +214,14 @@ fn what_is_wrong_with_labels_is_said() {
         ("dim D: i64  table t[k: D] { a: i64 }  table u[k: D] { a: i64 }", "`a` is declared twice"),
         ("dim D: i64  table t[k: D] { a: D fill 0 }", "what stands for a null in a column of a domain"),
         ("tensor a: string[4]", "tensor `a` of texts"),
+        (
+            "dim D: i64  table t[k: D] {}  table u[k: D] { a: i64, b: i64 }  a[i] = convert(t[i], i64)",
+            "no statement defines `b`, a column of a table that statements define; define it, or leave it away",
+        ),
+        (
+            "dim D: i64  table t[k: D] {}  table u[k: D] { a: i64, b: string }  a[i] = convert(t[i], i64)",
+            "no statement defines `b`, a column of a table that statements define; no array holds texts",
+        ),
         ("dim D: date  table t[k: D] {}  s[] = count(i: i > \"1994-13-01\" && t[i])", "no label of `D`"),
         (
             "dim D: i64  table t[k: D] {}  s[] = count(i: i == \"a\" && t[i])",

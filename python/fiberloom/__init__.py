@@ -10,13 +10,14 @@ array([201.,  30.])
 `einsum`               compile a program for these operands, keep it, run it
 `asarray`              a `Tensor` of whatever is an array: checked once, nothing copied that need not be
 `compile`              a `Kernel`: called on operands by name, shown, timed, checked
+`table`                a `Table` of whatever has columns: pandas, polars, pyarrow, DuckDB, dicts of arrays
 `kernel`, `function`   the same of a Python function's syntax tree, and functions of the language
 `lazy`                 expressions with operators, compiled as one kernel by ``compute()``
 `array`                the array API standard's namespace: functions of arrays, each a kernel, or lazily one
 `shards`               a program in boxes, on threads, in processes, on dask's workers, on ranks of MPI
 =====================  ==========================================================================
 
-Results are `Tensor`\\ s; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
+Results are `Tensor`\\ s, and `Table`\\ s of programs over tables; ``np.asarray`` of a dense one, ``to_numpy``, ``to_scipy`` and ``to_sparse`` take them elsewhere.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from . import _native
 from ._arrays import asarray
 from ._einsum import einsum
 from ._kernel import Kernel, compile
+from ._tables import Table, table
 from ._tensor import Tensor
 from ._types import bool_, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .errors import (
@@ -54,6 +56,7 @@ __all__ = [
     "ProgramError",
     "Shards",
     "Span",
+    "Table",
     "Tensor",
     "WrongAnswerError",
     "array",
@@ -71,6 +74,7 @@ __all__ = [
     "kernel",
     "lazy",
     "shards",
+    "table",
     "u16",
     "u32",
     "u64",

@@ -4,11 +4,13 @@ from ._einsum import einsum as einsum
 from ._kernel import compile as compile
 from ._lazy import lazy as lazy
 from ._native import Kernel as Kernel
+from ._native import Table as Table
 from ._native import Tensor as Tensor
 from ._shards import Shards as Shards
 from ._shards import shards as shards
 from ._syntax import function as function
 from ._syntax import kernel as kernel
+from ._tables import table as table
 from ._types import bool_ as bool_
 from ._types import f32 as f32
 from ._types import f64 as f64

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _native
+from ._tables import is_table
 from ._types import DTYPES
 from .errors import OperandError
 
@@ -33,7 +34,8 @@ def tensor(object, name: str, ty: str | None = None, copy: bool | None = None) -
         other = convert(object, name, ty, copy)
         if other is not None:
             return other if isinstance(other, _native.Tensor) else tensor(other, name, ty, copy)
-    raise OperandError(f"tensor `{name}`: {_class(object)} is no array, sparse matrix or number")
+    help = ": a program that declares a table takes it, `compile(text)(…)`" if is_table(object) else ""
+    raise OperandError(f"tensor `{name}`: {_class(object)} is no array, sparse matrix or number{help}")
 
 
 def says_fill(object) -> bool:

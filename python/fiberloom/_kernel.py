@@ -6,7 +6,7 @@ import time as _time
 
 import numpy as np
 
-from . import _convert, _einsum, _native
+from . import _convert, _einsum, _native, _tables
 from ._types import Declared, declared
 from .errors import Error, OperandError
 
@@ -35,7 +35,8 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
     Returns
     -------
     Kernel
-        Called with operands by name, it gives its results by name, each a `Tensor`.
+        Called with operands by name, it gives its results by name, each a `Tensor`; those that have labels are each a `Table`.
+        Tables that the program declares are operands, too: whatever `table` takes.
 
     Examples
     --------
@@ -56,8 +57,8 @@ def compile(text: str, /, operands: dict | None = None, *, options: dict | None 
 
 
 def known(operands: dict) -> list:
-    """What descriptions or examples say of operands: type, fill value and format of each."""
-    return [(name, _known(name, given)) for name, given in operands.items()]
+    """What descriptions or examples say of operands: type, fill value and format of each. Tables are declared, and say nothing."""
+    return [(name, _known(name, given)) for name, given in operands.items() if not _tables.is_table(given)]
 
 
 def _known(name: str, given):
@@ -85,12 +86,13 @@ def bind(self, **operands) -> _native.Bind:
     Parameters
     ----------
     operands
-        By name, whatever a call takes. They are frozen as by `asarray`; values of dense ones are read where they are.
+        By name, whatever a call takes. They are frozen as by `asarray`; values of dense ones are read where they are. Tables
+        are read and encoded here, and no run looks at them again.
 
     Returns
     -------
     Bind
-        ``run()`` then looks at the loops alone.
+        Called, it runs the loops alone, as ``run()`` does.
     """
     return self.bound(operands)
 
@@ -107,6 +109,7 @@ def run(self) -> dict:
 
 
 _native.Bind.run = run
+_native.Bind.__call__ = run
 
 
 @method
@@ -144,6 +147,7 @@ def explain(self) -> str:
         Of several lines.
     """
     lines = ["takes"]
+    lines += [f"  {name}: a table with {', '.join(columns) or 'any columns'}" for name, columns in self.tables]
     for name, ty, format, modes, must in self.inputs:
         lines.append(f"  {name}: {ty}, {format}, {_counted(modes)}{'' if must else '; its initial value, if given'}")
     lines.append("gives")
@@ -223,6 +227,8 @@ def copied_into(results: dict, buffers: dict) -> dict:
 
 def into(result, buffer, name: str):
     """A dense result in an ndarray of its shape and type."""
+    if isinstance(result, _tables.Table):
+        raise OperandError(f"the result `{name}` is a table, which no buffer takes: `to_pandas`, `to_arrow`, `columns`")
     if not isinstance(buffer, np.ndarray):
         raise OperandError(f"the buffer for `{name}` is a {type(buffer).__name__}: an ndarray expected")
     if buffer.shape != result.shape or buffer.dtype != result.dtype:
@@ -235,7 +241,8 @@ def into(result, buffer, name: str):
 
 @method
 def __repr__(self) -> str:
-    takes = ", ".join(f"{name}: {ty} {format}" for name, ty, format, _, _ in self.inputs)
+    tables = [f"{name}: table" for name, _ in self.tables]
+    takes = ", ".join(tables + [f"{name}: {ty} {format}" for name, ty, format, _, _ in self.inputs])
     gives = ", ".join(f"{name}: {ty} {format}" for name, ty, format in self.results)
     return f"Kernel({takes} -> {gives})"
 

@@ -127,6 +127,7 @@ fn made(
     let mut making =
         Making { file: "program".to_string(), text: text.to_string(), known, results: Vec::new(), options };
     let mut kernel = making.compiled(py)?;
+    kernel.plain(py, "`einsum`")?;
     if let Some(format) = format {
         making.results.push((kernel.last().to_string(), format.to_string()));
         kernel = making.compiled(py)?;

@@ -1,5 +1,6 @@
 //! Errors of the library as exceptions of `fiberloom.errors`, with their places.
 
+use fiberloom::data::Cause;
 use fiberloom::{Diagnostic, Error, Malformed};
 use fiberloom_core::notation::Span;
 use pyo3::prelude::*;
@@ -39,6 +40,7 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
             let given = |(name, d): &(String, Diagnostic)| d.clone().help(format!("give the call `{name}=…`"));
             placed(py, "OperandError", (file, text), &tensors.iter().map(given).collect::<Vec<_>>())
         }
+        Error::Data(e) if e.cause == Cause::Limit => exception(py, "LimitError", error.to_string()),
         Error::Call(_) | Error::Operand { .. } | Error::Data(_) => exception(py, "OperandError", error.to_string()),
         Error::Stopped(_) => exception(py, "LimitError", error.to_string()),
         Error::Wrong(_) => exception(py, "WrongAnswerError", error.to_string()),

@@ -5,10 +5,13 @@
 //!                           a job                    a job: as long as the last call on operands as large, else unknown
 //! ```
 
+use crate::bound::{self, Labels, Prepared};
 use crate::error::{exception, operand as refused, raised};
 use crate::job::{self, Asked, Compiling, Effort, Interrupt};
 use crate::operand::{self, Given, Wanted, given};
+use crate::table;
 use crate::tensor::{Tensor, format_name};
+use fiberloom::relation;
 use fiberloom::{Call, Engine, Error, Format, Mode, Operand, Options, Outcome, Program, Role, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -75,6 +78,8 @@ pub struct Compiled {
     converted: Vec<(String, String)>,
     /// The tensor that the last statement defines.
     last: String,
+    /// The inputs that tables give, if the program has some, or domains.
+    pub from_tables: Option<Vec<String>>,
     seen: Mutex<Option<Seen>>,
 }
 
@@ -140,11 +145,14 @@ impl Compiled {
     pub fn of(kernel: fiberloom::Kernel, known: &[Known], converted: Vec<(String, String)>) -> Compiled {
         let program = kernel.program();
         let typed = program.typed();
+        let from_tables = bound::has_labels(program).then(|| bound::of_tables(program));
         let taken = [typed.inputs(), typed.starts()].concat();
+        let from_a_table = |name: &String| from_tables.as_ref().is_some_and(|own| own.contains(name));
         let input = |(at, t): (usize, &fiberloom_core::notation::typed::Tensor)| {
             let id = fiberloom_core::notation::typed::TensorId(at as u32);
             let format = program.stored_format(id).clone();
-            taken.contains(&id).then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
+            let is_taken = taken.contains(&id) || from_a_table(&t.name);
+            is_taken.then(|| Input { name: t.name.clone(), ty: t.ty, format, fill: t.fill })
         };
         let mut inputs: Vec<Input> = typed.tensors.iter().enumerate().filter_map(input).collect();
         // What is not declared comes first, in the order in which it was described.
@@ -154,7 +162,7 @@ impl Compiled {
             |s: &&fiberloom_core::notation::typed::Statement| typed.tensors[s.tensor.index()].role == Role::Result;
         let last = typed.statements.iter().rev().find(is_result);
         let last = last.map(|s| typed.tensors[s.tensor.index()].name.clone()).unwrap_or_default();
-        Compiled { kernel, inputs, converted, last, seen: Mutex::new(None) }
+        Compiled { kernel, inputs, converted, last, from_tables, seen: Mutex::new(None) }
     }
 
     /// The tensor that the last statement defines.
@@ -162,27 +170,35 @@ impl Compiled {
         &self.last
     }
 
-    /// Objects as operands, by name.
-    fn operands(&self, objects: &Bound<'_, PyDict>) -> PyResult<Operands> {
+    /// Objects as operands, by name. Those that are `lasting` are read by any number of calls: what is over NumPy's arrays is checked and
+    /// frozen.
+    pub fn prepared(self: &Arc<Self>, objects: &Bound<'_, PyDict>, lasting: bool) -> PyResult<Prepared> {
         let py = objects.py();
-        let mut operands = Vec::with_capacity(objects.len());
+        let (mut operands, mut tables) = (Vec::with_capacity(objects.len()), Vec::new());
         for (name, object) in objects {
             let name = name.cast_into::<PyString>()?;
             let name = name.to_str()?;
+            if let Some(from_tables) = &self.from_tables {
+                if self.kernel.program().table(name).is_some() {
+                    tables.push((name.to_string(), table::taken(&object, name)?));
+                    continue;
+                }
+                if from_tables.iter().any(|own| own == name) {
+                    return Err(self.of_a_table(py, name));
+                }
+            }
             let Some(at) = self.place(name) else {
                 let unknown = self.kernel.complete(&[name]);
                 let said = unknown.err().map_or_else(|| refused(py, name, "is no input"), |e| raised(py, &e));
                 return Err(said);
             };
-            operands.push((at, given(&object, name, self.wanted(at))?));
+            let one = given(&object, name, self.wanted(at))?;
+            operands.push((at, if lasting { one.lasting(py, name)? } else { one }));
         }
-        Ok(operands)
-    }
-
-    /// Objects as operands that any number of calls read: what is over NumPy's arrays is checked and frozen.
-    pub fn lasting(&self, objects: &Bound<'_, PyDict>) -> PyResult<Operands> {
-        let given = self.operands(objects)?.into_iter();
-        given.map(|(at, one)| Ok((at, one.lasting(objects.py(), self.name(at))?))).collect()
+        match self.from_tables {
+            Some(_) => self.with_tables(py, tables, operands),
+            None => Ok(Prepared { operands, labels: None }),
+        }
     }
 
     /// The name of an input.
@@ -296,8 +312,8 @@ impl Compiled {
         }
     }
 
-    /// All results, by name.
-    pub fn results<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+    /// All results, by name, without labels.
+    pub fn tensors<'py>(&self, py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
         let results = PyDict::new(py);
         for (name, tensor) in outcome.results {
             let result = self.result(py, &name, tensor)?;
@@ -406,12 +422,10 @@ impl Kernel {
         out: Option<&Bound<'py, PyDict>>,
         operands: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let operands = match operands {
-            Some(operands) => self.compiled.operands(operands)?,
-            None => Vec::new(),
-        };
+        let none = PyDict::new(py);
+        let Prepared { operands, labels } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
         let outcome = self.compiled.call(py, operands, None)?;
-        let results = self.compiled.results(py, outcome)?;
+        let results = self.compiled.results(py, outcome, &labels)?;
         if let Some(buffers) = out {
             py.import("fiberloom._kernel")?.call_method1("copied_into", (&results, buffers))?;
         }
@@ -425,15 +439,16 @@ impl Kernel {
         ends: &Interrupt,
         operands: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let operands = self.compiled.operands(operands)?;
+        let Prepared { operands, labels } = self.compiled.prepared(operands, false)?;
         let outcome = self.compiled.call(py, operands, Some(ends.0.clone()))?;
-        self.compiled.results(py, outcome)
+        self.compiled.results(py, outcome, &labels)
     }
 
     /// The operands checked, once for any number of runs.
     fn bound(&self, py: Python<'_>, operands: &Bound<'_, PyDict>) -> PyResult<Bind> {
-        let operands = Arc::new(self.compiled.lasting(operands)?);
-        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands };
+        let Prepared { operands, labels } = self.compiled.prepared(operands, true)?;
+        let operands = Arc::new(operands);
+        let bind = Bind { compiled: self.compiled.clone(), call: Mutex::new(None), operands, labels };
         bind.bind(py)?;
         Ok(bind)
     }
@@ -441,7 +456,8 @@ impl Kernel {
     /// Compares a call with the reference semantics: how many values were compared, and how many could not be.
     #[pyo3(signature = (**operands))]
     fn agreement(&self, py: Python<'_>, operands: Option<&Bound<'_, PyDict>>) -> PyResult<(u64, u64)> {
-        let operands = operands.map(|o| self.compiled.operands(o)).transpose()?.unwrap_or_default();
+        let none = PyDict::new(py);
+        let Prepared { operands, .. } = self.compiled.prepared(operands.unwrap_or(&none), false)?;
         let this = self.compiled.clone();
         let compared = job::with_effort(py, Effort::Long, move |asked| {
             let mut call = this.ready(&operands, asked)?;
@@ -483,14 +499,24 @@ impl Kernel {
         &self.making.file
     }
 
-    /// Of each input: name, type, format, number of modes, and whether a call must give it.
+    /// Of each input that is no table's: name, type, format, number of modes, and whether a call must give it.
     #[getter]
     fn inputs(&self) -> Vec<(String, &'static str, String, usize, bool)> {
         let typed = self.program().typed();
         let must = typed.inputs();
         let is_must = |name: &str| must.iter().any(|id| typed.tensors[id.index()].name == name);
         let of = |i: &Input| (i.name.clone(), i.ty.name(), format_name(&i.format), i.format.rank(), is_must(&i.name));
-        self.compiled.inputs.iter().map(of).collect()
+        let from_tables = self.compiled.from_tables.as_deref().unwrap_or_default();
+        self.compiled.inputs.iter().filter(|input| !from_tables.contains(&input.name)).map(of).collect()
+    }
+
+    /// Of each table that a call must give: its name, and the columns that its data have to have.
+    #[getter]
+    fn tables(&self) -> Vec<(String, Vec<String>)> {
+        let relations = self.program().relations();
+        let wanted = |table| relation::wanted(relations, table).into_iter().map(|wanted| wanted.source).collect();
+        let read = relations.tables.iter().filter(|table| !table.made);
+        read.map(|table| (table.name.clone(), wanted(table))).collect()
     }
 
     /// Of each result: name, type, and format unless only data decide it.
@@ -545,6 +571,7 @@ pub struct Bind {
     /// None while it runs, and after a run that was interrupted. It borrows from `operands`, which are dropped after it.
     call: Mutex<Option<(Call<'static>, Effort)>>,
     operands: Arc<Operands>,
+    labels: Labels,
 }
 
 impl Bind {
@@ -592,6 +619,6 @@ impl Bind {
         *self.held() = Some((call, Effort::of(time)));
         let outcome = ran.map_err(|e| raised(py, &e))?;
         let seconds = outcome.time.as_secs_f64();
-        Ok((self.compiled.results(py, outcome)?, seconds))
+        Ok((self.compiled.results(py, outcome, &self.labels)?, seconds))
     }
 }

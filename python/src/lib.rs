@@ -8,11 +8,17 @@
 //!                          └──shards──▶ Plan: the operands of each box, and one result of what boxes make
 //! ```
 //!
+//! ```text
+//!  tables ──arrow, table──▶ Source ──bound──▶ operands, labels ──▶ kernel ──▶ Outcome ──bound──▶ Table, which is a table again
+//! ```
+//!
 //! Invariants: generated code sees addresses of arrays, and no Python object. An array that is borrowed from NumPy is
 //! held as long as anything reads it, by an abandoned call too. The index arrays of a [`tensor::Tensor`] cannot be
 //! written to: they are its own, or frozen.
 
 mod array;
+mod arrow;
+mod bound;
 mod einsum;
 mod error;
 mod job;
@@ -20,6 +26,7 @@ mod kernel;
 mod operand;
 mod scipy;
 mod shards;
+mod table;
 mod tensor;
 
 use pyo3::prelude::*;
@@ -36,6 +43,8 @@ mod _native {
     use crate::kernel::{Bind, Kernel, compile};
     #[pymodule_export]
     use crate::shards::{Plan, plan};
+    #[pymodule_export]
+    use crate::table::{Table, table_of, table_of_columns};
     #[pymodule_export]
     use crate::tensor::{Tensor, from_levels, from_object, scalar};
 }

@@ -63,7 +63,8 @@ pub fn plan(
             },
         ));
     }
-    let operands = whole.lasting(operands)?;
+    whole.plain(py, "a plan of boxes")?;
+    let operands = whole.prepared(operands, true)?.operands;
     let (planned, whole, operands) = job::with_effort(py, Effort::Long, move |_| {
         let planned = planned(&whole, &operands, &making, &over);
         (planned.map(|shards| (shards, making)), whole, operands)
@@ -224,7 +225,7 @@ impl Plan {
             drop(made);
             Ok::<_, fiberloom::Error>(outcome)
         })?;
-        slf.get().whole.results(py, merged.map_err(|e| raised(py, &e))?)
+        slf.get().whole.tensors(py, merged.map_err(|e| raised(py, &e))?)
     }
 }
 

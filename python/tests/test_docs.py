@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import fiberloom as fl
 
-MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._shards", "._syntax", "._tensor", ".array"]
+MODULES = ["", "._arrays", "._einsum", "._kernel", "._lazy", "._shards", "._syntax", "._tables", "._tensor", ".array"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -49,7 +49,7 @@ def test_every_public_name_is_in_the_stub():
 def documented():
     """Functions of the package, and methods of what they give."""
     yield from (getattr(fl, name) for name in fl.__all__ if inspect.isfunction(getattr(fl, name)))
-    for owner in (fl.Tensor, fl.Kernel, fl.Shards):
+    for owner in (fl.Tensor, fl.Kernel, fl.Shards, fl.Table):
         members = (m for name, m in vars(owner).items() if inspect.isfunction(m) and not name.startswith("_"))
         # What the array API standard defines says it.
         yield from (m for m in members if m.__module__ != "fiberloom._operators")

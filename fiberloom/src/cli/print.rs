@@ -1,7 +1,6 @@
 //! What the command line prints: results, reports, messages.
 
 use super::run::Measured;
-use fiberloom::relation::Frame;
 use fiberloom::{Agreement, Error, Program, Tensor, data};
 use fiberloom_core::notation::Diagnostic;
 use std::fmt::Write as _;
@@ -10,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How many entries of a result are printed.
-const SHOWN: usize = 12;
+pub const SHOWN: usize = 12;
 
 /// Prints a line, or lines, on standard output. Where its reader has gone away, there is nothing to do, and nothing wrong.
 pub fn out(text: &str) -> Result<(), Error> {
@@ -78,31 +77,6 @@ pub fn tensor(name: &str, tensor: &Tensor) -> String {
     }
     if tensor.stored() > SHOWN {
         write!(text, "\n  … {} more", tensor.stored() - SHOWN).expect("strings take everything");
-    }
-    text
-}
-
-/// A result with labels, shortened.
-pub fn frame(name: &str, frame: &Frame) -> String {
-    let rows = frame.rows.min(SHOWN);
-    let columns: Vec<Vec<String>> = frame
-        .columns
-        .iter()
-        .map(|c| {
-            std::iter::once(c.name.clone())
-                .chain((0..rows).map(|row| c.cell(row).map_or(String::new(), |cell| cell.to_string())))
-                .collect()
-        })
-        .collect();
-    let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(|t| t.chars().count()).max().unwrap_or(0)).collect();
-    let mut text = format!("{name}: {}", fiberloom_core::counted(frame.rows, "row", "rows"));
-    for row in 0..=rows {
-        let cells = columns.iter().zip(&widths).map(|(c, width)| format!("{:<width$}", c[row]));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        write!(text, "\n  {}", line.trim_end()).expect("strings take everything");
-    }
-    if frame.rows > rows {
-        write!(text, "\n  … {} more", frame.rows - rows).expect("strings take everything");
     }
     text
 }

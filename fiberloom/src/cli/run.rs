@@ -93,9 +93,9 @@ impl Shown<'_> {
     /// Prints the results that are not written to files, and the times of repeated calls.
     fn results(&self, args: &Run, measured: &Measured, outcome: &Outcome) -> Result<(), Error> {
         let unwritten = |name: &str| !args.outputs.iter().any(|(n, _)| n == name);
-        for (name, tensor) in outcome.results.iter().filter(|(name, _)| unwritten(name)) {
+        for name in self.program.given_by(outcome).iter().filter(|name| unwritten(name)) {
             let labelled = self.tables.map(|tables| tables.printed(self.program, name, outcome)).transpose()?;
-            print::out(&labelled.flatten().unwrap_or_else(|| print::tensor(name, tensor)))?;
+            print::out(&labelled.flatten().unwrap_or_else(|| print::tensor(name, &outcome[name.as_str()])))?;
         }
         if args.repeat > 1 {
             print::out(&print::times(measured))?;

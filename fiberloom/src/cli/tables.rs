@@ -2,7 +2,7 @@
 
 use super::args::Run;
 use super::print;
-use fiberloom::relation::{self, Bound, Dictionary, Frame, Given};
+use fiberloom::relation::{self, Bound, Dictionary, Frame};
 use fiberloom::{Error, Outcome, Program, Tensor, data};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,41 +43,21 @@ pub fn append(
         frames.push((name, relation::read(path, relations, table, &options)?));
     }
     let (read, begin) = (begin.elapsed(), Instant::now());
-    let sizes = sizes(program, operands);
-    let sizes: Vec<(&str, u64)> = sizes.iter().map(|(name, extent)| (name.as_str(), *extent)).collect();
-    let Bound { operands: own, labels } =
-        relation::bind(relations, program.typed(), &Given { frames: &frames, sizes: &sizes, limit })?;
+    let others: Vec<(&str, &[u64])> = operands.iter().map(|(name, t)| (name.as_str(), &t.extents[..])).collect();
+    let Bound { operands: own, labels } = program.bind_tables(&frames, &others, limit)?;
     operands.extend(own);
     Ok(Some(Tables { labels, read, encode: begin.elapsed() }))
-}
-
-/// The extents that operands say, by the names of sizes.
-fn sizes(program: &Program, operands: &[(String, Tensor)]) -> Vec<(String, u64)> {
-    let typed = program.typed();
-    let of = |(name, tensor): &(String, Tensor)| {
-        let declared = program.tensor(name).map(|(_, declared)| declared);
-        let sizes = declared.map_or(&[][..], |declared| &declared.sizes).iter();
-        let named = sizes.zip(tensor.extents.clone());
-        named.filter_map(|(size, extent)| Some((typed.sizes[size.index()].name.clone()?, extent))).collect::<Vec<_>>()
-    };
-    operands.iter().flat_map(of).collect()
 }
 
 impl Tables {
     /// A result with its labels, if it has some: a tensor whose modes or values are labelled, or a table.
     pub fn frame(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<Frame<'static>>, Error> {
-        let relations = program.relations();
-        if let Some(table) = program.made_table(name) {
-            let results: Vec<(&str, &Tensor)> = outcome.results.iter().map(|(n, t)| (n.as_str(), t)).collect();
-            return relation::decode_table(relations, table, &results, &self.labels).map(Some);
-        }
-        let Some(shown) = relations.results.get(name) else { return Ok(None) };
-        relation::decode(relations, name, &outcome[name], shown, &self.labels).map(Some)
+        program.decoded(name, outcome, &self.labels)
     }
 
     /// A result as it is printed: its rows, shortened.
     pub fn printed(&self, program: &Program, name: &str, outcome: &Outcome) -> Result<Option<String>, Error> {
-        Ok(self.frame(program, name, outcome)?.map(|frame| print::frame(name, &frame)))
+        Ok(self.frame(program, name, outcome)?.map(|frame| format!("{name}: {}", frame.head(print::SHOWN))))
     }
 }
 

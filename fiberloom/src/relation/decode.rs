@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Rows are what is stored and is not the fill value, in the order of coordinates, modes as they are declared: of domains, in the
-//! order of labels.
+//! order of labels. A scalar is one row, whatever it is.
 
 use super::cell::Collector;
 use super::{Cell, Column, Dictionary, Frame, Holds, Over, Relations, Shown, Table, Values, labelled};
@@ -184,7 +184,9 @@ fn with_labels(
 /// What a tensor tells.
 fn stored(tensor: &Tensor) -> Result<Stored, Fault> {
     let entries = tensor.listed()?;
-    let told = room::collected((0..entries.len()).filter(|e| entries.values.get(*e) != tensor.fill))?;
+    let is_scalar = tensor.extents.is_empty();
+    let told = (0..entries.len()).filter(|e| is_scalar || entries.values.get(*e) != tensor.fill);
+    let told = room::collected(told)?;
     let memory = || Fault::from(Unassembled::Memory { bytes: 8 * told.len() as u128 });
     let of = |column: &Vec<i64>| room::collected(told.iter().map(|e| column[*e]));
     let coordinates = entries.coordinates.iter().map(of).collect::<Result<_, _>>()?;

@@ -1,6 +1,7 @@
 //! The columns of one table, as they were read or are to be written.
 
 use fiberloom_core::algebra::Type;
+use fiberloom_core::counted;
 use fiberloom_core::format::{Array, Error, room};
 use fiberloom_core::notation::relation::Holds;
 use std::borrow::Cow;
@@ -82,6 +83,23 @@ impl<'a> Frame<'a> {
         Ok(Frame { origin: origin.into(), rows, columns })
     }
 
+    /// Its first rows, under the names of its columns, below a line that says how many rows there are.
+    pub fn head(&self, most: usize) -> String {
+        let rows = self.rows.min(most);
+        let columns: Vec<Vec<String>> = self.columns.iter().map(|column| column.shown(rows)).collect();
+        let width = |texts: &Vec<String>| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = columns.iter().map(width).collect();
+        let mut text = counted(self.rows, "row", "rows");
+        for row in 0..=rows {
+            let cells = columns.iter().zip(&widths).map(|(column, width)| format!("{:<width$}", column[row]));
+            text += &format!("\n  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        }
+        if self.rows > rows {
+            text += &format!("\n  … {} more", self.rows - rows);
+        }
+        text
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column<'a>> {
         self.columns.iter().find(|column| column.name == name)
@@ -110,6 +128,12 @@ impl<'a> Column<'a> {
     /// If there is no such row.
     pub fn cell(&self, row: usize) -> Option<Cell<'_>> {
         (!self.is_null(row)).then(|| self.values.cell(row))
+    }
+
+    /// Its name, and its first rows as text; nothing where a row is null.
+    fn shown(&self, rows: usize) -> Vec<String> {
+        let cell = |row| self.cell(row).map_or(String::new(), |cell| cell.to_string());
+        std::iter::once(self.name.clone()).chain((0..rows).map(cell)).collect()
     }
 
     /// The same column, borrowed.
@@ -240,6 +264,11 @@ impl<'a> Texts<'a> {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|n| self.get(n))
+    }
+
+    /// The buffer, and the offsets of the texts in it, of type `I32` or `I64`: one more than there are texts.
+    pub fn buffers(&self) -> (&str, &Array<'a>) {
+        (&self.text, &self.offsets)
     }
 
     /// The same texts, borrowed.

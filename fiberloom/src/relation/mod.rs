@@ -191,6 +191,18 @@ fn of_parquet_bytes(_: &[u8], _: &[Wanted], _: &Options) -> Result<(usize, Vec<C
     unreachable!("the kind is refused before")
 }
 
+/// Whether data of this origin have all wanted columns; `there` are the names of those that they have.
+///
+/// # Errors
+/// The first that they have not, with the names of others.
+pub fn has_columns<'n>(
+    origin: &str,
+    wanted: &[Wanted],
+    there: impl Iterator<Item = &'n str> + Clone,
+) -> Result<(), Error> {
+    missing(wanted, there).map_err(|fault| fault.within(Path::new(origin)))
+}
+
 /// What is wrong with wanted columns that are not there, before those that are.
 fn missing<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) -> Result<(), Fault> {
     /// More names than this are not listed.
@@ -201,7 +213,7 @@ fn missing<'n>(wanted: &[Wanted], there: impl Iterator<Item = &'n str> + Clone) 
     let names = names.collect::<Vec<_>>().join(", ");
     let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
     let columns = counted(count, "column", "columns");
-    Err(Fault::whole(format!("no column `{absent}`: the file has {columns}: {names}{more}")))
+    Err(Fault::whole(format!("no column `{absent}` among {columns}: {names}{more}")))
 }
 
 /// Writes a frame to a file, by the extension of its name.

@@ -173,6 +173,14 @@ impl Relate {
             columns.push(Column { name: column.name.name.clone(), source, holds, null, span });
         }
         let made = self.is_result(&table.name.name) || columns.iter().any(|c| self.is_result(&c.name));
+        for column in columns.iter().filter(|c| made && !self.results.contains(&c.name)) {
+            let message = format!("no statement defines `{}`, a column of a table that statements define", column.name);
+            let help = match column.holds {
+                Holds::Text => "no array holds texts: give it a domain, `dim D: string`, and define it",
+                _ => "define it, or leave it away",
+            };
+            self.errors.push(Diagnostic::new(column.span, message).label(table.name.span, "this table").help(help));
+        }
         self.shapes.push((table.modes.iter().map(|m| m.size.clone()).collect(), table.format.clone()));
         self.out.tables.push(Table { name: table.name.name.clone(), modes, columns, made, span: table.name.span });
     }

@@ -267,7 +267,7 @@ fn what_is_refused_says_where() {
     assert_eq!(text, "supp.csv: column `since`: 1 values and 0 marks of nulls for 3 rows");
     let short = Frame::new("supp.csv", supp().columns.into_iter().take(2).collect()).unwrap();
     let (exit, text) = says(bound(&relations(), &program, line(), short));
-    assert_eq!((exit, &*text), (3, "supp.csv: no column `since`: the file has 2 columns: `key`, `nation`"));
+    assert_eq!((exit, &*text), (3, "supp.csv: no column `since` among 2 columns: `key`, `nation`"));
     let none = Given { frames: &[("line", line())], sizes: &[], limit: 1 << 20 };
     let (exit, text) = says(bind(&relations(), program.typed(), &none));
     assert_eq!((exit, &*text), (2, "no data are given for table `supp_table`: `--in supp_table=FILE`"));

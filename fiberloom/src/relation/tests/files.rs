@@ -64,7 +64,7 @@ fn what_is_refused_says_where() {
     let cell = |text: &str, holds| csv(&format!("m,n\n1,\n2,{text}\n"), &[want("n", holds)]);
     let at = "in.csv: row 2, column n: ";
     refused(csv("", &number), "in.csv:1:1: an empty file: a header of the columns' names expected");
-    refused(csv("a,b\n", &number), "in.csv: no column `n`: the file has 2 columns: `a`, `b`");
+    refused(csv("a,b\n", &number), "in.csv: no column `n` among 2 columns: `a`, `b`");
     refused(csv("n\n1,2\n", &number), "in.csv:2:1: 2 fields in a row, and 1 column in the header");
     refused(csv("n,m\n\n1,2\n1\n", &number), "in.csv:4:1: 1 field in a row, and 2 columns in the header");
     let within = "the file ends within a field in quotes, of the row that begins in line 2";

@@ -83,7 +83,7 @@ fn what_is_refused_says_where() {
     let at = |row: usize, column: &str| format!("in.parquet: row {row}, column {column}: ");
     let nested = "in.parquet: column `list` is nested: one value a row expected";
     refused(read("nested.parquet", want("list", Plain(Type::I64))), nested);
-    let absent = "in.parquet: no column `x`: the file has 2 columns: `list`, `key`";
+    let absent = "in.parquet: no column `x` among 2 columns: `list`, `key`";
     refused(read("nested.parquet", want("x", Plain(Type::I64))), absent);
     let inexact = "-150 is not exactly a value of type i8, which the program declares";
     refused(read("zstd.parquet", want("whole", Plain(Type::I8))), &(at(1, "whole") + inexact));
