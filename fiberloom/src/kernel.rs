@@ -259,7 +259,7 @@ impl Kernel {
         }
         let typed = self.program.typed();
         let missing = self.program.inputs().iter().filter(|id| !given.contains(id));
-        let missing: Vec<_> = missing.map(|id| no_data(&typed.tensors[id.index()])).collect();
+        let missing: Vec<_> = missing.map(|id| no_data(typed, *id)).collect();
         if missing.is_empty() { Ok(()) } else { Err(self.program.missing(missing)) }
     }
 
@@ -320,15 +320,26 @@ impl Kernel {
     }
 }
 
-/// The name of a tensor that was not given, and what to change.
-fn no_data(tensor: &typed::Tensor) -> (String, Diagnostic) {
-    let reads = match tensor.role {
-        typed::Role::Result => "a right side reads as it was before the statement that defines it",
-        _ => "the program reads",
+/// The name of a tensor that was not given, and what to change. Of one that the program defines, the place that reads it before.
+fn no_data(program: &typed::Program, id: TensorId) -> (String, Diagnostic) {
+    let tensor = &program.tensors[id.index()];
+    let result = tensor.role == typed::Role::Result;
+    let reads = match result {
+        true => "a right side reads as it was before the statement that defines it",
+        false => "the program reads",
     };
     let what = format!("no data are given for tensor `{}`, which {reads}", tensor.name);
     let help = format!("give the call a tensor of this name: (\"{}\", &tensor)", tensor.name);
-    (tensor.name.clone(), Diagnostic::new(tensor.span, what).help(help))
+    let mut diagnostic = Diagnostic::new(tensor.span, what).help(help);
+    let reader = program.statements.iter().find(|statement| {
+        let mut found = false;
+        statement.accesses(&mut |read, _, left| found |= read == id && !left);
+        found
+    });
+    if let Some(statement) = reader.filter(|_| result) {
+        diagnostic = diagnostic.label(statement.span, "reads it here: what it begins with is given, or defined above");
+    }
+    (tensor.name.clone(), diagnostic)
 }
 
 /// A kernel with its operands: checked, and ready to run.

@@ -14,6 +14,7 @@ fn read(text: &str) -> syntax::Program {
 fn print_reads_back() {
     for text in [
         "dim I = 4\ntensor A: f64[I, 5] fill -inf {dense, compressed} order(1, 0)\ntensor s: f64[]\ns[] = 1",
+        "tensor A: f64[I, 5, J] csf order(2, 0, 1)\ns[] = A[i,j,k]",
         "tensor A: f64[I, J] csr\ny[i] = A[i,j] * x[j]",
         "y[i] += a[i] - b[i] - (c[i] - d[i]) * -2 / -(3) % 4\ny[i] min= -a[i]",
         "y[i] = if a[i] < b[i] && !(c[i] == 0) || true then -inf else if z then nan else 1e300 + 0.5",

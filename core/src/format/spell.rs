@@ -4,7 +4,8 @@
 //!  {dense, compressed} order(1, 0)    levels, as many as modes; an order or their own
 //!  csr csc dcsr dcsc                  two modes
 //!  sparse                             one
-//!  dense coo csf                      as many as the tensor has: the reader has to be told
+//!  dense coo csf                      as many as the tensor has: the reader has to be told, or an order says it
+//!  coo order(1, 0)                    the levels of a name, in another order; csc and dcsc say theirs
 //! ```
 
 use super::{Format, LevelKind, NAMES};
@@ -29,7 +30,7 @@ impl fmt::Display for NoFormat {
 
 impl std::error::Error for NoFormat {}
 
-/// A format that says by itself how many modes it has: levels, or a name that has one rank.
+/// A format that says by itself how many modes it has: levels, a name that has one rank, a name with an order.
 ///
 /// ```
 /// use fiberloom_core::format::Format;
@@ -45,16 +46,7 @@ impl FromStr for Format {
     type Err = NoFormat;
 
     fn from_str(text: &str) -> Result<Format, NoFormat> {
-        let name = text.trim();
-        let no = |why: String| Err(NoFormat { text: text.to_string(), why });
-        if name.starts_with('{') {
-            return levels(name).or_else(no);
-        }
-        match [1, 2].map(|rank| Format::named(name, rank)) {
-            [Some(format), None] | [None, Some(format)] => Ok(format),
-            [None, None] => no(nothing(name)),
-            _ => no(format!("`{name}` has any number of modes: `Format::read(\"{name}\", modes)`, or its levels")),
-        }
+        spelled(text.trim(), None).map_err(|why| NoFormat { text: text.to_string(), why })
     }
 }
 
@@ -65,37 +57,65 @@ impl Format {
     /// # Errors
     /// A text that is no format, or one of another rank.
     pub fn read(text: &str, rank: usize) -> Result<Format, NoFormat> {
-        let no = |why: String| NoFormat { text: text.to_string(), why };
-        let modes = |rank: usize| counted(rank, "mode", "modes");
-        match Format::named(text.trim(), rank) {
-            Some(format) => Ok(format),
-            None if text.trim() == "coo" || text.trim() == "csf" => Err(no("it has one mode or more".to_string())),
-            None => match text.parse::<Format>()? {
-                format if format.rank() == rank => Ok(format),
-                other => Err(no(format!("it has {}, {} expected", modes(other.rank()), modes(rank)))),
-            },
+        spelled(text.trim(), Some(rank)).map_err(|why| NoFormat { text: text.to_string(), why })
+    }
+}
+
+/// A name or levels, and an order or none, of so many modes if that is known; what is wrong.
+fn spelled(text: &str, rank: Option<usize>) -> Result<Format, String> {
+    let (format, order) = match text.strip_prefix('{') {
+        Some(listed) => {
+            let (inside, behind) = listed.split_once('}').ok_or("its `{` is not closed")?;
+            (levels(inside)?, order(behind)?)
+        }
+        None => {
+            let (name, behind) = text.split_at(text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len()));
+            let order = order(behind)?;
+            (named(name, rank.or(order.as_ref().map(Vec::len)))?, order)
+        }
+    };
+    let modes = |rank: usize| counted(rank, "mode", "modes");
+    let has = format.rank();
+    match (order, rank.filter(|rank| *rank != has)) {
+        (_, Some(rank)) => Err(format!("it has {}, {} expected", modes(has), modes(rank))),
+        (None, None) => Ok(format),
+        (Some(_), None) if !format.order.is_sorted() => Err(format!("its name says its order: it is `{format}`")),
+        (Some(order), None) if order.len() == has && (0..has).all(|mode| order.contains(&mode)) => {
+            Ok(Format { order: order.into(), ..format })
+        }
+        (Some(_), None) => Err(format!("its order is no permutation of {}", modes(has))),
+    }
+}
+
+/// The levels that stand between braces.
+fn levels(text: &str) -> Result<Format, String> {
+    let kind = |name: &str| LevelKind::from_name(name).ok_or_else(|| format!("`{name}` is no kind of level"));
+    Ok(Format::of(listed(text).map(kind).collect::<Result<Vec<_>, _>>()?))
+}
+
+/// The format of a name: of so many modes where it has any number of them, of its own number else.
+fn named(name: &str, rank: Option<usize>) -> Result<Format, String> {
+    let of_rank = rank.and_then(|rank| Format::named(name, rank));
+    match (of_rank, [1, 2].map(|rank| Format::named(name, rank)), rank) {
+        (Some(format), ..) | (None, [Some(format), None] | [None, Some(format)], _) => Ok(format),
+        (None, [None, None], _) => Err(nothing(name)),
+        (None, _, Some(_)) => Err("it has one mode or more".to_string()),
+        (None, _, None) => {
+            Err(format!("`{name}` has any number of modes: `Format::read(\"{name}\", modes)`, or its levels"))
         }
     }
 }
 
-/// `{…}` and `{…} order(…)`; what is wrong.
-fn levels(text: &str) -> Result<Format, String> {
-    let (inside, behind) = text[1..].split_once('}').ok_or("its `{` is not closed")?;
-    let kind = |name: &str| LevelKind::from_name(name).ok_or_else(|| format!("`{name}` is no kind of level"));
-    let levels = listed(inside).map(kind).collect::<Result<Vec<_>, _>>()?;
-    let rank = levels.len();
-    let format = Format::of(levels);
-    if behind.trim().is_empty() {
-        return Ok(format);
+/// The order that stands behind levels or a name, if one does; its modes are not looked at.
+fn order(text: &str) -> Result<Option<Vec<usize>>, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
     }
-    let order = behind.trim().strip_prefix("order").map(str::trim);
-    let order = order.and_then(|o| o.strip_prefix('(')?.strip_suffix(')'));
-    let order = order.ok_or_else(|| format!("`{}` stands where `order(…)` may stand", behind.trim()))?;
-    let order: Option<Vec<usize>> = listed(order).map(|mode| mode.parse().ok()).collect();
-    match order.filter(|order| order.len() == rank && (0..rank).all(|mode| order.contains(&mode))) {
-        Some(order) => Ok(Format { order: order.into(), ..format }),
-        None => Err(format!("its order is no permutation of {}", counted(rank, "mode", "modes"))),
-    }
+    let modes = text.strip_prefix("order").and_then(|o| o.trim().strip_prefix('(')?.strip_suffix(')'));
+    let modes = modes.ok_or_else(|| format!("`{text}` stands where `order(…)` may stand"))?;
+    let number = |mode: &str| mode.parse().map_err(|_| format!("`{mode}` stands in its order, and is no mode"));
+    listed(modes).map(number).collect::<Result<_, _>>().map(Some)
 }
 
 /// What stands between commas.
@@ -140,6 +160,17 @@ mod tests {
     }
 
     #[test]
+    fn names_have_orders() {
+        let is = |text: &str, other: &str| assert_eq!(text.parse::<Format>(), other.parse());
+        is("csr order(1, 0)", "csc");
+        is("coo order(2, 0, 1)", "{nonunique, singleton, singleton} order(2, 0, 1)");
+        is("dense order( 0,1 )", "{dense, dense}");
+        is("csf order(0)", "{compressed}");
+        assert_eq!(Format::read("csf order(1, 0)", 2), "{compressed, compressed} order(1, 0)".parse());
+        assert_eq!(Format::read("csf order(1, 0)", 3).unwrap_err().why, "its order is no permutation of 3 modes");
+    }
+
+    #[test]
     fn what_is_no_format_is_refused() {
         let says = |text: &str, part: &str| {
             let error = text.parse::<Format>().unwrap_err().to_string();
@@ -154,7 +185,12 @@ mod tests {
         says("{dense, dense} order(1)", "no permutation of 2 modes");
         says("{dense} order(1)", "no permutation of 1 mode");
         says("{dense} csr", "`csr` stands where");
-        says("csr order(1, 0)", "expected dense, csr");
+        says("dense order(0, 0)", "no permutation of 2 modes");
+        says("dense order(1, x)", "`x` stands in its order");
+        says("csc order(0, 1)", "its name says its order: it is `{dense, compressed} order(1, 0)`");
+        says("csr order(0)", "no permutation of 2 modes");
+        says("sparse order(1, 0)", "no permutation of 1 mode");
+        says("crs order(1, 0)", "expected dense, csr, ");
         assert_eq!(Format::read("csr", 3).unwrap_err().why, "it has 2 modes, 3 modes expected");
         assert_eq!(Format::read("csf", 0).unwrap_err().why, "it has one mode or more");
     }

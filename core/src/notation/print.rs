@@ -138,12 +138,11 @@ impl Display for Column {
 impl Display for Format {
     fn fmt(&self, f: &mut Formatter) -> Result {
         match self {
-            Format::Name(name) => name.fmt(f),
-            Format::Levels { levels, order, .. } => {
-                write!(f, "{{{}}}", list(levels))?;
-                order.as_ref().map_or(Ok(()), |order| write!(f, " order({})", list(order)))
-            }
+            Format::Name { name, .. } => name.fmt(f)?,
+            Format::Levels { levels, .. } => write!(f, "{{{}}}", list(levels))?,
         }
+        let (Format::Name { order, .. } | Format::Levels { order, .. }) = self;
+        order.as_ref().map_or(Ok(()), |order| write!(f, " order({})", list(order)))
     }
 }
 

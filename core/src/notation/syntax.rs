@@ -183,8 +183,15 @@ pub struct Tensor {
 /// A format as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Format {
-    /// `csr`
-    Name(Ident),
+    /// `csr`, `coo order(1, 0)`: the levels of that name.
+    Name {
+        /// Its name.
+        name: Ident,
+        /// Mode of each level; as the name has it if absent.
+        order: Option<Vec<u64>>,
+        /// Where.
+        span: Span,
+    },
     /// `{dense, compressed} order(1, 0)`: storage level l holds mode `order[l]`.
     Levels {
         /// Level names, outermost first.
@@ -197,12 +204,18 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format of this name, in the order that the name has.
+    pub fn named(name: Ident) -> Format {
+        let span = name.span;
+        Format::Name { name, order: None, span }
+    }
+
     /// The same as if it stood elsewhere: there messages about it are drawn.
     #[must_use]
     pub fn at(self, span: Span) -> Format {
         let moved = |level: Ident| Ident { span, ..level };
         match self {
-            Format::Name(name) => Format::Name(moved(name)),
+            Format::Name { name, order, .. } => Format::Name { name: moved(name), order, span },
             Format::Levels { levels, order, .. } => {
                 Format::Levels { levels: levels.into_iter().map(moved).collect(), order, span }
             }
@@ -212,8 +225,7 @@ impl Format {
     /// Where it stands.
     pub fn span(&self) -> Span {
         match self {
-            Format::Name(name) => name.span,
-            Format::Levels { span, .. } => *span,
+            Format::Name { span, .. } | Format::Levels { span, .. } => *span,
         }
     }
 }

@@ -249,6 +249,17 @@ impl Classes {
         // What the caller must bring, and what it may.
         let mut known = self.determined(program, program.inputs().into_iter().chain(program.starts()));
         let mut errors = Vec::new();
+        let unvalued = |size: SizeId, span: Span| {
+            let message = format!("the extent of {} is unknown", self.called(size.index()));
+            let help = "a size is known where a tensor that the program reads has it, or by `dim N = …`";
+            Diagnostic::new(span, message).help(help)
+        };
+        // The variable of a block is no name of the program's: its size is.
+        for (size, span) in turns(program) {
+            if !std::mem::replace(&mut known[self.find(size.index())], true) {
+                errors.push(unvalued(size, span));
+            }
+        }
         for (place, var) in program.vars.iter().enumerate() {
             let root = self.find(self.sizes + place);
             if !std::mem::replace(&mut known[root], true) {
@@ -272,9 +283,7 @@ impl Classes {
         }
         for (size, span) in values(program) {
             if !std::mem::replace(&mut known[self.find(size.index())], true) {
-                let name = self.called(size.index());
-                let help = "a size is known where a tensor that is given has it, or by `dim N = …`";
-                errors.push(Diagnostic::new(span, format!("the extent of {name} is unknown")).help(help));
+                errors.push(unvalued(size, span));
             }
         }
         let mut said = |tensor: &Tensor| {
@@ -433,6 +442,17 @@ pub(super) fn values(program: &Program) -> Vec<(SizeId, Span)> {
     program.each_step(&mut |step| {
         if let Step::Repeat(Repeat { turns: Turns::While(condition), .. }) = step {
             condition.walk(&mut each);
+        }
+    });
+    all
+}
+
+/// The sizes whose extents say how often blocks are repeated, and where.
+fn turns(program: &Program) -> Vec<(SizeId, Span)> {
+    let mut all = Vec::new();
+    program.each_step(&mut |step| {
+        if let Step::Repeat(Repeat { turns: Turns::Extent(size, var), .. }) = step {
+            all.push((*size, program.vars[var.index()].span));
         }
     });
     all

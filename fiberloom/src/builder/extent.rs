@@ -37,7 +37,7 @@ impl Builder {
             return known.name.clone();
         }
         let name = own(&format!("extent_{}", self.extents.len() + 1));
-        let (format, sizes) = (Some(syntax::Format::Name(ident("sparse"))), vec![size.clone()]);
+        let (format, sizes) = (Some(syntax::Format::named(ident("sparse"))), vec![size.clone()]);
         self.items.push(syntax::Item::Tensor(syntax::Tensor {
             name: ident(&name),
             sort: syntax::Sort::Plain(ty),

@@ -106,7 +106,7 @@ pub struct Format(syntax::Format);
 
 impl From<&str> for Format {
     fn from(name: &str) -> Format {
-        Format(syntax::Format::Name(ident(name)))
+        Format(syntax::Format::named(ident(name)))
     }
 }
 
@@ -117,11 +117,10 @@ pub fn levels<const N: usize>(names: [&str; N]) -> Format {
 }
 
 impl Format {
-    /// `order(…)`: the mode that each level holds. A named format has its own.
+    /// `order(…)`: the mode that each level holds.
     pub fn order<const N: usize>(mut self, modes: [u64; N]) -> Format {
-        if let syntax::Format::Levels { order, .. } = &mut self.0 {
-            *order = Some(modes.to_vec());
-        }
+        let (syntax::Format::Levels { order, .. } | syntax::Format::Name { order, .. }) = &mut self.0;
+        *order = Some(modes.to_vec());
         self
     }
 }

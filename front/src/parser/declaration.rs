@@ -91,17 +91,19 @@ pub fn size<'t, 's: 't>() -> Rule<'t, 's, Size> {
     ident().map(Size::Name).or(int().map_with(|n, e| Size::Int(n, span(e.span())))).boxed()
 }
 
-/// `NAME | "{" level ("," level)* "}" ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement or a block
+/// `(NAME | "{" level ("," level)* "}") ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement or a block
 /// is none.
 fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
     let levels = list(ident(), 1).delimited_by(just(Token::OpenBlock), just(Token::CloseBlock));
     let order = just(Token::Order).ignore_then(parens(list(int(), 1)));
-    let listed = levels.then(order.or_not()).map_with(|(levels, order), e| Format::Levels {
+    let listed = levels.then(order.clone().or_not()).map_with(|(levels, order), e| Format::Levels {
         levels,
         order,
         span: span(e.span()),
     });
     let begins = super::repeat::begins().or(begins_table()).not().rewind();
-    let name = begins.ignore_then(ident()).then_ignore(just(Token::OpenIndex).not().rewind()).map(Format::Name);
-    listed.or(name).labelled("a format").boxed()
+    let name = begins.ignore_then(ident()).then_ignore(just(Token::OpenIndex).not().rewind());
+    let named =
+        name.then(order.or_not()).map_with(|(name, order), e| Format::Name { name, order, span: span(e.span()) });
+    listed.or(named).labelled("a format").boxed()
 }

@@ -189,7 +189,7 @@ fn diagnostic(error: &Rich<Token>, tokens: &[Placed]) -> Diagnostic {
             d.help("elements stand in brackets: `y[i] = A[i,j] * x[j]`")
         }
         Some(Token::Order) if meant("the next item") => {
-            d.help("a format with a name has its order: write its levels, `{nonunique, singleton} order(1, 0)`")
+            d.help("an order stands behind a format: `coo order(1, 0)`, `{dense, compressed} order(1, 0)`")
         }
         Some(t) if t.is_reserved_word() && expected.iter().any(|e| e == "a name") => {
             d.help(format!("{t} is a word of the language: choose another name"))

@@ -143,7 +143,7 @@ impl Check {
         let rank = sizes.len();
         let modes = counted(rank, "mode", "modes");
         match format {
-            syntax::Format::Name(name) => {
+            syntax::Format::Name { name, order, span } => {
                 let known = Format::named(&name.name, rank);
                 if known.is_none() && NAMES.contains(&name.name.as_str()) {
                     let help = "csr, csc, dcsr, dcsc take 2 modes, sparse 1, coo and csf at least 1";
@@ -152,7 +152,17 @@ impl Check {
                 } else if known.is_none() {
                     self.unknown("format", name, NAMES.into_iter());
                 }
-                known
+                let known = known?;
+                match order {
+                    None => Some(known),
+                    Some(_) if !known.order.is_sorted() => {
+                        let message = format!("format `{name}` says its order, and another one stands behind it");
+                        let help = format!("leave one out: `{name}` is `{known}`");
+                        self.error(Diagnostic::new(*span, message).help(help));
+                        None
+                    }
+                    Some(_) => Some(Format { order: self.order(order.as_deref(), rank, *span)?.into(), ..known }),
+                }
             }
             syntax::Format::Levels { levels, order, span } => {
                 let kinds: Option<Vec<LevelKind>> = levels.iter().map(|l| self.level(l)).collect();

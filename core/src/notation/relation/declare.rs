@@ -381,7 +381,7 @@ impl Relate {
                 }
             };
             let ident = |name: &str| Ident { name: name.to_string(), span };
-            let format = format.map(|name| Format::Name(ident(name)));
+            let format = format.map(|name| Format::named(ident(name)));
             let tensor =
                 syntax::Tensor { name: ident(&asked.tensor), sort: Sort::Plain(ty), sizes, fill: None, format };
             all.push(Item::Tensor(tensor));

@@ -323,19 +323,28 @@ impl Maker<'_, '_> {
         Some((size, extent))
     }
 
+    /// The modes of a tensor, in any order.
+    fn order(&mut self, rank: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..rank).collect();
+        for l in (1..rank).rev() {
+            let with = l - self.below(l + 1);
+            order.swap(l, with);
+        }
+        order
+    }
+
     /// A format for these extents, all levels of which fit where they stand.
     fn format(&mut self, extents: &[u64], result: bool) -> Format {
         let rank = extents.len();
         let names: Vec<&str> = format::NAMES.into_iter().filter(|n| format::Format::named(n, rank).is_some()).collect();
         if rank == 0 || self.below(2) == 0 {
             let name = self.one(&names);
-            return Format::Name(self.ident(name));
+            let ordered = format::Format::named(name, rank).is_some_and(|f| rank > 0 && f.order.is_sorted());
+            let order = (ordered && self.chance(4)).then(|| self.order(rank));
+            let order = order.map(|order| order.into_iter().map(|m| self.int(m as u64)).collect());
+            return Format::Name { name: self.ident(name), order, span: NOWHERE };
         }
-        let mut order: Vec<usize> = (0..rank).collect();
-        for l in (1..rank).rev() {
-            let with = l - self.below(l + 1);
-            order.swap(l, with);
-        }
+        let order = self.order(rank);
         let mut kinds: Vec<LevelKind> = vec![];
         for l in 0..rank {
             // Outside of chains a singleton holds one coordinate below each: most data have no place in it.

@@ -102,7 +102,12 @@ impl Words<'_> {
         }
         match &t.format {
             None => self.say("no format"),
-            Some(Format::Name(name)) => self.say(format!("format {name}")),
+            Some(Format::Name { name, order, .. }) => {
+                self.say(format!("format {name}"));
+                if order.is_some() {
+                    self.say("order of a name");
+                }
+            }
             Some(Format::Levels { levels, order, .. }) => {
                 levels.iter().for_each(|l| self.say(format!("level {l}")));
                 if order.is_some() {

@@ -2,9 +2,8 @@
 
 use super::{Maker, NOWHERE, named};
 use fiberloom_core::algebra::Type;
-use fiberloom_core::format::{self, LevelKind};
+use fiberloom_core::format;
 use fiberloom_core::notation::syntax::*;
-use std::sync::Arc;
 
 impl Maker<'_, '_> {
     pub(super) fn schedule(&mut self, vars: &[String]) -> Schedule {
@@ -88,12 +87,7 @@ impl Maker<'_, '_> {
         let Some(declared) = self.declared.iter().find(|t| t.name.name == tensor) else { return true };
         let format = match &declared.format {
             None => return true,
-            Some(Format::Name(name)) => format::Format::named(&name.name, declared.sizes.len()),
-            Some(Format::Levels { levels, order, .. }) => {
-                let levels: Option<Arc<[LevelKind]>> = levels.iter().map(|l| LevelKind::from_name(&l.name)).collect();
-                let said = order.as_ref().map(|order| order.iter().map(|m| *m as usize).collect());
-                levels.map(|levels| format::Format { order: said.unwrap_or((0..levels.len()).collect()), levels })
-            }
+            Some(format) => format::Format::read(&format.to_string(), declared.sizes.len()).ok(),
         };
         let level = |f: &format::Format| f.order.iter().position(|m| *m == mode);
         format.is_some_and(|f| level(&f).is_some_and(|l| f.levels[l].is_list()))
