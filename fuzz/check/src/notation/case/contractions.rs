@@ -51,7 +51,7 @@ fn factors(e: &Expr) -> Vec<Expr> {
 
 /// A factor plus, or minus, another, or a literal.
 fn sum(odd: usize, factors: &[Expr], at: usize) -> Expr {
-    let op = if odd % 2 == 0 { Op::Add } else { Op::Sub };
+    let op = if odd.is_multiple_of(2) { Op::Add } else { Op::Sub };
     let other = &factors[(at + 1) % factors.len()];
     Expr::Apply(op, vec![factors[at].clone(), other.clone()])
 }
