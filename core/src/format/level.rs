@@ -85,6 +85,11 @@ impl LevelKind {
         matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
     }
 
+    /// Whether a fiber is expected to hold few of its coordinates: a list, a band, blocks.
+    pub fn is_short(self) -> bool {
+        self.is_list() || matches!(self, LevelKind::Band | LevelKind::Vbl)
+    }
+
     /// Whether it grows at its end: a list, or runs.
     pub fn is_appended(self) -> bool {
         self.is_list() || self == LevelKind::Runs
@@ -107,7 +112,7 @@ impl LevelKind {
 
     /// Whether what it stores is a matter of where, not of what: fill values as well as others.
     pub fn pads(self) -> bool {
-        let everywhere = matches!(self, LevelKind::Dense | LevelKind::Runs | LevelKind::Packbits);
+        let everywhere = matches!(self, LevelKind::Dense);
         everywhere || self.is_interval() || self.is_triangle()
     }
 

@@ -239,7 +239,7 @@ impl Search<'_, '_> {
             (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
         let above = (0..level).all(bound);
         let first = level == 0;
-        (above && format.levels[level].is_list()).then_some((a, if first { FIRST } else { ENTRIES }))
+        (above && format.levels[level].is_short()).then_some((a, if first { FIRST } else { ENTRIES }))
     }
 
     /// Whether the access can be followed in this order: no variable is bound before those of levels above its own.
@@ -283,7 +283,7 @@ impl Search<'_, '_> {
     fn stored(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            _ if !kind.is_list() => EXTENT,
+            _ if !kind.is_short() => EXTENT,
             _ if l == 0 => FIRST,
             _ => ENTRIES,
         };
