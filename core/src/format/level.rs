@@ -87,7 +87,7 @@ impl LevelKind {
 
     /// Whether a fiber is expected to hold few of its coordinates: a list, a band, blocks.
     pub fn is_short(self) -> bool {
-        self.is_list() || matches!(self, LevelKind::Band | LevelKind::Vbl)
+        self.is_list() || matches!(self, LevelKind::Band | LevelKind::Vbl | LevelKind::Runs)
     }
 
     /// Whether it grows at its end: a list, or runs.

@@ -23,7 +23,7 @@ use crate::iteration::Point;
 use crate::loops::lower::fiber::{Finger, Scope};
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
-use crate::loops::lower::{Context, Expr, LevelBuffers, binary, held};
+use crate::loops::lower::{Context, Expr, LevelBuffers, binary, compared, held};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
@@ -84,6 +84,7 @@ impl Context<'_> {
             let most = d.place(&most);
             output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
         }
+        let passed = self.passed(v, &piece, &all, sink);
         let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
         let left = |d: &mut Symbolic| {
             let from = d.get(from);
@@ -102,7 +103,15 @@ impl Context<'_> {
             let gapless = gapless && in_runs;
             let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
             self.entered(d, within, (&all, SWITCHES), &|d, piece| {
-                self.pieces(d, v, piece).into_iter().for_each(|piece| self.part_within(d, piece, (v, rest), sink));
+                let differs = self.differs(d, &piece, &passed, (rest, sink));
+                let go = |d: &mut Symbolic| {
+                    let parts = self.pieces(d, v, piece).into_iter();
+                    parts.for_each(|piece| self.part_within(d, piece, (v, rest), sink));
+                };
+                match differs {
+                    Some(differs) => d.when(differs, go, |_| {}),
+                    None => go(d),
+                }
             });
             for (stepped, end) in all.iter().zip(&ends) {
                 let over = d.compare(Compare::Le, &Term::fixed(end.clone()), &Term::fixed(stop.clone()));
@@ -111,6 +120,42 @@ impl Context<'_> {
             d.set(from, Term::fixed(stop));
         });
         self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// The accesses whose runs of the fill value are passed over: nothing has an effect there, no list is to be moved on behind it, and
+    /// a result lists what it gets, one coordinate after the other.
+    fn passed(&self, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
+        let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
+        if !lists || !self.walked(&piece.scope, &piece.body, v).is_empty() {
+            return Vec::new();
+        }
+        let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
+        let last = runs.filter(|s| s.depth + 1 == self.program.tensor(s.access).format.rank());
+        let passed: Vec<AccessId> = last.map(|s| s.access).filter(|a| self.leads(*a, &piece.body, sink)).collect();
+        if !passed.is_empty() {
+            sink.skip(v);
+        }
+        passed
+    }
+
+    /// Whether none of these accesses has its fill value in a piece, unless the piece is folded in at once, without a loop.
+    fn differs(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        passed: &[AccessId],
+        (rest, sink): (&[Index], &Sink),
+    ) -> Option<Expr> {
+        let scalar = matches!(sink, Sink::Scalar { .. });
+        if scalar && rest.is_empty() && self.is_one(&piece.scope, &piece.scope.order, &piece.body) {
+            return None;
+        }
+        let differs = passed.iter().map(|a| {
+            let (fill, value) = (self.fill(*a), self.load(&piece.scope.fiber(*a), *a));
+            compared(self.simplify.mode, Op::Ne, value, (Expr::Const(fill), fill.ty()))
+        });
+        let all = differs.reduce(|a, b| binary(Op::AndAlso, a, b))?;
+        Some(d.define("differs", Type::Bool, all))
     }
 
     /// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
