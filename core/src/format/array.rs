@@ -112,6 +112,21 @@ macro_rules! arrays {
                 })* }
             }
 
+            /// An owned array of the elements at these places, `fill` where a place is none of the array's, or `None` if memory
+            /// does not suffice.
+            ///
+            /// # Panics
+            /// If the fill value has another type.
+            pub fn gather_or(&self, places: &[i64], fill: Value) -> Option<Array<'static>> {
+                assert_eq!(self.ty(), fill.ty());
+                match self { $(Array::$variant(v) => {
+                    let fill: $rust = $from(fill.bits());
+                    let mut out: Vec<$rust> = room::room(places.len()).ok()?;
+                    out.extend(places.iter().map(|&p| v.get(p as usize).copied().unwrap_or(fill)));
+                    Some(Array::$variant(Elements::from(out)))
+                })* }
+            }
+
             /// The elements at these places, borrowed.
             ///
             /// # Panics

@@ -9,6 +9,7 @@
 //! Time is linear in rows and labels, but for sorts: of texts, of integers that are far apart, and of rows that do not stand in the
 //! order of their coordinates.
 mod asked;
+mod levels;
 mod numbered;
 mod rows;
 

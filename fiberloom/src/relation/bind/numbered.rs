@@ -9,6 +9,14 @@ use fiberloom_core::format::{Error, room};
 
 /// Of each of so many rows how many before it have its coordinates, which are not negative: a column a mode.
 pub(super) fn within(columns: &[Vec<i64>], rows: usize) -> Result<Vec<i64>, Error> {
+    if ascends(columns, rows) {
+        let mut number = 0;
+        return room::collected((0..rows).map(|row| {
+            let repeats = row > 0 && columns.iter().all(|column| column[row - 1] == column[row]);
+            number = if repeats { number + 1 } else { 0 };
+            number
+        }));
+    }
     let (mut groups, mut count): (Vec<usize>, usize) = (room::repeated(0, rows)?, 1);
     for column in columns {
         count = parted(&mut groups, count, column)?;
@@ -18,6 +26,14 @@ pub(super) fn within(columns: &[Vec<i64>], rows: usize) -> Result<Vec<i64>, Erro
         next[group] += 1;
         next[group] - 1
     }))
+}
+
+/// Whether rows never fall, lexicographically.
+fn ascends(columns: &[Vec<i64>], rows: usize) -> bool {
+    (1..rows).all(|row| {
+        let change = columns.iter().find(|column| column[row - 1] != column[row]);
+        change.is_none_or(|column| column[row - 1] < column[row])
+    })
 }
 
 /// Parts groups of rows by a column: rows are of one group if they were and have equal coordinates. How many numbers of groups there
@@ -48,6 +64,13 @@ fn parted(groups: &mut [usize], count: usize, column: &[i64]) -> Result<usize, E
 mod tests {
     use super::*;
 
+    /// The same rows in the order of their coordinates.
+    fn sorted(columns: &[Vec<i64>]) -> Vec<Vec<i64>> {
+        let mut rows: Vec<Vec<i64>> = (0..50).map(|row| columns.iter().map(|column| column[row]).collect()).collect();
+        rows.sort();
+        (0..columns.len()).map(|c| rows.iter().map(|row| row[c]).collect()).collect()
+    }
+
     /// The same as counting, for each row, the rows before it.
     #[test]
     fn rows_are_counted_below_their_key() {
@@ -66,6 +89,9 @@ mod tests {
                 };
                 let expected: Vec<i64> = (0..50).map(before).collect();
                 assert_eq!(within(columns, 50), Ok(expected));
+                let sorted: Vec<Vec<i64>> = sorted(columns);
+                let before = |row: usize| (0..row).filter(|e| sorted.iter().all(|c| c[*e] == c[row])).count() as i64;
+                assert_eq!(within(&sorted, 50), Ok((0..50).map(before).collect()));
             }
         }
     }

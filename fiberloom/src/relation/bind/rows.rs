@@ -6,10 +6,11 @@
 //!                   1 0 2 1          a column     its value at each of these rows, elsewhere its fill value
 //! ```
 
+use super::levels::Levels;
 use super::{Binding, Declared, integers};
 use crate::Error;
 use crate::data::{Fault, Place};
-use crate::relation::dictionary::{Distinct, shown};
+use crate::relation::dictionary::shown;
 use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
@@ -30,7 +31,7 @@ pub(super) struct Rows<'f> {
     /// A column of coordinates a mode: empty until it is known.
     pub(super) coordinates: Vec<Vec<i64>>,
     /// Of each column that is of a domain, its rows' coordinates there.
-    codes: BTreeMap<usize, Vec<i64>>,
+    codes: BTreeMap<usize, Array<'static>>,
 }
 
 /// A part of a table, by its place.
@@ -38,6 +39,22 @@ pub(super) struct Rows<'f> {
 pub(super) enum Part {
     Mode(usize),
     Column(usize),
+}
+
+/// Of each row whether a test holds of its text; not at nulls.
+fn passes(column: &Column, test: &Test) -> Result<Vec<u8>, Fault> {
+    let crate::relation::Values::Texts(texts) = &column.values else {
+        return Err(Fault::whole("numbers where texts are expected"));
+    };
+    let mut known: Vec<Option<u8>> = room::repeated(None, texts.held())?;
+    let of = |row: usize| match column.is_null(row) {
+        true => 0,
+        false => {
+            let held = texts.place(row);
+            *known[held].get_or_insert_with(|| u8::from(test.holds(texts.held_text(held))))
+        }
+    };
+    Ok(room::collected((0..texts.len()).map(of))?)
 }
 
 /// What a tensor of a table holds.
@@ -48,15 +65,6 @@ enum Held<'t> {
     Column(usize),
     /// Whether something is so of a column's texts.
     Test(usize, &'t Test),
-}
-
-/// A table's levels, and which row stands at which position.
-struct Levels {
-    tensor: Tensor<'static>,
-    /// Ascending.
-    positions: Vec<usize>,
-    /// As many.
-    rows: Vec<usize>,
 }
 
 impl<'f> Rows<'f> {
@@ -95,7 +103,7 @@ impl<'f> Rows<'f> {
     pub(super) fn code(&mut self, part: Part, coordinates: Vec<i64>) {
         match part {
             Part::Mode(m) => self.coordinates[m] = coordinates,
-            Part::Column(c) => drop(self.codes.insert(c, coordinates)),
+            Part::Column(c) => drop(self.codes.insert(c, Array::from(coordinates))),
         }
     }
 
@@ -109,7 +117,7 @@ impl<'f> Rows<'f> {
                         let what = format!("coordinate {}: 0 or more expected", all[row]);
                         return Err(Fault::new(Place::Cell { row: row + 1, column: mode.source.clone() }, what));
                     }
-                    self.coordinates[m] = all;
+                    self.coordinates[m] = room::copied(&all)?;
                 }
                 (Over::Row, _) => {
                     self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
@@ -126,19 +134,14 @@ impl<'f> Rows<'f> {
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * self.frame.rows as u128 });
         match held {
             Held::Rows => none(Array::filled(Value::bool(true), self.frame.rows).ok_or_else(memory)?),
-            Held::Test(c, test) => {
-                let distinct = Distinct::of(&[&self.columns[*c]])?;
-                let passes: Vec<u8> = room::collected(distinct.texts.iter().map(|text| u8::from(test.holds(text))))?;
-                let of = |place: &i64| if *place == NONE { 0 } else { passes[*place as usize] };
-                none(Array::Bool(room::collected(distinct.places.iter().flatten().map(of))?.into()))
-            }
+            Held::Test(c, test) => none(Array::Bool(passes(&self.columns[*c], test)?.into())),
             Held::Column(c) => match self.codes.get(c) {
-                Some(codes) => none(Array::from(&codes[..])),
+                Some(codes) => none(codes.clone()),
                 None => {
                     use crate::relation::Values::{Dates, Decimals, Plain, Texts};
                     let column = &self.columns[*c];
                     let array = match &column.values {
-                        Plain(array) | Dates(array) | Decimals(array, _) => array.borrow(),
+                        Plain(array) | Dates(array) | Decimals(array, _) => array.clone(),
                         Texts(_) => return Err(Fault::whole("texts are asked, and not kept")),
                     };
                     Ok((array, &column.nulls, self.table.columns[*c].null.unwrap_or(declared.fill)))
@@ -147,22 +150,22 @@ impl<'f> Rows<'f> {
         }
     }
 
-    /// The entries of row numbers, or of other values of the rows.
+    /// The levels of the table's tensors in a format; `entries` have the rows' coordinates.
     fn levels(
         &self,
-        entries: &Entries,
+        entries: &mut Entries<'static>,
         extents: &[u64],
         (format, limit): (&Format, u64),
         labels: &[Dictionary],
     ) -> Result<Levels, Fault> {
+        let numbered = self.table.modes.last().is_some_and(|mode| mode.over == Over::Row);
+        if let Some(levels) = Levels::placed(&entries.coordinates, numbered, extents, (format, limit))? {
+            return Ok(levels);
+        }
+        entries.values = Array::from(room::collected(0..self.frame.rows as i64)?);
         let how = Assembly { limit, ..Assembly::default() };
         let tensor = entries.assemble(extents, format, Value::i64(NONE), &how);
-        let tensor = tensor.map_err(|error| self.unassembled(error, &entries.coordinates, labels))?;
-        let rows = tensor.values.as_slice::<i64>().expect("row numbers");
-        let stands = |(_, row): &(usize, &i64)| **row != NONE;
-        let positions = room::collected(rows.iter().enumerate().filter(stands).map(|(position, _)| position))?;
-        let rows = room::collected(rows.iter().filter(|row| **row != NONE).map(|row| *row as usize))?;
-        Ok(Levels { positions, rows, tensor })
+        Levels::of(tensor.map_err(|error| self.unassembled(error, &entries.coordinates, labels))?)
     }
 
     /// Why the rows of the table are no tensor, in the words of the data.
@@ -206,38 +209,6 @@ impl<'f> Rows<'f> {
             Some(Plain(array)) => Holds::Plain(array.ty()),
             Some(Texts(_)) | None => Holds::Text,
         }
-    }
-}
-
-impl Levels {
-    /// The tensor of these values of the rows, of which some are null.
-    fn holding(
-        &self,
-        (values, nulls, null): (Array, &[bool], Value),
-        fill: Value,
-        limit: u64,
-    ) -> Result<Tensor<'static>, Fault> {
-        let positions = self.tensor.values.len();
-        let bytes = positions as u128 * values.ty().bytes() as u128;
-        if bytes > limit.into() {
-            return Err(Fault::over(limit));
-        }
-        let memory = || Fault::from(Unassembled::Memory { bytes });
-        let in_order = self.rows.len() == positions && self.rows.iter().enumerate().all(|(n, row)| n == *row);
-        let array = if in_order && nulls.is_empty() {
-            values.share().ok_or_else(memory)?
-        } else {
-            let mut array = Array::filled(fill, positions).ok_or_else(memory)?;
-            array.scatter(&self.positions, &values.gather(&self.rows).ok_or_else(memory)?);
-            for (position, row) in self.positions.iter().zip(&self.rows) {
-                if nulls.get(*row) == Some(&true) {
-                    array.set(*position, null);
-                }
-            }
-            array
-        };
-        let levels = self.tensor.clone();
-        Ok(Tensor { values: array, fill, ..levels })
     }
 }
 
@@ -304,11 +275,10 @@ impl<'b> Binding<'b, '_> {
         if format.levels.iter().any(|kind| kind.shares()) {
             return self.apart(table, values, (declared, limit), entries, extents, labels);
         }
-        if !known.iter().any(|levels| levels.tensor.format == *format) {
-            entries.values = Array::from(room::collected(0..table.frame.rows as i64)?);
+        if !known.iter().any(|levels| levels.format() == format) {
             known.push(table.levels(entries, extents, (format, limit), labels)?);
         }
-        let levels = known.iter().find(|levels| levels.tensor.format == *format).expect("it is known by now");
+        let levels = known.iter().find(|levels| levels.format() == format).expect("it is known by now");
         levels.holding(values, declared.fill, limit)
     }
 

@@ -1,0 +1,144 @@
+//! The levels of a table's tensors, and which row stands at which position.
+//!
+//! ```text
+//!  dense            coordinates 2 0 3      positions 0 1 2 3    rows 1 – 0 2
+//!  dense, ragged    coordinates 1 0 1      pos 0 1 3            rows 1 0 2     rows of one key one behind the other, as numbered
+//!  any other        row numbers are assembled as values are
+//! ```
+
+use crate::data::Fault;
+use fiberloom_core::algebra::{Type, Value};
+use fiberloom_core::format::{Array, Error as Unassembled, Format, Level, LevelKind, Tensor, room};
+use fiberloom_core::notation::relation::NONE;
+
+/// A table's levels, and which row stands at which position.
+pub(super) struct Levels {
+    /// Without values.
+    tensor: Tensor<'static>,
+    positions: usize,
+    rows: Standing,
+}
+
+/// Which row stands at a position.
+enum Standing {
+    /// Row `n` at position `n`, at all of them.
+    InOrder,
+    /// Of each position its row, or [`NONE`].
+    At(Vec<i64>),
+}
+
+impl Levels {
+    /// Those of a tensor of row numbers, which is [`NONE`] elsewhere.
+    pub(super) fn of(numbers: Tensor<'static>) -> Result<Levels, Fault> {
+        let rows = numbers.values.as_slice::<i64>().expect("row numbers");
+        let in_order = rows.iter().enumerate().all(|(n, row)| n as i64 == *row);
+        let rows = if in_order { Standing::InOrder } else { Standing::At(room::copied(rows)?) };
+        Ok(Levels { positions: numbers.values.len(), rows, tensor: Tensor { values: no_values(), ..numbers } })
+    }
+
+    /// The same in formats where coordinates say positions; none in others, and none where two rows are at one position, a coordinate is
+    /// out of bounds, or memory is over the limit. `numbered`: the last mode numbers the rows below the others.
+    pub(super) fn placed(
+        coordinates: &[Vec<i64>],
+        numbered: bool,
+        extents: &[u64],
+        (format, limit): (&Format, u64),
+    ) -> Result<Option<Levels>, Fault> {
+        let (levels, positions, rows) = match (&format.levels[..], coordinates) {
+            ([LevelKind::Dense], [column]) => {
+                let positions = extents[0];
+                if positions > limit / 8 {
+                    return Ok(None);
+                }
+                let Some(rows) = at(column.iter().copied(), column.len(), positions as usize)? else { return Ok(None) };
+                (vec![Level::Dense], positions as usize, rows)
+            }
+            ([LevelKind::Dense, LevelKind::Ragged], [keys, numbers]) if numbered && *format.order == [0, 1] => {
+                if extents[0] > limit / 8 || keys.len() as u64 > limit / 8 {
+                    return Ok(None);
+                }
+                let Some(pos) = begins(keys, extents[0] as usize)? else { return Ok(None) };
+                let places = keys.iter().zip(numbers).map(|(key, number)| pos[*key as usize] + number);
+                let Some(rows) = at(places, keys.len(), keys.len())? else { return Ok(None) };
+                let ty = if keys.len() <= i32::MAX as usize { Type::I32 } else { Type::I64 };
+                (vec![Level::Dense, Level::Ragged { pos: Array::from_indices(ty, &pos)? }], keys.len(), rows)
+            }
+            _ => return Ok(None),
+        };
+        let (extents, format) = (extents.to_vec(), format.clone());
+        let tensor = Tensor { extents, format, levels, values: no_values(), fill: Value::i64(NONE) };
+        Ok(Some(Levels { tensor, positions, rows }))
+    }
+
+    pub(super) fn format(&self) -> &Format {
+        &self.tensor.format
+    }
+
+    /// The tensor of these values of the rows, of which some are null.
+    pub(super) fn holding(
+        &self,
+        (values, nulls, null): (Array, &[bool], Value),
+        fill: Value,
+        limit: u64,
+    ) -> Result<Tensor<'static>, Fault> {
+        let bytes = self.positions as u128 * values.ty().bytes() as u128;
+        if bytes > limit.into() {
+            return Err(Fault::over(limit));
+        }
+        let memory = || Fault::from(Unassembled::Memory { bytes });
+        let mut array = match &self.rows {
+            Standing::InOrder => values.share(),
+            Standing::At(rows) => values.gather_or(rows, fill),
+        }
+        .ok_or_else(memory)?;
+        let is_null = |row: i64| row != NONE && nulls[row as usize];
+        if !nulls.is_empty() {
+            for position in 0..self.positions {
+                let row = match &self.rows {
+                    Standing::InOrder => position as i64,
+                    Standing::At(rows) => rows[position],
+                };
+                if is_null(row) {
+                    array.set(position, null);
+                }
+            }
+        }
+        Ok(Tensor { values: array, fill, ..self.tensor.clone() })
+    }
+}
+
+fn no_values() -> Array<'static> {
+    Array::from(Vec::<i64>::new())
+}
+
+/// Which row stands at which of so many positions, `places` being those of the rows in their order; none if two are at one.
+fn at(places: impl Iterator<Item = i64> + Clone, rows: usize, positions: usize) -> Result<Option<Standing>, Fault> {
+    if rows == positions && places.clone().enumerate().all(|(n, place)| n as i64 == place) {
+        return Ok(Some(Standing::InOrder));
+    }
+    let mut at = room::repeated(NONE, positions)?;
+    for (row, place) in places.enumerate() {
+        match usize::try_from(place).ok().and_then(|place| at.get_mut(place)) {
+            Some(at) if *at == NONE => *at = row as i64,
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(Standing::At(at)))
+}
+
+/// The place of the first row of each key, and behind the last one how many rows there are; none if a key is out of bounds.
+fn begins(keys: &[i64], extent: usize) -> Result<Option<Vec<i64>>, Fault> {
+    let mut pos = room::repeated(0i64, extent + 1)?;
+    for key in keys {
+        match usize::try_from(*key).ok().and_then(|key| pos.get_mut(key + 1)) {
+            Some(count) => *count += 1,
+            None => return Ok(None),
+        }
+    }
+    let mut sum = 0;
+    pos.iter_mut().for_each(|count| {
+        sum += *count;
+        *count = sum;
+    });
+    Ok(Some(pos))
+}
