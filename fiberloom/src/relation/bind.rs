@@ -130,7 +130,7 @@ impl<'b> Binding<'b, '_> {
             for (mode, size) in self.sizes(table) {
                 let needed = match table.table.modes[mode].over {
                     Over::Domain(domain) => labels[domain].len() as u64,
-                    _ => table.coordinates[mode].iter().max().map_or(0, |most| *most as u64 + 1),
+                    _ => table.needs(mode),
                 };
                 let extent: &mut u64 = extents.entry(size).or_default();
                 *extent = (*extent).max(needed);
@@ -158,9 +158,9 @@ impl<'b> Binding<'b, '_> {
 
     /// That coordinates of a mode are less than its extent.
     fn bounded(&self, table: &Rows, mode: usize, (size, extent): (SizeId, u64)) -> Result<(), Error> {
-        let Some(row) = table.coordinates[mode].iter().position(|c| *c as u64 >= extent) else { return Ok(()) };
+        let beyond = table.beyond(mode, extent).map_err(|fault| table.within(fault))?;
+        let Some((row, c)) = beyond else { return Ok(()) };
         let size = self.program.sizes[size.index()].name.as_deref().unwrap_or("its mode");
-        let c = table.coordinates[mode][row];
         let what = match table.table.modes[mode].over {
             Over::Row => format!("row {c} of its key, counted from 0, and the extent of `{size}` is {extent}"),
             _ => format!("coordinate {c} is not in 0..{extent}, the extent of `{size}`"),

@@ -261,7 +261,7 @@ impl<'a> Texts<'a> {
 
     /// The same texts, borrowed.
     pub fn borrow(&self) -> Texts<'_> {
-        let places = self.places.as_ref().map(|places| Elements::Borrowed(&**places));
+        let places = self.places.as_ref().map(|places| Elements::Borrowed(places));
         Texts { text: Cow::Borrowed(&self.text), offsets: self.offsets.borrow(), places }
     }
 }

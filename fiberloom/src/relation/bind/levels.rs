@@ -36,6 +36,37 @@ impl Levels {
         Ok(Levels { positions: numbers.values.len(), rows, tensor: Tensor { values: no_values(), ..numbers } })
     }
 
+    /// The same where the last mode numbers rows that stand in order, whatever its column holds; none in formats that store more.
+    pub(super) fn in_order(
+        coordinates: &[Vec<i64>],
+        rows: usize,
+        extents: &[u64],
+        (format, limit): (&Format, u64),
+    ) -> Result<Option<Levels>, Fault> {
+        let levels = match (&format.levels[..], coordinates) {
+            ([LevelKind::Dense], [_]) if extents[0] == rows as u64 => vec![Level::Dense],
+            ([LevelKind::Dense, LevelKind::Ragged], [keys, _])
+                if *format.order == [0, 1] && extents[0] <= limit / 8 =>
+            {
+                let Some(pos) = begins(keys, extents[0] as usize)? else { return Ok(None) };
+                vec![Level::Dense, ragged(&pos, rows)?]
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Levels::stored(levels, (extents, format), rows, Standing::InOrder)))
+    }
+
+    fn stored(
+        levels: Vec<Level<'static>>,
+        (extents, format): (&[u64], &Format),
+        positions: usize,
+        rows: Standing,
+    ) -> Levels {
+        let (extents, format) = (extents.to_vec(), format.clone());
+        let tensor = Tensor { extents, format, levels, values: no_values(), fill: Value::i64(NONE) };
+        Levels { tensor, positions, rows }
+    }
+
     /// The same in formats where coordinates say positions; none in others, and none where two rows are at one position, a coordinate is
     /// out of bounds, or memory is over the limit. `numbered`: the last mode numbers the rows below the others.
     pub(super) fn placed(
@@ -60,14 +91,11 @@ impl Levels {
                 let Some(pos) = begins(keys, extents[0] as usize)? else { return Ok(None) };
                 let places = keys.iter().zip(numbers).map(|(key, number)| pos[*key as usize] + number);
                 let Some(rows) = at(places, keys.len(), keys.len())? else { return Ok(None) };
-                let ty = if keys.len() <= i32::MAX as usize { Type::I32 } else { Type::I64 };
-                (vec![Level::Dense, Level::Ragged { pos: Array::from_indices(ty, &pos)? }], keys.len(), rows)
+                (vec![Level::Dense, ragged(&pos, keys.len())?], keys.len(), rows)
             }
             _ => return Ok(None),
         };
-        let (extents, format) = (extents.to_vec(), format.clone());
-        let tensor = Tensor { extents, format, levels, values: no_values(), fill: Value::i64(NONE) };
-        Ok(Some(Levels { tensor, positions, rows }))
+        Ok(Some(Levels::stored(levels, (extents, format), positions, rows)))
     }
 
     pub(super) fn format(&self) -> &Format {
@@ -109,6 +137,12 @@ impl Levels {
 
 fn no_values() -> Array<'static> {
     Array::from(Vec::<i64>::new())
+}
+
+/// The level of rows one behind the other below each key.
+fn ragged(pos: &[i64], rows: usize) -> Result<Level<'static>, Fault> {
+    let ty = if rows <= i32::MAX as usize { Type::I32 } else { Type::I64 };
+    Ok(Level::Ragged { pos: Array::from_indices(ty, pos)? })
 }
 
 /// Which row stands at which of so many positions, `places` being those of the rows in their order; none if two are at one.

@@ -36,6 +36,21 @@ fn ascends(columns: &[Vec<i64>], rows: usize) -> bool {
     })
 }
 
+/// Of rows that never fall, lexicographically, how many the most frequent coordinates have; none of others.
+pub(super) fn tallest(columns: &[Vec<i64>], rows: usize) -> Option<usize> {
+    if !ascends(columns, rows) {
+        return None;
+    }
+    let (mut most, mut begin) = (0, 0);
+    for row in 0..rows {
+        if columns.iter().any(|column| column[begin] != column[row]) {
+            begin = row;
+        }
+        most = most.max(row + 1 - begin);
+    }
+    Some(most)
+}
+
 /// Parts groups of rows by a column: rows are of one group if they were and have equal coordinates. How many numbers of groups there
 /// are, of which some may be none's.
 fn parted(groups: &mut [usize], count: usize, column: &[i64]) -> Result<usize, Error> {
@@ -91,7 +106,9 @@ mod tests {
                 assert_eq!(within(columns, 50), Ok(expected));
                 let sorted: Vec<Vec<i64>> = sorted(columns);
                 let before = |row: usize| (0..row).filter(|e| sorted.iter().all(|c| c[*e] == c[row])).count() as i64;
-                assert_eq!(within(&sorted, 50), Ok((0..50).map(before).collect()));
+                let expected: Vec<i64> = (0..50).map(before).collect();
+                assert_eq!(tallest(&sorted, 50), expected.iter().max().map(|most| *most as usize + 1));
+                assert_eq!(within(&sorted, 50), Ok(expected));
             }
         }
     }

@@ -28,8 +28,10 @@ pub(super) struct Rows<'f> {
     /// What the data say of each mode; nothing of one that numbers rows.
     modes: Vec<Option<Column<'f>>>,
     columns: Vec<Column<'f>>,
-    /// A column of coordinates a mode: empty until it is known.
+    /// A column of coordinates a mode: empty until it is known, and of a last mode that numbers rows in their order.
     pub(super) coordinates: Vec<Vec<i64>>,
+    /// Where the last mode numbers rows, and these stand in the order of the others: the most that are below one another.
+    tallest: Option<usize>,
     /// Of each column that is of a domain, its rows' coordinates there.
     codes: BTreeMap<usize, Array<'static>>,
 }
@@ -76,7 +78,7 @@ impl<'f> Rows<'f> {
         columns: Vec<Column<'f>>,
     ) -> Rows<'f> {
         let coordinates = vec![Vec::new(); modes.len()];
-        Rows { number, table, frame, modes, columns, coordinates, codes: BTreeMap::new() }
+        Rows { number, table, frame, modes, columns, coordinates, tallest: None, codes: BTreeMap::new() }
     }
 
     /// A fault in its data.
@@ -119,6 +121,12 @@ impl<'f> Rows<'f> {
                     }
                     self.coordinates[m] = room::copied(&all)?;
                 }
+                (Over::Row, _) if m + 1 == self.modes.len() => {
+                    self.tallest = super::numbered::tallest(&self.coordinates[..m], self.frame.rows);
+                    if self.tallest.is_none() {
+                        self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
+                    }
+                }
                 (Over::Row, _) => {
                     self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
                 }
@@ -126,6 +134,39 @@ impl<'f> Rows<'f> {
             }
         }
         Ok(())
+    }
+
+    /// How many coordinates a mode needs: one more than its greatest.
+    pub(super) fn needs(&self, mode: usize) -> u64 {
+        match self.tallest {
+            Some(tallest) if mode + 1 == self.modes.len() => tallest as u64,
+            _ => self.coordinates[mode].iter().max().map_or(0, |most| *most as u64 + 1),
+        }
+    }
+
+    /// Of each row the coordinate of a mode that is not below the extent.
+    pub(super) fn beyond(&self, mode: usize, extent: u64) -> Result<Option<(usize, i64)>, Fault> {
+        if self.needs(mode) <= extent {
+            return Ok(None);
+        }
+        let column = match self.tallest {
+            Some(_) if mode + 1 == self.modes.len() => {
+                &super::numbered::within(&self.coordinates[..mode], self.frame.rows)?
+            }
+            _ => &self.coordinates[mode],
+        };
+        Ok(column.iter().position(|c| *c as u64 >= extent).map(|row| (row, column[row])))
+    }
+
+    /// Numbers the rows of entries whose last mode is not numbered yet.
+    fn complete(&self, entries: &mut Entries) -> Result<(), Fault> {
+        match entries.coordinates.split_last_mut() {
+            Some((last, others)) if self.tallest.is_some() && last.is_empty() => {
+                *last = super::numbered::within(others, self.frame.rows)?;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Of each row the value of a tensor; which rows are null, and what stands there.
@@ -158,6 +199,13 @@ impl<'f> Rows<'f> {
         (format, limit): (&Format, u64),
         labels: &[Dictionary],
     ) -> Result<Levels, Fault> {
+        if self.tallest.is_some() {
+            let in_order = Levels::in_order(&entries.coordinates, self.frame.rows, extents, (format, limit))?;
+            if let Some(levels) = in_order {
+                return Ok(levels);
+            }
+        }
+        self.complete(entries)?;
         let numbered = self.table.modes.last().is_some_and(|mode| mode.over == Over::Row);
         if let Some(levels) = Levels::placed(&entries.coordinates, numbered, extents, (format, limit))? {
             return Ok(levels);
@@ -292,6 +340,7 @@ impl<'b> Binding<'b, '_> {
         extents: &[u64],
         labels: &[Dictionary],
     ) -> Result<Tensor<'static>, Fault> {
+        table.complete(entries)?;
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * values.len() as u128 });
         let mut own = values.share().ok_or_else(memory)?;
         nulls.iter().enumerate().filter(|(_, is_null)| **is_null).for_each(|(row, _)| own.set(row, null));

@@ -371,7 +371,7 @@ impl Chunk<'_> {
 
     /// Puts texts behind the column, each held by itself.
     fn texts(&mut self, plain: &mut Plain, places: &mut [u32], present: Option<&[bool]>) -> Result<(), Fault> {
-        for n in 0..places.len() {
+        for (n, place) in places.iter_mut().enumerate() {
             let cell = plain.next().map_err(|what| self.contradicts(what))?;
             let text = match cell {
                 Ok(Cell::Text(text)) => Ok(text),
@@ -379,7 +379,7 @@ impl Chunk<'_> {
                 Err(what) => Err(what),
             };
             let text = text.map_err(|what| Fault::whole(what).at(|| self.place(nth(present, n))))?;
-            places[n] = self.to.hold(text)?;
+            *place = self.to.hold(text)?;
         }
         self.to.repeat(present, places.iter().copied())
     }
@@ -501,5 +501,28 @@ impl<'p> Plain<'p> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or("the values end early")?;
         self.rest = rest;
         Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Old files pack levels from the highest bit of a byte on.
+    #[test]
+    fn levels_of_old_files_are_bits() {
+        let mut levels = Levels::Bits { bytes: &[0b1010_0000, 0b1100_0000], at: 0 };
+        let mut present = [false; 3];
+        let mut read = || levels.read(&mut present, &mut [0; 3]).map(|()| present);
+        assert_eq!(read(), Ok([true, false, true]));
+        assert_eq!(read(), Ok([false; 3]));
+        assert_eq!(read(), Ok([false, false, true]));
+    }
+
+    #[test]
+    fn rows_are_counted_past_nulls() {
+        assert_eq!((nth(None, 2), nth(Some(&[false, true, false, true]), 1)), (2, 3));
+        assert_eq!(split(&[2, 0, 0, 0, 7, 8, 9]), Some((&[7, 8][..], &[9][..])));
+        assert_eq!((split(&[2, 0, 0]), split(&[2, 0, 0, 0, 7])), (None, None));
     }
 }

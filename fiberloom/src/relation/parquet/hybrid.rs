@@ -90,7 +90,8 @@ impl<'b> Hybrid<'b> {
         }
         // The last run may end with the last value.
         let bytes = self.take(many.saturating_mul(width).min(self.rest.len()))?;
-        let end = if width == 0 { many.saturating_mul(8) } else { many.saturating_mul(8).min(8 * bytes.len() / width) };
+        let there = (8 * bytes.len()).checked_div(width).unwrap_or(usize::MAX);
+        let end = many.saturating_mul(8).min(there);
         Ok(Run::Packed { bytes, at: 0, end })
     }
 
