@@ -68,6 +68,28 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
     Ok(Bound { operands, labels })
 }
 
+/// The operands that labels alone say.
+///
+/// # Errors
+/// As of [`bind`].
+pub(super) fn asked(
+    relations: &Relations,
+    program: &Program,
+    labels: &[Dictionary],
+    limit: u64,
+) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+    let mut operands = Vec::new();
+    Binding { relations, program, given: &Given { frames: &[], sizes: &[], limit } }.asked(labels, &mut operands)?;
+    Ok(operands)
+}
+
+/// The tensors of a table, by its place, that a program reads.
+pub(super) fn tensors<'b>(relations: &'b Relations, program: &'b Program, table: usize) -> Vec<Declared<'b>> {
+    let given = &Given { frames: &[], sizes: &[], limit: 0 };
+    let tensors = Binding { relations, program, given }.tensors(table);
+    tensors.into_iter().map(|(declared, _)| declared).collect()
+}
+
 /// What everything here is about.
 struct Binding<'b, 'a> {
     relations: &'b Relations,
@@ -76,12 +98,12 @@ struct Binding<'b, 'a> {
 }
 
 /// A tensor of the plain program, as it is to be stored.
-struct Declared<'p> {
-    name: &'p str,
-    ty: Type,
-    sizes: &'p [SizeId],
-    fill: Value,
-    format: Format,
+pub(super) struct Declared<'p> {
+    pub(super) name: &'p str,
+    pub(super) ty: Type,
+    pub(super) sizes: &'p [SizeId],
+    pub(super) fill: Value,
+    pub(super) format: Format,
 }
 
 impl<'b> Binding<'b, '_> {

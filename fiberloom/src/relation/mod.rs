@@ -24,6 +24,7 @@ mod csv;
 mod decode;
 mod dictionary;
 mod frame;
+mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use fiberloom_core::notation::relation::{
     Asked, Domain, Holds, Label, Labels, Mode, NONE, Over, Relations, Shown, Table, Test, What, date, days,
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
+pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 
 use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};

@@ -60,7 +60,7 @@ fn passes(column: &Column, test: &Test) -> Result<Vec<u8>, Fault> {
 }
 
 /// What a tensor of a table holds.
-enum Held<'t> {
+pub(super) enum Held<'t> {
     /// Where rows stand.
     Rows,
     /// A column.
@@ -273,7 +273,7 @@ impl<'b> Binding<'b, '_> {
         let coordinates = std::mem::take(&mut table.coordinates);
         let mut entries = Entries { coordinates, values: Array::from(Vec::<i64>::new()) };
         let mut known: Vec<Levels> = Vec::new();
-        for (declared, held) in self.tensors(table) {
+        for (declared, held) in self.tensors(table.number) {
             let tensor = self.tensor(table, (&declared, &held), &mut entries, &extents, (labels, &mut known));
             let tensor = tensor.map_err(|fault| table.within(fault))?;
             debug_assert_eq!(tensor.check(), Ok(()));
@@ -282,16 +282,16 @@ impl<'b> Binding<'b, '_> {
         Ok(())
     }
 
-    /// The tensors of a table that the program has and reads, with what they hold.
-    fn tensors(&self, table: &Rows) -> Vec<(Declared<'b>, Held<'b>)> {
+    /// The tensors of a table, by its place, that the program has and reads, with what they hold.
+    pub(super) fn tensors(&self, number: usize) -> Vec<(Declared<'b>, Held<'b>)> {
         let read = self.program.inputs();
         let is_read = |name: &str| read.iter().any(|id| self.program.tensors[id.index()].name == name);
-        let relation = &self.relations.tables[table.number];
+        let relation = &self.relations.tables[number];
         let rows = [(relation.name.as_str(), Held::Rows)];
         let columns = relation.columns.iter().enumerate().filter(|(_, column)| column.holds != Holds::Text);
         let columns = columns.map(|(c, column)| (column.name.as_str(), Held::Column(c)));
         let asked = self.relations.asked.iter().filter_map(|asked| match &asked.what {
-            What::Column { table: t, column, test } if *t == table.number => {
+            What::Column { table: t, column, test } if *t == number => {
                 Some((asked.tensor.as_str(), Held::Test(*column, test)))
             }
             _ => None,
