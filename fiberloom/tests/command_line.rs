@@ -544,7 +544,8 @@ fn packs_take_the_place_of_tables() {
     dir.exits(2, &format!("pack p.loom {packed} -o u.pack"), "t.pack is a pack already");
     dir.exits(2, "pack p.loom --in sales=sales.csv -o u.pack", "no data are given for table `lands`");
     dir.exits(2, &format!("pack p.loom {files} -o u.csv"), "the name of a pack's file ends in .pack");
-    dir.exits(2, "pack -e y[i]=x[i] -o u.pack", "the program reads no tables");
+    write("plain.loom", "tensor x: f64[I] dense  y[i] = x[i]");
+    dir.exits(2, "pack plain.loom -o u.pack", "the program reads no tables");
     write("sales.csv", "city,amount\nRome,1\n");
     dir.exits(3, &format!("run p.loom {packed}"), "sales.csv`, table `sales`, has changed since");
     assert!(!dir.0.join("u.pack").exists() && !dir.0.join("u.csv").exists());
