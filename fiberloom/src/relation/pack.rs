@@ -183,8 +183,8 @@ impl Writing<'_> {
         self.zip.start_file(name, options).map_err(std::io::Error::from)
     }
 
-    /// The number of an array, which is written unless it is there already.
-    fn array(&mut self, array: &Array) -> std::io::Result<usize> {
+    /// The number of an array, which is written unless it is there already, of values or labels as narrow as they are.
+    fn array(&mut self, array: &Array, narrow: bool) -> std::io::Result<usize> {
         let key = (array.as_ptr(), array.len(), array.ty());
         if let Some(number) = self.known.get(&key) {
             return Ok(*number);
@@ -192,7 +192,7 @@ impl Writing<'_> {
         let number = self.count;
         self.count += 1;
         self.member(&format!("{number}.npy"))?;
-        let narrow = narrowed(array).map_err(std::io::Error::other)?;
+        let narrow = if narrow { narrowed(array).map_err(std::io::Error::other)? } else { None };
         write_array(narrow.as_ref().unwrap_or(array), &[array.len() as u64], &mut self.zip)?;
         // Nothing says that an empty array is where no other is.
         if !array.is_empty() {
@@ -204,7 +204,7 @@ impl Writing<'_> {
     fn labels(&mut self, labels: &Dictionary) -> std::io::Result<()> {
         let line = match labels {
             Dictionary::Range { first, len } => format!("labels range {first} {len}"),
-            Dictionary::Numbers(numbers) => format!("labels numbers {}", self.array(&Array::from(&numbers[..]))?),
+            Dictionary::Numbers(numbers) => format!("labels numbers {}", self.array(&Array::from(&numbers[..]), true)?),
             Dictionary::Texts(texts) => {
                 let bytes: Vec<u8> = texts.iter().flat_map(str::bytes).collect();
                 let ends = texts.iter().scan(0, |end, text| {
@@ -213,8 +213,8 @@ impl Writing<'_> {
                 });
                 let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
                 // These arrays are gone when the next one is written: their addresses say nothing.
-                let text = self.array(&Array::from(bytes))?;
-                let offsets = self.array(&Array::from(offsets))?;
+                let text = self.array(&Array::from(bytes), false)?;
+                let offsets = self.array(&Array::from(offsets), true)?;
                 self.known.clear();
                 format!("labels texts {text} {offsets}")
             }
@@ -226,8 +226,9 @@ impl Writing<'_> {
     fn tensor(&mut self, name: &str, tensor: &Tensor) -> std::io::Result<()> {
         let extents: Vec<String> = tensor.extents.iter().map(u64::to_string).collect();
         let mut line = format!("tensor {name} {}", extents.join(","));
-        for array in tensor.levels.iter().flat_map(Level::arrays).chain([&tensor.values]) {
-            let number = self.array(array)?;
+        let levels = tensor.levels.iter().flat_map(Level::arrays).map(|array| (array, false));
+        for (array, narrow) in levels.chain([(&tensor.values, true)]) {
+            let number = self.array(array, narrow)?;
             let _ = write!(line, " {number}");
         }
         self.line(&line);
@@ -256,18 +257,6 @@ fn narrowed(array: &Array) -> Result<Option<Array<'static>>, fiberloom_core::for
     } else {
         None
     })
-}
-
-/// The same numbers in a type as wide or wider, if it holds all of the array's type.
-fn widened(array: Array<'static>, ty: Type) -> Result<Array<'static>, Fault> {
-    let wide = match &array {
-        same if same.ty() == ty => return Ok(array),
-        Array::I8(all) if ty == Type::I64 => room::collected(all.iter().map(|x| i64::from(*x))),
-        Array::I16(all) if ty == Type::I64 => room::collected(all.iter().map(|x| i64::from(*x))),
-        Array::I32(all) if ty == Type::I64 => room::collected(all.iter().map(|x| i64::from(*x))),
-        other => return Err(damaged(format!("elements of type {}, and {ty} is declared", other.ty()))),
-    };
-    Ok(Array::from(wide?))
 }
 
 fn damaged(what: impl std::fmt::Display) -> Fault {
@@ -349,14 +338,14 @@ impl<R: Read + Seek> Reading<R> {
                 fits.ok_or_else(other)?;
                 return Ok(Dictionary::Range { first, len });
             }
-            ["numbers", numbers] => match widened(self.array(number(numbers)?)?, Type::I64)? {
+            ["numbers", numbers] => match self.array(number(numbers)?, Some(Type::I64))? {
                 Array::I64(numbers) => Dictionary::Numbers(numbers.into_vec()),
                 _ => return Err(other()),
             },
             ["texts", text, offsets] => {
-                let Array::U8(bytes) = self.array(number(text)?)? else { return Err(other()) };
+                let Array::U8(bytes) = self.array(number(text)?, Some(Type::U8))? else { return Err(other()) };
                 let text = String::from_utf8(bytes.into_vec()).map_err(|_| damaged("labels that are not UTF-8"))?;
-                let offsets = widened(self.array(number(offsets)?)?, Type::I64)?;
+                let offsets = self.array(number(offsets)?, Some(Type::I64))?;
                 Dictionary::Texts(Texts::new(text, offsets).map_err(damaged)?)
             }
             _ => return Err(other()),
@@ -381,9 +370,11 @@ impl<R: Read + Seek> Reading<R> {
         if extents.len() != declared.sizes.len() || extents.iter().any(|extent| *extent > i64::MAX as u64) {
             return Err(wrong("extents of another tensor"));
         }
-        let mut arrays = words.map(|word| self.array(number(word)?)).collect::<Result<Vec<_>, _>>()?;
-        let values = widened(arrays.pop().ok_or_else(|| wrong("no arrays"))?, declared.ty)?;
-        let mut arrays = arrays.into_iter();
+        let mut numbers = words.map(number).collect::<Result<Vec<_>, _>>()?;
+        let values = numbers.pop().ok_or_else(|| wrong("no arrays"))?;
+        let values = self.array(values, Some(declared.ty))?;
+        let arrays = numbers.into_iter().map(|number| self.array(number, None));
+        let mut arrays = arrays.collect::<Result<Vec<_>, _>>()?.into_iter();
         let format = declared.format.clone();
         let mut levels = Vec::new();
         for kind in &*format.levels {
@@ -397,21 +388,29 @@ impl<R: Read + Seek> Reading<R> {
         Ok(tensor)
     }
 
-    /// Array `number`, read once.
-    fn array(&mut self, number: u64) -> Result<Array<'static>, Fault> {
+    /// Array `number`, read once: as elements of a type, which may be as narrow as what they hold; else of the type that is stored.
+    fn array(&mut self, number: u64, ty: Option<Type>) -> Result<Array<'static>, Fault> {
+        let other = |is: Type, ty: Type| damaged(format!("in `{number}.npy`: elements of type {is}, {ty} expected"));
         if let Some(array) = self.known.get(&number) {
-            return Ok(array.clone());
+            let ty = ty.unwrap_or(array.ty());
+            return if array.ty() == ty { Ok(array.clone()) } else { Err(other(array.ty(), ty)) };
         }
         let limit = self.limit;
         let named = |fault: Fault| Fault { message: format!("in `{number}.npy`: {}", fault.message), ..fault };
         let mut member = self.zip.by_name(&format!("{number}.npy")).map_err(unzipped)?;
         let mut npy = Npy::of(&mut member as &mut dyn Read).map_err(named)?;
-        let (ty, _) = element(&npy.descr).ok_or_else(|| named(npy.other_elements()))?;
+        let (stored, _) = element(&npy.descr).ok_or_else(|| named(npy.other_elements()))?;
         if npy.shape.len() != 1 {
             return Err(damaged(format!("`{number}.npy` has {} modes, 1 is expected", npy.shape.len())));
         }
+        let ty = ty.unwrap_or(stored);
+        let narrow = ty == Type::I64 && matches!(stored, Type::I8 | Type::I16 | Type::I32);
+        if stored != ty && !narrow {
+            return Err(other(stored, ty));
+        }
         let array = npy.array(ty, self.left).map_err(named)?;
-        self.left = self.left.checked_sub(8 * array.len() as u64).ok_or_else(|| Fault::over(limit))?;
+        let bytes = array.len() as u64 * ty.bytes() as u64;
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| Fault::over(limit))?;
         self.known.insert(number, array.clone());
         Ok(array)
     }
@@ -634,7 +633,7 @@ mod tests {
         assert!(says("tensor amount ", "tensor amount 7,").contains("extents of another tensor"));
         assert!(says("tensor amount ", "tensor other ").contains("it has no `amount`: pack the tables anew"));
         assert!(says("labels texts 0 1", "labels range 0 3").contains("the labels of `CITY` are of another kind"));
-        assert!(says("labels texts 0 1", "labels texts 1 1").contains("damaged: labels"));
+        assert!(says("labels texts 0 1", "labels texts 1 1").contains("elements of type i8, u8 expected"));
         assert!(says("labels texts 0 1", "labels texts 0 99").contains("damaged: "));
         assert!(says("labels texts 0 1\n", "").contains("labels of 2 domains of 3"));
         assert!(says("fiberloom pack 1", "fiberloom pack 9").contains("another version of packs"));

@@ -36,24 +36,27 @@ impl Levels {
         Ok(Levels { positions: numbers.values.len(), rows, tensor: Tensor { values: no_values(), ..numbers } })
     }
 
-    /// The same where the last mode numbers rows that stand in order, whatever its column holds; none in formats that store more.
-    pub(super) fn in_order(
+    /// The same where the last mode numbers rows, whatever its column holds; none in formats that store more.
+    pub(super) fn numbered(
         coordinates: &[Vec<i64>],
         rows: usize,
         extents: &[u64],
         (format, limit): (&Format, u64),
     ) -> Result<Option<Levels>, Fault> {
-        let levels = match (&format.levels[..], coordinates) {
-            ([LevelKind::Dense], [_]) if extents[0] == rows as u64 => vec![Level::Dense],
+        let (levels, standing) = match (&format.levels[..], coordinates) {
+            ([LevelKind::Dense], [_]) if extents[0] == rows as u64 => (vec![Level::Dense], Standing::InOrder),
             ([LevelKind::Dense, LevelKind::Ragged], [keys, _])
-                if *format.order == [0, 1] && extents[0] <= limit / 8 =>
+                if *format.order == [0, 1] && extents[0].max(rows as u64) <= limit / 8 =>
             {
-                let Some(pos) = begins(keys, extents[0] as usize)? else { return Ok(None) };
-                vec![Level::Dense, ragged(&pos, rows)?]
+                let Some(mut next) = begins(keys, extents[0] as usize)? else { return Ok(None) };
+                let level = ragged(&next, rows)?;
+                let standing =
+                    if keys.is_sorted() { Standing::InOrder } else { Standing::At(counted(keys, &mut next)?) };
+                (vec![Level::Dense, level], standing)
             }
             _ => return Ok(None),
         };
-        Ok(Some(Levels::stored(levels, (extents, format), rows, Standing::InOrder)))
+        Ok(Some(Levels::stored(levels, (extents, format), rows, standing)))
     }
 
     fn stored(
@@ -67,39 +70,38 @@ impl Levels {
         Levels { tensor, positions, rows }
     }
 
-    /// The same in formats where coordinates say positions; none in others, and none where two rows are at one position, a coordinate is
-    /// out of bounds, or memory is over the limit. `numbered`: the last mode numbers the rows below the others.
+    /// The same of a dense mode; none in other formats, and where two rows are at one position, a coordinate is out of bounds, or memory is
+    /// over the limit.
     pub(super) fn placed(
         coordinates: &[Vec<i64>],
-        numbered: bool,
         extents: &[u64],
         (format, limit): (&Format, u64),
     ) -> Result<Option<Levels>, Fault> {
-        let (levels, positions, rows) = match (&format.levels[..], coordinates) {
-            ([LevelKind::Dense], [column]) => {
-                let positions = extents[0];
-                if positions > limit / 8 {
-                    return Ok(None);
-                }
-                let Some(rows) = at(column.iter().copied(), column.len(), positions as usize)? else { return Ok(None) };
-                (vec![Level::Dense], positions as usize, rows)
-            }
-            ([LevelKind::Dense, LevelKind::Ragged], [keys, numbers]) if numbered && *format.order == [0, 1] => {
-                if extents[0] > limit / 8 || keys.len() as u64 > limit / 8 {
-                    return Ok(None);
-                }
-                let Some(pos) = begins(keys, extents[0] as usize)? else { return Ok(None) };
-                let places = keys.iter().zip(numbers).map(|(key, number)| pos[*key as usize] + number);
-                let Some(rows) = at(places, keys.len(), keys.len())? else { return Ok(None) };
-                (vec![Level::Dense, ragged(&pos, keys.len())?], keys.len(), rows)
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(Levels::stored(levels, (extents, format), positions, rows)))
+        let ([LevelKind::Dense], [column]) = (&format.levels[..], coordinates) else { return Ok(None) };
+        if extents[0] > limit / 8 {
+            return Ok(None);
+        }
+        let rows = at(column, extents[0] as usize)?;
+        Ok(rows.map(|rows| Levels::stored(vec![Level::Dense], (extents, format), extents[0] as usize, rows)))
     }
 
     pub(super) fn format(&self) -> &Format {
         &self.tensor.format
+    }
+
+    /// The tensor that is true where rows stand.
+    pub(super) fn standing(&self, fill: Value, limit: u64) -> Result<Tensor<'static>, Fault> {
+        if self.positions as u64 > limit {
+            return Err(Fault::over(limit));
+        }
+        let stands = match &self.rows {
+            Standing::InOrder => room::repeated(1u8, self.positions)?,
+            Standing::At(rows) => {
+                let none = u8::from(fill.is_true());
+                room::collected(rows.iter().map(|row| if *row == NONE { none } else { 1 }))?
+            }
+        };
+        Ok(Tensor { values: Array::Bool(stands.into()), fill, ..self.tensor.clone() })
     }
 
     /// The tensor of these values of the rows, of which some are null.
@@ -146,18 +148,29 @@ fn ragged(pos: &[i64], rows: usize) -> Result<Level<'static>, Fault> {
 }
 
 /// Which row stands at which of so many positions, `places` being those of the rows in their order; none if two are at one.
-fn at(places: impl Iterator<Item = i64> + Clone, rows: usize, positions: usize) -> Result<Option<Standing>, Fault> {
-    if rows == positions && places.clone().enumerate().all(|(n, place)| n as i64 == place) {
+fn at(places: &[i64], positions: usize) -> Result<Option<Standing>, Fault> {
+    if places.len() == positions && places.iter().enumerate().all(|(n, place)| n as i64 == *place) {
         return Ok(Some(Standing::InOrder));
     }
     let mut at = room::repeated(NONE, positions)?;
-    for (row, place) in places.enumerate() {
-        match usize::try_from(place).ok().and_then(|place| at.get_mut(place)) {
+    for (row, place) in places.iter().enumerate() {
+        match usize::try_from(*place).ok().and_then(|place| at.get_mut(place)) {
             Some(at) if *at == NONE => *at = row as i64,
             _ => return Ok(None),
         }
     }
     Ok(Some(Standing::At(at)))
+}
+
+/// The rows in the order of their keys, those of one key in their own; `next` has the place of the first row of each key.
+fn counted(keys: &[i64], next: &mut [i64]) -> Result<Vec<i64>, Fault> {
+    let mut rows = room::repeated(NONE, keys.len())?;
+    for (row, key) in keys.iter().enumerate() {
+        let place = &mut next[*key as usize];
+        rows[*place as usize] = row as i64;
+        *place += 1;
+    }
+    Ok(rows)
 }
 
 /// The place of the first row of each key, and behind the last one how many rows there are; none if a key is out of bounds.

@@ -36,19 +36,29 @@ fn ascends(columns: &[Vec<i64>], rows: usize) -> bool {
     })
 }
 
-/// Of rows that never fall, lexicographically, how many the most frequent coordinates have; none of others.
-pub(super) fn tallest(columns: &[Vec<i64>], rows: usize) -> Option<usize> {
-    if !ascends(columns, rows) {
-        return None;
-    }
-    let (mut most, mut begin) = (0, 0);
-    for row in 0..rows {
-        if columns.iter().any(|column| column[begin] != column[row]) {
-            begin = row;
+/// How many rows the most frequent coordinates have, which are not negative; none where it takes long to say: rows of several columns that
+/// do not stand in order, or of one with coordinates that are far above their number.
+pub(super) fn tallest(columns: &[Vec<i64>], rows: usize) -> Result<Option<usize>, Error> {
+    match columns {
+        [] => Ok(Some(rows)),
+        [column] if column.iter().all(|c| *c as u64 <= 4 * rows as u64 + 1024) => {
+            let extent = column.iter().max().map_or(0, |most| *most as usize + 1);
+            let mut counts = room::repeated(0usize, extent)?;
+            column.iter().for_each(|c| counts[*c as usize] += 1);
+            Ok(Some(counts.into_iter().max().unwrap_or(0)))
         }
-        most = most.max(row + 1 - begin);
+        _ if ascends(columns, rows) => {
+            let (mut most, mut begin) = (0, 0);
+            for row in 0..rows {
+                if columns.iter().any(|column| column[begin] != column[row]) {
+                    begin = row;
+                }
+                most = most.max(row + 1 - begin);
+            }
+            Ok(Some(most))
+        }
+        _ => Ok(None),
     }
-    Some(most)
 }
 
 /// Parts groups of rows by a column: rows are of one group if they were and have equal coordinates. How many numbers of groups there
@@ -107,7 +117,11 @@ mod tests {
                 let sorted: Vec<Vec<i64>> = sorted(columns);
                 let before = |row: usize| (0..row).filter(|e| sorted.iter().all(|c| c[*e] == c[row])).count() as i64;
                 let expected: Vec<i64> = (0..50).map(before).collect();
-                assert_eq!(tallest(&sorted, 50), expected.iter().max().map(|most| *most as usize + 1));
+                let most = expected.iter().max().map(|most| *most as usize + 1);
+                assert_eq!(tallest(&sorted, 50), Ok(most));
+                assert!(tallest(columns, 50).is_ok_and(|found| found.is_none() || found == most));
+                let small: Vec<Vec<i64>> = columns.iter().map(|c| c.iter().map(|x| x >> 28).collect()).collect();
+                assert!(small.len() > 1 || tallest(&small, 50) == Ok(most) || small.concat().iter().any(|x| *x > 1224));
                 assert_eq!(within(&sorted, 50), Ok(expected));
             }
         }

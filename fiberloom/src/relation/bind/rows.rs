@@ -28,9 +28,9 @@ pub(super) struct Rows<'f> {
     /// What the data say of each mode; nothing of one that numbers rows.
     modes: Vec<Option<Column<'f>>>,
     columns: Vec<Column<'f>>,
-    /// A column of coordinates a mode: empty until it is known, and of a last mode that numbers rows in their order.
+    /// A column of coordinates a mode: empty until it is known, and of a last mode that numbers rows where `tallest` is known.
     pub(super) coordinates: Vec<Vec<i64>>,
-    /// Where the last mode numbers rows, and these stand in the order of the others: the most that are below one another.
+    /// Where the last mode numbers rows: how many the most frequent coordinates above it have.
     tallest: Option<usize>,
     /// Of each column that is of a domain, its rows' coordinates there.
     codes: BTreeMap<usize, Array<'static>>,
@@ -122,7 +122,7 @@ impl<'f> Rows<'f> {
                     self.coordinates[m] = room::copied(&all)?;
                 }
                 (Over::Row, _) if m + 1 == self.modes.len() => {
-                    self.tallest = super::numbered::tallest(&self.coordinates[..m], self.frame.rows);
+                    self.tallest = super::numbered::tallest(&self.coordinates[..m], self.frame.rows)?;
                     if self.tallest.is_none() {
                         self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
                     }
@@ -200,14 +200,13 @@ impl<'f> Rows<'f> {
         labels: &[Dictionary],
     ) -> Result<Levels, Fault> {
         if self.tallest.is_some() {
-            let in_order = Levels::in_order(&entries.coordinates, self.frame.rows, extents, (format, limit))?;
-            if let Some(levels) = in_order {
+            let numbered = Levels::numbered(&entries.coordinates, self.frame.rows, extents, (format, limit))?;
+            if let Some(levels) = numbered {
                 return Ok(levels);
             }
         }
         self.complete(entries)?;
-        let numbered = self.table.modes.last().is_some_and(|mode| mode.over == Over::Row);
-        if let Some(levels) = Levels::placed(&entries.coordinates, numbered, extents, (format, limit))? {
+        if let Some(levels) = Levels::placed(&entries.coordinates, extents, (format, limit))? {
             return Ok(levels);
         }
         entries.values = Array::from(room::collected(0..self.frame.rows as i64)?);
@@ -310,6 +309,15 @@ impl<'b> Binding<'b, '_> {
         (labels, known): (&[Dictionary], &mut Vec<Levels>),
     ) -> Result<Tensor<'static>, Fault> {
         let (format, limit) = (&declared.format, self.given.limit);
+        // What such a level stores at one position depends on the values.
+        let shares = format.levels.iter().any(|kind| kind.shares());
+        if !shares && !known.iter().any(|levels| levels.format() == format) {
+            known.push(table.levels(entries, extents, (format, limit), labels)?);
+        }
+        let levels = known.iter().find(|levels| levels.format() == format);
+        if let (Held::Rows, Some(levels)) = (held, levels) {
+            return levels.standing(declared.fill, limit);
+        }
         let values = table.values(held, declared)?;
         if values.0.ty() != declared.ty {
             return Err(Fault::whole(format!(
@@ -319,15 +327,10 @@ impl<'b> Binding<'b, '_> {
                 values.0.ty()
             )));
         }
-        // What such a level stores at one position depends on the values.
-        if format.levels.iter().any(|kind| kind.shares()) {
-            return self.apart(table, values, (declared, limit), entries, extents, labels);
+        match levels {
+            Some(levels) => levels.holding(values, declared.fill, limit),
+            None => self.apart(table, values, (declared, limit), entries, extents, labels),
         }
-        if !known.iter().any(|levels| levels.format() == format) {
-            known.push(table.levels(entries, extents, (format, limit), labels)?);
-        }
-        let levels = known.iter().find(|levels| levels.format() == format).expect("it is known by now");
-        levels.holding(values, declared.fill, limit)
     }
 
     /// A tensor whose levels are its own.
