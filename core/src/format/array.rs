@@ -1,6 +1,6 @@
 //! Typed arrays, borrowed from the caller or shared by whoever holds them.
 
-use super::{Elements, Error, Malformed, room};
+use super::{Elements, Error, Malformed, Permutation, room};
 use crate::algebra::{Type, Value};
 
 macro_rules! arrays {
@@ -125,6 +125,14 @@ macro_rules! arrays {
                     out.extend(places.iter().map(|&p| v.get(p as usize).copied().unwrap_or(fill)));
                     Some(Array::$variant(Elements::from(out)))
                 })* }
+            }
+
+            /// An owned array of the elements at their places, or `None` if memory does not suffice.
+            ///
+            /// # Panics
+            /// If there are not as many as places.
+            pub fn moved(&self, places: &Permutation) -> Option<Array<'static>> {
+                match self { $(Array::$variant(v) => Some(Array::$variant(Elements::from(places.moved(v).ok()?))),)* }
             }
 
             /// The elements at these places, borrowed.

@@ -38,6 +38,14 @@ impl Collector {
         Collector { holds, bits: Vec::new(), texts: Writing::default(), nulls: Vec::new(), bytes: 0 }
     }
 
+    /// Makes room for so many rows of numbers.
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<(), Fault> {
+        match self.holds {
+            Holds::Text => Ok(()),
+            _ => Ok(room::more(&mut self.bits, rows)?),
+        }
+    }
+
     /// How many rows there are.
     pub(super) fn len(&self) -> usize {
         if self.holds == Holds::Text { self.texts.len() } else { self.bits.len() }

@@ -180,8 +180,11 @@ fn columns<R: ChunkReader>(
         groups.push((rows, many));
         rows = rows.checked_add(many).ok_or_else(|| Fault::over(options.limit))?;
     }
+    keep_freed();
     let leaves = wanted.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
+    let likely = (rows as u64).min(input.len()).min(options.limit / 8) as usize;
     let file = Opened {
+        likely,
         input: Mutex::new(input),
         metadata: &metadata,
         groups,
@@ -190,6 +193,17 @@ fn columns<R: ChunkReader>(
     };
     let columns = beside(wanted.len(), |n| caught(|| file.column(&wanted[n], leaves[n])));
     Ok((rows, columns.into_iter().collect::<Result<_, _>>()?))
+}
+
+/// Frees a large block once, after which the allocator of the GNU C library keeps smaller ones when they are freed (its threshold for
+/// blocks of their own is the largest of these so far, up to this size): pages are unpacked into the same memory again, in the place of new
+/// memory from the system each time.
+fn keep_freed() {
+    const BLOCK: usize = 31 << 20;
+    let mut block: Vec<u8> = Vec::new();
+    // Without so much memory nothing is kept.
+    let _ = block.try_reserve_exact(BLOCK);
+    std::hint::black_box(&block);
 }
 
 /// What `work` gives for each number below `n`, in their order, done on as many threads as there are processors.
@@ -227,6 +241,8 @@ struct Opened<'m, R> {
     metadata: &'m ParquetMetaData,
     /// Of each row group how many rows stand before it, and how many it has.
     groups: Vec<(usize, usize)>,
+    /// How many rows room is made for before they are read: not more than the file has bytes.
+    likely: usize,
     /// Bytes that all columns take.
     taken: AtomicU64,
     limit: u64,
@@ -235,6 +251,7 @@ struct Opened<'m, R> {
 impl<R: ChunkReader> Opened<'_, R> {
     fn column(&self, wanted: &Wanted, (leaf, form): (usize, Form)) -> Result<Column<'static>, Fault> {
         let mut to = Collector::new(wanted.holds);
+        to.reserve(self.likely)?;
         for (group, (rows, many)) in self.metadata.row_groups().iter().zip(&self.groups) {
             let column = group.column(leaf);
             let pages = self.pages(column, *many)?;

@@ -8,7 +8,7 @@
 
 use crate::data::Fault;
 use fiberloom_core::algebra::{Type, Value};
-use fiberloom_core::format::{Array, Error as Unassembled, Format, Level, LevelKind, Tensor, room};
+use fiberloom_core::format::{Array, Error as Unassembled, Format, Level, LevelKind, Permutation, Tensor, room};
 use fiberloom_core::notation::relation::NONE;
 
 /// A table's levels, and which row stands at which position.
@@ -25,6 +25,8 @@ enum Standing {
     InOrder,
     /// Of each position its row, or [`NONE`].
     At(Vec<i64>),
+    /// Of each row its position, at all of them.
+    Moved(Permutation),
 }
 
 impl Levels {
@@ -46,12 +48,13 @@ impl Levels {
         let (levels, standing) = match (&format.levels[..], coordinates) {
             ([LevelKind::Dense], [_]) if extents[0] == rows as u64 => (vec![Level::Dense], Standing::InOrder),
             ([LevelKind::Dense, LevelKind::Ragged], [keys, _])
-                if *format.order == [0, 1] && extents[0].max(rows as u64) <= limit / 8 =>
+                if *format.order == [0, 1]
+                    && extents[0].max(rows as u64) <= limit / 8
+                    && u32::try_from(rows).is_ok() =>
             {
                 let Some(mut next) = begins(keys, extents[0] as usize)? else { return Ok(None) };
                 let level = ragged(&next, rows)?;
-                let standing =
-                    if keys.is_sorted() { Standing::InOrder } else { Standing::At(counted(keys, &mut next)?) };
+                let standing = if keys.is_sorted() { Standing::InOrder } else { counted(keys, &mut next)? };
                 (vec![Level::Dense, level], standing)
             }
             _ => return Ok(None),
@@ -95,7 +98,7 @@ impl Levels {
             return Err(Fault::over(limit));
         }
         let stands = match &self.rows {
-            Standing::InOrder => room::repeated(1u8, self.positions)?,
+            Standing::InOrder | Standing::Moved(_) => room::repeated(1u8, self.positions)?,
             Standing::At(rows) => {
                 let none = u8::from(fill.is_true());
                 room::collected(rows.iter().map(|row| if *row == NONE { none } else { 1 }))?
@@ -119,18 +122,18 @@ impl Levels {
         let mut array = match &self.rows {
             Standing::InOrder => values.share(),
             Standing::At(rows) => values.gather_or(rows, fill),
+            Standing::Moved(places) => values.moved(places),
         }
         .ok_or_else(memory)?;
-        let is_null = |row: i64| row != NONE && nulls[row as usize];
-        if !nulls.is_empty() {
-            for position in 0..self.positions {
-                let row = match &self.rows {
-                    Standing::InOrder => position as i64,
-                    Standing::At(rows) => rows[position],
-                };
-                if is_null(row) {
-                    array.set(position, null);
-                }
+        let mut put = |position: usize| array.set(position, null);
+        let rows_of_nulls = || nulls.iter().enumerate().filter(|(_, null)| **null).map(|(row, _)| row);
+        match &self.rows {
+            Standing::InOrder => rows_of_nulls().for_each(put),
+            Standing::Moved(places) => rows_of_nulls().for_each(|row| put(places.places()[row] as usize)),
+            Standing::At(rows) => {
+                let is_null = |row: i64| row != NONE && nulls.get(row as usize) == Some(&true);
+                let at = rows.iter().enumerate().filter(|(_, row)| is_null(**row));
+                at.for_each(|(position, _)| put(position));
             }
         }
         Ok(Tensor { values: array, fill, ..self.tensor.clone() })
@@ -162,15 +165,16 @@ fn at(places: &[i64], positions: usize) -> Result<Option<Standing>, Fault> {
     Ok(Some(Standing::At(at)))
 }
 
-/// The rows in the order of their keys, those of one key in their own; `next` has the place of the first row of each key.
-fn counted(keys: &[i64], next: &mut [i64]) -> Result<Vec<i64>, Fault> {
-    let mut rows = room::repeated(NONE, keys.len())?;
-    for (row, key) in keys.iter().enumerate() {
-        let place = &mut next[*key as usize];
-        rows[*place as usize] = row as i64;
-        *place += 1;
-    }
-    Ok(rows)
+/// The rows in the order of their keys, those of one key in their own; `next` has the place of the first row of each key, and there are less
+/// than 2³² rows.
+fn counted(keys: &[i64], next: &mut [i64]) -> Result<Standing, Fault> {
+    let mut places: Vec<u32> = room::room(keys.len())?;
+    places.extend(keys.iter().map(|key| {
+        let next = &mut next[*key as usize];
+        *next += 1;
+        (*next - 1) as u32
+    }));
+    Ok(Standing::Moved(Permutation::of(places)?))
 }
 
 /// The place of the first row of each key, and behind the last one how many rows there are; none if a key is out of bounds.
