@@ -96,7 +96,7 @@ mod tests {
     #[should_panic(expected = "each place once")]
     fn places_stand_once() {
         let mut places: Vec<u32> = (0..2 * BLOCK as u32).collect();
-        places[0] = 2 * BLOCK as u32 - 1;
+        places[2 * BLOCK - 1] = 0;
         let _ = Permutation::of(places);
     }
 }
