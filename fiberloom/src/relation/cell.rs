@@ -39,6 +39,7 @@ impl Collector {
     }
 
     /// Makes room for so many rows of numbers.
+    #[cfg(feature = "parquet")]
     pub(super) fn reserve(&mut self, rows: usize) -> Result<(), Fault> {
         match self.holds {
             Holds::Text => Ok(()),
@@ -76,6 +77,7 @@ impl Collector {
     }
 
     /// Rows of these bits, as [`bits`] gives them for what the column holds. Rows that are not `present` are null and have none.
+    #[cfg(feature = "parquet")]
     #[inline]
     pub(super) fn extend(
         &mut self,
@@ -98,6 +100,7 @@ impl Collector {
     }
 
     /// Holds a text that no row is yet: its place, for [`Collector::repeat`].
+    #[cfg(feature = "parquet")]
     pub(super) fn hold(&mut self, text: &str) -> Result<u32, Fault> {
         self.bytes += 8 + text.len() as u64;
         self.texts.code()?;
@@ -108,6 +111,7 @@ impl Collector {
     ///
     /// # Panics
     /// If a place is none of a held text.
+    #[cfg(feature = "parquet")]
     pub(super) fn repeat(
         &mut self,
         present: Option<&[bool]>,

@@ -304,6 +304,7 @@ impl Writing {
     }
 
     /// From now on texts are told apart from those that are held.
+    #[cfg(feature = "parquet")]
     pub(super) fn code(&mut self) -> Result<(), Error> {
         if self.places.is_none() {
             self.places = Some(room::collected(0..self.ends.len() as u32)?);
@@ -315,6 +316,7 @@ impl Writing {
     ///
     /// # Panics
     /// If a place is none of a held text.
+    #[cfg(feature = "parquet")]
     pub(super) fn repeat(&mut self, held: impl ExactSizeIterator<Item = u32>) -> Result<(), Error> {
         let (most, mut greatest) = (self.ends.len() as u32, 0);
         let places = self.places.as_mut().expect("texts are coded");
