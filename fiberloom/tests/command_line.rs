@@ -536,6 +536,44 @@ fn a_program_is_in_a_file_on_standard_input_or_in_the_arguments() {
     assert_eq!(run(&["check", "-e", "-1"], "").0, Some(2), "a text may begin with a dash");
 }
 
+/// A pack answers as the files that it is of; it is not taken for other tables, nor after they have changed.
+#[test]
+fn packs_take_the_place_of_tables() {
+    let dir = Scratch::new("pack");
+    let write = |name: &str, text: &str| std::fs::write(dir.0.join(name), text).unwrap();
+    write("sales.csv", "city,amount\nRome,7.25\nParis,10\nRome,0.5\n");
+    write("lands.csv", "city,land\nParis,France\nRome,Italy\n");
+    let text = "dim CITY: string  dim LAND: string
+        table sales[row: N] { of = \"city\": CITY, amount: dec(2) }  table lands[city: CITY] { land: LAND }
+        tensor total: dec(2)[LAND]  total[land[of[n]]] += ";
+    write("p.loom", &format!("{text}amount[n]"));
+    write("q.loom", &format!("{text}if land[of[n]] == \"Italy\" then amount[n] else 0"));
+    write("other.loom", &format!("{text}amount[n]").replace("dec(2)", "dec(3)"));
+    let files = "--in sales=sales.csv --in lands=lands.csv";
+    let packed = "--in sales=t.pack --in lands=t.pack";
+    let report = dir.exits(0, &format!("pack p.loom {files} -o t.pack --json"), "{\"pack\": \"t.pack\", \"read_ms\": ");
+    assert!(report.contains("\"encode_ms\": ") && report.contains("\"pack_ms\": "), "{report}");
+    for program in ["p.loom", "q.loom"] {
+        let expected = dir.exits(0, &format!("run {program} {files}"), "Italy");
+        assert_eq!(dir.exits(0, &format!("run {program} {packed}"), "Italy"), expected);
+    }
+    dir.exits(0, &format!("run p.loom {packed}"), "Italy   7.75");
+    dir.exits(
+        3,
+        &format!("run other.loom {packed}"),
+        "t.pack: it is of another program: `table sales` is declared otherwise",
+    );
+    dir.exits(2, "run p.loom --in sales=t.pack --in lands=lands.csv", "a pack has all tables of a program");
+    dir.exits(2, &format!("pack p.loom {packed} -o u.pack"), "t.pack is a pack already");
+    dir.exits(2, "pack p.loom --in sales=sales.csv -o u.pack", "no data are given for table `lands`");
+    dir.exits(2, &format!("pack p.loom {files} -o u.csv"), "the name of a pack's file ends in .pack");
+    write("plain.loom", "tensor x: f64[I] dense  y[i] = x[i]");
+    dir.exits(2, "pack plain.loom -o u.pack", "the program reads no tables");
+    write("sales.csv", "city,amount\nRome,1\n");
+    dir.exits(3, &format!("run p.loom {packed}"), "sales.csv`, table `sales`, has changed since");
+    assert!(!dir.0.join("u.pack").exists() && !dir.0.join("u.csv").exists());
+}
+
 #[test]
 fn every_command_has_a_page_of_help_and_a_man_page() {
     let dir = Scratch::new("help");
@@ -547,6 +585,7 @@ fn every_command_has_a_page_of_help_and_a_man_page() {
         ("show", "--svg"),
         ("check", "--format"),
         ("build", "--header"),
+        ("pack", "--in"),
         ("fmt", "--write"),
         ("man", ""),
         ("completions", ""),

@@ -1,6 +1,6 @@
 //! Typed arrays, borrowed from the caller or shared by whoever holds them.
 
-use super::{Elements, Error, Malformed, room};
+use super::{Elements, Error, Malformed, Permutation, room};
 use crate::algebra::{Type, Value};
 
 macro_rules! arrays {
@@ -110,6 +110,29 @@ macro_rules! arrays {
                     out.extend(places.iter().map(|&p| v[p]));
                     Some(Array::$variant(Elements::from(out)))
                 })* }
+            }
+
+            /// An owned array of the elements at these places, `fill` where a place is none of the array's, or `None` if memory
+            /// does not suffice.
+            ///
+            /// # Panics
+            /// If the fill value has another type.
+            pub fn gather_or(&self, places: &[i64], fill: Value) -> Option<Array<'static>> {
+                assert_eq!(self.ty(), fill.ty());
+                match self { $(Array::$variant(v) => {
+                    let fill: $rust = $from(fill.bits());
+                    let mut out: Vec<$rust> = room::room(places.len()).ok()?;
+                    out.extend(places.iter().map(|&p| v.get(p as usize).copied().unwrap_or(fill)));
+                    Some(Array::$variant(Elements::from(out)))
+                })* }
+            }
+
+            /// An owned array of the elements at their places, or `None` if memory does not suffice.
+            ///
+            /// # Panics
+            /// If there are not as many as places.
+            pub fn moved(&self, places: &Permutation) -> Option<Array<'static>> {
+                match self { $(Array::$variant(v) => Some(Array::$variant(Elements::from(places.moved(v).ok()?))),)* }
             }
 
             /// The elements at these places, borrowed.

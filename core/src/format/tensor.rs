@@ -141,6 +141,29 @@ impl<'a> Level<'a> {
         arrays.into_iter().flatten()
     }
 
+    /// The level of a kind that has the next of these arrays, in the order in which they are declared; none if there are less.
+    pub fn of(kind: LevelKind, arrays: &mut impl Iterator<Item = Array<'a>>) -> Option<Level<'a>> {
+        let mut next = || arrays.next();
+        Some(match kind {
+            LevelKind::Dense => Level::Dense,
+            LevelKind::Lower => Level::Lower,
+            LevelKind::Upper => Level::Upper,
+            LevelKind::Symmetric => Level::Symmetric,
+            LevelKind::Compressed => Level::Compressed { pos: next()?, crd: next()? },
+            LevelKind::Nonunique => Level::Nonunique { pos: next()?, crd: next()? },
+            LevelKind::Runs => Level::Runs { pos: next()?, crd: next()? },
+            LevelKind::Singleton => Level::Singleton { crd: next()? },
+            LevelKind::Bitmap => Level::Bitmap { words: next()? },
+            LevelKind::Bytemap => Level::Bytemap { flags: next()? },
+            LevelKind::Hashed => Level::Hashed { pos: next()?, crd: next()?, table: next()? },
+            LevelKind::Band => Level::Band { pos: next()?, first: next()? },
+            LevelKind::Ragged => Level::Ragged { pos: next()? },
+            LevelKind::Vbl => Level::Vbl { pos: next()?, crd: next()?, ofs: next()? },
+            LevelKind::Packbits => Level::Packbits { pos: next()?, crd: next()?, ofs: next()? },
+            LevelKind::Function => return None,
+        })
+    }
+
     /// The types of its arrays of positions and of coordinates, where it has such.
     pub fn index_types(&self) -> (Option<Type>, Option<Type>) {
         match self {

@@ -4,7 +4,7 @@
 //!  Command ─┬ Run ──────┐
 //!           ├ Show ─────┼─ Program ── Source: a file, `-`, or `-e TEXT`
 //!           ├ Check ────┤     └ formats, mode, schedule
-//!           ├ Build ────┘
+//!           ├ Build, Pack ┘
 //!           ├ Fmt ── Source
 //!           └ Man, Completions, Version, Tune
 //! ```
@@ -53,6 +53,8 @@ pub enum Command {
     Check(Check),
     /// Compile ahead of time to an object file and a C header
     Build(Build),
+    /// Keep what a program's tables become, for the next run
+    Pack(Pack),
     /// Print a program as it is parsed, comments kept
     Fmt(Fmt),
     /// Try schedules on data, and print the best (not there yet)
@@ -219,6 +221,28 @@ pub struct Build {
     /// Objects that are linked together have names of their own.
     #[arg(long, value_name = "NAME", default_value = "kernel")]
     pub name: String,
+    #[command(flatten)]
+    pub program: Program,
+}
+
+/// `fiberloom pack`
+#[derive(Args, Debug)]
+#[command(override_usage = "fiberloom pack [OPTIONS] <PROG.loom | -e TEXT> -o <TABLES.pack>")]
+pub struct Pack {
+    /// A table's data
+    ///
+    /// Give it once for each table that the program reads: a .csv or .parquet file.
+    #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// The pack to write
+    ///
+    /// `run` takes it in the place of each table's file, under a program that declares the same tables and domains. It is
+    /// refused once a file that it is of has changed.
+    #[arg(short = 'o', value_name = "TABLES.pack", value_hint = ValueHint::FilePath)]
+    pub pack: PathBuf,
+    /// Print one JSON object: how long it took to read, to encode, and to write
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub program: Program,
 }

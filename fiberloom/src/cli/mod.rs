@@ -1,7 +1,7 @@
 //! The command line: `fiberloom help` and `docs/cli.md` say what it takes.
 //!
 //! ```text
-//!  arguments ──parse──▶ Command ──▶ run | show | check | build | fmt ──▶ exit status, by Error::exit
+//!  arguments ──parse──▶ Command ──▶ run | show | check | build | pack | fmt ──▶ exit status, by Error::exit
 //!                └ args: the one table ──▶ --help, man pages, completions
 //! ```
 //!
@@ -9,6 +9,7 @@
 mod args;
 mod fmt;
 mod memory;
+mod pack;
 mod pages;
 mod parse;
 mod print;
@@ -56,6 +57,7 @@ fn obey(command: &Command) -> Result<ExitCode, Error> {
         Command::Show(args) => show::show(args).map(done),
         Command::Check(args) => show::check(args).map(done),
         Command::Build(args) => show::build(args).map(done),
+        Command::Pack(args) => pack::pack(args).map(done),
         Command::Fmt(args) => fmt::fmt(args),
         Command::Tune { .. } => {
             Err(Error::Call("`tune` is not there yet: nothing chooses among schedules".to_string()))

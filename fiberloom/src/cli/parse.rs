@@ -59,6 +59,10 @@ fn consistent(command: &Command) -> Result<(), String> {
             no_file_twice(std::iter::once(&build.object).chain(&build.header))?;
             &build.program
         }
+        Command::Pack(pack) => {
+            no_twice("--in", &pack.inputs)?;
+            &pack.program
+        }
         Command::Show(show) if show.svg && show.stage != Stage::Lattice => {
             return Err("--svg draws the lattice: fiberloom show lattice PROG.loom --svg".to_string());
         }

@@ -8,6 +8,8 @@ use fiberloom_core::notation::Diagnostic;
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
 
 /// A run's report.
 #[derive(Serialize)]
@@ -114,6 +116,20 @@ pub fn run<'a>(
         ops: outcome.ops.as_deref(),
         error: compared.and_then(|c| c.as_ref().err()).map(failure),
     })
+}
+
+/// What `fiberloom pack` reports: the file, and the times to read, to encode and to write.
+pub fn pack(path: &Path, [read, encode, write]: [Duration; 3]) -> String {
+    #[derive(Serialize)]
+    struct Packed {
+        pack: String,
+        read_ms: f64,
+        encode_ms: f64,
+        pack_ms: f64,
+    }
+    let milliseconds = |time| rounded(print::milliseconds(time), 1e4);
+    let [read_ms, encode_ms, pack_ms] = [read, encode, write].map(milliseconds);
+    object(&Packed { pack: path.display().to_string(), read_ms, encode_ms, pack_ms })
 }
 
 /// `{"error": …}`

@@ -33,7 +33,7 @@ pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
-    let (of_tables, of_tensors) = tables::parted(&program, args);
+    let (of_tables, of_tensors) = tables::parted(&program, &args.inputs);
     let names = |files: &[&'a Input]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
     let from_tables = program.operands_of_tables(&names(&of_tables))?;
     let mut given = names(&of_tensors);

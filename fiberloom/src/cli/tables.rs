@@ -1,6 +1,5 @@
 //! Tables on the command line: their files become operands, and results get their labels back.
 
-use super::args::Run;
 use super::print;
 use fiberloom::relation::{self, Bound, Dictionary, Frame};
 use fiberloom::{Error, Outcome, Program, Tensor, data};
@@ -10,9 +9,16 @@ use std::time::{Duration, Instant};
 /// The labels of a program's domains, and how long its tables took.
 pub struct Tables {
     labels: Vec<Dictionary>,
-    /// Time to read the files.
+    /// Time to read the files, or their pack.
     pub read: Duration,
     /// Time to encode what was read.
+    pub encode: Duration,
+}
+
+/// What tables became, and how long it took to read and to encode them.
+pub struct Encoded {
+    pub bound: Bound,
+    pub read: Duration,
     pub encode: Duration,
 }
 
@@ -20,8 +26,8 @@ pub struct Tables {
 pub type Input = (String, PathBuf);
 
 /// The inputs that are tables, and those that are tensors.
-pub fn parted<'a>(program: &Program, args: &'a Run) -> (Vec<&'a Input>, Vec<&'a Input>) {
-    args.inputs.iter().partition(|(name, _)| program.table(name).is_some())
+pub fn parted<'a>(program: &Program, inputs: &'a [Input]) -> (Vec<&'a Input>, Vec<&'a Input>) {
+    inputs.iter().partition(|(name, _)| program.table(name).is_some())
 }
 
 /// Reads tables, and appends what they give to the operands that are given; nothing of a program that has none.
@@ -35,6 +41,39 @@ pub fn append(
     if relations.domains.is_empty() && relations.tables.is_empty() {
         return Ok(None);
     }
+    let Encoded { bound: Bound { operands: own, labels }, read, encode } = match of_pack(files)? {
+        Some(path) => {
+            let begin = Instant::now();
+            let bound = relation::read_pack(path, (relations, program.typed()), limit)?;
+            Encoded { bound, read: begin.elapsed(), encode: Duration::ZERO }
+        }
+        None => encoded(program, files, operands, limit)?,
+    };
+    operands.extend(own);
+    Ok(Some(Tables { labels, read, encode }))
+}
+
+/// The pack that the tables are in, if they are in one.
+fn of_pack<'f>(files: &[&'f Input]) -> Result<Option<&'f Path>, Error> {
+    let Some((name, pack)) = files.iter().find(|(_, path)| relation::is_pack(path)) else { return Ok(None) };
+    match files.iter().find(|(_, path)| path != pack) {
+        None => Ok(Some(pack)),
+        Some((other, path)) => Err(Error::Call(format!(
+            "--in {name}: a pack has all tables of a program: `--in {other}={}`, not {}",
+            pack.display(),
+            path.display()
+        ))),
+    }
+}
+
+/// Reads tables, and encodes them beside the operands that are given.
+pub fn encoded(
+    program: &Program,
+    files: &[&Input],
+    operands: &[(String, Tensor<'static>)],
+    limit: u64,
+) -> Result<Encoded, Error> {
+    let relations = program.relations();
     let options = data::Options { limit, ..data::Options::default() };
     let begin = Instant::now();
     let mut frames: Vec<(&str, Frame)> = Vec::new();
@@ -44,9 +83,8 @@ pub fn append(
     }
     let (read, begin) = (begin.elapsed(), Instant::now());
     let others: Vec<(&str, &[u64])> = operands.iter().map(|(name, t)| (name.as_str(), &t.extents[..])).collect();
-    let Bound { operands: own, labels } = program.bind_tables(&frames, &others, limit)?;
-    operands.extend(own);
-    Ok(Some(Tables { labels, read, encode: begin.elapsed() }))
+    let bound = program.bind_tables(&frames, &others, limit)?;
+    Ok(Encoded { bound, read, encode: begin.elapsed() })
 }
 
 impl Tables {

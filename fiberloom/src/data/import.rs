@@ -118,8 +118,12 @@ pub fn exact(value: Value, ty: Type) -> Option<Value> {
 
 /// The values as numbers of type `ty`; refused at the first that is not exact.
 pub(super) fn cast(values: Array<'static>, ty: Type) -> Result<Array<'static>, Fault> {
-    if values.ty() == ty {
-        return Ok(values);
+    match &values {
+        same if same.ty() == ty => return Ok(values),
+        Array::I8(all) if ty == Type::I64 => return Ok(wide(all)?),
+        Array::I16(all) if ty == Type::I64 => return Ok(wide(all)?),
+        Array::I32(all) if ty == Type::I64 => return Ok(wide(all)?),
+        _ => {}
     }
     let mut out = room::room(values.len())?;
     for (e, value) in values.iter().enumerate() {
@@ -129,6 +133,13 @@ pub(super) fn cast(values: Array<'static>, ty: Type) -> Result<Array<'static>, F
         }
     }
     Ok(Array::collected(ty, out)?)
+}
+
+/// The same integers in 64 bits.
+fn wide<T: Copy + Into<i64>>(all: &[T]) -> Result<Array<'static>, Error> {
+    let mut out: Vec<i64> = room::room(all.len())?;
+    out.extend(all.iter().map(|x| (*x).into()));
+    Ok(Array::from(out))
 }
 
 /// The message for a number that a type does not hold.

@@ -25,7 +25,7 @@ mod described;
 mod generate;
 mod import;
 mod market;
-mod npy;
+pub(crate) mod npy;
 mod npz;
 pub(crate) mod number;
 #[cfg(test)]

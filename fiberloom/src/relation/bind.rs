@@ -9,6 +9,7 @@
 //! Time is linear in rows and labels, but for sorts: of texts, of integers that are far apart, and of rows that do not stand in the
 //! order of their coordinates.
 mod asked;
+mod levels;
 mod numbered;
 mod rows;
 
@@ -67,6 +68,28 @@ pub fn bind(relations: &Relations, program: &Program, given: &Given) -> Result<B
     Ok(Bound { operands, labels })
 }
 
+/// The operands that labels alone say.
+///
+/// # Errors
+/// As of [`bind`].
+pub(super) fn asked(
+    relations: &Relations,
+    program: &Program,
+    labels: &[Dictionary],
+    limit: u64,
+) -> Result<Vec<(String, Tensor<'static>)>, Error> {
+    let mut operands = Vec::new();
+    Binding { relations, program, given: &Given { frames: &[], sizes: &[], limit } }.asked(labels, &mut operands)?;
+    Ok(operands)
+}
+
+/// The tensors of a table, by its place, that a program reads.
+pub(super) fn tensors<'b>(relations: &'b Relations, program: &'b Program, table: usize) -> Vec<Declared<'b>> {
+    let given = &Given { frames: &[], sizes: &[], limit: 0 };
+    let tensors = Binding { relations, program, given }.tensors(table);
+    tensors.into_iter().map(|(declared, _)| declared).collect()
+}
+
 /// What everything here is about.
 struct Binding<'b, 'a> {
     relations: &'b Relations,
@@ -75,12 +98,12 @@ struct Binding<'b, 'a> {
 }
 
 /// A tensor of the plain program, as it is to be stored.
-struct Declared<'p> {
-    name: &'p str,
-    ty: Type,
-    sizes: &'p [SizeId],
-    fill: Value,
-    format: Format,
+pub(super) struct Declared<'p> {
+    pub(super) name: &'p str,
+    pub(super) ty: Type,
+    pub(super) sizes: &'p [SizeId],
+    pub(super) fill: Value,
+    pub(super) format: Format,
 }
 
 impl<'b> Binding<'b, '_> {
@@ -129,7 +152,7 @@ impl<'b> Binding<'b, '_> {
             for (mode, size) in self.sizes(table) {
                 let needed = match table.table.modes[mode].over {
                     Over::Domain(domain) => labels[domain].len() as u64,
-                    _ => table.coordinates[mode].iter().max().map_or(0, |most| *most as u64 + 1),
+                    _ => table.needs(mode),
                 };
                 let extent: &mut u64 = extents.entry(size).or_default();
                 *extent = (*extent).max(needed);
@@ -157,9 +180,9 @@ impl<'b> Binding<'b, '_> {
 
     /// That coordinates of a mode are less than its extent.
     fn bounded(&self, table: &Rows, mode: usize, (size, extent): (SizeId, u64)) -> Result<(), Error> {
-        let Some(row) = table.coordinates[mode].iter().position(|c| *c as u64 >= extent) else { return Ok(()) };
+        let beyond = table.beyond(mode, extent).map_err(|fault| table.within(fault))?;
+        let Some((row, c)) = beyond else { return Ok(()) };
         let size = self.program.sizes[size.index()].name.as_deref().unwrap_or("its mode");
-        let c = table.coordinates[mode][row];
         let what = match table.table.modes[mode].over {
             Over::Row => format!("row {c} of its key, counted from 0, and the extent of `{size}` is {extent}"),
             _ => format!("coordinate {c} is not in 0..{extent}, the extent of `{size}`"),

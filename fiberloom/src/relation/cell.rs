@@ -24,7 +24,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(super) struct Collector {
     holds: Holds,
-    /// Bits of values, or of days, or of scaled integers.
+    /// As [`bits`] gives them.
     bits: Vec<u64>,
     texts: Writing,
     nulls: Vec<bool>,
@@ -36,6 +36,15 @@ impl Collector {
     /// No rows yet. Coordinates of domains are none of the data's: what is collected are labels.
     pub(super) fn new(holds: Holds) -> Collector {
         Collector { holds, bits: Vec::new(), texts: Writing::default(), nulls: Vec::new(), bytes: 0 }
+    }
+
+    /// Makes room for so many rows of numbers.
+    #[cfg(feature = "parquet")]
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<(), Fault> {
+        match self.holds {
+            Holds::Text => Ok(()),
+            _ => Ok(room::more(&mut self.bits, rows)?),
+        }
     }
 
     /// How many rows there are.
@@ -61,15 +70,65 @@ impl Collector {
     /// It is none that the column holds, of the place nothing being said; memory.
     #[inline]
     pub(super) fn push(&mut self, cell: Cell) -> Result<(), Fault> {
-        let bits = match (self.holds, cell) {
-            (Holds::Text, Cell::Text(text)) => return self.text(text),
-            (Holds::Plain(ty), Cell::Plain(value)) if value.ty() == ty => Ok(value.bits()),
-            (Holds::Plain(ty), cell) => plain(cell, ty).map(Value::bits),
-            (Holds::Date, cell) => date(cell).map(|days| days as u64),
-            (Holds::Decimal(digits), cell) => scaled(cell, digits).map(|x| x as u64),
-            (holds, cell) => Err(other(cell, holds)),
+        match (self.holds, cell) {
+            (Holds::Text, Cell::Text(text)) => self.text(text),
+            (holds, cell) => self.push_bits(bits(holds, cell).map_err(Fault::whole)?),
+        }
+    }
+
+    /// Rows of these bits, as [`bits`] gives them for what the column holds. Rows that are not `present` are null and have none.
+    #[cfg(feature = "parquet")]
+    #[inline]
+    pub(super) fn extend(
+        &mut self,
+        present: Option<&[bool]>,
+        mut bits: impl ExactSizeIterator<Item = u64>,
+    ) -> Result<(), Fault> {
+        let Some(present) = present else {
+            self.bytes += 8 * bits.len() as u64;
+            room::more(&mut self.bits, bits.len())?;
+            self.bits.extend(bits);
+            return Ok(());
         };
-        self.push_bits(bits.map_err(Fault::whole)?)
+        for present in present {
+            match if *present { bits.next() } else { None } {
+                Some(bits) => self.push_bits(bits)?,
+                None => self.null()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds a text that no row is yet: its place, for [`Collector::repeat`].
+    #[cfg(feature = "parquet")]
+    pub(super) fn hold(&mut self, text: &str) -> Result<u32, Fault> {
+        self.bytes += 8 + text.len() as u64;
+        self.texts.code()?;
+        Ok(self.texts.hold(text)?)
+    }
+
+    /// Rows of held texts, by their places. Rows that are not `present` are null and have none.
+    ///
+    /// # Panics
+    /// If a place is none of a held text.
+    #[cfg(feature = "parquet")]
+    pub(super) fn repeat(
+        &mut self,
+        present: Option<&[bool]>,
+        mut places: impl ExactSizeIterator<Item = u32>,
+    ) -> Result<(), Fault> {
+        let Some(present) = present else {
+            self.bytes += 4 * places.len() as u64;
+            return Ok(self.texts.repeat(places)?);
+        };
+        for present in present {
+            match if *present { places.next() } else { None } {
+                Some(place) => self.texts.repeat([place].into_iter())?,
+                None => self.null()?,
+            }
+            self.bytes += 4;
+        }
+        Ok(())
     }
 
     fn text(&mut self, text: &str) -> Result<(), Fault> {
@@ -89,7 +148,12 @@ impl Collector {
         if !nulls.is_empty() {
             room::resize(&mut nulls, rows, false)?;
         }
-        let array = |ty| Array::collected(ty, bits.iter().map(|b| Value::from_bits(ty, *b)));
+        let array = |ty| match ty {
+            // Of one size, so that the vector is the array.
+            Type::I64 => Ok(Array::from(bits.into_iter().map(|b| b as i64).collect::<Vec<_>>())),
+            Type::F64 => Ok(Array::from(bits.into_iter().map(f64::from_bits).collect::<Vec<_>>())),
+            ty => Array::collected(ty, bits.iter().map(|b| Value::from_bits(ty, *b))),
+        };
         let values = match holds {
             Holds::Plain(ty) => Values::Plain(array(ty)?),
             Holds::Date => Values::Dates(array(Type::I64)?),
@@ -97,6 +161,20 @@ impl Collector {
             Holds::Text | Holds::Domain(_) => Values::Texts(texts.texts()),
         };
         Ok(Column { name: name.to_string(), values, nulls: Cow::Owned(nulls) })
+    }
+}
+
+/// A value as bits of what a column of numbers holds: a value's, days, or a scaled integer's.
+///
+/// # Errors
+/// What is wrong with it, if the column holds no such value.
+pub(super) fn bits(holds: Holds, cell: Cell) -> Result<u64, String> {
+    match (holds, cell) {
+        (Holds::Plain(ty), Cell::Plain(value)) if value.ty() == ty => Ok(value.bits()),
+        (Holds::Plain(ty), cell) => plain(cell, ty).map(Value::bits),
+        (Holds::Date, cell) => date(cell).map(|days| days as u64),
+        (Holds::Decimal(digits), cell) => scaled(cell, digits).map(|x| x as u64),
+        (holds, cell) => Err(other(cell, holds)),
     }
 }
 
@@ -171,17 +249,14 @@ fn date(cell: Cell) -> Result<i32, String> {
 
 /// A value as an integer, of which this power of ten is one.
 fn scaled(cell: Cell, digits: u8) -> Result<i64, String> {
-    let (number, found) = match cell {
-        Cell::Decimal(x, own) => (written(x, own), rescaled(x, own, digits)),
-        Cell::Text(text) => (text.to_string(), decimal(text.trim_ascii(), digits)),
-        Cell::Plain(value) if value.ty().is_float() => (value.to_string(), decimal(&shortest(value), digits)),
-        Cell::Plain(value) if value.ty() != Type::Bool => {
-            let x = value.as_i128().unwrap_or(0);
-            (value.to_string(), rescaled(x, 0, digits))
-        }
+    let found = match cell {
+        Cell::Decimal(x, own) => rescaled(x, own, digits),
+        Cell::Text(text) => decimal(text.trim_ascii(), digits),
+        Cell::Plain(value) if value.ty().is_float() => decimal(&shortest(value), digits),
+        Cell::Plain(value) if value.ty() != Type::Bool => rescaled(value.as_i128().unwrap_or(0), 0, digits),
         Cell::Plain(_) | Cell::Date(_) => return Err(other(cell, Holds::Decimal(digits))),
     };
-    found.ok_or_else(|| no_decimal(&number, digits))
+    found.ok_or_else(|| no_decimal(&cell.to_string(), digits))
 }
 
 /// Why a number is none of so many digits behind its point.

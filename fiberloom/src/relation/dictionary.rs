@@ -14,8 +14,9 @@ use super::Label;
 use super::cell::written;
 use super::frame::{Column, Texts, Values};
 use crate::data::{Cause, Fault, Place};
-use fiberloom_core::format::room;
+use fiberloom_core::format::{Array, room};
 use fiberloom_core::notation::relation::NONE;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The labels of a domain, ascending; a coordinate is a place among them.
@@ -118,16 +119,19 @@ pub(super) fn coded(
     }
     let mut numbers = Vec::new();
     for (n, column) in columns.iter().enumerate() {
-        numbers.push(integers(column).map_err(|fault| within(n, fault))?);
+        numbers.push((integers(column).map_err(|fault| within(n, fault))?, &*column.nulls));
     }
-    of_numbers(columns, numbers).map_err(whole)
+    of_numbers(&numbers).map_err(whole)
 }
 
 /// The numbers of a column, anything at nulls.
-pub(super) fn integers(column: &Column) -> Result<Vec<i64>, Fault> {
+pub(super) fn integers<'c>(column: &'c Column) -> Result<Cow<'c, [i64]>, Fault> {
     let (Values::Plain(array) | Values::Dates(array) | Values::Decimals(array, _)) = &column.values else {
         return Err(Fault::whole("texts where numbers are expected"));
     };
+    if let Array::I64(numbers) = array {
+        return Ok(Cow::Borrowed(numbers));
+    }
     let mut numbers = room::room(array.len())?;
     for row in 0..array.len() {
         match array.get(row).as_i128().map(i64::try_from) {
@@ -139,56 +143,60 @@ pub(super) fn integers(column: &Column) -> Result<Vec<i64>, Fault> {
             }
         }
     }
-    Ok(numbers)
+    Ok(Cow::Owned(numbers))
 }
 
-/// The ascending labels of these numbers, and in the place of each its coordinate.
-fn of_numbers(columns: &[&Column], mut numbers: Vec<Vec<i64>>) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
-    let mut least_most: Option<(i64, i64)> = None;
-    let mut count = 0u128;
-    each(columns, &mut numbers, |x| {
-        let (least, most) = least_most.unwrap_or((*x, *x));
-        least_most = Some((least.min(*x), most.max(*x)));
+/// Numbers of a column, and which of them are null, if some are.
+type Numbers<'c> = (Cow<'c, [i64]>, &'c [bool]);
+
+/// The ascending labels of these numbers, and of each its coordinate, none at nulls.
+fn of_numbers(columns: &[Numbers]) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
+    let (mut least, mut most, mut count) = (i64::MAX, i64::MIN, 0u128);
+    each(columns, |x| {
+        (least, most) = (least.min(x), most.max(x));
         count += 1;
     });
-    let Some((least, most)) = least_most else {
-        each_null(columns, &mut numbers);
-        return Ok((Dictionary::Range { first: 0, len: 0 }, numbers));
-    };
+    if count == 0 {
+        return Ok((Dictionary::Range { first: 0, len: 0 }, coordinates(columns, |_| NONE)?));
+    }
     let span = (i128::from(most) - i128::from(least)) as u128 + 1;
-    let dictionary = match span <= count.saturating_mul(CLOSE).max(CLOSE * CLOSE) {
-        true => close(columns, &mut numbers, least, span as usize)?,
-        false => apart(columns, &mut numbers, count as usize)?,
-    };
-    each_null(columns, &mut numbers);
-    Ok((dictionary, numbers))
+    match span <= count.saturating_mul(CLOSE).max(CLOSE * CLOSE) {
+        true => close(columns, least, span as usize),
+        false => apart(columns, count as usize),
+    }
 }
 
 /// So many times as many integers as there are rows are marked by a bit each.
 const CLOSE: u128 = 64;
 
 /// Gives `f` each number that is not null.
-fn each(columns: &[&Column], numbers: &mut [Vec<i64>], mut f: impl FnMut(&mut i64)) {
-    for (column, numbers) in columns.iter().zip(numbers) {
-        match column.nulls.is_empty() {
-            true => numbers.iter_mut().for_each(&mut f),
-            false => numbers.iter_mut().zip(&*column.nulls).filter(|(_, null)| !**null).for_each(|(x, _)| f(x)),
+fn each(columns: &[Numbers], mut f: impl FnMut(i64)) {
+    for (numbers, nulls) in columns {
+        match nulls.is_empty() {
+            true => numbers.iter().for_each(|x| f(*x)),
+            false => numbers.iter().zip(*nulls).filter(|(_, null)| !**null).for_each(|(x, _)| f(*x)),
         }
     }
 }
 
-/// Sets each number that is null to none.
-fn each_null(columns: &[&Column], numbers: &mut [Vec<i64>]) {
-    for (column, numbers) in columns.iter().zip(numbers) {
-        numbers.iter_mut().zip(&*column.nulls).filter(|(_, null)| **null).for_each(|(x, _)| *x = NONE);
-    }
+/// What `code` makes of each number that is not null; none at nulls.
+fn coordinates(columns: &[Numbers], code: impl Fn(i64) -> i64) -> Result<Vec<Vec<i64>>, Fault> {
+    let column = |(numbers, nulls): &Numbers| match nulls.is_empty() {
+        true => {
+            let mut all = room::room(numbers.len())?;
+            all.extend(numbers.iter().map(|x| code(*x)));
+            Ok(all)
+        }
+        false => Ok(room::collected(numbers.iter().zip(*nulls).map(|(x, null)| if *null { NONE } else { code(*x) }))?),
+    };
+    columns.iter().map(column).collect()
 }
 
 /// Of numbers among `span` integers from `least` on: a bit for each of these, and for each word how many bits are set before it.
-fn close(columns: &[&Column], numbers: &mut [Vec<i64>], least: i64, span: usize) -> Result<Dictionary, Fault> {
+fn close(columns: &[Numbers], least: i64, span: usize) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
     let mut words = room::repeated(0u64, span.div_ceil(64))?;
     let place = |x: i64| x.wrapping_sub(least) as u64 as usize;
-    each(columns, numbers, |x| words[place(*x) / 64] |= 1 << (place(*x) % 64));
+    each(columns, |x| words[place(x) / 64] |= 1 << (place(x) % 64));
     let mut before: Vec<usize> = room::room(words.len())?;
     let mut len = 0;
     for word in &words {
@@ -196,32 +204,30 @@ fn close(columns: &[&Column], numbers: &mut [Vec<i64>], least: i64, span: usize)
         len += word.count_ones() as usize;
     }
     if len == span {
-        each(columns, numbers, |x| *x = place(*x) as i64);
-        return Ok(Dictionary::Range { first: least, len });
+        return Ok((Dictionary::Range { first: least, len }, coordinates(columns, |x| place(x) as i64)?));
     }
-    each(columns, numbers, |x| {
-        let (word, bit) = (place(*x) / 64, place(*x) % 64);
-        *x = (before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize) as i64;
-    });
+    let coordinates = coordinates(columns, |x| {
+        let (word, bit) = (place(x) / 64, place(x) % 64);
+        (before[word] + (words[word] & ((1 << bit) - 1)).count_ones() as usize) as i64
+    })?;
     let mut labels = room::room(len)?;
     for (n, word) in words.iter().enumerate() {
         let set = (0..64).filter(|bit| word >> bit & 1 == 1);
         labels.extend(set.map(|bit| least.wrapping_add((64 * n + bit) as i64)));
     }
-    Ok(Dictionary::Numbers(labels))
+    Ok((Dictionary::Numbers(labels), coordinates))
 }
 
 /// Of numbers that are far apart: sorted, each once.
-fn apart(columns: &[&Column], numbers: &mut [Vec<i64>], count: usize) -> Result<Dictionary, Fault> {
+fn apart(columns: &[Numbers], count: usize) -> Result<(Dictionary, Vec<Vec<i64>>), Fault> {
     let mut labels = room::room(count)?;
-    each(columns, numbers, |x| labels.push(*x));
+    each(columns, |x| labels.push(x));
     labels.sort_unstable();
     labels.dedup();
     labels.shrink_to_fit();
-    each(columns, numbers, |x| {
-        *x = labels.binary_search(x).unwrap_or_else(|_| unreachable!("it is among them")) as i64
-    });
-    Ok(Dictionary::Numbers(labels))
+    let rank = |x: i64| labels.binary_search(&x).unwrap_or_else(|_| unreachable!("it is among them")) as i64;
+    let coordinates = coordinates(columns, rank)?;
+    Ok((Dictionary::Numbers(labels), coordinates))
 }
 
 /// Each of the texts once, and of each row which of them it is.
@@ -241,22 +247,29 @@ impl<'t> Distinct<'t> {
             let Values::Texts(all) = &column.values else {
                 return Err(Fault::whole("numbers where texts are expected"));
             };
+            // Of each held text its place, once a row was seen that has it.
+            let mut seen: Vec<i64> = room::repeated(NONE, all.held())?;
             let mut own = room::room(all.len())?;
             for row in 0..all.len() {
                 if column.is_null(row) {
                     own.push(NONE);
                     continue;
                 }
-                let text = all.get(row);
-                if let Some(place) = known.get(text) {
-                    own.push(*place);
-                    continue;
+                let held = all.place(row);
+                if seen[held] == NONE {
+                    let text = all.held_text(held);
+                    seen[held] = match known.get(text) {
+                        Some(place) => *place,
+                        None => {
+                            let place = texts.len() as i64;
+                            room::push(&mut texts, text)?;
+                            known.try_reserve(1).map_err(|_| no_room(texts.len()))?;
+                            known.insert(text, place);
+                            place
+                        }
+                    };
                 }
-                let place = texts.len() as i64;
-                room::push(&mut texts, text)?;
-                known.try_reserve(1).map_err(|_| no_room(texts.len()))?;
-                known.insert(text, place);
-                own.push(place);
+                own.push(seen[held]);
             }
             places.push(own);
         }

@@ -2,7 +2,7 @@
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Error, room};
+use fiberloom_core::format::{Array, Elements, Error, room};
 use fiberloom_core::notation::relation::Holds;
 use std::borrow::Cow;
 
@@ -64,12 +64,14 @@ pub enum Cell<'c> {
     Text(&'c str),
 }
 
-/// Texts, one behind the other in one buffer.
+/// Texts, one behind the other in one buffer; of texts that repeat, each may be held once.
 #[derive(Clone, Debug)]
 pub struct Texts<'a> {
     text: Cow<'a, str>,
-    /// One more than there are texts, `I32` or `I64`: text n is what stands between offsets n and n + 1.
+    /// One more than texts are held, `I32` or `I64`: held text n is what stands between offsets n and n + 1.
     offsets: Array<'a>,
+    /// Of each text the held one that it is, all of them less than texts are held; each is its own without.
+    places: Option<Elements<'a, u32>>,
 }
 
 impl<'a> Frame<'a> {
@@ -136,12 +138,12 @@ impl<'a> Column<'a> {
         std::iter::once(self.name.clone()).chain((0..rows).map(cell)).collect()
     }
 
-    /// The same column, borrowed.
+    /// The same column: arrays that are counted are shared, all else is borrowed.
     pub fn borrow(&self) -> Column<'_> {
         let values = match &self.values {
-            Values::Plain(array) => Values::Plain(array.borrow()),
-            Values::Dates(array) => Values::Dates(array.borrow()),
-            Values::Decimals(array, digits) => Values::Decimals(array.borrow(), *digits),
+            Values::Plain(array) => Values::Plain(array.clone()),
+            Values::Dates(array) => Values::Dates(array.clone()),
+            Values::Decimals(array, digits) => Values::Decimals(array.clone(), *digits),
             Values::Texts(texts) => Values::Texts(texts.borrow()),
         };
         Column { name: self.name.clone(), values, nulls: Cow::Borrowed(&self.nulls) }
@@ -230,7 +232,7 @@ impl<'a> Texts<'a> {
             }
             before = offset;
         }
-        Ok(Texts { text, offsets })
+        Ok(Texts { text, offsets, places: None })
     }
 
     /// These texts.
@@ -245,7 +247,7 @@ impl<'a> Texts<'a> {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.offsets.len() - 1
+        self.places.as_ref().map_or(self.held(), |places| places.len())
     }
 
     /// Whether there is none.
@@ -258,6 +260,21 @@ impl<'a> Texts<'a> {
     /// # Panics
     /// If there is none.
     pub fn get(&self, n: usize) -> &str {
+        self.held_text(self.place(n))
+    }
+
+    /// How many texts are held: as many as there are, or those that repeat once.
+    pub(super) fn held(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Which held text text `n` is.
+    pub(super) fn place(&self, n: usize) -> usize {
+        self.places.as_ref().map_or(n, |places| places[n] as usize)
+    }
+
+    /// Held text `n`.
+    pub(super) fn held_text(&self, n: usize) -> &str {
         &self.text[self.offsets.index(n) as usize..self.offsets.index(n + 1) as usize]
     }
 
@@ -266,14 +283,16 @@ impl<'a> Texts<'a> {
         (0..self.len()).map(|n| self.get(n))
     }
 
-    /// The buffer, and the offsets of the texts in it, of type `I32` or `I64`: one more than there are texts.
-    pub fn buffers(&self) -> (&str, &Array<'a>) {
-        (&self.text, &self.offsets)
+    /// The buffer, and the offsets of the texts in it, of type `I32` or `I64`: one more than there are texts. `None` where texts that repeat
+    /// are held once.
+    pub fn buffers(&self) -> Option<(&str, &Array<'a>)> {
+        self.places.is_none().then_some((&*self.text, &self.offsets))
     }
 
     /// The same texts, borrowed.
     pub fn borrow(&self) -> Texts<'_> {
-        Texts { text: Cow::Borrowed(&self.text), offsets: self.offsets.borrow() }
+        let places = self.places.as_ref().map(|places| Elements::Borrowed(places));
+        Texts { text: Cow::Borrowed(&self.text), offsets: self.offsets.borrow(), places }
     }
 }
 
@@ -288,27 +307,64 @@ impl PartialEq for Texts<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Writing {
     text: String,
-    /// Where each text ends.
+    /// Where each held text ends.
     ends: Vec<i64>,
+    /// Of each text the held one that it is, from the first one on that is not its own.
+    places: Option<Vec<u32>>,
 }
 
 impl Writing {
     /// Puts a text behind the others.
     pub(super) fn push(&mut self, text: &str) -> Result<(), Error> {
+        let place = self.hold(text)?;
+        match &mut self.places {
+            Some(places) => room::push(places, place),
+            None => Ok(()),
+        }
+    }
+
+    /// Holds a text that no row is yet: its place, for [`Writing::repeat`].
+    pub(super) fn hold(&mut self, text: &str) -> Result<u32, Error> {
         let bytes = (self.text.len() + text.len()) as u128;
+        let place = u32::try_from(self.ends.len()).map_err(|_| Error::Memory { bytes })?;
         self.text.try_reserve(text.len()).map_err(|_| Error::Memory { bytes })?;
         self.text.push_str(text);
-        room::push(&mut self.ends, self.text.len() as i64)
+        room::push(&mut self.ends, self.text.len() as i64)?;
+        Ok(place)
+    }
+
+    /// From now on texts are told apart from those that are held.
+    #[cfg(feature = "parquet")]
+    pub(super) fn code(&mut self) -> Result<(), Error> {
+        if self.places.is_none() {
+            self.places = Some(room::collected(0..self.ends.len() as u32)?);
+        }
+        Ok(())
+    }
+
+    /// Puts held texts behind the others, after [`Writing::code`].
+    ///
+    /// # Panics
+    /// If a place is none of a held text.
+    #[cfg(feature = "parquet")]
+    pub(super) fn repeat(&mut self, held: impl ExactSizeIterator<Item = u32>) -> Result<(), Error> {
+        let (most, mut greatest) = (self.ends.len() as u32, 0);
+        let places = self.places.as_mut().expect("texts are coded");
+        let none = held.len() == 0;
+        room::more(places, held.len())?;
+        places.extend(held.inspect(|place| greatest = greatest.max(*place)));
+        assert!(none || greatest < most, "place {greatest} of {most} held texts");
+        Ok(())
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.places.as_ref().map_or(self.ends.len(), Vec::len)
     }
 
     pub(super) fn texts(self) -> Texts<'static> {
-        let Writing { text, mut ends } = self;
+        let Writing { text, mut ends, places } = self;
         ends.insert(0, 0);
-        Texts { text: Cow::Owned(text), offsets: Array::from(ends) }
+        Texts { text: Cow::Owned(text), offsets: Array::from(ends), places: places.map(Elements::from) }
     }
 }

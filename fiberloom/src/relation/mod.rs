@@ -25,6 +25,7 @@ mod decode;
 mod dictionary;
 mod frame;
 mod narrow;
+mod pack;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use fiberloom_core::notation::relation::{
 };
 pub use frame::{Cell, Column, Frame, Texts, Values};
 pub use narrow::narrow;
+pub use pack::{holds_pack, is_pack, read_pack, write_pack};
 
 use crate::data::write::{Content, Output, write_together};
 use crate::data::{Cause, Error, Fault, Options, is_packed};

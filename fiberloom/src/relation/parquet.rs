@@ -6,30 +6,38 @@
 //!           metadata        which columns there are, what they hold, where their pages stand
 //! ```
 //!
-//! Columns that nobody wants are not read. Row groups are read one by one, of each column one page at a time. Nothing is asked for that
-//! the file cannot hold, but for a page's unpacked bytes: those are as many as its header says, less than 2³¹.
+//! Columns that nobody wants are not read. Wanted ones are read beside one another, on as many threads as there are processors; of each,
+//! row groups one by one, their pages one at a time. What is read does not depend on how many threads there are; of several faults
+//! one that is reported may, if memory over the limit is among them. The crate reads metadata, page headers, and unpacks pages;
+//! `chunk` decodes them, or the crate where they have an encoding that `chunk` does not know (`each`).
+//!
+//! Nothing is asked for that the file cannot hold, but for a page's unpacked bytes: those are as many as its header says, less than 2³¹.
 
+mod chunk;
+mod each;
 mod form;
+mod hybrid;
 mod write;
 
 pub(super) use write::write;
 
 use super::cell::Collector;
-use super::{Cell, Column, Wanted, missing};
-use crate::data::{Fault, Options, Place};
-use bytes::Bytes;
-use fiberloom_core::algebra::Value;
+use super::{Column, Wanted, missing};
+use crate::data::{Fault, Options};
+use bytes::{Buf, Bytes};
+use chunk::Chunk;
 use form::Form;
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::column::reader::{ColumnReader, get_column_reader};
-use parquet::data_type::{
-    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
-};
 use parquet::errors::{ParquetError, Result as Read};
-use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// The wanted columns of a file, and how many rows there are.
 pub(super) fn read(file: File, wanted: &[Wanted], options: &Options) -> Result<(usize, Vec<Column<'static>>), Fault> {
@@ -86,7 +94,7 @@ impl PageReader for Pages {
     }
 }
 
-/// What is in a file, of which no more is asked for than it has.
+/// The bytes of a file, of which no more is asked for than it has.
 struct Bounded<R>(R);
 
 impl<R: Length> Length for Bounded<R> {
@@ -122,46 +130,172 @@ fn damaged(error: ParquetError) -> Fault {
     }
 }
 
-fn columns<R: ChunkReader + 'static>(
-    input: R,
+/// The bytes of a column of a row group, at their place in the file.
+struct Held {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Held {
+    /// The bytes from place `start` of the file on.
+    fn from(&self, start: u64) -> Read<Bytes> {
+        let at = start.checked_sub(self.start).filter(|at| *at <= self.bytes.len() as u64);
+        let what = || ParquetError::EOF(format!("a page at {start}, out of its column"));
+        Ok(self.bytes.slice(at.ok_or_else(what)? as usize..))
+    }
+}
+
+impl Length for Held {
+    fn len(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for Held {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Read<Self::T> {
+        Ok(self.from(start)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Read<Bytes> {
+        let rest = self.from(start)?;
+        let what = || ParquetError::EOF(format!("{length} bytes at {start}, of which {} are there", rest.len()));
+        if length > rest.len() { Err(what()) } else { Ok(rest.slice(..length)) }
+    }
+}
+
+fn columns<R: ChunkReader>(
+    input: Bounded<R>,
     wanted: &[Wanted],
     options: &Options,
 ) -> Result<(usize, Vec<Column<'static>>), Fault> {
-    let file = SerializedFileReader::new(input).map_err(damaged)?;
-    let schema = file.metadata().file_metadata().schema_descr_ptr();
-    let fields = schema.root_schema().get_fields();
-    missing(wanted, fields.iter().map(|field| field.name()))?;
-    let leaves = wanted.iter().map(|wanted| leaf(&schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
-    let mut collectors: Vec<Collector> = wanted.iter().map(|wanted| Collector::new(wanted.holds)).collect();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&input).map_err(damaged)?;
+    let schema = metadata.file_metadata().schema_descr();
+    missing(wanted, schema.root_schema().get_fields().iter().map(|field| field.name()))?;
+    let mut groups = Vec::new();
     let mut rows = 0usize;
-    for group in 0..file.num_row_groups() {
-        let reader = file.get_row_group(group).map_err(damaged)?;
-        let many = usize::try_from(reader.metadata().num_rows())
-            .map_err(|_| Fault::whole("damaged: a number of rows below 0"))?;
-        for (n, (leaf, form)) in leaves.iter().enumerate() {
-            let column = reader.metadata().column(*leaf);
-            let offsets =
-                [Some(column.data_page_offset()), column.dictionary_page_offset(), Some(column.compressed_size())];
-            if offsets.into_iter().flatten().any(|offset| offset < 0) {
-                return Err(Fault::whole("damaged: an offset of a column is below 0"));
-            }
-            let others = collectors.iter().fold(0u64, |bytes, column| bytes.saturating_add(column.bytes));
-            let within = Chunk {
-                source: &wanted[n].source,
-                rows,
-                many,
-                levels: schema.column(*leaf).max_def_level(),
-                others: others - collectors[n].bytes,
-                limit: options.limit,
-            };
-            let pages = Pages(reader.get_column_page_reader(*leaf).map_err(damaged)?);
-            let column = get_column_reader(schema.column(*leaf), Box::new(pages));
-            within.read(column, *form, &mut collectors[n])?;
-        }
+    for group in metadata.row_groups() {
+        let many = usize::try_from(group.num_rows()).map_err(|_| Fault::whole("damaged: a number of rows below 0"))?;
+        groups.push((rows, many));
         rows = rows.checked_add(many).ok_or_else(|| Fault::over(options.limit))?;
     }
-    let columns = collectors.into_iter().zip(wanted).map(|(column, wanted)| column.column(&wanted.source));
-    Ok((rows, columns.collect::<Result<_, _>>()?))
+    keep_freed();
+    let leaves = wanted.iter().map(|wanted| leaf(schema, &wanted.source)).collect::<Result<Vec<_>, _>>()?;
+    let likely = (rows as u64).min(input.len()).min(options.limit / 8) as usize;
+    let file = Opened {
+        likely,
+        input: Mutex::new(input),
+        metadata: &metadata,
+        groups,
+        taken: AtomicU64::new(0),
+        limit: options.limit,
+    };
+    let columns = beside(wanted.len(), |n| caught(|| file.column(&wanted[n], leaves[n])));
+    Ok((rows, columns.into_iter().collect::<Result<_, _>>()?))
+}
+
+/// Frees a large block once, after which the allocator of the GNU C library keeps smaller ones when they are freed (its threshold for
+/// blocks of their own is the largest of these so far, up to this size): pages are unpacked into the same memory again, in the place of new
+/// memory from the system each time.
+fn keep_freed() {
+    const BLOCK: usize = 31 << 20;
+    let mut block: Vec<u8> = Vec::new();
+    // Without so much memory nothing is kept.
+    let _ = block.try_reserve_exact(BLOCK);
+    std::hint::black_box(&block);
+}
+
+/// What `work` gives for each number below `n`, in their order, done on as many threads as there are processors.
+fn beside<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let task = next.fetch_add(1, Ordering::Relaxed);
+            if task >= n {
+                return done;
+            }
+            done.push((task, work(task)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(n);
+    let mut all = thread::scope(|scope| {
+        // Without a thread the work is done all the same.
+        let others: Vec<_> =
+            (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, worker).ok()).collect();
+        let mut all = worker();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(task, _)| *task);
+    all.into_iter().map(|(_, done)| done).collect()
+}
+
+/// A file whose columns are read.
+struct Opened<'m, R> {
+    /// One thread at a time reads: the place in a file is one for all who hold it.
+    input: Mutex<Bounded<R>>,
+    metadata: &'m ParquetMetaData,
+    /// Of each row group how many rows stand before it, and how many it has.
+    groups: Vec<(usize, usize)>,
+    /// How many rows room is made for before they are read: not more than the file has bytes.
+    likely: usize,
+    /// Bytes that all columns take.
+    taken: AtomicU64,
+    limit: u64,
+}
+
+impl<R: ChunkReader> Opened<'_, R> {
+    fn column(&self, wanted: &Wanted, (leaf, form): (usize, Form)) -> Result<Column<'static>, Fault> {
+        let mut to = Collector::new(wanted.holds);
+        to.reserve(self.likely)?;
+        for (group, (rows, many)) in self.metadata.row_groups().iter().zip(&self.groups) {
+            let column = group.column(leaf);
+            let pages = self.pages(column, *many)?;
+            let counted = to.bytes;
+            let mut chunk = Chunk {
+                source: &wanted.source,
+                rows: *rows,
+                many: *many,
+                got: 0,
+                column: column.column_descr_ptr(),
+                form,
+                holds: wanted.holds,
+                to: &mut to,
+                taken: &self.taken,
+                counted,
+                limit: self.limit,
+            };
+            if column.encodings().all(chunk::knows) {
+                chunk.read(pages)?
+            } else {
+                chunk.read_each(pages)?
+            }
+            chunk.ends()?;
+        }
+        to.column(&wanted.source)
+    }
+
+    /// The pages of a column of a row group.
+    fn pages(&self, column: &ColumnChunkMetaData, rows: usize) -> Result<Pages, Fault> {
+        let offsets =
+            [Some(column.data_page_offset()), column.dictionary_page_offset(), Some(column.compressed_size())];
+        if offsets.into_iter().flatten().any(|offset| offset < 0) {
+            return Err(Fault::whole("damaged: an offset of a column is below 0"));
+        }
+        let (start, length) = column.byte_range();
+        if length > self.limit {
+            return Err(Fault::over(self.limit));
+        }
+        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = input.get_bytes(start, length as usize).map_err(damaged)?;
+        drop(input);
+        let held = Arc::new(Held { start, bytes });
+        Ok(Pages(Box::new(SerializedPageReader::new(held, column, rows, None).map_err(damaged)?)))
+    }
 }
 
 /// The place of a column among those that are not groups, and what it holds.
@@ -173,79 +307,4 @@ fn leaf(schema: &SchemaDescriptor, name: &str) -> Result<(usize, Form), Fault> {
     let leaf = (0..schema.num_columns()).find(of_name).filter(flat).ok_or_else(nested)?;
     let other = |what| Fault::whole(format!("column `{name}` holds {what}"));
     Ok((leaf, Form::of(&schema.column(leaf)).map_err(other)?))
-}
-
-/// A column of a row group.
-struct Chunk<'w> {
-    /// The column's name.
-    source: &'w str,
-    /// How many rows stand in groups before it.
-    rows: usize,
-    /// How many rows it has.
-    many: usize,
-    /// The level of definition of a value that is not null.
-    levels: i16,
-    /// Bytes of other columns.
-    others: u64,
-    limit: u64,
-}
-
-impl Chunk<'_> {
-    fn read(&self, column: ColumnReader, form: Form, to: &mut Collector) -> Result<(), Fault> {
-        use ColumnReader as Of;
-        match &column {
-            Of::BoolColumnReader(_) => self.values::<BoolType>(column, to, |x| Ok(Cell::Plain(Value::bool(*x)))),
-            Of::Int32ColumnReader(_) => self.values::<Int32Type>(column, to, |x| form.integer((*x).into())),
-            Of::Int64ColumnReader(_) => self.values::<Int64Type>(column, to, |x| form.integer(*x)),
-            Of::FloatColumnReader(_) => self.values::<FloatType>(column, to, |x| Ok(Cell::Plain((*x).into()))),
-            Of::DoubleColumnReader(_) => self.values::<DoubleType>(column, to, |x| Ok(Cell::Plain((*x).into()))),
-            Of::ByteArrayColumnReader(_) => self.values::<ByteArrayType>(column, to, |x| form.bytes(x.data())),
-            Of::FixedLenByteArrayColumnReader(_) => {
-                self.values::<FixedLenByteArrayType>(column, to, |x| form.bytes(x.data()))
-            }
-            Of::Int96ColumnReader(_) => Err(Fault::whole("INT96 is not read")),
-        }
-    }
-
-    /// Puts the values of a column into another.
-    fn values<T: DataType>(
-        &self,
-        column: ColumnReader,
-        to: &mut Collector,
-        cell: impl for<'v> Fn(&'v T::T) -> Result<Cell<'v>, String>,
-    ) -> Result<(), Fault> {
-        /// Rows that are decoded at once.
-        const BATCH: usize = 1 << 12;
-        let Some(mut from) = T::get_column_reader(column) else {
-            return Err(Fault::whole("damaged: a column of another type than it says"));
-        };
-        let (mut values, mut levels, mut got) = (Vec::new(), Vec::new(), 0);
-        loop {
-            values.clear();
-            levels.clear();
-            let (records, ..) = from.read_records(BATCH, Some(&mut levels), None, &mut values).map_err(damaged)?;
-            if records == 0 {
-                break;
-            }
-            let mut next = values.iter();
-            for row in 0..records {
-                let is_null = self.levels > 0 && levels.get(row).is_none_or(|level| *level < self.levels);
-                let place = || Place::Cell { row: self.rows + got + row + 1, column: self.source.to_string() };
-                let value = if is_null { None } else { next.next() };
-                let pushed = match value {
-                    None => to.null(),
-                    Some(value) => cell(value).map_err(Fault::whole).and_then(|cell| to.push(cell)),
-                };
-                pushed.map_err(|fault| fault.at(place))?;
-                if self.others.saturating_add(to.bytes) > self.limit {
-                    return Err(Fault::over(self.limit));
-                }
-            }
-            got += records;
-        }
-        if got == self.many {
-            return Ok(());
-        }
-        Err(Fault::whole(format!("damaged: column `{}` has {got} rows of {} in a row group", self.source, self.many)))
-    }
 }

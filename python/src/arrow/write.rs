@@ -10,7 +10,7 @@
 
 use super::abi::{self, Array, Schema, Stream};
 use fiberloom::Type;
-use fiberloom::relation::{Column, Frame, Values};
+use fiberloom::relation::{Column, Frame, Texts, Values};
 use fiberloom_core::format::{Array as Elems, room};
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -75,7 +75,7 @@ fn format(values: &Values) -> CString {
         Values::Dates(_) => c"tdD",
         Values::Decimals(_, digits) => return CString::new(format!("d:{DIGITS},{digits}")).unwrap_or_default(),
         Values::Texts(texts) => {
-            if texts.buffers().1.ty() == Type::I32 {
+            if texts.buffers().is_some_and(|(_, offsets)| offsets.ty() == Type::I32) {
                 c"u"
             } else {
                 c"U"
@@ -93,6 +93,7 @@ enum Buffer {
     Bytes(Vec<u8>),
     Days(Vec<i32>),
     Wide(Vec<i128>),
+    Offsets(Vec<i64>),
 }
 
 impl Buffer {
@@ -103,6 +104,7 @@ impl Buffer {
             Buffer::Bytes(all) => all.as_ptr().cast(),
             Buffer::Days(all) => all.as_ptr().cast(),
             Buffer::Wide(all) => all.as_ptr().cast(),
+            Buffer::Offsets(all) => all.as_ptr().cast(),
         }
     }
 }
@@ -133,13 +135,28 @@ fn array(column: &Column, rows: usize, holder: &Holder) -> Result<Array, String>
             vec![nulls, Buffer::Wide(room::collected((0..rows).map(|row| integer(all, row))).map_err(failed)?)]
         }
         Values::Texts(texts) => {
-            let (text, offsets) = texts.buffers();
-            vec![nulls, Buffer::Borrowed(offsets.as_ptr().cast()), Buffer::Borrowed(text.as_ptr().cast())]
+            let [offsets, text] = match texts.buffers() {
+                Some((text, offsets)) => [offsets.as_ptr().cast(), text.as_ptr().cast()].map(Buffer::Borrowed),
+                None => written(texts).map_err(failed)?,
+            };
+            vec![nulls, offsets, text]
         }
     };
     let mut made = of_buffers(rows, buffers, Vec::new(), holder);
     made.null_count = column.nulls.iter().filter(|null| **null).count() as i64;
     Ok(made)
+}
+
+/// Offsets and bytes of texts, each where it stands.
+fn written(texts: &Texts) -> Result<[Buffer; 2], fiberloom_core::format::Error> {
+    let mut offsets = room::room(texts.len() + 1)?;
+    let mut bytes = room::room(texts.iter().map(str::len).sum())?;
+    offsets.push(0);
+    for text in texts.iter() {
+        bytes.extend_from_slice(text.as_bytes());
+        offsets.push(bytes.len() as i64);
+    }
+    Ok([Buffer::Offsets(offsets), Buffer::Bytes(bytes)])
 }
 
 /// A bit for each of these, the first lowest.

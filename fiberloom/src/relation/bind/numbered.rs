@@ -9,6 +9,14 @@ use fiberloom_core::format::{Error, room};
 
 /// Of each of so many rows how many before it have its coordinates, which are not negative: a column a mode.
 pub(super) fn within(columns: &[Vec<i64>], rows: usize) -> Result<Vec<i64>, Error> {
+    if ascends(columns, rows) {
+        let mut number = 0;
+        return room::collected((0..rows).map(|row| {
+            let repeats = row > 0 && columns.iter().all(|column| column[row - 1] == column[row]);
+            number = if repeats { number + 1 } else { 0 };
+            number
+        }));
+    }
     let (mut groups, mut count): (Vec<usize>, usize) = (room::repeated(0, rows)?, 1);
     for column in columns {
         count = parted(&mut groups, count, column)?;
@@ -18,6 +26,39 @@ pub(super) fn within(columns: &[Vec<i64>], rows: usize) -> Result<Vec<i64>, Erro
         next[group] += 1;
         next[group] - 1
     }))
+}
+
+/// Whether rows never fall, lexicographically.
+fn ascends(columns: &[Vec<i64>], rows: usize) -> bool {
+    (1..rows).all(|row| {
+        let change = columns.iter().find(|column| column[row - 1] != column[row]);
+        change.is_none_or(|column| column[row - 1] < column[row])
+    })
+}
+
+/// How many rows the most frequent coordinates have, which are not negative; none where it takes long to say: rows of several columns that
+/// do not stand in order, or of one with coordinates that are far above their number.
+pub(super) fn tallest(columns: &[Vec<i64>], rows: usize) -> Result<Option<usize>, Error> {
+    match columns {
+        [] => Ok(Some(rows)),
+        [column] if column.iter().all(|c| *c as u64 <= 4 * rows as u64 + 1024) => {
+            let extent = column.iter().max().map_or(0, |most| *most as usize + 1);
+            let mut counts = room::repeated(0usize, extent)?;
+            column.iter().for_each(|c| counts[*c as usize] += 1);
+            Ok(Some(counts.into_iter().max().unwrap_or(0)))
+        }
+        _ if ascends(columns, rows) => {
+            let (mut most, mut begin) = (0, 0);
+            for row in 0..rows {
+                if columns.iter().any(|column| column[begin] != column[row]) {
+                    begin = row;
+                }
+                most = most.max(row + 1 - begin);
+            }
+            Ok(Some(most))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Parts groups of rows by a column: rows are of one group if they were and have equal coordinates. How many numbers of groups there
@@ -48,6 +89,13 @@ fn parted(groups: &mut [usize], count: usize, column: &[i64]) -> Result<usize, E
 mod tests {
     use super::*;
 
+    /// The same rows in the order of their coordinates.
+    fn sorted(columns: &[Vec<i64>]) -> Vec<Vec<i64>> {
+        let mut rows: Vec<Vec<i64>> = (0..50).map(|row| columns.iter().map(|column| column[row]).collect()).collect();
+        rows.sort();
+        (0..columns.len()).map(|c| rows.iter().map(|row| row[c]).collect()).collect()
+    }
+
     /// The same as counting, for each row, the rows before it.
     #[test]
     fn rows_are_counted_below_their_key() {
@@ -66,6 +114,15 @@ mod tests {
                 };
                 let expected: Vec<i64> = (0..50).map(before).collect();
                 assert_eq!(within(columns, 50), Ok(expected));
+                let sorted: Vec<Vec<i64>> = sorted(columns);
+                let before = |row: usize| (0..row).filter(|e| sorted.iter().all(|c| c[*e] == c[row])).count() as i64;
+                let expected: Vec<i64> = (0..50).map(before).collect();
+                let most = expected.iter().max().map(|most| *most as usize + 1);
+                assert_eq!(tallest(&sorted, 50), Ok(most));
+                assert!(tallest(columns, 50).is_ok_and(|found| found.is_none() || found == most));
+                let small: Vec<Vec<i64>> = columns.iter().map(|c| c.iter().map(|x| x >> 28).collect()).collect();
+                assert!(small.len() > 1 || tallest(&small, 50) == Ok(most) || small.concat().iter().any(|x| *x > 1224));
+                assert_eq!(within(&sorted, 50), Ok(expected));
             }
         }
     }

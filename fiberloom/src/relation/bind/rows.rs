@@ -6,10 +6,11 @@
 //!                   1 0 2 1          a column     its value at each of these rows, elsewhere its fill value
 //! ```
 
+use super::levels::Levels;
 use super::{Binding, Declared, integers};
 use crate::Error;
 use crate::data::{Fault, Place};
-use crate::relation::dictionary::{Distinct, shown};
+use crate::relation::dictionary::shown;
 use crate::relation::{Column, Dictionary, Frame, Holds, Over, Table, Test, What};
 use fiberloom_core::algebra::Value;
 use fiberloom_core::format::{Array, Assembly, Entries, Error as Unassembled, Format, Tensor, room};
@@ -27,10 +28,12 @@ pub(super) struct Rows<'f> {
     /// What the data say of each mode; nothing of one that numbers rows.
     modes: Vec<Option<Column<'f>>>,
     columns: Vec<Column<'f>>,
-    /// A column of coordinates a mode: empty until it is known.
+    /// A column of coordinates a mode: empty until it is known, and of a last mode that numbers rows where `tallest` is known.
     pub(super) coordinates: Vec<Vec<i64>>,
+    /// Where the last mode numbers rows: how many the most frequent coordinates above it have.
+    tallest: Option<usize>,
     /// Of each column that is of a domain, its rows' coordinates there.
-    codes: BTreeMap<usize, Vec<i64>>,
+    codes: BTreeMap<usize, Array<'static>>,
 }
 
 /// A part of a table, by its place.
@@ -40,23 +43,30 @@ pub(super) enum Part {
     Column(usize),
 }
 
+/// Of each row whether a test holds of its text; not at nulls.
+fn passes(column: &Column, test: &Test) -> Result<Vec<u8>, Fault> {
+    let crate::relation::Values::Texts(texts) = &column.values else {
+        return Err(Fault::whole("numbers where texts are expected"));
+    };
+    let mut known: Vec<Option<u8>> = room::repeated(None, texts.held())?;
+    let of = |row: usize| match column.is_null(row) {
+        true => 0,
+        false => {
+            let held = texts.place(row);
+            *known[held].get_or_insert_with(|| u8::from(test.holds(texts.held_text(held))))
+        }
+    };
+    Ok(room::collected((0..texts.len()).map(of))?)
+}
+
 /// What a tensor of a table holds.
-enum Held<'t> {
+pub(super) enum Held<'t> {
     /// Where rows stand.
     Rows,
     /// A column.
     Column(usize),
     /// Whether something is so of a column's texts.
     Test(usize, &'t Test),
-}
-
-/// A table's levels, and which row stands at which position.
-struct Levels {
-    tensor: Tensor<'static>,
-    /// Ascending.
-    positions: Vec<usize>,
-    /// As many.
-    rows: Vec<usize>,
 }
 
 impl<'f> Rows<'f> {
@@ -68,7 +78,7 @@ impl<'f> Rows<'f> {
         columns: Vec<Column<'f>>,
     ) -> Rows<'f> {
         let coordinates = vec![Vec::new(); modes.len()];
-        Rows { number, table, frame, modes, columns, coordinates, codes: BTreeMap::new() }
+        Rows { number, table, frame, modes, columns, coordinates, tallest: None, codes: BTreeMap::new() }
     }
 
     /// A fault in its data.
@@ -95,7 +105,7 @@ impl<'f> Rows<'f> {
     pub(super) fn code(&mut self, part: Part, coordinates: Vec<i64>) {
         match part {
             Part::Mode(m) => self.coordinates[m] = coordinates,
-            Part::Column(c) => drop(self.codes.insert(c, coordinates)),
+            Part::Column(c) => drop(self.codes.insert(c, Array::from(coordinates))),
         }
     }
 
@@ -109,7 +119,13 @@ impl<'f> Rows<'f> {
                         let what = format!("coordinate {}: 0 or more expected", all[row]);
                         return Err(Fault::new(Place::Cell { row: row + 1, column: mode.source.clone() }, what));
                     }
-                    self.coordinates[m] = all;
+                    self.coordinates[m] = room::copied(&all)?;
+                }
+                (Over::Row, _) if m + 1 == self.modes.len() => {
+                    self.tallest = super::numbered::tallest(&self.coordinates[..m], self.frame.rows)?;
+                    if self.tallest.is_none() {
+                        self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
+                    }
                 }
                 (Over::Row, _) => {
                     self.coordinates[m] = super::numbered::within(&self.coordinates[..m], self.frame.rows)?;
@@ -120,25 +136,53 @@ impl<'f> Rows<'f> {
         Ok(())
     }
 
+    /// How many coordinates a mode needs: one more than its greatest.
+    pub(super) fn needs(&self, mode: usize) -> u64 {
+        match self.tallest {
+            Some(tallest) if mode + 1 == self.modes.len() => tallest as u64,
+            _ => self.coordinates[mode].iter().max().map_or(0, |most| *most as u64 + 1),
+        }
+    }
+
+    /// Of each row the coordinate of a mode that is not below the extent.
+    pub(super) fn beyond(&self, mode: usize, extent: u64) -> Result<Option<(usize, i64)>, Fault> {
+        if self.needs(mode) <= extent {
+            return Ok(None);
+        }
+        let column = match self.tallest {
+            Some(_) if mode + 1 == self.modes.len() => {
+                &super::numbered::within(&self.coordinates[..mode], self.frame.rows)?
+            }
+            _ => &self.coordinates[mode],
+        };
+        Ok(column.iter().position(|c| *c as u64 >= extent).map(|row| (row, column[row])))
+    }
+
+    /// Numbers the rows of entries whose last mode is not numbered yet.
+    fn complete(&self, entries: &mut Entries) -> Result<(), Fault> {
+        match entries.coordinates.split_last_mut() {
+            Some((last, others)) if self.tallest.is_some() && last.is_empty() => {
+                *last = super::numbered::within(others, self.frame.rows)?;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Of each row the value of a tensor; which rows are null, and what stands there.
     fn values(&self, held: &Held, declared: &Declared) -> Result<(Array<'_>, &[bool], Value), Fault> {
         let none = |array| Ok((array, &[][..], declared.fill));
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * self.frame.rows as u128 });
         match held {
             Held::Rows => none(Array::filled(Value::bool(true), self.frame.rows).ok_or_else(memory)?),
-            Held::Test(c, test) => {
-                let distinct = Distinct::of(&[&self.columns[*c]])?;
-                let passes: Vec<u8> = room::collected(distinct.texts.iter().map(|text| u8::from(test.holds(text))))?;
-                let of = |place: &i64| if *place == NONE { 0 } else { passes[*place as usize] };
-                none(Array::Bool(room::collected(distinct.places.iter().flatten().map(of))?.into()))
-            }
+            Held::Test(c, test) => none(Array::Bool(passes(&self.columns[*c], test)?.into())),
             Held::Column(c) => match self.codes.get(c) {
-                Some(codes) => none(Array::from(&codes[..])),
+                Some(codes) => none(codes.clone()),
                 None => {
                     use crate::relation::Values::{Dates, Decimals, Plain, Texts};
                     let column = &self.columns[*c];
                     let array = match &column.values {
-                        Plain(array) | Dates(array) | Decimals(array, _) => array.borrow(),
+                        Plain(array) | Dates(array) | Decimals(array, _) => array.clone(),
                         Texts(_) => return Err(Fault::whole("texts are asked, and not kept")),
                     };
                     Ok((array, &column.nulls, self.table.columns[*c].null.unwrap_or(declared.fill)))
@@ -147,22 +191,28 @@ impl<'f> Rows<'f> {
         }
     }
 
-    /// The entries of row numbers, or of other values of the rows.
+    /// The levels of the table's tensors in a format; `entries` have the rows' coordinates.
     fn levels(
         &self,
-        entries: &Entries,
+        entries: &mut Entries<'static>,
         extents: &[u64],
         (format, limit): (&Format, u64),
         labels: &[Dictionary],
     ) -> Result<Levels, Fault> {
+        if self.tallest.is_some() {
+            let numbered = Levels::numbered(&entries.coordinates, self.frame.rows, extents, (format, limit))?;
+            if let Some(levels) = numbered {
+                return Ok(levels);
+            }
+        }
+        self.complete(entries)?;
+        if let Some(levels) = Levels::placed(&entries.coordinates, extents, (format, limit))? {
+            return Ok(levels);
+        }
+        entries.values = Array::from(room::collected(0..self.frame.rows as i64)?);
         let how = Assembly { limit, ..Assembly::default() };
         let tensor = entries.assemble(extents, format, Value::i64(NONE), &how);
-        let tensor = tensor.map_err(|error| self.unassembled(error, &entries.coordinates, labels))?;
-        let rows = tensor.values.as_slice::<i64>().expect("row numbers");
-        let stands = |(_, row): &(usize, &i64)| **row != NONE;
-        let positions = room::collected(rows.iter().enumerate().filter(stands).map(|(position, _)| position))?;
-        let rows = room::collected(rows.iter().filter(|row| **row != NONE).map(|row| *row as usize))?;
-        Ok(Levels { positions, rows, tensor })
+        Levels::of(tensor.map_err(|error| self.unassembled(error, &entries.coordinates, labels))?)
     }
 
     /// Why the rows of the table are no tensor, in the words of the data.
@@ -209,38 +259,6 @@ impl<'f> Rows<'f> {
     }
 }
 
-impl Levels {
-    /// The tensor of these values of the rows, of which some are null.
-    fn holding(
-        &self,
-        (values, nulls, null): (Array, &[bool], Value),
-        fill: Value,
-        limit: u64,
-    ) -> Result<Tensor<'static>, Fault> {
-        let positions = self.tensor.values.len();
-        let bytes = positions as u128 * values.ty().bytes() as u128;
-        if bytes > limit.into() {
-            return Err(Fault::over(limit));
-        }
-        let memory = || Fault::from(Unassembled::Memory { bytes });
-        let in_order = self.rows.len() == positions && self.rows.iter().enumerate().all(|(n, row)| n == *row);
-        let array = if in_order && nulls.is_empty() {
-            values.share().ok_or_else(memory)?
-        } else {
-            let mut array = Array::filled(fill, positions).ok_or_else(memory)?;
-            array.scatter(&self.positions, &values.gather(&self.rows).ok_or_else(memory)?);
-            for (position, row) in self.positions.iter().zip(&self.rows) {
-                if nulls.get(*row) == Some(&true) {
-                    array.set(*position, null);
-                }
-            }
-            array
-        };
-        let levels = self.tensor.clone();
-        Ok(Tensor { values: array, fill, ..levels })
-    }
-}
-
 impl<'b> Binding<'b, '_> {
     /// Puts the operands that a table is behind others: one of where rows stand, and its columns that the program reads.
     pub(super) fn operands(
@@ -254,7 +272,7 @@ impl<'b> Binding<'b, '_> {
         let coordinates = std::mem::take(&mut table.coordinates);
         let mut entries = Entries { coordinates, values: Array::from(Vec::<i64>::new()) };
         let mut known: Vec<Levels> = Vec::new();
-        for (declared, held) in self.tensors(table) {
+        for (declared, held) in self.tensors(table.number) {
             let tensor = self.tensor(table, (&declared, &held), &mut entries, &extents, (labels, &mut known));
             let tensor = tensor.map_err(|fault| table.within(fault))?;
             debug_assert_eq!(tensor.check(), Ok(()));
@@ -263,16 +281,16 @@ impl<'b> Binding<'b, '_> {
         Ok(())
     }
 
-    /// The tensors of a table that the program has and reads, with what they hold.
-    fn tensors(&self, table: &Rows) -> Vec<(Declared<'b>, Held<'b>)> {
+    /// The tensors of a table, by its place, that the program has and reads, with what they hold.
+    pub(super) fn tensors(&self, number: usize) -> Vec<(Declared<'b>, Held<'b>)> {
         let read = self.program.inputs();
         let is_read = |name: &str| read.iter().any(|id| self.program.tensors[id.index()].name == name);
-        let relation = &self.relations.tables[table.number];
+        let relation = &self.relations.tables[number];
         let rows = [(relation.name.as_str(), Held::Rows)];
         let columns = relation.columns.iter().enumerate().filter(|(_, column)| column.holds != Holds::Text);
         let columns = columns.map(|(c, column)| (column.name.as_str(), Held::Column(c)));
         let asked = self.relations.asked.iter().filter_map(|asked| match &asked.what {
-            What::Column { table: t, column, test } if *t == table.number => {
+            What::Column { table: t, column, test } if *t == number => {
                 Some((asked.tensor.as_str(), Held::Test(*column, test)))
             }
             _ => None,
@@ -291,6 +309,15 @@ impl<'b> Binding<'b, '_> {
         (labels, known): (&[Dictionary], &mut Vec<Levels>),
     ) -> Result<Tensor<'static>, Fault> {
         let (format, limit) = (&declared.format, self.given.limit);
+        // What such a level stores at one position depends on the values.
+        let shares = format.levels.iter().any(|kind| kind.shares());
+        if !shares && !known.iter().any(|levels| levels.format() == format) {
+            known.push(table.levels(entries, extents, (format, limit), labels)?);
+        }
+        let levels = known.iter().find(|levels| levels.format() == format);
+        if let (Held::Rows, Some(levels)) = (held, levels) {
+            return levels.standing(declared.fill, limit);
+        }
         let values = table.values(held, declared)?;
         if values.0.ty() != declared.ty {
             return Err(Fault::whole(format!(
@@ -300,16 +327,10 @@ impl<'b> Binding<'b, '_> {
                 values.0.ty()
             )));
         }
-        // What such a level stores at one position depends on the values.
-        if format.levels.iter().any(|kind| kind.shares()) {
-            return self.apart(table, values, (declared, limit), entries, extents, labels);
+        match levels {
+            Some(levels) => levels.holding(values, declared.fill, limit),
+            None => self.apart(table, values, (declared, limit), entries, extents, labels),
         }
-        if !known.iter().any(|levels| levels.tensor.format == *format) {
-            entries.values = Array::from(room::collected(0..table.frame.rows as i64)?);
-            known.push(table.levels(entries, extents, (format, limit), labels)?);
-        }
-        let levels = known.iter().find(|levels| levels.tensor.format == *format).expect("it is known by now");
-        levels.holding(values, declared.fill, limit)
     }
 
     /// A tensor whose levels are its own.
@@ -322,6 +343,7 @@ impl<'b> Binding<'b, '_> {
         extents: &[u64],
         labels: &[Dictionary],
     ) -> Result<Tensor<'static>, Fault> {
+        table.complete(entries)?;
         let memory = || Fault::from(Unassembled::Memory { bytes: 8 * values.len() as u128 });
         let mut own = values.share().ok_or_else(memory)?;
         nulls.iter().enumerate().filter(|(_, is_null)| **is_null).for_each(|(row, _)| own.set(row, null));

@@ -126,6 +126,37 @@ fn a_frame_is_written_and_read_back() {
     assert_eq!((again.rows, again.columns.len()), (0, 1));
 }
 
+/// Columns of several batches: with and without nulls, texts that repeat and that do not, and more columns than processors.
+#[test]
+fn long_columns_are_read_in_batches() {
+    let rows = 20_011i64;
+    let all = || 0..rows;
+    let nulls: Vec<bool> = all().map(|n| n * n % 7 == 2).collect();
+    let often = Texts::of(all().map(|n| WORDS[(n * n % 7) as usize])).unwrap();
+    let own: Vec<String> = all().map(|n| format!("own {}", n * n)).collect();
+    let own = Texts::of(own.iter().map(String::as_str)).unwrap();
+    let real = || Values::Plain(all().map(|n| (n % 100) as f64 / 4.0).collect::<Vec<_>>().into());
+    let columns = vec![
+        Column::new("few", Values::Plain(all().map(|n| n % 3).collect::<Vec<_>>().into())),
+        Column::new("many", Values::Plain(all().map(|n| n * n).collect::<Vec<_>>().into())).with_nulls(nulls.clone()),
+        Column::new("run", Values::Dates(all().map(|n| n as i32 / 9000).collect::<Vec<_>>().into())),
+        Column::new("often", Values::Texts(often)).with_nulls(nulls.clone()),
+        Column::new("own", Values::Texts(own)).with_nulls(nulls.clone()),
+        Column::new("truth", Values::Plain(Array::Bool(all().map(|n| u8::from(n % 5 < 2)).collect::<Vec<_>>().into()))),
+        Column::new("real", real()),
+        Column::new("real, perhaps", real()).with_nulls(nulls),
+    ];
+    let frame = Frame::new("in.parquet", columns).unwrap();
+    let again = parquet(&to_bytes(Path::new("in.parquet"), &frame).unwrap(), &all_of(&frame)).unwrap();
+    assert_eq!(again.rows as i64, rows);
+    for (found, expected) in again.columns.iter().zip(&frame.columns) {
+        let other = (0..frame.rows).find(|row| found.cell(*row) != expected.cell(*row));
+        assert_eq!(other, None, "column {}", found.name);
+    }
+    let Values::Texts(texts) = &again.columns[3].values else { panic!("texts") };
+    assert!(texts.held() < frame.rows, "{} texts are held", texts.held());
+}
+
 /// Damaged files are refused, or read as something else, in bounded memory: every fourth byte of each file is changed, and each file is cut.
 /// Some make the crate panic, which is caught.
 #[test]
