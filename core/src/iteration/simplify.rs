@@ -121,6 +121,15 @@ impl Simplify<'_> {
         {
             return simpler;
         }
+        if let Some((less, distance, bound)) = within(op, &args) {
+            // Both ends of a range: a coordinate less another does not overflow.
+            let [a, b] = distance else { unreachable!("a difference has two sides") };
+            let end = |a: &Expr, b: &Expr| {
+                let difference = self.call(Fun::Op(Op::Sub), vec![a.clone(), b.clone()], Type::I64);
+                self.call(Fun::Op(less), vec![difference, bound.clone()], Type::Bool)
+            };
+            return self.call(Fun::Op(Op::AndAlso), vec![end(a, b), end(b, a)], Type::Bool);
+        }
         match (op, &args[..]) {
             (Op::Neg, [Expr::Call(Fun::Op(Op::Neg), inner, _)]) => inner[0].clone(),
             (Op::Select, [_, a, b]) if a == b => a.clone(),
@@ -179,6 +188,19 @@ impl Simplify<'_> {
             _ => Expr::Reduce(fun, vars, Box::new(body), ty),
         }
     }
+}
+
+/// The sides of `a - b`, and the bound, of a call `abs(a - b) < bound`, where both are index variables.
+fn within<'e>(op: Op, args: &'e [Expr]) -> Option<(Op, &'e [Expr], &'e Expr)> {
+    let (less, distance, bound) = match (op, args) {
+        (Op::Lt | Op::Le, [distance, bound]) => (op, distance, bound),
+        (Op::Gt, [bound, distance]) => (Op::Lt, distance, bound),
+        (Op::Ge, [bound, distance]) => (Op::Le, distance, bound),
+        _ => return None,
+    };
+    let Expr::Call(Fun::Op(Op::Abs), inner, _) = distance else { return None };
+    let Expr::Call(Fun::Op(Op::Sub), sides, _) = inner.first()? else { return None };
+    sides.iter().all(|side| matches!(side, Expr::Index(_))).then_some((less, sides, bound))
 }
 
 /// Its value, if it is a literal.
