@@ -85,7 +85,7 @@ impl LevelKind {
         matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
     }
 
-    /// Whether a fiber is expected to hold few of its coordinates: a list, a band, blocks.
+    /// Whether a fiber is expected to hold few of its coordinates: a list, a band, blocks, runs.
     pub fn is_short(self) -> bool {
         self.is_list() || matches!(self, LevelKind::Band | LevelKind::Vbl | LevelKind::Runs)
     }
@@ -112,7 +112,7 @@ impl LevelKind {
 
     /// Whether what it stores is a matter of where, not of what: fill values as well as others.
     pub fn pads(self) -> bool {
-        let everywhere = matches!(self, LevelKind::Dense);
+        let everywhere = matches!(self, LevelKind::Dense | LevelKind::Runs | LevelKind::Packbits);
         everywhere || self.is_interval() || self.is_triangle()
     }
 

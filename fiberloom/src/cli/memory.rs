@@ -11,6 +11,17 @@ const KEPT: u64 = 16 << 20;
 /// Bytes that a byte of a program's text becomes at most, on its way to loops.
 const STAGES: u64 = 1 << 10;
 
+/// Bytes of addresses that arguments, and a message about them, take at most.
+const ARGUMENTS: u64 = 1 << 20;
+
+/// Refuses to look at arguments where too few addresses are left.
+///
+/// # Errors
+/// [`Error::Stopped`], with how much is left.
+pub fn starts() -> Result<(), Error> {
+    left_of(fiberloom::addresses_left(), ARGUMENTS).map(drop)
+}
+
 /// Refuses to read a program of so many bytes where too few addresses are left.
 ///
 /// # Errors

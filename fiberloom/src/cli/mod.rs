@@ -32,11 +32,11 @@ pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     // Also where the arguments are wrong.
     let json = args.iter().any(|a| a == "--json");
-    let outcome = match parse::parse(args) {
+    let outcome = memory::starts().and_then(|()| match parse::parse(args) {
         Ok(Asked::Text(text)) => print::out(&text).map(done),
         Ok(Asked::Command(command)) => obey(&command),
         Err(what) => Err(Error::Call(what)),
-    };
+    });
     match outcome {
         Ok(code) => code,
         Err(error) => {
