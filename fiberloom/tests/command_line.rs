@@ -724,7 +724,7 @@ fn what_is_not_there_yet_is_refused_by_name() {
             &format!("the engine `{engine}` is not there yet"),
         );
     }
-    for stage in ["ptx", "schedule", "plan"] {
+    for stage in ["ptx", "plan"] {
         dir.exits(2, &format!("show {stage} p.loom"), &format!("the stage `{stage}` is not there yet"));
     }
 }
