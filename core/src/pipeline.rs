@@ -12,6 +12,7 @@ use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::{Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
+use crate::schedule::stage::commands;
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
@@ -77,9 +78,7 @@ fn lower_here(
 ) -> Result<Lowered, Vec<Diagnostic>> {
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
-    // Variables have their names, before those of the stages' own statements are there beside them.
-    let named = typed::Program { vars: program.vars.clone(), ..staged.clone() };
-    let schedule = stages.iter().map(|stage| stage.show(&named)).collect();
+    let schedule = commands(program, &staged, &stages);
     let program = &staged;
     let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());

@@ -111,30 +111,6 @@ fn array_names(kind: LevelKind) -> &'static [&'static str] {
     }
 }
 
-/// The level of this kind with these arrays.
-fn level(kind: LevelKind, arrays: Vec<Array<'static>>) -> Option<Level<'static>> {
-    let mut arrays = arrays.into_iter();
-    let mut next = || arrays.next();
-    Some(match kind {
-        LevelKind::Dense => Level::Dense,
-        LevelKind::Lower => Level::Lower,
-        LevelKind::Upper => Level::Upper,
-        LevelKind::Symmetric => Level::Symmetric,
-        LevelKind::Compressed => Level::Compressed { pos: next()?, crd: next()? },
-        LevelKind::Nonunique => Level::Nonunique { pos: next()?, crd: next()? },
-        LevelKind::Runs => Level::Runs { pos: next()?, crd: next()? },
-        LevelKind::Hashed => Level::Hashed { pos: next()?, crd: next()?, table: next()? },
-        LevelKind::Singleton => Level::Singleton { crd: next()? },
-        LevelKind::Bitmap => Level::Bitmap { words: next()? },
-        LevelKind::Bytemap => Level::Bytemap { flags: next()? },
-        LevelKind::Band => Level::Band { pos: next()?, first: next()? },
-        LevelKind::Ragged => Level::Ragged { pos: next()? },
-        LevelKind::Vbl => Level::Vbl { pos: next()?, crd: next()?, ofs: next()? },
-        LevelKind::Packbits => Level::Packbits { pos: next()?, crd: next()?, ofs: next()? },
-        LevelKind::Function => return None,
-    })
-}
-
 /// A number as Python has it.
 pub fn number(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value.ty() {
@@ -349,8 +325,7 @@ pub fn from_levels(
     }
     let values = taken.pop().ok_or_else(wrong)?;
     let mut taken = taken.into_iter();
-    let mut of = |kind: &LevelKind| level(*kind, taken.by_ref().take(array_names(*kind).len()).collect());
-    let levels: Option<Vec<Level>> = format.levels.iter().map(&mut of).collect();
+    let levels: Option<Vec<Level>> = format.levels.iter().map(|kind| Level::of(*kind, &mut taken)).collect();
     let levels = levels.ok_or_else(|| refused(py, name, "a level of kind `function` stores nothing"))?;
     let tensor = fiberloom::Tensor::from_levels(shape, format.order.to_vec(), levels, values);
     let mut tensor = tensor.map_err(|m| malformed(py, name, &m))?;

@@ -121,9 +121,8 @@ impl Simplify<'_> {
         {
             return simpler;
         }
-        if let Some((less, distance, bound)) = within(op, &args) {
-            // Both ends of a range: a coordinate less another does not overflow.
-            let [a, b] = distance else { unreachable!("a difference has two sides") };
+        if let Some((less, [a, b], bound)) = within(op, &args) {
+            // The difference of two coordinates does not overflow.
             let end = |a: &Expr, b: &Expr| {
                 let difference = self.call(Fun::Op(Op::Sub), vec![a.clone(), b.clone()], Type::I64);
                 self.call(Fun::Op(less), vec![difference, bound.clone()], Type::Bool)
@@ -191,7 +190,7 @@ impl Simplify<'_> {
 }
 
 /// The sides of `a - b`, and the bound, of a call `abs(a - b) < bound`, where both are index variables.
-fn within<'e>(op: Op, args: &'e [Expr]) -> Option<(Op, &'e [Expr], &'e Expr)> {
+fn within(op: Op, args: &[Expr]) -> Option<(Op, [&Expr; 2], &Expr)> {
     let (less, distance, bound) = match (op, args) {
         (Op::Lt | Op::Le, [distance, bound]) => (op, distance, bound),
         (Op::Gt, [bound, distance]) => (Op::Lt, distance, bound),
@@ -200,7 +199,10 @@ fn within<'e>(op: Op, args: &'e [Expr]) -> Option<(Op, &'e [Expr], &'e Expr)> {
     };
     let Expr::Call(Fun::Op(Op::Abs), inner, _) = distance else { return None };
     let Expr::Call(Fun::Op(Op::Sub), sides, _) = inner.first()? else { return None };
-    sides.iter().all(|side| matches!(side, Expr::Index(_))).then_some((less, sides, bound))
+    match &sides[..] {
+        [a @ Expr::Index(_), b @ Expr::Index(_)] => Some((less, [a, b], bound)),
+        _ => None,
+    }
 }
 
 /// Its value, if it is a literal.

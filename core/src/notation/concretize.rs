@@ -271,7 +271,7 @@ impl Concretize<'_> {
     fn place(&mut self, mut tensor: Tensor) -> Place {
         let given = match tensor.role {
             Role::Operand(id) | Role::Result(id) => self.typed.tensors[id.index()].name == tensor.name,
-            // A local has its name, unless another version of it has.
+            // The first version of a local keeps the local's name.
             Role::Temporary => {
                 let local = |t: &typed::Tensor| t.role == typed::Role::Local && t.name == tensor.name;
                 self.typed.tensors.iter().any(local) && self.out.tensors.iter().all(|t| t.name != tensor.name)

@@ -53,7 +53,7 @@ pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeS
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
         let mut eliminate = Eliminate { classes, mode, formats: &formats, staging: &mut staging, statement: n };
-        // A schedule says what its author wants.
+        // A statement with a schedule of its own is left as written.
         if statement.schedule.is_none() {
             let rhs = eliminate.expr(&statement.rhs);
             staging.program.statements[n].rhs = rhs;
@@ -61,6 +61,9 @@ pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeS
         formats[statement.tensor.index()] = Some(format);
     }
     let (mut program, stages) = staging.finish();
+    if stages.is_empty() {
+        return (program, stages);
+    }
     let made: Vec<TensorId> = stages.iter().map(|s| s.tensor).collect();
     let formats = program.formats(thin);
     for (statement, format) in program.statements.iter().zip(formats) {
@@ -128,16 +131,20 @@ impl Eliminate<'_> {
 
     /// The product with its only factor that is a sum distributed over, if its terms are cheaper apart.
     fn distributed(&mut self, e: &Expr, (plus, times): (Op, Op), (vars, factors): (&[VarId], &[Expr])) -> Option<Expr> {
-        let is_sum = |f: &&Expr| matches!(f.kind, Kind::Call(Fun::Op(Op::Add | Op::Sub), _));
-        let at = factors.iter().position(|f| is_sum(&f)).filter(|_| plus == Op::Add && factors.len() > 1)?;
-        let Kind::Call(fun, terms) = &factors[at].kind else { unreachable!("it is a sum") };
+        if plus != Op::Add || factors.len() < 2 {
+            return None;
+        }
+        let (at, fun, terms) = factors.iter().enumerate().find_map(|(n, factor)| match &factor.kind {
+            Kind::Call(fun @ Fun::Op(Op::Add | Op::Sub), terms) => Some((n, fun, terms)),
+            _ => None,
+        })?;
         let apart: Vec<Vec<Expr>> = terms
             .iter()
             .map(|term| factors.iter().enumerate().map(|(n, f)| if n == at { term } else { f }.clone()).collect())
             .collect();
         let cost = |factors: &[Expr]| {
             let factors: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
-            // A sum that its context does not move is made once.
+            // Visits count the factors' own variables only: a sum that no outer loop moves is hoisted.
             let own: FxHashSet<VarId> = factors.iter().flat_map(|f| f.vars.iter().copied()).collect();
             self.visits(&factors, &own)
         };
@@ -146,7 +153,7 @@ impl Eliminate<'_> {
             return None;
         }
         let products: Vec<Expr> = apart.into_iter().map(|factors| product(times, e, factors)).collect();
-        // A term counts once for each coordinate of a variable that it lacks.
+        // Summing over a variable that a term lacks multiplies the term by the extent: such sums stay whole.
         if products.iter().any(|p| !vars.iter().all(|v| p.free().contains(v))) {
             return None;
         }
@@ -218,8 +225,7 @@ impl Eliminate<'_> {
                 best = Some((total, steps.len()));
             }
         }
-        let (total, count) = best.filter(|(total, _)| better(total, &whole))?;
-        debug_assert!(total[0] <= whole[0]);
+        let (_, count) = best.filter(|(total, _)| better(total, &whole))?;
         steps.truncate(count);
         Some(steps)
     }
@@ -329,8 +335,8 @@ impl Eliminate<'_> {
     }
 }
 
-/// Whether evaluating it where the meaning does not may end the program: an index that data say may leave its tensor, a function of the
-/// user's may loop too long.
+/// Whether evaluating the expression at coordinates that the meaning skips may end the program: an index that is read may leave its
+/// tensor, and a declared function may exceed its limit of turns.
 fn may_fail(e: &Expr) -> bool {
     let mut may = false;
     e.walk(&mut |e| {

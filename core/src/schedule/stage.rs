@@ -25,12 +25,17 @@ pub struct Stage {
     pub expr: Expr,
 }
 
-impl Stage {
-    /// The command, as a schedule has it.
-    pub(crate) fn show(&self, program: &Program) -> String {
-        let name = program.tensor_name(self.tensor);
-        format!("stage({}, {name}[{}])", program.expr(&self.expr), program.vars(&self.vars))
+/// The stages of a program as commands. `staged` has their tensors, `program` the variables: those that the stages' own statements add
+/// have the same names.
+pub(crate) fn commands(program: &Program, staged: &Program, stages: &[Stage]) -> Vec<String> {
+    if stages.is_empty() {
+        return Vec::new();
     }
+    let named = Program { vars: program.vars.clone(), ..staged.clone() };
+    let command = |Stage { tensor, vars, expr }: &Stage| {
+        format!("stage({}, {}[{}])", named.expr(expr), named.tensor_name(*tensor), named.vars(vars))
+    };
+    stages.iter().map(command).collect()
 }
 
 /// A program whose statements are being staged.
@@ -38,7 +43,7 @@ pub(super) struct Staging {
     /// The program, with the tensors so far.
     pub program: Program,
     names: FxHashSet<String>,
-    /// Of each statement what stands before it.
+    /// The stages that stand before each statement.
     stages: Vec<Vec<Stage>>,
 }
 
@@ -58,7 +63,7 @@ impl Staging {
     ) -> Expr {
         let (ty, span) = (expr.ty, expr.span);
         let tensor = self.temporary(sizes, (ty, fill), span);
-        let indices = vars.iter().map(|v| Index { permit: false, map: Map::Var(*v), span }).collect();
+        let indices = bare(&vars, span);
         self.stages[statement].push(Stage { tensor, vars, expr });
         Expr { kind: Kind::Access(tensor, indices), ty, span }
     }
@@ -95,7 +100,7 @@ impl Staging {
         let span = expr.span;
         let own: Vec<VarId> = vars.iter().map(|v| self.twin(*v)).collect();
         let renamed = expr.renamed(&vars.iter().copied().zip(own.iter().copied()).collect());
-        let indices = own.iter().map(|v| Index { permit: false, map: Map::Var(*v), span }).collect();
+        let indices = bare(&own, span);
         Statement {
             tensor,
             indices,
@@ -116,6 +121,11 @@ impl Staging {
     }
 }
 
+/// These variables as bare indices.
+fn bare(vars: &[VarId], span: Span) -> Vec<Index> {
+    vars.iter().map(|v| Index { permit: false, map: Map::Var(*v), span }).collect()
+}
+
 /// Steps whose statements have become several, at these places.
 fn reordered(steps: &mut Vec<Step>, places: &[std::ops::Range<usize>]) {
     let old = std::mem::take(steps);
@@ -133,38 +143,21 @@ fn reordered(steps: &mut Vec<Step>, places: &[std::ops::Range<usize>]) {
 impl Expr {
     /// The same expression of other variables: those that are free in it.
     pub(super) fn renamed(&self, names: &FxHashMap<VarId, VarId>) -> Expr {
-        let var = |v: &VarId| names.get(v).copied().unwrap_or(*v);
-        let boxed = |e: &Expr| Box::new(e.renamed(names));
-        let all = |parts: &[Expr]| parts.iter().map(|p| p.renamed(names)).collect();
-        let kind = match &self.kind {
-            Kind::Literal(_) | Kind::Size(_) | Kind::Local(_) => self.kind.clone(),
-            Kind::Index(v) => Kind::Index(var(v)),
-            Kind::Access(t, indices) => Kind::Access(*t, indices.iter().map(|i| i.renamed(names)).collect()),
-            Kind::Call(fun, args) => Kind::Call(*fun, all(args)),
-            Kind::Reduce { fun, vars, body, start } => {
-                Kind::Reduce { fun: *fun, vars: vars.clone(), body: boxed(body), start: start.as_deref().map(boxed) }
-            }
-            Kind::Collapse { body, from, to } => Kind::Collapse { body: boxed(body), from: from.clone(), to: var(to) },
-            Kind::Split { body, from, to } => {
-                Kind::Split { body: boxed(body), from: *from, to: (var(&to.0), var(&to.1)) }
-            }
-            Kind::Concat { parts, from, to } => Kind::Concat { parts: all(parts), from: from.clone(), to: var(to) },
-            Kind::Slice { body, from, to, start, end, step } => Kind::Slice {
-                body: boxed(body),
-                from: *from,
-                to: var(to),
-                start: start.clone(),
-                end: end.clone(),
-                step: *step,
-            },
-        };
-        Expr { kind, ..self.clone() }
+        self.mapped(names, &mut |part| part.renamed(names))
     }
 
     /// The same expression of other parts.
     pub(super) fn rebuilt(&self, part: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
+        self.mapped(&FxHashMap::default(), part)
+    }
+
+    /// The same expression of other parts; the variables that it names itself, but for those that it binds, have other names.
+    fn mapped(&self, names: &FxHashMap<VarId, VarId>, part: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
+        let var = |v: &VarId| names.get(v).copied().unwrap_or(*v);
         let kind = match &self.kind {
-            Kind::Literal(_) | Kind::Size(_) | Kind::Local(_) | Kind::Index(_) | Kind::Access(..) => self.kind.clone(),
+            Kind::Literal(_) | Kind::Size(_) | Kind::Local(_) => self.kind.clone(),
+            Kind::Index(v) => Kind::Index(var(v)),
+            Kind::Access(t, indices) => Kind::Access(*t, indices.iter().map(|i| i.renamed(names)).collect()),
             Kind::Call(fun, args) => Kind::Call(*fun, args.iter().map(part).collect()),
             Kind::Reduce { fun, vars, body, start } => Kind::Reduce {
                 fun: *fun,
@@ -173,16 +166,18 @@ impl Expr {
                 start: start.as_deref().map(|s| Box::new(part(s))),
             },
             Kind::Collapse { body, from, to } => {
-                Kind::Collapse { body: Box::new(part(body)), from: from.clone(), to: *to }
+                Kind::Collapse { body: Box::new(part(body)), from: from.clone(), to: var(to) }
             }
-            Kind::Split { body, from, to } => Kind::Split { body: Box::new(part(body)), from: *from, to: *to },
+            Kind::Split { body, from, to } => {
+                Kind::Split { body: Box::new(part(body)), from: *from, to: (var(&to.0), var(&to.1)) }
+            }
             Kind::Concat { parts, from, to } => {
-                Kind::Concat { parts: parts.iter().map(part).collect(), from: from.clone(), to: *to }
+                Kind::Concat { parts: parts.iter().map(part).collect(), from: from.clone(), to: var(to) }
             }
             Kind::Slice { body, from, to, start, end, step } => Kind::Slice {
                 body: Box::new(part(body)),
                 from: *from,
-                to: *to,
+                to: var(to),
                 start: start.clone(),
                 end: end.clone(),
                 step: *step,

@@ -96,9 +96,8 @@ impl Classes {
         classes
     }
 
-    /// Gives modes of functions the extent [`INFINITE`], where nothing else has a say in it: no index variable, no data, no use as a value.
+    /// Sets the extent of functions' modes to [`INFINITE`] where no index variable, stored tensor or use as a value determines it.
     fn infinite(&mut self, program: &Program) {
-        let is_function = |t: &Tensor| matches!(t.role, Role::Computed(_));
         let mut finite: Vec<bool> = self.known.iter().map(Option::is_some).collect();
         let values = values(program).into_iter().map(|(size, _)| size.index());
         let stored = program.tensors.iter().filter(|t| !is_function(t)).flat_map(|t| t.sizes.iter().map(|s| s.index()));
@@ -120,8 +119,7 @@ impl Classes {
     fn function_of<'p>(&self, program: &'p Program, root: usize) -> Option<&'p Tensor> {
         let mut over = program.tensors.iter().filter(|t| t.sizes.iter().any(|s| self.find(s.index()) == root));
         let first = over.next()?;
-        let all = matches!(first.role, Role::Computed(_)) && over.all(|t| matches!(t.role, Role::Computed(_)));
-        all.then_some(first)
+        (is_function(first) && over.all(is_function)).then_some(first)
     }
 
     /// Learns the value of a size, if the program says it.
@@ -178,7 +176,7 @@ impl Classes {
         self.parent[child] = root;
     }
 
-    /// Learns that two extents are equal; whether that was not known.
+    /// Unites two extents, and returns whether they were apart before.
     pub(super) fn equal(&mut self, a: usize, b: usize, what: &str, span: Span, errors: &mut Vec<Diagnostic>) -> bool {
         let news = self.find(a) != self.find(b);
         self.unite(a, b, what, span, errors);
@@ -300,7 +298,7 @@ impl Classes {
             // No data say those of what a function gives.
             statement.accesses(&mut |t, _, _| {
                 let tensor = &program.tensors[t.index()];
-                if let Role::Computed(_) = tensor.role {
+                if is_function(tensor) {
                     said(tensor);
                 }
             });
@@ -421,6 +419,11 @@ impl Classes {
     pub(super) fn span(&self, node: usize) -> Span {
         self.spans[node]
     }
+}
+
+/// Whether a function gives a tensor's values.
+fn is_function(tensor: &Tensor) -> bool {
+    matches!(tensor.role, Role::Computed(_))
 }
 
 /// The sizes that a program uses as values or as bounds of slices, each with where.

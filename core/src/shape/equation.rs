@@ -156,7 +156,7 @@ impl Equation {
             return classes.learn(whole, 0, &format!("`{}`: {written}", self.operator), self.span, errors);
         }
         if let ([part], None, true) = (&unknown[..], classes.extent(whole), folded == unit) {
-            // The others are as if they were not there.
+            // The known parts are units of the fold, so the unknown part has the whole's extent.
             return classes.equal(*part, whole, &format!("`{}`", self.operator), self.span, errors);
         }
         let ([part], Some(extent)) = (&unknown[..], classes.extent(whole)) else { return false };

@@ -41,11 +41,11 @@ pub fn narrow(program: &Program, bound: Bound) -> Result<(Program, Bound), Error
     let Bound { operands, labels } = bound;
     let mut types = BTreeMap::new();
     let narrowed = operands.into_iter().map(|(name, tensor)| {
-        let tensor = match program.relations().tables.iter().any(|table| holds_integers(table, &name)) {
-            true => narrowed(tensor)?,
-            false => tensor,
-        };
-        if tensor.values.ty() != Type::I64 && tensor.values.ty() != Type::Bool && !tensor.values.ty().is_float() {
+        if !program.relations().tables.iter().any(|table| holds_integers(table, &name)) {
+            return Ok((name, tensor));
+        }
+        let tensor = narrowed(tensor)?;
+        if tensor.values.ty() != Type::I64 {
             types.insert(name.clone(), tensor.values.ty());
         }
         Ok((name, tensor))

@@ -85,6 +85,9 @@ impl Context<'_> {
             output.expect_runs(d, slot, piece.range.lo.at.clone(), most);
         }
         let passed = self.passed(v, &piece, &all, sink);
+        if !passed.is_empty() {
+            sink.skip(v);
+        }
         let from = d.state("from", Term::fixed(piece.range.lo.at.clone()));
         let left = |d: &mut Symbolic| {
             let from = d.get(from);
@@ -122,8 +125,8 @@ impl Context<'_> {
         self.foralls.borrow_mut().truncate(seen);
     }
 
-    /// The accesses whose runs of the fill value are passed over: nothing has an effect there, no list is to be moved on behind it, and
-    /// a result lists what it gets, one coordinate after the other.
+    /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
+    /// the result, if the loop stores into one directly, appends coordinates.
     fn passed(&self, v: Index, piece: &Piece, all: &[Stepped], sink: &Sink) -> Vec<AccessId> {
         let lists = sink.slot().is_none() || sink.appends(v).is_some_and(|(output, _)| output.ends.is_none());
         if !lists || !self.walked(&piece.scope, &piece.body, v).is_empty() {
@@ -131,14 +134,10 @@ impl Context<'_> {
         }
         let runs = all.iter().filter(|stepped| stepped.pieces.kind() == Kind::Runs);
         let last = runs.filter(|s| s.depth + 1 == self.program.tensor(s.access).format.rank());
-        let passed: Vec<AccessId> = last.map(|s| s.access).filter(|a| self.leads(*a, &piece.body, sink)).collect();
-        if !passed.is_empty() {
-            sink.skip(v);
-        }
-        passed
+        last.map(|s| s.access).filter(|a| self.leads(*a, &piece.body, sink)).collect()
     }
 
-    /// Whether none of these accesses has its fill value in a piece, unless the piece is folded in at once, without a loop.
+    /// The condition that no access of `passed` holds its fill value in a piece; `None` where the piece is folded without a loop.
     fn differs(
         &self,
         d: &mut Symbolic,
