@@ -12,7 +12,7 @@
 //! contraction of a sparse tensor with a tensor network*, SPAA 2024, and what databases call variable elimination (Abo Khamis, Ngo,
 //! Rudra, *FAQ: questions asked frequently*, PODS 2016).
 //!
-//! Costs are estimated visits, in a few [`SCENARIOS`] of extents and entries a fiber: a plan is taken that is better in each.
+//! Costs are estimated visits, in a few scenarios of extents and entries a fiber: a plan is taken that is better in each.
 
 use super::stage::{Stage, Staging};
 use crate::algebra::{Mode, Op, Type, identity};

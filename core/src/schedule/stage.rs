@@ -6,7 +6,7 @@
 //!  t[j] = sum(k: B[j,k] * x[k]);   y[i] = sum(j: A[i,j] * t[j])
 //! ```
 //!
-//! A rewrite of typed programs: what is staged is a value ([`Stage`]), and [`apply`] makes the statements. Which sums are staged is
+//! A rewrite of typed programs: what is staged is a value ([`Stage`]), and `Staging` makes the statements. Which sums are staged is
 //! chosen in [`eliminate`](super::eliminate).
 
 use crate::algebra::{Type, Value};
