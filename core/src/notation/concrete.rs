@@ -76,6 +76,17 @@ pub struct Program {
     pub accesses: Vec<Access>,
     /// What runs, in order.
     pub steps: Vec<Step>,
+    /// How far loops go, as long as it is not known which of them is bound last: [`Program::numbered`] says that.
+    pub limits: Vec<Limit>,
+}
+
+/// A loop that goes on only as long as a coordinate is below its extent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The coordinate: of the loop's variable, and of those of loops around it.
+    pub at: Map<Index>,
+    /// Its extent.
+    pub extent: ClassId,
 }
 
 /// A step of a program.
@@ -130,6 +141,8 @@ pub struct Var {
     pub extent: ClassId,
     /// What binds it.
     pub origin: Origin,
+    /// Of a loop: how far it goes, if that is not its extent.
+    pub limits: Vec<Limit>,
 }
 
 /// What binds an index variable. Maps are of loops' and parts' variables.
@@ -602,7 +615,7 @@ impl Program {
 
     /// A new index variable.
     pub fn var(&mut self, name: String, extent: ClassId, origin: Origin) -> Index {
-        self.vars.push(Var { name, extent, origin });
+        self.vars.push(Var { name, extent, origin, limits: vec![] });
         Index(self.vars.len() - 1)
     }
 

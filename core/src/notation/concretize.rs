@@ -26,6 +26,7 @@ mod hoist;
 mod mirror;
 mod part;
 mod refuse;
+mod schedule;
 mod shape;
 mod steps;
 
@@ -38,6 +39,7 @@ use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
+use crate::schedule::loops::Loops;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
@@ -46,6 +48,7 @@ pub use columns::structures;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use schedule::Scheduled;
 use steps::Steps;
 
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
@@ -66,6 +69,7 @@ pub fn concretize(
     if !refused.is_empty() {
         return Err(refused);
     }
+    let loops = schedule::loops(program, mode)?;
     let current = vec![None; program.tensors.len()];
     let functions = concrete::plain(&program.functions);
     let mut c = Concretize {
@@ -89,6 +93,8 @@ pub fn concretize(
         format: Format::dense(0),
         structures: columns::structures(program),
         walked: FxHashMap::default(),
+        scheduled: Scheduled::default(),
+        loops,
     };
     c.steps(&program.order);
     c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
@@ -130,6 +136,10 @@ struct Concretize<'a> {
     walked: FxHashMap<usize, Place>,
     /// The format of what the statement defines.
     format: Format,
+    /// The loops of each statement of the program, under its schedule.
+    loops: Vec<Loops>,
+    /// What the statement's schedule says, and which loops are its.
+    scheduled: Scheduled,
 }
 
 impl Concretize<'_> {
@@ -422,13 +432,11 @@ impl Concretize<'_> {
             body => self.hoist(body, &outer),
         };
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
-        let order = order.or_else(|| copied.clone()).unwrap_or_else(|| {
+        let said = || self.said(&outer);
+        let order = order.or_else(said).or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
-            self.order(
-                Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target },
-                &sums,
-                &body,
-            )
+            let target = Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target };
+            self.together(self.order(target, &sums, &body))
         });
         let tensor = &self.out.tensors[place.0];
         let how =
@@ -495,7 +503,11 @@ impl Concretize<'_> {
         let tensor = self.out.tensors[place.0].clone();
         let gathers = self.gathered(fun, tensor.ty, before.is_some()).is_some();
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
-        let order = if gathers { self.order(nowhere, loops, &body) } else { loops.to_vec() };
+        let order = match self.said(loops) {
+            Some(said) => said,
+            None if gathers => self.together(self.order(nowhere, loops, &body)),
+            None => loops.to_vec(),
+        };
         let located = tensor.format.levels.iter().all(|k| k.is_located());
         let workspace = (!located).then(|| {
             // What a hashed one gives up to find is folded in behind what came later.

@@ -29,6 +29,8 @@ impl Context<'_> {
         let mut needed: BTreeSet<ClassId> =
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
         needed.extend(self.program.turns());
+        let limits = self.program.vars.iter().flat_map(|v| &v.limits);
+        needed.extend(limits.map(|limit| limit.extent));
         let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
             Origin::Mapped(map) | Origin::Part(map) => Some(map),
             Origin::Loop | Origin::Computed(_) => None,

@@ -159,11 +159,30 @@ impl Context<'_> {
         Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
     }
 
+    /// The extent of a loop, as far as its limits let it go.
+    fn limited(&self, d: &mut Symbolic, scope: &Scope, v: Index) -> Range {
+        let whole = self.whole(v);
+        self.program.vars[v.0].limits.iter().fold(whole, |range, limit| {
+            let line = self.line(limit.at.clone(), v);
+            let extent = self.known(&Size::unknown(limit.extent));
+            if self.reach(&line, &range.hi).zip(Some(extent)).is_some_and(|(past, extent)| past == extent) {
+                return range;
+            }
+            let c = self.mapped(scope, &line.c).expect("bound outside");
+            let left = binary(Op::Sub, self.extent(limit.extent), c);
+            let r = self.size(&line.r);
+            let steps = if r == int(1) { left } else { ceiling(left, r) };
+            let within = binary(Op::Max, binary(Op::Min, steps, range.hi.at.clone()), int(0));
+            Range { hi: Bound::at(held(d, "limit", within)), ..range }
+        })
+    }
+
     /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is
     /// in one of them.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
         let (body, scope) = (body.clone(), scope.clone());
-        let whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
+        let range = self.limited(d, &scope, v);
+        let whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
         self.pieces(d, v, whole)
     }
 
@@ -487,6 +506,12 @@ pub(super) fn behind_last(at: Expr, r: &Expr) -> Expr {
         Expr::Const(r) => plus(at, int(1 - r.bits() as i64)),
         r => plus(binary(Op::Sub, at, r.clone()), int(1)),
     }
+}
+
+/// `a / b`, rounded up.
+fn ceiling(a: Expr, b: Expr) -> Expr {
+    let rest = binary(Op::FloorRem, a.clone(), b.clone());
+    binary(Op::Add, binary(Op::FloorDiv, a, b), binary(Op::Min, rest, int(1)))
 }
 
 /// The least number of steps of `r` that reach `at`, which is not the least number of 64 bits.

@@ -264,7 +264,7 @@ impl Program {
         }
         let mut before = Size::default();
         c.parts.iter().try_for_each(|(v, part)| {
-            let Var { name, extent, origin } = &self.vars[v.0];
+            let Var { name, extent, origin, .. } = &self.vars[v.0];
             if part.ty() != c.parts[0].1.ty() {
                 return Err(format!("the part of {name} is of another type"));
             }

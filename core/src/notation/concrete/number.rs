@@ -1,7 +1,7 @@
 //! Numbering the variables and accesses of a program.
 
 use super::{
-    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns,
+    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step, Turns,
     Var,
 };
 use crate::shape::Map;
@@ -27,7 +27,7 @@ struct Number<'a> {
 
 impl Number<'_> {
     fn bind(&mut self, v: Index) -> Index {
-        let Var { name, extent, origin } = self.old.vars[v.0].clone();
+        let Var { name, extent, origin, limits } = self.old.vars[v.0].clone();
         let origin = match origin {
             Origin::Loop => Origin::Loop,
             Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
@@ -38,6 +38,11 @@ impl Number<'_> {
         };
         let new = self.out.var(name, extent, origin);
         self.scope.push((v, new));
+        let bound = |w: &Index| self.scope.iter().any(|(old, _)| old == w);
+        let last = |l: &&Limit| l.at.factors.contains_key(&v) && l.at.factors.keys().all(bound);
+        let limits: Vec<Limit> = limits.iter().chain(self.old.limits.iter().filter(last)).cloned().collect();
+        let limit = |l: &Limit| Limit { at: self.map(&l.at), extent: l.extent };
+        self.out.vars[new.0].limits = limits.iter().map(limit).collect();
         new
     }
 

@@ -25,6 +25,7 @@
 //!  }
 //! ```
 //!
+//! A loop that goes as far as a coordinate that it is a part of says so: `forall i1 in J while 16*i0 + i1 < |I|:`.
 //! A mapped or computed variable is written with what it is wherever it stands, as a value in `index(i = …)`, on the left side
 //! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
@@ -40,7 +41,7 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Expr, Index, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Turns, Workspace,
+    Access, Both, Carried, Expr, Index, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Turns, Workspace,
     reduction_name,
 };
 use crate::algebra::{Op, Value};
@@ -203,9 +204,11 @@ impl Printer<'_, '_, '_> {
     /// A variable where it is bound.
     fn binding(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
+        let limit = |l: &Limit| format!(" while {} < |{}|", self.map(&l.at), self.program.extent_name(l.extent));
+        let limits: String = var.limits.iter().map(limit).collect();
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
-            Some(extent) if extent == var.extent => var.name.clone(),
-            _ => format!("{} in {}", var.name, self.program.extent_name(var.extent)),
+            Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
+            _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),
         }
     }
 

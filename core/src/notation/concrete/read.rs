@@ -9,7 +9,7 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat,
+    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Limit, Nest, Origin, Place, Program, Repeat,
     Role, Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
@@ -217,7 +217,16 @@ impl<'t> Reader<'t> {
     fn binding(&mut self) -> Read<Index> {
         let name = self.word()?;
         let extent = self.said_extent()?;
-        self.bind(name, extent, Origin::Loop)
+        let v = self.bind(name, extent, Origin::Loop)?;
+        while self.eat(Token::Word("while")) {
+            let at = self.map()?;
+            self.sign("<")?;
+            self.sign("|")?;
+            let extent = self.extent()?;
+            self.sign("|")?;
+            self.program.vars[v.0].limits.push(Limit { at, extent });
+        }
+        Ok(v)
     }
 
     fn said_extent(&mut self) -> Read<Option<ClassId>> {

@@ -17,7 +17,9 @@
 //!    ─▶  C[i,j] += select(M[i,j], A[i,k] * B[k,j], 0)
 //! ```
 
-use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
+use super::super::concrete::{
+    self, AccessId, Computed, Concat, Expr, Fold, Index, Limit, Origin, Program, Role, Tensor,
+};
 use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, evaluate};
@@ -247,6 +249,9 @@ impl Concretize<'_> {
 
     /// The order of a sum's own loops: as the lists below ask for, if they agree.
     fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
+        if let Some(said) = self.said(vars) {
+            return said;
+        }
         if vars.len() < 2 {
             return vars.to_vec();
         }
@@ -340,7 +345,23 @@ impl Concretize<'_> {
             let concrete::Var { name, extent, .. } = self.out.vars[v.0].clone();
             (*v, self.fresh(name, extent))
         };
-        vars.iter().map(own).collect()
+        let fresh: FxHashMap<Index, Index> = vars.iter().map(own).collect();
+        self.limited(&fresh);
+        fresh
+    }
+
+    /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
+    fn limited(&mut self, fresh: &FxHashMap<Index, Index>) {
+        let own = |v: Index| Map::var(fresh.get(&v).copied().unwrap_or(v));
+        let moved = |limit: &&Limit| limit.at.factors.keys().any(|v| fresh.contains_key(v));
+        let limits = self.out.limits.iter().filter(moved);
+        let limits: Vec<Limit> = limits.map(|l| Limit { at: l.at.within(own), extent: l.extent }).collect();
+        self.out.limits.extend(limits);
+        for (old, new) in fresh {
+            if let Some(name) = self.scheduled.named.get(old).copied() {
+                self.scheduled.named.insert(*new, name);
+            }
+        }
     }
 
     /// Levels for a temporary that is not everywhere: the outermost is dense if all
@@ -396,7 +417,7 @@ impl Concretize<'_> {
         if let Some(known) = fresh.get(&v) {
             return *known;
         }
-        let concrete::Var { name, extent, origin } = self.out.vars[v.0].clone();
+        let concrete::Var { name, extent, origin, .. } = self.out.vars[v.0].clone();
         let made = match &origin {
             Origin::Loop => origin.clone(),
             Origin::Mapped(map) => Origin::Mapped(self.renamed_map(map, fresh)),
