@@ -432,18 +432,19 @@ impl Concretize<'_> {
             body => self.hoist(body, &outer),
         };
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
-        let said = || self.said(&outer);
-        let order = order.or_else(said).or_else(|| copied.clone()).unwrap_or_else(|| {
+        let order = order.or_else(|| self.said(&outer)).or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             let target = Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target };
             self.together(self.order(target, &sums, &body))
         });
+        let sums = [&sums[..], &self.pieces_of(&sums, &order)].concat();
         let tensor = &self.out.tensors[place.0];
         let how =
             assembly(Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
         if let (Some(fun), true) = (fold, how != Assembly::Append)
             && !self.starts_as_identity(tensor, fun)
         {
+            let sums = sums.into_iter().filter(|v| !self.is_piece(*v)).collect();
             return self.define_through(place, target, Expr::Reduce(fun, sums, Box::new(body.clone()), body.ty()));
         }
         let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
@@ -502,8 +503,9 @@ impl Concretize<'_> {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
         let gathers = self.gathered(fun, tensor.ty, before.is_some()).is_some();
+        let said = self.said(loops);
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
-        let order = match self.said(loops) {
+        let order = match said {
             Some(said) => said,
             None if gathers => self.together(self.order(nowhere, loops, &body)),
             None => loops.to_vec(),

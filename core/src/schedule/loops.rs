@@ -12,8 +12,9 @@
 //! No command rewrites an iteration: it is an index map, or a *cut* of the coordinates that loops visit. What index variables are
 //! made of is the *provenance graph* of the schedules paper (section 4): [`Loops::splits`] and [`Loops::cuts`] are its edges.
 
-use crate::algebra::{Mode, properties};
+use crate::algebra::{Mode, Op, properties};
 use crate::format::LevelKind;
+use crate::notation::concrete::Length;
 use crate::notation::typed::{
     Command, CommandKind, Expr, Fun, Kind, Parts, Program, Statement, TensorId, VarId,
 };
@@ -40,18 +41,34 @@ pub struct Cut {
     /// The loops, outermost first.
     pub loops: Vec<VarId>,
     /// What is counted.
-    pub measure: Measure,
+    pub counted: Counted,
+    /// Whose entries.
+    pub tensors: Vec<TensorId>,
 }
 
 /// What makes pieces equal.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Measure {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
     /// Coordinates, in lexicographic order.
     Coordinates,
     /// Entries of a tensor: `pos`.
-    Entries(TensorId),
+    Entries,
     /// Entries of tensors, in whole turns of the loop: `weigh`.
-    Weight(Vec<TensorId>),
+    Weight,
+}
+
+impl Counted {
+    /// All of them.
+    pub const ALL: [Counted; 3] = [Counted::Coordinates, Counted::Entries, Counted::Weight];
+
+    /// The word for it in prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counted::Coordinates => "coordinates",
+            Counted::Entries => "entries",
+            Counted::Weight => "weight",
+        }
+    }
 }
 
 /// What commands make of a statement's loops.
@@ -97,6 +114,7 @@ impl Loops {
             let apply = Apply { program, statement, command, loops: &mut loops };
             apply.run()?;
         }
+        loops.pieces_ascend(program, statement)?;
         Ok(loops)
     }
 
@@ -113,6 +131,29 @@ impl Loops {
         bare.add(&statement.folded, inside);
         bare.expr(&statement.rhs, (statement.fold.is_none() || folded.is_some()).then_some((inside, folded)));
         bare.loops
+    }
+
+    /// Pieces of entries stand in their order, or the entries' list leads alone.
+    fn pieces_ascend(&self, program: &Program, statement: &Statement) -> Legal {
+        for cut in self.cuts.iter().filter(|cut| cut.counted == Counted::Entries && self.split(cut.whole).is_some()) {
+            let place = |v: &VarId| self.order.iter().position(|w| w == v);
+            let places: Vec<Option<usize>> = self.parts(cut.whole).iter().map(|(v, _)| place(v)).collect();
+            let tensor = cut.tensors[0];
+            if places.is_sorted() || leads(&statement.rhs, tensor) {
+                continue;
+            }
+            let name = |v: VarId| &program.vars[v.index()].name;
+            let made = |command: &&Command| matches!(&command.kind, CommandKind::Pos { to, .. } if *to == cut.whole);
+            let span = statement.commands.iter().find(made).map_or(statement.span, |command| command.span);
+            let message = format!(
+                "parts of `{}` stand out of their order, and `{}` does not lead its loop alone: it is no factor of a product",
+                name(cut.whole),
+                program.tensors[tensor.index()].name
+            );
+            let parts: Vec<String> = self.parts(cut.whole).iter().map(|(v, _)| format!("`{}`", name(*v))).collect();
+            return Err(Diagnostic::new(span, message).help(format!("reorder them as {}", parts.join(", "))));
+        }
+        Ok(())
     }
 
     /// Whether no command changes a loop.
@@ -146,6 +187,86 @@ impl Loops {
     pub fn root(&self, v: VarId) -> VarId {
         let split = self.splits.iter().find(|split| split.outer == v || split.inner == v);
         split.map_or(v, |split| self.root(split.whole))
+    }
+
+    /// The loop of the order in whose place one stands, and which of those there it is: of what is cut or collapsed that of the
+    /// whole, or of its innermost part.
+    pub fn standing(&self, v: VarId) -> (VarId, usize) {
+        if let Some((whole, [outer, _])) = self.collapsed.iter().find(|(_, of)| of.iter().any(|w| self.stands_for(*w, v))) {
+            let before = if self.stands_for(*outer, v) { 0 } else { self.coordinates(*outer).len() };
+            let inside = if self.stands_for(*outer, v) { *outer } else { self.collapsed_inner(*whole) };
+            let own = self.coordinates(inside).iter().position(|w| *w == v).unwrap_or(0);
+            let (of, within) = self.standing(*whole);
+            return (of, within + before + own);
+        }
+        let named = self.named.iter().find(|(name, of)| *of == v && *name != v).map(|(name, _)| *name);
+        let innermost = self.innermost(named.map_or(v, |name| self.standing(name).0));
+        match self.named.iter().find(|(_, of)| *of == innermost) {
+            Some((name, _)) if !self.order.contains(&innermost) => (*name, 0),
+            _ => (innermost, 0),
+        }
+    }
+
+    fn collapsed_inner(&self, whole: VarId) -> VarId {
+        self.collapsed.iter().find(|(w, _)| *w == whole).expect("it is collapsed").1[1]
+    }
+
+    /// Whether a loop is one of those that a variable stands for.
+    fn stands_for(&self, whole: VarId, v: VarId) -> bool {
+        self.coordinates(whole).contains(&v)
+    }
+
+    /// The part of a cut that stands for its loops.
+    pub fn innermost(&self, v: VarId) -> VarId {
+        self.split(v).filter(|_| self.cut(v).is_some()).map_or(v, |split| self.innermost(split.inner))
+    }
+
+    /// The parts of what a cut counts, each with its factors, outermost first.
+    pub fn parts(&self, v: VarId) -> Vec<(VarId, Vec<Length>)> {
+        let Some(split) = self.split(v) else { return vec![(v, vec![])] };
+        let by = self.factor(split);
+        let outer = self.parts(split.outer).into_iter().map(|(v, mut all)| {
+            all.push(by.clone());
+            (v, all)
+        });
+        outer.chain(self.parts(split.inner)).collect()
+    }
+
+    /// Where parts that stand in each other end at the latest: each end counted from the parts before it.
+    pub fn spine(&self, v: VarId) -> Vec<(Vec<(VarId, Vec<Length>)>, Length)> {
+        let (mut ends, mut before, mut at) = (vec![], vec![], v);
+        while let Some(split) = self.split(at) {
+            let by = self.factor(split);
+            before.extend(self.parts(split.outer).into_iter().map(|(v, mut all)| {
+                all.push(by.clone());
+                (v, all)
+            }));
+            // What is not split again ends where its unit does.
+            if self.split(split.inner).is_some() {
+                ends.push((before.clone(), self.length(split.inner)));
+            }
+            at = split.inner;
+        }
+        ends
+    }
+
+    fn factor(&self, split: &Split) -> Length {
+        match split.parts {
+            Parts::Of(n) => Length::Number(n),
+            Parts::Into(_) => self.length(split.inner),
+        }
+    }
+
+    /// How many there are of a part of what a cut counts.
+    pub fn length(&self, v: VarId) -> Length {
+        let Some(split) = self.splits.iter().find(|split| split.outer == v || split.inner == v) else {
+            return Length::All;
+        };
+        match split.parts {
+            Parts::Of(n) if split.inner == v => Length::Number(n),
+            Parts::Into(n) if split.outer == v => Length::Number(n),
+            Parts::Of(n) | Parts::Into(n) => Length::Over(Box::new(self.length(split.whole)), n),
+        }
     }
 
     fn group_of(&self, v: VarId) -> Group {
@@ -280,9 +401,14 @@ impl Apply<'_> {
         if i64::try_from(n).is_err() {
             return self.refuse(format!("a loop in parts of {n} turns"), "extents are below 2⁶³, and so are parts");
         }
+        let within = self.loops.named.iter().find(|(name, of)| *name == from && self.loops.cut(*of).is_some());
+        if let Some((_, of)) = within.filter(|_| self.loops.cut(from).is_none()) {
+            let message = format!("`{}` runs within a piece of what `{}` counts", self.name(from), self.name(*of));
+            return self.refuse(message, "split the coordinate before `pos`");
+        }
         if self.loops.collapsed.iter().any(|(whole, _)| *whole == from) && self.loops.cut(from).is_none() {
             let loops = self.loops.coordinates(from);
-            self.loops.cuts.push(Cut { whole: from, loops, measure: Measure::Coordinates });
+            self.loops.cuts.push(Cut { whole: from, loops, counted: Counted::Coordinates, tensors: vec![] });
         }
         let group = self.loops.group_of(from);
         self.loops.groups.extend([(to.0, group), (to.1, group)]);
@@ -363,7 +489,8 @@ impl Apply<'_> {
             let help = format!("`weigh({variable}, …)` cuts a loop by what is stored below its coordinates");
             return self.refuse(message, help);
         }
-        self.loops.cuts.push(Cut { whole: to, loops: coordinates, measure: Measure::Entries(tensor) });
+        let tensors = vec![tensor];
+        self.loops.cuts.push(Cut { whole: to, loops: coordinates, counted: Counted::Entries, tensors });
         let group = self.loops.group_of(from);
         self.loops.groups.push((to, group));
         self.loops.named.push((to, from));
@@ -407,7 +534,7 @@ impl Apply<'_> {
             let message = format!("`{}` is a coordinate already", self.name(from));
             return self.refuse(message, "`coord` is for what `pos` has made");
         };
-        let innermost = self.innermost(whole);
+        let innermost = self.loops.innermost(whole);
         if innermost != from {
             let message = format!("`{}` counts pieces, of which each has several coordinates", self.name(from));
             return self.refuse(message, format!("name the innermost part, `{}`", self.name(innermost)));
@@ -420,11 +547,6 @@ impl Apply<'_> {
         }
         self.loops.order[place] = to;
         Ok(())
-    }
-
-    /// The part of a cut that stands for its loops.
-    fn innermost(&self, v: VarId) -> VarId {
-        self.loops.split(v).map_or(v, |split| self.innermost(split.inner))
     }
 
     fn weigh(&mut self, v: VarId, tensors: &[TensorId]) -> Legal {
@@ -440,7 +562,8 @@ impl Apply<'_> {
         for tensor in tensors {
             self.levels(*tensor, &[self.loops.root(v)])?;
         }
-        self.loops.cuts.push(Cut { whole: v, loops, measure: Measure::Weight(tensors.to_vec()) });
+        let tensors = tensors.to_vec();
+        self.loops.cuts.push(Cut { whole: v, loops, counted: Counted::Weight, tensors });
         Ok(())
     }
 
@@ -451,6 +574,17 @@ impl Apply<'_> {
             return self.refuse(message, "bound a loop over coordinates");
         }
         Ok(())
+    }
+}
+
+/// Whether an expression is a product, or a fold of one, of which a tensor is a factor.
+fn leads(e: &Expr, tensor: TensorId) -> bool {
+    match &e.kind {
+        Kind::Access(t, _) => *t == tensor,
+        Kind::Call(Fun::Op(Op::Mul), factors) => factors.iter().any(|e| leads(e, tensor)),
+        Kind::Call(Fun::Op(Op::Neg), of) => leads(&of[0], tensor),
+        Kind::Reduce { body, start: None, .. } => leads(body, tensor),
+        _ => false,
     }
 }
 

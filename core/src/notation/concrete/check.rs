@@ -289,11 +289,25 @@ fn targets(steps: &[Step]) -> FxHashSet<Place> {
     all
 }
 
+/// Whether what ends a loop is known where it begins.
+fn limited(bound: &[Index], limit: &Limit, program: &Program) -> bool {
+    let known = limit.vars().iter().all(|v| bound.contains(v));
+    known
+        && match limit {
+            Limit::Below { extent, .. } => program.extents.contains_key(extent),
+            Limit::Pieces { cut, .. } => *cut < program.cuts.len(),
+            Limit::Within(within) => program.cuts.get(within.cut).is_some_and(|cut| within.place < cut.extents.len()),
+        }
+}
+
 fn bind(bound: &mut Vec<Index>, v: Index, program: &Program) -> Result<(), String> {
     let name = &program.vars[v.0].name;
     if bound.iter().any(|b| *b == v || program.vars[b.0].name == *name) {
         return Err(format!("index variable {name} is bound twice"));
     }
     bound.push(v);
-    Ok(())
+    match program.vars[v.0].limits.iter().all(|limit| limited(bound, limit, program)) {
+        true => Ok(()),
+        false => Err(format!("what ends the loop over {name} is not known where it begins")),
+    }
 }

@@ -46,13 +46,13 @@ impl Concretize<'_> {
 
     /// A statement's sum under a condition, elsewhere what a sum of nothing is, as a sum of what stands under the condition: so that
     /// its result is made at once. Not where it stays.
-    pub(super) fn taken_in(&self, rhs: Expr, target: &[Index]) -> Expr {
+    pub(super) fn taken_in(&mut self, rhs: Expr, target: &[Index]) -> Expr {
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
         self.taken_in_beside(rhs, &outer, target)
     }
 
     /// The same of a part of a body, whose result is over some variables: more are not asked for by the condition.
-    fn taken_in_beside(&self, rhs: Expr, outer: &[Index], over: &[Index]) -> Expr {
+    fn taken_in_beside(&mut self, rhs: Expr, outer: &[Index], over: &[Index]) -> Expr {
         let Expr::Call(f @ Fun::Op(op), args, ty) = &rhs else { return rhs };
         let (condition, sum, elsewhere) = match (op, &args[..]) {
             (Op::Mask, [c, sum]) => (c, sum, Value::zero(*ty)),
@@ -66,7 +66,8 @@ impl Concretize<'_> {
         }
         let free = self.free(body, vars);
         let more = self.free(condition, &[]).iter().any(|v| !over.contains(v) && !free.contains(v));
-        if more || self.runs_inside(vars, body, outer, &self.needed(*f, args, *ty)).is_some() {
+        let needed = self.needed(*f, args, *ty);
+        if more || self.runs_inside(vars, body, outer, &needed).is_some() {
             return rhs;
         }
         let under = vec![condition.clone(), (**body).clone(), Expr::Literal(none)];
@@ -172,7 +173,7 @@ impl Concretize<'_> {
     }
 
     /// The order of a sum's own loops where it stays inside of those around it.
-    fn runs_inside(&self, vars: &[Index], body: &Expr, outer: &[Index], needed: &[AccessId]) -> Option<Vec<Index>> {
+    fn runs_inside(&mut self, vars: &[Index], body: &Expr, outer: &[Index], needed: &[AccessId]) -> Option<Vec<Index>> {
         let (free, inner) = (self.free(body, vars), self.inner_order(vars, body, outer));
         (self.stays(body, outer, &free, needed) && self.follows(body, outer, &inner)).then_some(inner)
     }
@@ -248,7 +249,7 @@ impl Concretize<'_> {
     }
 
     /// The order of a sum's own loops: as the lists below ask for, if they agree.
-    fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
+    fn inner_order(&mut self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
         if let Some(said) = self.said(vars) {
             return said;
         }
@@ -352,11 +353,14 @@ impl Concretize<'_> {
 
     /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
     fn limited(&mut self, fresh: &FxHashMap<Index, Index>) {
-        let own = |v: Index| Map::var(fresh.get(&v).copied().unwrap_or(v));
-        let moved = |limit: &&Limit| limit.at.factors.keys().any(|v| fresh.contains_key(v));
-        let limits = self.out.limits.iter().filter(moved);
-        let limits: Vec<Limit> = limits.map(|l| Limit { at: l.at.within(own), extent: l.extent }).collect();
-        self.out.limits.extend(limits);
+        let moved = |(on, limit): &&(Option<Index>, Limit)| {
+            on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v))
+        };
+        let mut own = |v: Index| fresh.get(&v).copied().unwrap_or(v);
+        let limits: Vec<Limit> = self.out.limits.iter().filter(moved).map(|(_, limit)| limit.clone()).collect();
+        for limit in limits {
+            self.out.limits.push((None, limit.renamed(&mut own, &mut |cut| cut)));
+        }
         for (old, new) in fresh {
             if let Some(name) = self.scheduled.named.get(old).copied() {
                 self.scheduled.named.insert(*new, name);

@@ -142,7 +142,7 @@ impl Context<'_> {
         let inside = |vars: &[Index], e: &concrete::Expr| {
             let order = [order, vars].concat();
             let limits = vars.iter().flat_map(|v| &self.program.vars[v.0].limits);
-            let as_far = limits.into_iter().all(|limit| limit.at.factors.keys().all(|v| order.contains(v)));
+            let as_far = limits.into_iter().all(|limit| limit.vars().iter().all(|v| order.contains(v)));
             as_far && self.is_one(scope, &order, e)
         };
         match e {
