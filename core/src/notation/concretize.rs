@@ -47,8 +47,8 @@ use crate::shape::{ClassId, Classes};
 pub use columns::structures;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
 use schedule::Scheduled;
+use std::collections::{BTreeMap, BTreeSet};
 use steps::Steps;
 
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.

@@ -14,11 +14,10 @@
 
 use crate::algebra::{Mode, Op, properties};
 use crate::format::LevelKind;
-use crate::notation::concrete::Length;
-use crate::notation::typed::{
-    Command, CommandKind, Expr, Fun, Kind, Parts, Program, Statement, TensorId, VarId,
-};
 use crate::notation::Diagnostic;
+use crate::notation::concrete::Length;
+use crate::notation::syntax::{Race, Unit};
+use crate::notation::typed::{Command, CommandKind, Expr, Fun, Kind, Parts, Program, Statement, TensorId, VarId};
 
 /// A loop that has become two.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +85,8 @@ pub struct Loops {
     pub cuts: Vec<Cut>,
     /// Loops whose bodies are repeated so often.
     pub unrolled: Vec<(VarId, u64)>,
+    /// Loops whose turns are independent, or joined: nothing changes them any more.
+    parallel: Vec<VarId>,
     /// Loops that stand for what two others were: inner ones of a `collapse`.
     collapsed: Vec<(VarId, [VarId; 2])>,
     /// Coordinates that are others by another name, by `pos` and `coord`.
@@ -192,7 +193,9 @@ impl Loops {
     /// The loop of the order in whose place one stands, and which of those there it is: of what is cut or collapsed that of the
     /// whole, or of its innermost part.
     pub fn standing(&self, v: VarId) -> (VarId, usize) {
-        if let Some((whole, [outer, _])) = self.collapsed.iter().find(|(_, of)| of.iter().any(|w| self.stands_for(*w, v))) {
+        if let Some((whole, [outer, _])) =
+            self.collapsed.iter().find(|(_, of)| of.iter().any(|w| self.stands_for(*w, v)))
+        {
             let before = if self.stands_for(*outer, v) { 0 } else { self.coordinates(*outer).len() };
             let inside = if self.stands_for(*outer, v) { *outer } else { self.collapsed_inner(*whole) };
             let own = self.coordinates(inside).iter().position(|w| *w == v).unwrap_or(0);
@@ -359,7 +362,7 @@ impl Apply<'_> {
                 self.loops.unrolled.push((*v, *n));
                 Ok(())
             }
-            CommandKind::Parallelize(v, ..) => self.is_loop(*v).map(|_| ()),
+            CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),
         }
     }
 
@@ -382,6 +385,12 @@ impl Apply<'_> {
             return self.refuse(message, "name what is assigned in a statement of its own, and schedule that");
         }
         if let Some(place) = self.loops.order.iter().position(|w| *w == v) {
+            let keeps =
+                matches!(self.command.kind, CommandKind::Unroll(..) | CommandKind::Bound(..) | CommandKind::Reorder(_));
+            if self.loops.parallel.contains(&v) && !keeps {
+                let message = format!("the loop over `{}` is parallel already", self.name(v));
+                return self.refuse(message, "`parallelize` a loop once it is what it is to be");
+            }
             return Ok(place);
         }
         let name = self.name(v);
@@ -455,8 +464,7 @@ impl Apply<'_> {
         }
         if first + 1 != second {
             let loops = self.names(&self.loops.order);
-            let message =
-                format!("`{}` does not stand directly inside of `{}`", self.name(inner), self.name(outer));
+            let message = format!("`{}` does not stand directly inside of `{}`", self.name(inner), self.name(outer));
             return self.refuse(message, format!("`reorder` them first: the loops are {loops}"));
         }
         let (around, inside) = (self.loops.group_of(outer), self.loops.group_of(inner));
@@ -565,6 +573,42 @@ impl Apply<'_> {
         let tensors = tensors.to_vec();
         self.loops.cuts.push(Cut { whole: v, loops, counted: Counted::Weight, tensors });
         Ok(())
+    }
+
+    fn parallelize(&mut self, v: VarId, _unit: Unit, race: Race) -> Legal {
+        self.is_loop(v)?;
+        self.loops.parallel.push(v);
+        let name = self.name(v);
+        let target = &self.program.tensors[self.statement.tensor.index()].name;
+        let races = self.races(v);
+        let group = self.loops.group_of(v);
+        if race == Race::NoRaces && races {
+            let message = format!("turns of `{name}` write the same places of `{target}`");
+            let help = "`temporary` and `parallel_reduction` join what turns have folded, `atomics` fold in place";
+            return self.refuse(message, help);
+        }
+        if group.ordered {
+            let message = format!("the loop over `{name}` folds in its order: its turns depend on one another");
+            return self.refuse(message, "sums of floats may be regrouped in `algebraic` mode alone");
+        }
+        let format = self.program.tensors[self.statement.tensor.index()].format.as_ref();
+        let level = format.and_then(|format| format.levels.iter().find(|kind| !kind.is_located()));
+        if let (Race::Atomics, true, Some(kind)) = (race, races, level) {
+            let message = format!("`{target}` has a level `{}`, and no place for each coordinate", kind.name());
+            return self.refuse(message, "`atomics` fold into located levels: `temporary` folds into any");
+        }
+        Ok(())
+    }
+
+    /// Whether two turns of a loop may write one place of the target: it is a sum's, or a piece may end within what is summed.
+    fn races(&self, v: VarId) -> bool {
+        let places = |v: VarId| self.statement.indices.iter().any(|i| i.bare() == Some(v));
+        let told_apart = !self.statement.scatters() && !self.statement.is_part();
+        let loops = match self.loops.cut(v) {
+            Some(cut) => cut.loops.clone(),
+            None => self.loops.coordinates(v),
+        };
+        !(told_apart && loops.iter().all(|v| places(self.loops.root(*v))))
     }
 
     fn bound(&self, v: VarId) -> Legal {

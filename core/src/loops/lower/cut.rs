@@ -107,7 +107,9 @@ impl Context<'_> {
         let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
         for level in first..=last {
             (begin, end) = self.below(a, level, (begin, end))?;
-            if let (true, Some((shift, extent))) = (level == first && format.levels[level].is_located(), self.tile(scope, a, level)) {
+            if let (true, Some((shift, extent))) =
+                (level == first && format.levels[level].is_located(), self.tile(scope, a, level))
+            {
                 begin = plus(begin, shift);
                 end = binary(Op::Min, plus(begin.clone(), extent), end);
             }
@@ -231,7 +233,16 @@ impl Context<'_> {
         if let Of::Entries { access, first, .. } = of {
             let tiles: Vec<_> = (0..extents.len()).map(|k| self.tile(scope, access, first + k)).collect();
             let behind = binary(Op::Lt, end.clone(), count.clone());
-            lo = in_tiles(d, lo, &tiles, binary(Op::AndAlso, binary(Op::Gt, begin.clone(), int(0)), binary(Op::Lt, begin.clone(), count.clone())));
+            lo = in_tiles(
+                d,
+                lo,
+                &tiles,
+                binary(
+                    Op::AndAlso,
+                    binary(Op::Gt, begin.clone(), int(0)),
+                    binary(Op::Lt, begin.clone(), count.clone()),
+                ),
+            );
             hi = in_tiles(d, hi, &tiles, behind);
         }
         let list = match of {
@@ -347,7 +358,13 @@ impl Context<'_> {
 
     /// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
     /// else narrows its range.
-    pub(super) fn of_piece(&self, scope: &Scope, (a, level): (AccessId, usize), v: Index, range: &Range) -> Option<(Expr, Expr, bool)> {
+    pub(super) fn of_piece(
+        &self,
+        scope: &Scope,
+        (a, level): (AccessId, usize),
+        v: Index,
+        range: &Range,
+    ) -> Option<(Expr, Expr, bool)> {
         let limit = self.program.vars[v.0].limits.iter().find_map(|limit| match limit {
             Limit::Within(within) => Some(within),
             _ => None,

@@ -30,7 +30,9 @@ impl Context<'_> {
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
         needed.extend(self.program.turns());
         let limits = self.program.vars.iter().flat_map(|v| &v.limits);
-        needed.extend(limits.filter_map(|limit| if let Limit::Below { extent, .. } = limit { Some(*extent) } else { None }));
+        needed.extend(
+            limits.filter_map(|limit| if let Limit::Below { extent, .. } = limit { Some(*extent) } else { None }),
+        );
         let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
             Origin::Mapped(map) | Origin::Part(map) => Some(map),
             Origin::Loop | Origin::Computed(_) => None,

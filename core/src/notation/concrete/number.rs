@@ -1,8 +1,8 @@
 //! Numbering the variables and accesses of a program.
 
 use super::{
-    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step, Turns,
-    Var,
+    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step,
+    Turns, Var,
 };
 use crate::shape::Map;
 

@@ -42,8 +42,8 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Within, Workspace,
-    reduction_name,
+    Access, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor,
+    Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
 use crate::notation::typed::Fun;

@@ -353,9 +353,8 @@ impl Concretize<'_> {
 
     /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
     fn limited(&mut self, fresh: &FxHashMap<Index, Index>) {
-        let moved = |(on, limit): &&(Option<Index>, Limit)| {
-            on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v))
-        };
+        let moved =
+            |(on, limit): &&(Option<Index>, Limit)| on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v));
         let mut own = |v: Index| fresh.get(&v).copied().unwrap_or(v);
         let limits: Vec<Limit> = self.out.limits.iter().filter(moved).map(|(_, limit)| limit.clone()).collect();
         for limit in limits {

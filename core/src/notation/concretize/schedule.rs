@@ -159,8 +159,7 @@ impl Concretize<'_> {
         let ends: Vec<(Terms, Length)> =
             said.spine(cut.whole).iter().map(|(before, end)| (terms(before), end.clone())).collect();
         for (place, l) in loops.iter().enumerate() {
-            let within =
-                Within { cut: number, place, from: terms(&parts), unit: unit.clone(), ends: ends.clone() };
+            let within = Within { cut: number, place, from: terms(&parts), unit: unit.clone(), ends: ends.clone() };
             self.out.limits.push((Some(*l), Limit::Within(within)));
         }
         self.scheduled.pieces.insert(key, pieces.clone());
