@@ -107,6 +107,9 @@ fn rewritten(
         rewrite(&mut kernel);
         step(name, &kernel)?;
     }
+    // Of loops that rewrites have taken away nothing is asked.
+    let loops = kernel.loops();
+    kernel.asked.retain(|var, _| loops.contains(var));
     Sound::new(kernel)
 }
 

@@ -88,8 +88,14 @@ impl Concretize<'_> {
         let own = self.own_name(v);
         let own = self.fresh(own, self.classes.class_of_var(v));
         self.vars.insert(v, own);
-        self.scheduled.named.insert(own, v);
+        self.stands_for(own, v);
         vec![own]
+    }
+
+    /// Notes which loop of the schedule one is.
+    pub(super) fn stands_for(&mut self, own: Index, v: VarId) {
+        self.scheduled.named.insert(own, v);
+        self.out.vars[own.0].asked = self.scheduled.loops.asked(v);
     }
 
     /// These loops in the order that the schedule says, if it says one of all of them; with loops over the pieces of what is cut.
@@ -148,6 +154,7 @@ impl Concretize<'_> {
         for (v, _) in parts.iter().filter(|(v, _)| *v != rest || counted) {
             let name = self.own_name(*v);
             let own = self.fresh(name, self.classes.class_of_var(*v));
+            self.out.vars[own.0].asked = said.asked(*v);
             self.out.vars[own.0].limits.push(Limit::Pieces { cut: number, turns: said.length(*v) });
             made.insert(*v, own);
             pieces.loops.push((place(*v), own));
