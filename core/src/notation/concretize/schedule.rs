@@ -7,7 +7,7 @@
 //! ```
 
 use super::super::Diagnostic;
-use super::super::concrete::{self, Index, Length, Limit, Terms, Within};
+use super::super::concrete::{self, Index, Length, Limit, Origin, Terms, Within};
 use super::super::typed::{self, Parts, VarId};
 use super::Concretize;
 use crate::algebra::Mode;
@@ -187,23 +187,25 @@ impl Concretize<'_> {
         order.iter().filter(|p| self.is_piece(**p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
     }
 
-    /// An order in which the parts of what is split stand directly in each other, the outer ones first.
-    pub(super) fn together(&self, order: Vec<Index>) -> Vec<Index> {
-        let Scheduled { loops: said, named, .. } = &self.scheduled;
-        let root = |l: &Index| named.get(l).map(|v| said.root(*v));
-        let place = |l: &Index| said.order.iter().position(|v| Some(v) == named.get(l));
-        let mut all: Vec<Index> = vec![];
-        for l in &order {
-            if all.contains(l) {
-                continue;
+    /// The program in which what commands have split is one loop each, and its parts, outermost first; `None` if nothing is split.
+    pub(super) fn unsplit(&self) -> Option<(concrete::Program, Vec<(Index, Vec<Index>)>)> {
+        let said = &self.scheduled.loops;
+        let mut program = None;
+        let mut parts = vec![];
+        for split in said.splits.iter().filter(|split| said.root(split.whole) == split.whole) {
+            let Some(whole) = self.vars.get(&split.whole).copied() else { continue };
+            if let Origin::Mapped(map) = &self.out.vars[whole.0].origin {
+                let mut own: Vec<Index> = map.factors.keys().copied().collect();
+                own.sort_by_key(|l| self.scheduled.named.get(l).and_then(|v| said.place(*v)));
+                let program: &mut concrete::Program = program.get_or_insert_with(|| self.out.clone());
+                let one = Map::var(whole);
+                for var in program.vars.iter_mut().filter(|var| var.origin == Origin::Mapped(map.clone())) {
+                    var.origin = Origin::Mapped(one.clone());
+                }
+                program.vars[whole.0].origin = Origin::Loop;
+                parts.push((whole, own));
             }
-            let mut parts: Vec<Index> = match root(l) {
-                Some(of) => order.iter().filter(|m| root(m) == Some(of)).copied().collect(),
-                None => vec![*l],
-            };
-            parts.sort_by_key(|l| place(l));
-            all.extend(parts);
         }
-        all
+        Some((program?, parts))
     }
 }
