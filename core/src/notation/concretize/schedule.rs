@@ -26,6 +26,9 @@ pub(super) struct Scheduled {
     pieces: FxHashMap<(VarId, Vec<Index>), Pieces>,
 }
 
+/// Loops that commands have split, each with its parts, outermost first.
+type Wholes = Vec<(Index, Vec<Index>)>;
+
 /// Loops over the pieces of a cut, each with its place in the schedule's order, and the place of the loops that are cut.
 #[derive(Clone)]
 struct Pieces {
@@ -188,7 +191,7 @@ impl Concretize<'_> {
     }
 
     /// The program in which what commands have split is one loop each, and its parts, outermost first; `None` if nothing is split.
-    pub(super) fn unsplit(&self) -> Option<(concrete::Program, Vec<(Index, Vec<Index>)>)> {
+    pub(super) fn unsplit(&self) -> Option<(concrete::Program, Wholes)> {
         let said = &self.scheduled.loops;
         let mut program = None;
         let mut parts = vec![];
