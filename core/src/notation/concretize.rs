@@ -79,7 +79,6 @@ pub fn concretize(
         vars: FxHashMap::default(),
         windows: vec![],
         caught: false,
-        crowded: false,
         apart: false,
         missing: vec![],
         asked: vec![],
@@ -110,9 +109,7 @@ struct Concretize<'a> {
     windows: Vec<(crate::shape::Map<Index>, Index)>,
     /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
     caught: bool,
-    /// Whether some expression of the statement has too many ranges.
-    crowded: bool,
-    /// Whether what is made here is an operand of one: its concatenations are made before it, and it has no windows.
+    /// Whether what is made here is a coordinate: its concatenations are made before it, and it has no windows.
     apart: bool,
     /// Where what has been made of an expression so far is missing, if no window says so.
     missing: Vec<Expr>,
@@ -135,7 +132,6 @@ struct Concretize<'a> {
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
         self.asked = protocol::asked(self.typed, s);
-        self.crowded = shape::meets_too_often(&s.rhs);
         if s.scatters() {
             return self.scattering(s, last);
         }
@@ -335,14 +331,6 @@ impl Concretize<'_> {
     }
 
     fn expr(&mut self, e: &typed::Expr) -> Expr {
-        let around = self.apart;
-        self.apart |= self.crowded && matches!(e.kind, Kind::Call(..)) && shape::meets_too_often(e);
-        let made = self.expr_here(e);
-        self.apart = around;
-        made
-    }
-
-    fn expr_here(&mut self, e: &typed::Expr) -> Expr {
         match &e.kind {
             Kind::Literal(v) => Expr::Literal(*v),
             Kind::Index(v) => Expr::Index(self.var(*v)),
