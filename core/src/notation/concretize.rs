@@ -452,7 +452,8 @@ impl Concretize<'_> {
 
     /// The cheapest order of loops.
     fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
-        choose(&Question { program: &self.out, target, sums, body, simplify: self.simplify })
+        let (program, classes, simplify) = (&self.out, self.classes, self.simplify);
+        choose(&Question { program, target, sums, body, classes, simplify })
     }
 
     /// A nest whose accesses are made such that its loops can follow them.

@@ -89,7 +89,8 @@ impl Context<'_> {
         let concrete::Expr::Concat(made_of, _) = &made else { unreachable!("parts are mapped") };
         let ([(w, inside)], Some(outside)) = (&made_of.parts[..], &made_of.outside) else { return made };
         let under = self.under(inside, *w);
-        let lists = || under.iter().all(|a| self.is_listed_under(*a, *w));
+        // A directory knows no coordinate out of the extent: its list is sought within.
+        let lists = || under.iter().all(|a| self.is_listed_under(*a, *w) && !self.directories.contains_key(a));
         // The same variable elsewhere would be asked for what is outside of the window.
         let once = || concats_of(whole, *w).into_iter().all(|other| other == **c);
         if along(c) && self.is_quiet((*w, inside), &under, outside) && lists() && once() {
