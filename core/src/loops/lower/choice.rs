@@ -25,6 +25,7 @@ use crate::iteration::{Sequence, background};
 use crate::loops::Var;
 use crate::notation::concrete::{self, AccessId, Concat, Index, Iterated, Origin};
 use crate::notation::typed::Fun;
+use crate::shape::Size;
 use crate::stream::Symbolic;
 
 /// Most ranges of a loop, if the text has fewer.
@@ -37,7 +38,16 @@ const RANGES_AROUND: u64 = 4;
 type Along<'a> = &'a dyn Fn(&Concat) -> bool;
 
 /// A concatenation, the range that it is in, and the bounds of its choices there.
-type Ends = (Concat, Expr, Expr, Vec<Bound>);
+type Ends = (Concat, Range, Vec<Bound>);
+
+/// A loop whose concatenations are asked.
+struct Asking {
+    v: Index,
+    whole: Range,
+    /// With what is asked so far.
+    scope: Scope,
+    ends: Vec<Ends>,
+}
 
 impl Context<'_> {
     /// Whether a concatenation is one along `v`: everything else that its coordinate is made of is bound, and it is not asked.
@@ -186,9 +196,9 @@ impl Context<'_> {
 
     /// The ranges of a loop whose concatenations are asked: if it visits its whole extent, one in which all of its windows hold.
     fn asked(&self, d: &mut Symbolic, v: Index, rest: &[Index], piece: Piece) -> Vec<Piece> {
-        let mut asked = piece.clone();
-        asked.body = self.asking(d, v, (&mut asked.scope, &mut Vec::new()), &piece.body, &piece.range);
-        asked.body = self.simplify.simplify(&asked.body);
+        let mut of = Asking { v, whole: piece.range.clone(), scope: piece.scope.clone(), ends: Vec::new() };
+        let body = self.asking(d, &mut of, &piece.body, &piece.range);
+        let asked = Piece { body: self.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
         let innermost = rest.is_empty() && !piece.body.has_loops();
         if !(innermost || self.is_all_located(&piece.scope, &piece.body)) || !self.is_full(v, &asked) {
             return vec![asked];
@@ -234,65 +244,51 @@ impl Context<'_> {
         }
     }
 
-    /// The expression with its concatenations along `v` asked within a range: `scope` says which choice holds where.
-    fn asking(
-        &self,
-        d: &mut Symbolic,
-        v: Index,
-        (scope, ends): (&mut Scope, &mut Vec<Ends>),
-        e: &concrete::Expr,
-        range: &Range,
-    ) -> concrete::Expr {
+    /// The expression with its concatenations along the loop's variable asked, which stand in a range of the loop.
+    fn asking(&self, d: &mut Symbolic, of: &mut Asking, e: &concrete::Expr, range: &Range) -> concrete::Expr {
         let concrete::Expr::Concat(c, ty) = e else {
-            return e.clone().map_parts(&mut vec![], &mut |part, _| self.asking(d, v, (scope, ends), &part, range));
+            return e.clone().map_parts(&mut vec![], &mut |part, _| self.asking(d, of, &part, range));
         };
-        if !self.is_along(scope, v, c) {
-            let made = (**c).clone().map(|part| self.asking(d, v, (scope, ends), &part, range));
+        if !self.is_along(&of.scope, of.v, c) {
+            let made = (**c).clone().map(|part| self.asking(d, of, &part, range));
             return concrete::Expr::Concat(Box::new(made), *ty);
         }
-        let cuts = self.bounds_between(d, v, (scope, ends), range, c);
+        let cuts = self.bounds_between(d, of, range, c);
         let before = c.outside.is_some() as usize;
         let mut parts = Vec::new();
         for (n, (w, part)) in c.parts.iter().enumerate() {
             let range = Range { lo: cuts[n + before].clone(), hi: cuts[n + before + 1].clone() };
-            let part = self.asking(d, v, (scope, ends), part, &range);
-            parts.push((*w, part, range));
+            let part = self.asking(d, of, part, &range);
+            self.ask_for(of, (*w, &part), range);
+            parts.push((*w, part));
         }
-        let outside = c.outside.as_ref().map(|outside| self.asking(d, v, (scope, ends), outside, range));
-        for (w, part, range_of_part) in &parts {
-            self.ask_for(v, scope, (*w, part), range_of_part, range);
-        }
-        if let ([(w, inside, _)], Some(outside)) = (&parts[..], &outside)
+        let outside = c.outside.as_ref().map(|outside| self.asking(d, of, outside, range));
+        if let ([(w, inside)], Some(outside)) = (&parts[..], &outside)
             && self.is_quiet((*w, inside), &self.under(inside, *w), outside)
         {
             return inside.clone();
         }
-        let parts = parts.into_iter().map(|(w, part, _)| (w, part)).collect();
         concrete::Expr::Concat(Box::new(Concat { of: c.of.clone(), parts, outside }), *ty)
     }
 
     /// The bounds between the choices of a concatenation in a range, computed once for all that have the same.
-    fn bounds_between(
-        &self,
-        d: &mut Symbolic,
-        v: Index,
-        (scope, ends): (&Scope, &mut Vec<Ends>),
-        range: &Range,
-        c: &Concat,
-    ) -> Vec<Bound> {
-        let same = |(of, lo, hi, _): &&Ends| self.ends_with(of, c) && *lo == range.lo.at && *hi == range.hi.at;
-        if let Some((.., cuts)) = ends.iter().find(same) {
+    fn bounds_between(&self, d: &mut Symbolic, of: &mut Asking, range: &Range, c: &Concat) -> Vec<Bound> {
+        let same = |(other, within, _): &&Ends| {
+            self.ends_with(other, c) && within.lo.at == range.lo.at && within.hi.at == range.hi.at
+        };
+        if let Some((.., cuts)) = of.ends.iter().find(same) {
             return cuts.clone();
         }
-        let cuts = self.cuts(d, scope, v, range, c);
-        ends.push((c.clone(), range.lo.at.clone(), range.hi.at.clone(), cuts.clone()));
+        let cuts = self.cuts(d, &of.scope, of.v, range, c);
+        of.ends.push((c.clone(), range.clone(), cuts.clone()));
         cuts
     }
 
-    /// Notes that a part holds in a range of the loop over `v` only, and what is below it: lists under its own variable have no entries
-    /// elsewhere, others are walked in that range, and everything else is present there alone.
-    fn ask_for(&self, v: Index, scope: &mut Scope, (w, part): (Index, &concrete::Expr), range: &Range, all: &Range) {
-        let extent = |c| self.known(&crate::shape::Size::unknown(c));
+    /// Notes that a part holds in a range only, and what is below it: lists under its own variable have no entries elsewhere, others are
+    /// walked in that range, and everything else is present there alone.
+    fn ask_for(&self, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
+        let (v, scope) = (of.v, &mut of.scope);
+        let extent = |c| self.known(&Size::unknown(c));
         let mut under = self.under(part, w);
         let known = |a: &AccessId| scope.all_asked().iter().any(|of| of.under.contains(a) || of.walked.contains(a));
         under.retain(|a| !known(a));
@@ -302,17 +298,15 @@ impl Context<'_> {
             let same = |m: usize| extent(tensor.extents[m]) == extent(self.program.vars[w.0].extent);
             self.is_listed_under(*a, w) && mode.is_some_and(same)
         };
-        let loose = !under.is_empty() && under.iter().all(exact);
-        if loose {
+        if !under.is_empty() && under.iter().all(exact) {
             scope.loosen(w);
             under.clear();
         }
         let lists = self.walked(scope, part, v);
-        let ahead: Vec<AccessId> = under.iter().filter(|a| lists.contains(a)).copied().collect();
-        under.retain(|a| !ahead.contains(a));
+        let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
         let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
-        let ends = [end(&range.lo, &all.lo), end(&range.hi, &all.hi)];
-        scope.ask(Asked { by: v, part: w, range: range.clone(), ends, under, walked: ahead, inside: None });
+        let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
+        scope.ask(Asked { by: v, part: w, range, ends, under, walked, inside: None });
     }
 
     /// Binds a loop's variable: of what is asked, it is known from there on whether it holds.
