@@ -9,7 +9,8 @@
 //! ```
 //!
 //! *Split* multiplies: of k concatenations that end in different places every order of the ends is possible, and each
-//! range has its own loops. More than [`RANGES`] are asked, unless the text itself has as many ranges.
+//! range has its own loops. More than [`RANGES`] are asked, or where there are
+//! lists [`RANGES_OF_LISTS`], unless the text itself has as many ranges.
 //!
 //! *Asked* windows over a whole extent leave one range in which all hold, without a test; before it and behind it each is
 //! tested.
@@ -31,8 +32,8 @@ use crate::stream::Symbolic;
 /// Most ranges of a loop, if the text has fewer.
 const RANGES: u64 = 9;
 
-/// The same of a loop whose body has other loops over lists: each range has all of them.
-const RANGES_AROUND: u64 = 4;
+/// The same of a loop whose body has lists: each range walks them in loops of its own.
+const RANGES_OF_LISTS: u64 = 4;
 
 /// Whether `along` holds of a concatenation that ends ranges of the loop at hand.
 type Along<'a> = &'a dyn Fn(&Concat) -> bool;
@@ -69,7 +70,7 @@ impl Context<'_> {
         let (body, scope) = (body.clone(), scope.clone());
         let mut whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
         self.loosen(&mut whole, v);
-        if self.is_split(&whole, v, rest) {
+        if self.is_split(&whole, v) {
             return self.pieces(d, v, whole);
         }
         let pieces = self.asked(d, v, rest, whole);
@@ -154,11 +155,11 @@ impl Context<'_> {
     }
 
     /// Whether the concatenations of a loop end its ranges.
-    fn is_split(&self, piece: &Piece, v: Index, rest: &[Index]) -> bool {
+    fn is_split(&self, piece: &Piece, v: Index) -> bool {
         let along = |c: &Concat| self.is_along(&piece.scope, v, c);
         let (ranges, text) = self.alternatives(piece, v, &[&piece.body], &along);
-        let around = (!rest.is_empty() || piece.body.has_loops()) && !self.is_all_located(&piece.scope, &piece.body);
-        ranges <= text.max(if around { RANGES_AROUND } else { RANGES })
+        let located = self.is_all_located(&piece.scope, &piece.body);
+        ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS })
     }
 
     /// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
@@ -375,10 +376,17 @@ impl Context<'_> {
         scope.all_asked().iter().any(|asked| self.depends(u, asked.part))
     }
 
-    /// The condition that what a variable is made of is out of its part somewhere; `None` if nothing of it is asked.
+    /// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.
+    pub(super) fn asked_around(&self, scope: &Scope, u: Index) -> Vec<Expr> {
+        let asked = scope.all_asked().iter().filter(|asked| self.depends(u, asked.part));
+        asked.filter_map(|asked| asked.inside.clone()).collect()
+    }
+
+    /// The condition that some of these variables is out of a part that is asked; `None` if none can be.
     pub(super) fn is_outside(&self, scope: &Scope, of: &[Index]) -> Option<Expr> {
-        let asked = scope.all_asked().iter().filter(|asked| of.iter().any(|u| self.depends(*u, asked.part)));
-        let outside = asked.filter_map(|asked| Some(Expr::Op(Op::Not, vec![asked.inside.clone()?])));
+        let mut inside: Vec<Expr> = of.iter().flat_map(|u| self.asked_around(scope, *u)).collect();
+        inside.dedup();
+        let outside = inside.into_iter().map(|inside| Expr::Op(Op::Not, vec![inside]));
         outside.reduce(|a, b| binary(Op::OrElse, a, b))
     }
 }

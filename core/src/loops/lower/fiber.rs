@@ -444,6 +444,7 @@ impl Context<'_> {
                 && let Some(at) = self.come_to(d, scope, v)
             {
                 let inside = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+                let asked = self.asked_around(scope, v);
                 inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
@@ -464,8 +465,8 @@ impl Context<'_> {
                     if self.open_computed(d, scope, a, at) {
                         searched.push(a);
                     }
-                    // An interval that begins with 0 has no test of its begin, so −1 must be excluded here.
-                    inside.into_iter().for_each(|inside| scope.require(a, inside));
+                    // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
+                    inside.into_iter().chain(asked).for_each(|inside| scope.require(a, inside));
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
                     self.search(d, scope, a, at);
