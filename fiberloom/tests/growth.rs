@@ -154,8 +154,8 @@ fn loops_are_linear_in_shifted_copies() {
                 format!(
                     "{joined}R[l] = {}",
                     sum(copies, &|k| {
-                        let parts = format!("u[i{k}(0:{})], v[j{k}], u[k{k}(0:{})]", k + 1, 40 - k);
-                        format!("concat(({parts}), (i{k}, j{k}, k{k}) -> l)")
+                        let parts = format!("u[p{k}(0:{})], v[q{k}], u[r{k}(0:{})]", k + 1, 40 - k);
+                        format!("concat(({parts}), (p{k}, q{k}, r{k}) -> l)")
                     })
                 ),
             ),
