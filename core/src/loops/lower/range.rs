@@ -479,7 +479,7 @@ impl Context<'_> {
         };
         let from_zero = range.lo.at == int(0);
         let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
-        let (hi, past) = match scope.is_loose(w) && !ends && !falls(&line.c) {
+        let (hi, past) = match scope.is_loose(w) && !(ends || falls(&line.c)) {
             true => (self.until(scope, &line, &range.hi, &extent), None),
             false => (range.hi.clone(), past),
         };
