@@ -20,10 +20,11 @@ use super::{Forall, Nest, Part, Sink};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
+use crate::looplet::Looplet;
 use crate::loops::lower::fiber::{Finger, Scope};
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
-use crate::loops::lower::{Context, Expr, LevelBuffers, binary, compared, held};
+use crate::loops::lower::{Context, Expr, binary, compared, held};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
 
@@ -252,9 +253,10 @@ impl Context<'_> {
     fn pieces_from(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
         let (fiber, tensor) = (self.unopened(d, scope, a), self.program.tensor(a));
         let depth = scope.fiber(a).depth;
-        let kind = match self.levels(a)[depth] {
-            LevelBuffers::Vbl { ofs, .. } => Kind::Blocks(ofs),
-            LevelBuffers::Packbits { ofs, .. } => Kind::Packed(ofs),
+        let level = &self.levels(a)[depth];
+        let kind = match level.kind().looplet() {
+            Looplet::Blocks => Kind::Blocks(*level.named("ofs")),
+            Looplet::Packed => Kind::Packed(*level.named("ofs")),
             _ => Kind::Runs,
         };
         let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[depth]]));
