@@ -111,6 +111,7 @@ impl Typed<'_> {
         for step in level.kind().steps() {
             match *step {
                 Step::Spread => writeln!(out, "    positions *= {extent};")?,
+                Step::Times(each) => writeln!(out, "    positions *= {each};")?,
                 Step::Each(array) => self.set(*level.named(array), name, "positions", out)?,
                 Step::Bits(array) => self.set(*level.named(array), name, "(positions + 63) / 64", out)?,
                 Step::Fibers(array) => self.fibers(*level.named(array), name, out)?,

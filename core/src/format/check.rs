@@ -8,7 +8,7 @@ pub(super) mod list;
 pub(super) mod structure;
 
 use super::levels::At;
-use super::{Array, Format, Level, Malformed, Tensor};
+use super::{Array, Format, Malformed, Tensor};
 use crate::counted;
 pub(super) use chain::Chain;
 use std::rc::Rc;
@@ -44,10 +44,11 @@ impl Tensor<'_> {
     /// 4. coordinates are in the mode's extent and strictly ascending within a fiber; in a chain, its tuples are;
     /// 5. a singleton has a coordinate a parent position;
     /// 6. flags are as many as positions, bits behind the last are 0;
-    /// 7. below a flag that is not set everything is empty: lists are, flags are not set, singletons in no chain have
+    /// 7. below a flag that is not set, and behind the extent in a block that it cuts off, everything is empty: lists are, flags are not set, singletons in no chain have
     ///    coordinate 0, there is one run, values are bit-identical to the fill value;
     /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
-    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; a triangle stands below a dense level of an equal extent;
+    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; aligned
+    ///    ones are numbered within the extent; a triangle stands below a dense level of an equal extent;
     /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
@@ -89,9 +90,11 @@ impl Tensor<'_> {
         }
         check_bools(None, &self.values)?;
         match above.first_unset(n, |p| self.values.get(p) != self.fill) {
-            Some(p) => {
-                malformed(None, p, format!("{} stands where a flag says that nothing is stored", self.values.get(p)))
-            }
+            Some(p) => malformed(
+                None,
+                p,
+                format!("{} stands where a level above says that nothing is stored", self.values.get(p)),
+            ),
             None => Ok(()),
         }
     }
@@ -140,7 +143,7 @@ pub(super) struct Unset<'t> {
 #[derive(Clone)]
 pub(super) enum Source<'t> {
     /// In a level.
-    Level(&'t Level<'t>),
+    Level(At<'t>),
     /// Here: what lies between belongs to uneven numbers of positions.
     Listed(Rc<Vec<bool>>),
 }
@@ -155,7 +158,7 @@ impl<'t> Unset<'t> {
     fn is_set(&self, p: usize) -> bool {
         let flag = p / usize::try_from(self.each).unwrap_or(usize::MAX).max(1);
         match &self.of {
-            Source::Level(level) => level.is_set(flag),
+            Source::Level(at) => at.level().kind().of().is_set(*at, flag),
             Source::Listed(flags) => flags[flag],
         }
     }
@@ -200,8 +203,8 @@ pub(super) fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Ma
 /// Flags, a position each: below one that is not set, none is. What they are for the level below.
 pub(super) fn check_flags<'t>(at: At<'t>, positions: u64, above: Above<'t>) -> Result<Above<'t>, Malformed> {
     let above = Above { unset: Unset::spread(above.unset, at.extent()), ..Above::of(positions) };
-    match above.first_unset(positions as usize, |p| at.level().is_set(p)) {
+    match above.first_unset(positions as usize, |p| at.level().kind().of().is_set(at, p)) {
         Some(p) => malformed(Some(at.l), p, "the flag is set below one that is not"),
-        None => Ok(Above { unset: Some(Unset { of: Source::Level(at.level()), each: 1 }), ..above }),
+        None => Ok(Above { unset: Some(Unset { of: Source::Level(at), each: 1 }), ..above }),
     }
 }

@@ -166,6 +166,7 @@ impl<'a> Tensor<'a> {
         for step in self.format.levels[l].steps() {
             positions = match *step {
                 Step::Spread => product(positions, extent)?,
+                Step::Times(each) => product(positions, each)?,
                 Step::Triangles => {
                     let each = triangle::positions(extent).unwrap_or(u64::MAX);
                     product(positions.checked_div(extent).unwrap_or(0), each)?

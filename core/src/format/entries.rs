@@ -92,7 +92,7 @@ impl Tensor<'_> {
 
     /// The same of a tensor that is known to be well-formed.
     pub(super) fn listed_all(&self) -> Result<Entries<'_>, Error> {
-        if self.is_flagged() || self.format.levels.iter().any(|kind| kind.shares()) {
+        if self.leaves_out() || self.format.levels.iter().any(|kind| kind.shares()) {
             return self.listed_at(self.stored_positions()?);
         }
         let (_, coordinates) = self.coordinates_at(room::collected(0..self.values.len())?)?;
@@ -104,7 +104,7 @@ impl Tensor<'_> {
     /// # Errors
     /// Memory for a number for each value.
     pub fn stored_coordinates(&self) -> Result<u64, Error> {
-        if !self.is_flagged() && !self.format.levels.iter().any(|kind| kind.shares()) {
+        if !self.leaves_out() && !self.format.levels.iter().any(|kind| kind.shares()) {
             return Ok(self.values.len() as u64);
         }
         let mut at = self.stored_positions()?;
@@ -124,38 +124,42 @@ impl Tensor<'_> {
         Ok(Entries { coordinates, values: self.values.gather(&positions).ok_or(Error::Memory { bytes })? })
     }
 
-    /// Whether some level has flags.
-    pub(super) fn is_flagged(&self) -> bool {
-        self.format.levels.iter().any(|kind| kind.is_flagged())
+    /// Whether nothing can be stored at some positions of some level.
+    pub(super) fn leaves_out(&self) -> bool {
+        (0..self.levels.len()).any(|l| self.format.levels[l].of().leaves_out(self.at(l)))
     }
 
     /// Whether all flags above a position of the last level are set.
     pub(super) fn is_stored(&self, mut p: usize) -> bool {
         (0..self.levels.len()).rev().all(|l| {
-            let set = self.levels[l].is_set(p);
-            p = self.format.levels[l].of().parent(self.at(l), p);
+            let level = self.format.levels[l].of();
+            let set = level.is_set(self.at(l), p);
+            p = level.parent(self.at(l), p);
             set
         })
     }
 
     /// Level `l`.
-    fn at(&self, l: usize) -> At<'_> {
+    pub(super) fn at(&self, l: usize) -> At<'_> {
         At { tensor: self, l }
     }
 
     /// The positions of the last level under flags that are all set, ascending.
     pub(super) fn stored_positions(&self) -> Result<Vec<usize>, Error> {
         let mut kept: Vec<usize> = room::collected(0..self.values.len())?;
-        if !self.is_flagged() {
+        if !self.leaves_out() {
             return Ok(kept);
         }
         // Of each position that is kept, the position in the level at hand.
         let mut at = room::copied(&kept)?;
-        for (l, level) in self.levels.iter().enumerate().rev() {
-            let mut set = at.iter().map(|&p| level.is_set(p));
-            kept.retain(|_| set.next() == Some(true));
-            at.retain(|&p| level.is_set(p));
-            level.kind().of().to_parents(self.at(l), &mut at)?;
+        for l in (0..self.levels.len()).rev() {
+            let (level, here) = (self.format.levels[l].of(), self.at(l));
+            if level.leaves_out(here) {
+                let mut set = at.iter().map(|&p| level.is_set(here, p));
+                kept.retain(|_| set.next() == Some(true));
+                at.retain(|&p| level.is_set(here, p));
+            }
+            level.to_parents(here, &mut at)?;
         }
         Ok(kept)
     }
@@ -213,7 +217,7 @@ impl Tensor<'_> {
     /// If the tensor is malformed.
     pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
         let all = self.values.len().min(n);
-        let positions = if self.is_flagged() { self.stored_positions() } else { room::collected(0..all) };
+        let positions = if self.leaves_out() { self.stored_positions() } else { room::collected(0..all) };
         let listed = positions.and_then(|mut positions| {
             positions.truncate(n);
             self.listed_at(positions)

@@ -15,14 +15,6 @@ impl<'a> Level<'a> {
         (of(Holds::Positions), of(Holds::Coordinates))
     }
 
-    /// Whether something may be stored at position `p`: only of levels with flags is that a question.
-    ///
-    /// # Panics
-    /// If the level has flags and no position `p`.
-    pub fn is_set(&self, p: usize) -> bool {
-        self.kind().of().is_set(self, p)
-    }
-
     /// The same arrays, borrowed.
     pub fn borrow(&self) -> Level<'_> {
         let Ok(level) = self.map(|array| Ok::<_, Infallible>(array.borrow()));
@@ -101,12 +93,12 @@ impl Tensor<'_> {
         }
     }
 
-    /// Number of stored values: of positions of the last level, but for those that a flag above says to be empty.
+    /// Number of stored values: of positions of the last level, but for those that a level above says to be empty.
     ///
     /// # Panics
     /// If the tensor is malformed.
     pub fn stored(&self) -> usize {
         let all = 0..self.values.len();
-        if self.is_flagged() { all.filter(|&p| self.is_stored(p)).count() } else { all.len() }
+        if self.leaves_out() { all.filter(|&p| self.is_stored(p)).count() } else { all.len() }
     }
 }

@@ -5,7 +5,7 @@
 //!   function                  Lookup            computed, wherever it is asked for
 //!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
 //!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
-//!   vbl                       Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
+//!   vbl, blocked              Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
 //!   packbits                  Stepper(Switch(Run, Lookup))        a value for all coordinates up to one, or one for each
 //!   band, lower, upper        Sequence(Run, Lookup, Run)     the fill, an interval of values, the fill
 //!   ragged                    Sequence(Lookup, Run)
@@ -33,6 +33,8 @@ pub enum Looplet {
     Runs,
     /// Blocks of values, with the fill before each.
     Blocks,
+    /// Blocks of so many coordinates, which begin at multiples of that, with the fill before each.
+    Aligned(i64),
     /// Runs and blocks of values, one behind the other.
     Packed,
     /// Phases: an interval of values, with the fill before and behind it.
@@ -61,7 +63,7 @@ impl fmt::Display for Looplet {
             Looplet::Lookup | Looplet::Computed => "Lookup",
             Looplet::Stepper => "Stepper(Spike)",
             Looplet::Runs => "Stepper(Run)",
-            Looplet::Blocks => "Stepper(Sequence(Run, Lookup))",
+            Looplet::Blocks | Looplet::Aligned(_) => "Stepper(Sequence(Run, Lookup))",
             Looplet::Packed => "Stepper(Switch(Run, Lookup))",
             Looplet::Interval => "Sequence(Run, Lookup, Run)",
             Looplet::Prefix => "Sequence(Lookup, Run)",

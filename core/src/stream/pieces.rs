@@ -7,6 +7,9 @@
 //!   blocks      crd      2       6       up to its end a piece is nothing, then an interval with a position for each coordinate;
 //!               ofs    0     2       5   behind the last block there is one piece of nothing
 //!
+//!   aligned     crd    0         2       as blocks, of one length that also divides where they begin: `crd` numbers them, and a block's
+//!                                        first position is its place times that; the last is cut off at the extent
+//!
 //!   packed      crd      2   4   6       a piece is either: of one position, or one for each coordinate
 //!               ofs    0     3   4   6
 //! ```
@@ -68,13 +71,22 @@ fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at:
     }
 }
 
-/// The kinds of pieces; blocks and packed pieces with the array of their first positions.
+/// Where blocks and their positions begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Places {
+    /// Coordinates are the last of each block; an array has their first positions.
+    Listed(BufferId),
+    /// At multiples of this length, as do their positions; coordinates are numbers of blocks.
+    Aligned(i64),
+}
+
+/// The kinds of pieces; blocks and packed pieces with where their positions begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One position each.
     Runs,
     /// Fill, then a position for each coordinate.
-    Blocks(BufferId),
+    Blocks(Places),
     /// One position, or one for each coordinate.
     Packed(BufferId),
 }
@@ -122,7 +134,11 @@ impl<I: Clone> Block<I> {
 
 impl<I: Clone> Pieces<I> {
     /// Opens a fiber at the first piece that does not end before its view's start.
-    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, fiber: ListFiber<I>, extent: I) -> Pieces<I> {
+    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, mut fiber: ListFiber<I>, extent: I) -> Pieces<I> {
+        if let (Kind::Blocks(Places::Aligned(size)), Some(start)) = (kind, &fiber.view.start) {
+            let size = d.int(size);
+            fiber.view.start = Some(d.arith(Arith::Div, start, &size));
+        }
         Pieces { kind, list: List::open(d, &format!("p_{name}"), fiber), extent }
     }
 
@@ -135,7 +151,13 @@ impl<I: Clone> Pieces<I> {
     pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let last = match self.kind {
-            Kind::Blocks(_) => {
+            Kind::Blocks(Places::Aligned(size)) => {
+                let size = d.int(size);
+                let behind = d.arith(Arith::Div, &self.extent, &size);
+                let number = self.list.index_or(d, behind);
+                self.last_of(d, &number, &size)
+            }
+            Kind::Blocks(Places::Listed(_)) => {
                 let end = d.arith(Arith::Sub, &self.extent, &one);
                 self.list.index_or(d, end)
             }
@@ -170,10 +192,22 @@ impl<I: Clone> Pieces<I> {
         d.snapshot(&format!("q_{name}"), number)
     }
 
-    /// The current block; all its numbers are 0 where `here` fails.
+    /// The last coordinate of the aligned block of this number, in the extent.
+    fn last_of<D: Domain<I = I>>(&self, d: &mut D, number: &I, size: &I) -> I {
+        let one = d.int(1);
+        let (first, behind) = (d.arith(Arith::Mul, number, size), d.arith(Arith::Sub, size, &one));
+        let (last, end) = (d.arith(Arith::Add, &first, &behind), d.arith(Arith::Sub, &self.extent, &one));
+        d.arith(Arith::Min, &last, &end)
+    }
+
+    /// The current block; where `here` fails, its numbers are those of an array of zeros.
     fn numbers<D: Domain<I = I>>(&self, d: &mut D, name: &str, here: Option<&D::B>) -> Block<I> {
-        let (Kind::Blocks(ofs) | Kind::Packed(ofs)) = self.kind else { unreachable!("runs have no blocks") };
         let (at, one) = (self.number(d, name), d.int(1));
+        let ofs = match self.kind {
+            Kind::Blocks(Places::Listed(ofs)) | Kind::Packed(ofs) => ofs,
+            Kind::Blocks(Places::Aligned(size)) => return self.aligned(d, name, (at, size), here),
+            Kind::Runs => unreachable!("runs have no blocks"),
+        };
         let next = d.arith(Arith::Add, &at, &one);
         let mut number = |array: BufferId, at: &I, what: &str| {
             let x = if_present(d, here, array, at);
@@ -181,6 +215,22 @@ impl<I: Clone> Pieces<I> {
         };
         let crd = self.list.coordinates();
         Block { last: number(crd, &at, "last"), begin: number(ofs, &at, "begin"), end: number(ofs, &next, "end") }
+    }
+
+    /// The current aligned block, which stands at this place.
+    fn aligned<D: Domain<I = I>>(&self, d: &mut D, name: &str, (at, size): (I, i64), here: Option<&D::B>) -> Block<I> {
+        let (size, one) = (d.int(size), d.int(1));
+        let number = if_present(d, here, self.list.coordinates(), &at);
+        let number = d.snapshot(&format!("block_{name}"), number);
+        let last = self.last_of(d, &number, &size);
+        let last = d.snapshot(&format!("last_{name}"), last);
+        let begin = d.arith(Arith::Mul, &at, &size);
+        let begin = d.snapshot(&format!("begin_{name}"), begin);
+        let first = d.arith(Arith::Mul, &number, &size);
+        let before = d.arith(Arith::Sub, &last, &first);
+        let behind = d.arith(Arith::Add, &begin, &before);
+        let end = d.arith(Arith::Add, &behind, &one);
+        Block { last, begin, end: d.snapshot(&format!("end_{name}"), end) }
     }
 
     /// Of blocks: the current one as an interval; behind the last block, empty at the extent.

@@ -66,11 +66,11 @@ impl Tensor<'_> {
     fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Result<Vec<usize>, Error> {
         for l in levels.clone() {
             let (mut children, mut column, mut from) = (vec![], vec![], vec![]);
-            let crd = self.levels[l].first(Holds::Coordinates);
+            let (crd, kind) = (self.levels[l].first(Holds::Coordinates), self.levels[l].kind().of());
             for (n, &p) in nodes.iter().enumerate() {
                 let fiber = self.fiber(l, p);
                 let first = fiber.start;
-                for child in fiber.filter(|&child| self.levels[l].is_set(child)) {
+                for child in fiber.filter(|&child| kind.is_set(self.at(l), child)) {
                     let coordinate = crd.map_or((child - first) as i64, |crd| crd.index(child));
                     room::push(&mut children, child)?;
                     room::push(&mut from, n)?;

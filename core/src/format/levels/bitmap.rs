@@ -44,8 +44,8 @@ impl Kind for Bitmap {
         Ok(Level::Bitmap { words: words.into() })
     }
 
-    fn is_set(&self, level: &Level, p: usize) -> bool {
-        let Level::Bitmap { words: Array::U64(words) } = level else { return true };
+    fn is_set(&self, at: At, p: usize) -> bool {
+        let Level::Bitmap { words: Array::U64(words) } = at.level() else { return true };
         words[p / 64] >> (p % 64) & 1 == 1
     }
 

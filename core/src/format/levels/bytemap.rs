@@ -43,8 +43,8 @@ impl Kind for Bytemap {
         Ok(Level::Bytemap { flags: Array::Bool(flags.into()) })
     }
 
-    fn is_set(&self, level: &Level, p: usize) -> bool {
-        let Level::Bytemap { flags } = level else { return true };
+    fn is_set(&self, at: At, p: usize) -> bool {
+        let [flags] = at.arrays();
         flags.get(p).is_true()
     }
 

@@ -19,6 +19,7 @@ use crate::looplet::Looplet;
 
 mod band;
 mod bitmap;
+mod blocked;
 mod bytemap;
 mod compressed;
 mod dense;
@@ -73,6 +74,8 @@ impl Holds {
 pub enum Step {
     /// As many times more positions as the level's extent.
     Spread,
+    /// So many times more positions.
+    Times(u64),
     /// For each square of the level's extent as many positions as its triangle has.
     Triangles,
     /// An array with an element a position.
@@ -179,9 +182,15 @@ pub(super) trait Kind: Sync {
         unreachable!("its results are not assembled as runs")
     }
 
+    /// Whether nothing can be stored at some of the positions that it has here.
+    fn leaves_out(&self, at: At) -> bool {
+        let _ = at;
+        self.is_flagged()
+    }
+
     /// Whether something may be stored at a position.
-    fn is_set(&self, level: &Level, position: usize) -> bool {
-        let _ = (level, position);
+    fn is_set(&self, at: At, position: usize) -> bool {
+        let _ = (at, position);
         true
     }
 
@@ -287,6 +296,14 @@ macro_rules! levels {
                 arrays.into_iter().flatten()
             }
 
+            /// Them, to be changed.
+            pub fn arrays_mut(&mut self) -> impl Iterator<Item = &mut A> {
+                let arrays: [Option<&mut A>; MOST] = match self {
+                    $(Arrays::$name $({ $($array),* })? => padded([$($($array),*)?]),)*
+                };
+                arrays.into_iter().flatten()
+            }
+
             /// The same level with `f` of each array.
             ///
             /// # Errors
@@ -331,6 +348,7 @@ levels! {
         Runs = runs { pos: Positions, crd: Coordinates };
         Packbits = packbits { pos: Positions, crd: Coordinates, ofs: Positions };
         Band = band { pos: Positions, first: Coordinates };
+        Blocked = blocked { pos: Positions, crd: Coordinates };
         Vbl = vbl { pos: Positions, crd: Coordinates, ofs: Positions };
         Ragged = ragged { pos: Positions };
         Lower = lower;
@@ -472,12 +490,12 @@ impl LevelKind {
 
     /// Whether a fiber lists where its pieces end, in ascending order: runs, blocks, or both.
     pub fn is_stepped(self) -> bool {
-        matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Blocks)
+        matches!(self.looplet(), Looplet::Runs | Looplet::Packed | Looplet::Blocks | Looplet::Aligned(_))
     }
 
     /// Whether a fiber's pieces are blocks, with a position for each coordinate, and nothing between them.
     pub fn is_in_blocks(self) -> bool {
-        self.looplet() == Looplet::Blocks
+        matches!(self.looplet(), Looplet::Blocks | Looplet::Aligned(_))
     }
 
     /// Whether no arrays hold it: it is computed wherever it is asked for.

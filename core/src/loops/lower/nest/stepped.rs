@@ -26,7 +26,7 @@ use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
+use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, Symbolic, Term, View};
 
 /// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
 /// branch.
@@ -255,7 +255,8 @@ impl Context<'_> {
         let depth = scope.fiber(a).depth;
         let level = &self.levels(a)[depth];
         let kind = match level.kind().looplet() {
-            Looplet::Blocks => Kind::Blocks(*level.named("ofs")),
+            Looplet::Blocks => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+            Looplet::Aligned(size) => Kind::Blocks(Places::Aligned(size)),
             Looplet::Packed => Kind::Packed(*level.named("ofs")),
             _ => Kind::Runs,
         };
