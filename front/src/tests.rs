@@ -30,7 +30,8 @@ fn print_reads_back() {
         "y[i] = a[i] schedule { pos(i -> p, T); coord(p -> i); collapse(i, j -> f); split(i -> a, b, 4); \
          split_up(i -> a, b, 4); reorder(i, j); precompute(a[i] * 2, i -> iw, W); \
          precompute(a[i], (i, j) -> (iw, jw), W); bound(i, 7); unroll(i, 2); parallelize(i, cpu_thread, no_races); \
-         parallelize(i, gpu_warp, parallel_reduction); protocol(T[i], gallop); }\nschedule { }",
+         parallelize(i, gpu_warp, parallel_reduction); protocol(T[i], gallop); weigh(i, T, U); stage(sum(j: T[i,j]), t[i]); \
+         store(t, dense); copy(T, {dense, compressed} order(1, 0)); }\nschedule { }",
     ] {
         let program = read(text);
         let printed = program.to_string();

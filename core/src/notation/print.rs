@@ -453,6 +453,10 @@ impl Display for CommandKind {
             CommandKind::Unroll(v, n) => write!(f, "unroll({v}, {n})"),
             CommandKind::Parallelize(v, unit, race) => write!(f, "parallelize({v}, {unit}, {race})"),
             CommandKind::Protocol(access, p) => write!(f, "protocol({access}, {p})"),
+            CommandKind::Weigh { var, tensors } => write!(f, "weigh({var}, {})", list(tensors)),
+            CommandKind::Stage { expr, into } => write!(f, "stage({expr}, {into})"),
+            CommandKind::Store(tensor, format) => write!(f, "store({tensor}, {format})"),
+            CommandKind::Copy(tensor, format) => write!(f, "copy({tensor}, {format})"),
         }
     }
 }

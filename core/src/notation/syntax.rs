@@ -641,6 +641,14 @@ pub enum CommandKind {
     Parallelize(Ident, Unit, Race),
     /// `protocol(T[i], gallop)`
     Protocol(Access, Protocol),
+    /// `weigh(i, T, …)`
+    Weigh { var: Ident, tensors: Vec<Ident> },
+    /// `stage(expr, W[i, …])`
+    Stage { expr: Expr, into: Access },
+    /// `store(W, FORMAT)`
+    Store(Ident, Format),
+    /// `copy(T, FORMAT)`
+    Copy(Ident, Format),
 }
 
 /// What a parallel loop runs on.

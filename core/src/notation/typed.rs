@@ -24,7 +24,10 @@
 //!
 //! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
 
+mod schedule;
 mod stored;
+
+pub use schedule::{Command, CommandKind, Parts};
 
 use super::Span;
 use super::relation::Relations;
@@ -290,6 +293,8 @@ pub struct Statement {
     pub folded: Vec<VarId>,
     /// Its schedule, if the program has one.
     pub schedule: Option<syntax::Schedule>,
+    /// The commands of it that are about loops.
+    pub commands: Vec<Command>,
     /// Where.
     pub span: Span,
 }

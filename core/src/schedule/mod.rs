@@ -4,6 +4,7 @@
 //! chooses what temporaries are stored in, by magnitudes of extents too. Commands of programs are parsed and checked;
 //! only [`protocol`] is lowered. [`stage`] makes sums temporaries, and [`eliminate`] chooses which.
 pub mod eliminate;
+pub mod loops;
 pub mod order;
 pub mod protocol;
 pub mod stage;

@@ -110,6 +110,7 @@ impl Staging {
             vars: own,
             folded: vec![],
             schedule: None,
+            commands: vec![],
             span,
         }
     }

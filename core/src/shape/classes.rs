@@ -3,7 +3,9 @@
 use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
-use crate::notation::typed::{self, Index, Kind, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId};
+use crate::notation::typed::{
+    self, CommandKind, Index, Kind, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
+};
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,8 +93,34 @@ impl Classes {
             }
         });
         classes.equations = equations(program, sizes);
+        classes.derived(program);
+        for command in program.commands() {
+            if let CommandKind::Bound(v, n) = &command.kind {
+                let name = &program.vars[v.index()].name;
+                classes.learn(sizes + v.index(), *n, &format!("`bound({name}, {n})`"), command.span, errors);
+            }
+        }
         classes.infinite(program);
         classes
+    }
+
+    /// The extents of derived index variables: in coordinates they follow by equations; of those that count entries data decide.
+    fn derived(&mut self, program: &Program) {
+        for v in program.counted() {
+            let by = format!("what data say of `{}`", program.vars[v.index()].name);
+            let span = program.vars[v.index()].span;
+            self.known[self.sizes + v.index()] = Some(Known { extent: INFINITE, span, by });
+        }
+        for command in program.commands() {
+            if let CommandKind::Split { to: (outer, inner), parts, .. } = &command.kind {
+                let (v, extent) = match parts {
+                    Parts::Of(n) => (inner, *n),
+                    Parts::Into(n) => (outer, *n),
+                };
+                let by = "`split`".to_string();
+                self.known[self.sizes + v.index()] = Some(Known { extent, span: command.span, by });
+            }
+        }
     }
 
     /// Sets the extent of functions' modes to [`INFINITE`] where no index variable, stored tensor or use as a value determines it.

@@ -8,7 +8,7 @@
 
 use super::classes::{ClassId, Classes};
 use super::map::Size;
-use crate::notation::typed::{self, Bound, Expr, Kind, Program, SizeId, VarId};
+use crate::notation::typed::{self, Bound, Command, CommandKind, Expr, Kind, Parts, Program, SizeId, VarId};
 use crate::notation::{Diagnostic, Span};
 
 /// One operator's equation, over nodes of [`Classes`].
@@ -95,7 +95,30 @@ pub(super) fn equations(program: &Program, sizes: usize) -> Vec<Equation> {
             Equation { form: Form::Slice { from, to: node(&var), start, end, step }, operator: "slice", span }
         }));
     }
+    let counted = program.counted();
+    let derives = |command: &Command| derived(command, sizes, |v| counted.contains(&v));
+    found.extend(program.commands().filter_map(derives));
     found
+}
+
+/// The equation of a command that derives index variables.
+fn derived(command: &Command, sizes: usize, counts: impl Fn(VarId) -> bool) -> Option<Equation> {
+    let node = |v: &VarId| sizes + v.index();
+    let zero = || Bound { constant: 0, terms: vec![] };
+    let (form, operator) = match &command.kind {
+        CommandKind::Split { from, to: (outer, inner), parts } if !counts(*outer) => {
+            let (to, step) = match parts {
+                Parts::Of(n) => (outer, *n),
+                Parts::Into(n) => (inner, *n),
+            };
+            (Form::Slice { from: node(from), to: node(to), start: zero(), end: None, step }, "split")
+        }
+        CommandKind::Collapse { from: (outer, inner), to } => {
+            (Form::Product { parts: vec![node(outer), node(inner)], whole: node(to) }, "collapse")
+        }
+        _ => return None,
+    };
+    Some(Equation { form, operator, span: command.span })
 }
 
 impl Equation {

@@ -93,7 +93,7 @@ pub fn size<'t, 's: 't>() -> Rule<'t, 's, Size> {
 
 /// `(NAME | "{" level ("," level)* "}") ["order" "(" INT ("," INT)* ")"]`; a name that begins a statement or a block
 /// is none.
-fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
+pub(super) fn format<'t, 's: 't>() -> Rule<'t, 's, Format> {
     let levels = list(ident(), 1).delimited_by(just(Token::OpenBlock), just(Token::CloseBlock));
     let order = just(Token::Order).ignore_then(parens(list(int(), 1)));
     let listed = levels.then(order.clone().or_not()).map_with(|(levels, order), e| Format::Levels {

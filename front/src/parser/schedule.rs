@@ -48,6 +48,9 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         .then_ignore(comma())
         .then(race())
         .map(|((v, unit), race)| CommandKind::Parallelize(v, unit, race));
+    let weigh = ident().then_ignore(comma()).then(list(ident(), 1)).boxed();
+    let stage = expr.clone().then_ignore(comma()).then(super::expression::access(expr.clone())).boxed();
+    let kept = ident().then_ignore(comma()).then(super::declaration::format()).boxed();
     let protocol = super::expression::access(expr)
         .then_ignore(comma())
         .then(protocol())
@@ -66,6 +69,10 @@ fn command<'t, 's: 't>(expr: Rule<'t, 's, Expr>) -> Rule<'t, 's, Command> {
         word("unroll").ignore_then(parens(counted)).map(|(v, n)| CommandKind::Unroll(v, n)),
         word("parallelize").ignore_then(parens(parallelize.boxed())),
         word("protocol").ignore_then(parens(protocol.boxed())),
+        word("weigh").ignore_then(parens(weigh)).map(|(var, tensors)| CommandKind::Weigh { var, tensors }),
+        word("stage").ignore_then(parens(stage)).map(|(expr, into)| CommandKind::Stage { expr, into }),
+        word("store").ignore_then(parens(kept.clone())).map(|(tensor, format)| CommandKind::Store(tensor, format)),
+        word("copy").ignore_then(parens(kept)).map(|(tensor, format)| CommandKind::Copy(tensor, format)),
     ))
     .labelled("a schedule command")
     .map_with(|kind, e| Command { kind, span: span(e.span()) })

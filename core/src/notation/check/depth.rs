@@ -78,7 +78,7 @@ pub(super) fn accesses<'a>(node: Node<'a>, each: &mut impl FnMut(&'a Access)) {
 
 fn expressions(s: &Schedule) -> impl Iterator<Item = Node<'_>> {
     s.commands.iter().filter_map(|c| match &c.kind {
-        CommandKind::Precompute { expr, .. } => Some(Node::Expr(expr)),
+        CommandKind::Precompute { expr, .. } | CommandKind::Stage { expr, .. } => Some(Node::Expr(expr)),
         _ => None,
     })
 }

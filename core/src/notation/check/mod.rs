@@ -101,8 +101,8 @@ struct Check {
     nesting: Vec<usize>,
     /// Functions are being checked, not statements.
     inside: bool,
-    /// Names of the index variables of the statement before.
-    names: Vec<String>,
+    /// The index variables of the statement before.
+    own: std::ops::Range<usize>,
     /// Types of the locals of the function that is being checked.
     local_types: Vec<crate::algebra::Type>,
 }

@@ -2,49 +2,88 @@
 
 use super::Check;
 use crate::notation::Diagnostic;
-use crate::notation::syntax::{Affine, CommandKind, Factor, Ident, Index, Schedule};
+use crate::notation::syntax::{self, Affine, Factor, Ident, Index, Schedule};
+use crate::notation::typed::{Command, CommandKind, Parts, TensorId, VarId};
+
+/// The index variables that commands may name, with what earlier ones derive.
+type Known = Vec<(String, VarId)>;
 
 impl Check {
-    /// Resolves names against the statement's index variables and those that earlier commands derive.
-    pub(super) fn schedule(&mut self, schedule: &Schedule, vars: &[String]) {
-        let mut known: Vec<String> = vars.to_vec();
-        for command in &schedule.commands {
-            let (uses, makes) = names(&command.kind);
-            for (n, name) in uses.iter().enumerate() {
-                self.known_var(name, &known);
-                if uses[..n].iter().any(|other| other.name == name.name) {
-                    self.say(name.span, format!("index variable `{name}` stands twice in one command"));
-                }
-            }
-            if let CommandKind::Split { factor: 0, .. } | CommandKind::Unroll(_, 0) = command.kind {
-                let d = Diagnostic::new(command.span, "a loop in parts of no turns");
-                self.error(d.help("a number from 1 says how many turns a part has"));
-            }
-            for name in makes {
-                if known.contains(&name.name) {
-                    let message = format!("index variable `{}` exists already: shadowing is an error", name.name);
-                    self.error(
-                        Diagnostic::new(name.span, message).help("choose a new name for what the command makes"),
-                    );
-                }
-                known.push(name.name.clone());
-            }
-            match &command.kind {
-                CommandKind::Pos { tensor, .. } => self.known_tensor(tensor),
-                CommandKind::Protocol(access, _) => {
-                    self.known_tensor(&access.tensor);
-                    for index in &access.indices {
-                        if let Index::Affine { map, .. } = index {
-                            self.known_vars(map, &known);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
+    /// Resolves names against the index variables of the statement before, and those that earlier commands derive.
+    pub(super) fn schedule(&mut self, schedule: &Schedule) -> Vec<Command> {
+        let named = |v: usize| (self.out.vars[v].name.clone(), VarId(v as u32));
+        let mut known: Known = self.own.clone().map(named).collect();
+        schedule.commands.iter().filter_map(|command| self.command(command, &mut known)).collect()
     }
 
-    fn known_vars(&mut self, map: &Affine, known: &[String]) {
+    fn command(&mut self, command: &syntax::Command, known: &mut Known) -> Option<Command> {
+        let (uses, makes) = names(&command.kind);
+        for (n, name) in uses.iter().enumerate() {
+            self.known_var(name, known);
+            if uses[..n].iter().any(|other| other.name == name.name) {
+                self.say(name.span, format!("index variable `{name}` stands twice in one command"));
+            }
+        }
+        if let syntax::CommandKind::Split { factor: 0, .. } | syntax::CommandKind::Unroll(_, 0) = command.kind {
+            let d = Diagnostic::new(command.span, "a loop in parts of no turns");
+            self.error(d.help("a number from 1 says how many turns a part has"));
+        }
+        for name in makes {
+            if known.iter().any(|(other, _)| *other == name.name) {
+                let message = format!("index variable `{}` exists already: shadowing is an error", name.name);
+                self.error(Diagnostic::new(name.span, message).help("choose a new name for what the command makes"));
+            }
+            let derived = self.fresh_var(name);
+            known.push((name.name.clone(), derived));
+        }
+        let kind = self.resolved(&command.kind, known)?;
+        Some(Command { kind, span: command.span })
+    }
+
+    /// A command that is about loops, with what it names; `None` of others, which are looked at.
+    fn resolved(&mut self, command: &syntax::CommandKind, known: &Known) -> Option<CommandKind> {
+        use syntax::CommandKind as Written;
+        let var = |name: &Ident| known.iter().find(|(other, _)| *other == name.name).map(|(_, v)| *v);
+        Some(match command {
+            Written::None => CommandKind::None,
+            Written::Pos { from, to, tensor } => {
+                let tensor = self.known_tensor(tensor);
+                CommandKind::Pos { from: var(from)?, to: var(to)?, tensor: tensor? }
+            }
+            Written::Coord { from, to } => CommandKind::Coord { from: var(from)?, to: var(to)? },
+            Written::Collapse { from, to } => {
+                CommandKind::Collapse { from: (var(&from.0)?, var(&from.1)?), to: var(to)? }
+            }
+            Written::Split { up, from, to, factor } => {
+                let parts = if *up { Parts::Into(*factor) } else { Parts::Of(*factor) };
+                CommandKind::Split { from: var(from)?, to: (var(&to.0)?, var(&to.1)?), parts }
+            }
+            Written::Weigh { var: of, tensors } => {
+                let tensors: Vec<Option<TensorId>> = tensors.iter().map(|t| self.known_tensor(t)).collect();
+                CommandKind::Weigh { var: var(of)?, tensors: tensors.into_iter().collect::<Option<_>>()? }
+            }
+            Written::Reorder(vars) => CommandKind::Reorder(vars.iter().map(var).collect::<Option<_>>()?),
+            Written::Bound(v, n) => CommandKind::Bound(var(v)?, *n),
+            Written::Unroll(v, n) => CommandKind::Unroll(var(v)?, *n),
+            Written::Parallelize(v, unit, race) => CommandKind::Parallelize(var(v)?, *unit, *race),
+            Written::Protocol(access, _) => {
+                self.known_tensor(&access.tensor);
+                for index in &access.indices {
+                    if let Index::Affine { map, .. } = index {
+                        self.known_vars(map, known);
+                    }
+                }
+                return None;
+            }
+            Written::Copy(tensor, _) => {
+                self.known_tensor(tensor);
+                return None;
+            }
+            Written::Precompute { .. } | Written::Stage { .. } | Written::Store(..) => return None,
+        })
+    }
+
+    fn known_vars(&mut self, map: &Affine, known: &Known) {
         for (_, term) in &map.terms {
             match &term.factor {
                 Factor::Var(name) => self.known_var(name, known),
@@ -54,22 +93,25 @@ impl Check {
         }
     }
 
-    fn known_var(&mut self, name: &Ident, known: &[String]) {
-        if !known.contains(&name.name) {
-            self.unknown("index variable", name, known.iter().map(String::as_str));
+    fn known_var(&mut self, name: &Ident, known: &Known) {
+        if !known.iter().any(|(other, _)| *other == name.name) {
+            self.unknown("index variable", name, known.iter().map(|(name, _)| name.as_str()));
         }
     }
 
-    fn known_tensor(&mut self, name: &Ident) {
-        if !self.tensors.contains_key(&name.name) {
+    fn known_tensor(&mut self, name: &Ident) -> Option<TensorId> {
+        let found = self.tensors.get(&name.name).copied();
+        if found.is_none() {
             let known: Vec<String> = self.tensors.keys().cloned().collect();
             self.unknown("tensor", name, known.iter().map(String::as_str));
         }
+        found
     }
 }
 
 /// The index variables that a command uses, and those that it makes.
-fn names(command: &CommandKind) -> (Vec<&Ident>, Vec<&Ident>) {
+fn names(command: &syntax::CommandKind) -> (Vec<&Ident>, Vec<&Ident>) {
+    use syntax::CommandKind;
     match command {
         CommandKind::None | CommandKind::Protocol(..) => (vec![], vec![]),
         CommandKind::Pos { from, to, .. } | CommandKind::Coord { from, to } => (vec![from], vec![to]),
@@ -77,8 +119,10 @@ fn names(command: &CommandKind) -> (Vec<&Ident>, Vec<&Ident>) {
         CommandKind::Split { from, to, .. } => (vec![from], vec![&to.0, &to.1]),
         CommandKind::Reorder(vars) => (vars.iter().collect(), vec![]),
         CommandKind::Precompute { from, to, .. } => (from.iter().collect(), to.iter().collect()),
-        CommandKind::Bound(var, _) | CommandKind::Unroll(var, _) | CommandKind::Parallelize(var, ..) => {
-            (vec![var], vec![])
-        }
+        CommandKind::Bound(var, _)
+        | CommandKind::Unroll(var, _)
+        | CommandKind::Parallelize(var, ..)
+        | CommandKind::Weigh { var, .. } => (vec![var], vec![]),
+        CommandKind::Stage { .. } | CommandKind::Store(..) | CommandKind::Copy(..) => (vec![], vec![]),
     }
 }

@@ -21,10 +21,10 @@ impl Check {
             self.statement(inner, true);
         }
         let first = self.out.vars.len();
-        let made = self.define(s, local);
-        self.names = self.out.vars[first..].iter().map(|v| v.name.clone()).collect();
-        if let Some(schedule) = s.schedule.as_ref().filter(|_| made.is_some()) {
-            self.schedule(schedule, &self.names.clone());
+        let mut made = self.define(s, local);
+        self.own = first..self.out.vars.len();
+        if let (Some(schedule), Some(made)) = (&s.schedule, &mut made) {
+            made.commands = self.schedule(schedule);
         }
         for (name, before) in hidden {
             self.open.remove(&name);
@@ -123,7 +123,7 @@ impl Check {
             self.begins(tensor, fun, &s.lhs)?;
         }
         let (schedule, span) = (s.schedule.clone(), s.span);
-        Some(typed::Statement { tensor, indices, cuts, fold, rhs, vars, folded, schedule, span })
+        Some(typed::Statement { tensor, indices, cuts, fold, rhs, vars, folded, schedule, commands: vec![], span })
     }
 
     /// What accumulates has something to begin with: a declared fill, an earlier statement's values, or the function's identity.

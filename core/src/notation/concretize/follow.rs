@@ -144,13 +144,23 @@ impl Concretize<'_> {
             let copies = matches!(&nest.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == all);
             t.role == Role::Temporary && t.format == format && copies
         };
-        if let Some(nest) = self.steps.since(place).find(|nest| copies(nest) && self.steps.stays(nest)) {
-            return nest.target.tensor;
+        let made = self.steps.since(place).find(|nest| copies(nest) && self.steps.stays(nest));
+        if let Some(copy) = made.map(|nest| nest.target.tensor) {
+            self.counts_instead(place, copy);
+            return copy;
         }
         let inner = self.steps.leave(place);
         let copy = self.copy(place, format, suffix);
         self.steps.enter_again(inner);
+        self.counts_instead(place, copy);
         copy
+    }
+
+    /// What is cut by a tensor's entries is cut by a copy's, where that is read instead.
+    fn counts_instead(&mut self, place: Place, copy: Place) {
+        for cut in self.out.cuts.iter_mut().filter(|cut| cut.tensors.contains(&place) && !cut.tensors.contains(&copy)) {
+            cut.tensors.push(copy);
+        }
     }
 
     fn copy(&mut self, place: Place, format: Format, suffix: &str) -> Place {

@@ -47,7 +47,16 @@ impl Refuse<'_> {
 
     fn statement(&mut self, s: &typed::Statement) {
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
-        let lowered = |kind: &CommandKind| matches!(kind, CommandKind::None | CommandKind::Protocol(..));
+        let lowered = |kind: &CommandKind| {
+            let staged = matches!(
+                kind,
+                CommandKind::Stage { .. }
+                    | CommandKind::Store(..)
+                    | CommandKind::Copy(..)
+                    | CommandKind::Precompute { .. }
+            );
+            !staged
+        };
         if let Some(command) = commands.into_iter().find(|c| !lowered(&c.kind)) {
             self.say(command.span, format!("the command `{}` of a schedule", command.kind));
         }

@@ -356,6 +356,10 @@ impl Words<'_> {
                     self.say(format!("race {race:?}"));
                     "parallelize"
                 }
+                CommandKind::Weigh { .. } => "weigh",
+                CommandKind::Stage { .. } => "stage",
+                CommandKind::Store(..) => "store",
+                CommandKind::Copy(..) => "copy",
                 CommandKind::Protocol(_, protocol) => {
                     self.say(format!("protocol {protocol:?}"));
                     "protocol"

@@ -1,0 +1,109 @@
+//! The commands of a statement's schedule, their names resolved.
+//!
+//! An index variable that a command makes is *derived*: it is one of the program's, bound by no expression, and what it was made of
+//! stands in the command. Its extent follows (`shape`).
+
+use super::super::Span;
+use super::super::syntax::{Race, Unit};
+use super::{Program, TensorId, VarId};
+use std::collections::BTreeSet;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it does.
+    pub kind: CommandKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a command does: `docs/schedule.md`. Commands that are about accesses stand in the statement's `schedule`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandKind {
+    /// `none`
+    None,
+    /// `pos(from -> to, tensor)`
+    Pos {
+        /// In coordinates.
+        from: VarId,
+        /// In positions of the tensor's entries.
+        to: VarId,
+        /// Whose entries are counted.
+        tensor: TensorId,
+    },
+    /// `coord(from -> to)`
+    Coord {
+        /// In positions.
+        from: VarId,
+        /// In coordinates.
+        to: VarId,
+    },
+    /// `collapse(outer, inner -> whole)`
+    Collapse {
+        /// The two loops, which stand in each other.
+        from: (VarId, VarId),
+        /// Both.
+        to: VarId,
+    },
+    /// `split(whole -> outer, inner, n)`
+    Split {
+        /// The loop.
+        from: VarId,
+        /// Its parts, and what runs in each.
+        to: (VarId, VarId),
+        /// How many.
+        parts: Parts,
+    },
+    /// `weigh(var, tensors…)`
+    Weigh {
+        /// In coordinates.
+        var: VarId,
+        /// Whose entries are counted.
+        tensors: Vec<TensorId>,
+    },
+    /// `reorder(vars…)`
+    Reorder(Vec<VarId>),
+    /// `bound(var, n)`
+    Bound(VarId, u64),
+    /// `unroll(var, n)`
+    Unroll(VarId, u64),
+    /// `parallelize(var, unit, race)`
+    Parallelize(VarId, Unit, Race),
+}
+
+/// How a loop is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Into parts of so many turns: `split`.
+    Of(u64),
+    /// Into so many parts: `split_up`.
+    Into(u64),
+}
+
+impl Program {
+    /// All commands of its statements.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.statements.iter().flat_map(|s| &s.commands)
+    }
+
+    /// The derived index variables whose extents data decide: those that count entries, and what is made of them.
+    pub fn counted(&self) -> BTreeSet<VarId> {
+        let mut counted = BTreeSet::new();
+        for command in self.commands() {
+            match &command.kind {
+                CommandKind::Pos { to, .. } | CommandKind::Coord { to, .. } => drop(counted.insert(*to)),
+                CommandKind::Weigh { var, .. } => drop(counted.insert(*var)),
+                CommandKind::Split { from, to: (outer, inner), .. } if counted.contains(from) => {
+                    counted.extend([*outer, *inner]);
+                }
+                _ => {}
+            }
+        }
+        for command in self.commands() {
+            if let CommandKind::Weigh { var, .. } = &command.kind {
+                counted.remove(var);
+            }
+        }
+        counted
+    }
+}
