@@ -19,6 +19,7 @@
 //!  symmetric   –                  as lower                         0 .. i + 1, and the same mirrored
 //!  runs        pos crd            pos[parent] .. pos[parent + 1]   .. crd[position] + 1, from where the last run ended
 //!  vbl         pos crd ofs        those of blocks pos[parent] ..   .. crd[block] + 1, as many as a block has positions
+//!  blocked     pos crd            those of blocks pos[parent] ..   4 · crd[block] and the three behind it, up to the extent
 //!  packbits    pos crd ofs        those of pieces pos[parent] ..   as vbl; a piece of one position: as a run
 //! ```
 //!

@@ -16,7 +16,7 @@ use crate::format::{Error, Malformed, room};
 use crate::looplet::Looplet;
 use std::rc::Rc;
 
-/// How many coordinates a block has: a vector of doubles in the registers that every x86-64 of this decade has.
+/// How many coordinates a block has: as many doubles as 256 bits hold.
 const SIZE: usize = 4;
 
 pub(super) struct Blocked;
