@@ -656,7 +656,7 @@ impl<'t> Reader<'t> {
             if self.ahead(n) != Token::Sign(before) || !matches!(self.ahead(n + 1), Token::Word(_)) {
                 return false;
             }
-            if matches!(self.ahead(n + 2), Token::Sign(":") | Token::Word("in")) {
+            if matches!(self.ahead(n + 2), Token::Sign(":") | Token::Word("in" | "while" | "within" | "pieces")) {
                 return true;
             }
             n += 2;
