@@ -86,6 +86,7 @@ fn structs_take_every_kind_of_level() {
         "lower",
         "runs",
         "vbl",
+        "blocked",
         "packbits",
         "nonunique",
     ];

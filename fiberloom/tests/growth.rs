@@ -94,7 +94,7 @@ fn products_with_thin_matrices_are_made_once() {
 
 #[test]
 fn short_rows_are_added_up_whatever_they_are_stored_in() {
-    for level in ["band", "vbl", "runs"] {
+    for level in ["band", "vbl", "blocked", "runs"] {
         let declared = format!("tensor A: i64[N,N] {{dense, {level}}}  tensor R: i64[N,N] csr  ");
         for statement in ["R[i,j] = A[i,k] * A[k,j]", "R[i,j] = A[k,i] * A[k,j]", "R[j,i] = A[i,j]"] {
             grows_linearly(&format!("{declared}{statement}"), &|n| vec![("A", banded(n))]);

@@ -36,7 +36,7 @@ fn run(kernel: &Kernel, operands: &[(&str, &Tensor)]) -> (u64, Outcome) {
 
 #[test]
 fn a_list_beside_an_interval_is_walked_within_it() {
-    for kind in [LevelKind::Band, LevelKind::Vbl] {
+    for kind in [LevelKind::Band, LevelKind::Vbl, LevelKind::Blocked] {
         let program = format!(
             "tensor b: i64[N] {{{}}} tensor s: i64[N] sparse tensor r: i64[N] sparse\n\
              r[i] = b[i] * s[i]\ny[] = sum(i: b[i] * s[i])",
@@ -105,7 +105,7 @@ fn code_is_linear_in_intervals() {
         let lowered = Program::parse(&program).unwrap().lowered(Options::default().mode).unwrap();
         lowered.kernel.to_string().lines().count()
     };
-    for kind in ["band", "ragged", "runs", "vbl", "packbits"] {
+    for kind in ["band", "ragged", "runs", "vbl", "blocked", "packbits"] {
         let [eight, sixteen, more] = [8, 16, 32].map(|operands| statements(operands, kind));
         assert!(more - sixteen <= 2 * (sixteen - eight) + 8, "{kind}: {eight}, {sixteen}, {more} lines");
     }

@@ -52,7 +52,7 @@ fn check(text: &str, operands: &[(&str, Operand)], over: &[(&str, Cuts)]) {
     }
 }
 
-const LEVELS: [&str; 15] = [
+const LEVELS: [&str; 16] = [
     "{dense, dense}",
     "{dense, compressed}",
     "{compressed, compressed}",
@@ -65,6 +65,7 @@ const LEVELS: [&str; 15] = [
     "{dense, runs}",
     "{dense, packbits}",
     "{dense, vbl}",
+    "{dense, blocked}",
     "{compressed, dense}",
     "{dense, hashed} order(1, 0)",
     "{runs, dense}",

@@ -10,7 +10,7 @@
 use crate::choose::Choose;
 use crate::stream::Broken;
 use fiberloom_core::loops::BufferId;
-use fiberloom_core::stream::{Concrete, Interval, Kind, ListFiber, Pieces, View};
+use fiberloom_core::stream::{Concrete, Interval, Kind, ListFiber, Pieces, Places, View};
 
 /// Coordinates are below this.
 pub const EXTENT: usize = 5;
@@ -24,6 +24,8 @@ pub enum Level {
     Runs,
     /// Variable block lists.
     Blocks,
+    /// Blocks of two coordinates, aligned.
+    Aligned,
     /// Either.
     Packed,
 }
@@ -33,7 +35,8 @@ impl Level {
     pub fn kind(self) -> Kind {
         match self {
             Level::Runs => Kind::Runs,
-            Level::Blocks => Kind::Blocks(BufferId(1)),
+            Level::Blocks => Kind::Blocks(Places::Listed(BufferId(1))),
+            Level::Aligned => Kind::Blocks(Places::Aligned(2)),
             Level::Packed => Kind::Packed(BufferId(1)),
         }
     }
@@ -56,6 +59,9 @@ impl Fiber {
         let mut fiber = Fiber { level, crd: [0; EXTENT + 2], ofs: [0; EXTENT + 3], pieces: 0, at: [None; EXTENT] };
         // The stranger before has one position.
         (fiber.crd[0], fiber.ofs[1]) = (EXTENT as i64 - 1, 1);
+        if level == Level::Aligned {
+            return fiber.aligned(c);
+        }
         let (mut next, mut begin) = (1, 0);
         while begin < EXTENT {
             let length = 1 + c.upto(EXTENT - begin - 1);
@@ -75,6 +81,18 @@ impl Fiber {
         }
         (fiber.crd[fiber.pieces + 1], fiber.ofs[fiber.pieces + 2]) = (0, next + 1);
         fiber
+    }
+
+    /// Any of its blocks; the stranger's before them stands at place 0, and the extent cuts off the last.
+    fn aligned(mut self, c: &mut impl Choose) -> Fiber {
+        for begin in (0..EXTENT).step_by(2) {
+            if c.flag() {
+                self.pieces += 1;
+                self.crd[self.pieces] = begin as i64 / 2;
+                (begin..EXTENT.min(begin + 2)).for_each(|i| self.at[i] = Some((2 * self.pieces + i - begin) as i64));
+            }
+        }
+        self
     }
 
     /// Its arrays: where pieces end, where their positions begin.
@@ -146,7 +164,7 @@ pub fn pieces_cover(fiber: &Fiber, start: i64, stops: &[bool; EXTENT], ops: Oper
             for i in from..stop.min(extent) {
                 let position = match fiber.level {
                     Level::Runs => Some(pieces.number(d, "p")),
-                    Level::Blocks => {
+                    Level::Blocks | Level::Aligned => {
                         let Interval { start, stop, base } = (ops.block)(pieces, d);
                         (start <= i && i < stop).then_some(base + i)
                     }
@@ -229,11 +247,11 @@ pub fn interval_holds(first: i64, length: i64, band: bool, open: Opening) -> Res
 
 /// Every law of pieces on one choice of data.
 pub fn laws(c: &mut impl Choose) {
-    let level = [Level::Runs, Level::Blocks, Level::Packed][c.upto(2)];
+    let level = [Level::Runs, Level::Blocks, Level::Packed, Level::Aligned][c.upto(3)];
     let (fiber, start, stops) = chosen(c, level);
     assert_eq!(pieces_cover(&fiber, start, &stops, PIECES), Ok(()), "{fiber:?} from {start}, {stops:?}");
     assert_eq!(what_is_asked_is_found(&fiber, start, PIECES), Ok(()), "{fiber:?} at {start}");
-    if level == Level::Blocks {
+    if matches!(level, Level::Blocks | Level::Aligned) {
         assert_eq!(blocks_hold_everything(&fiber, PIECES), Ok(()), "{fiber:?}");
     }
 }
@@ -253,7 +271,7 @@ pub fn interval_laws(c: &mut impl Choose) {
     assert_eq!(interval_holds(first as i64, length as i64, band, INTERVAL), Ok(()), "{first} {length} {band}");
 }
 
-/// Bounds: fibers of runs, of blocks and of packed pieces over 5 coordinates, every start, every set of stops; loops unwound 65
+/// Bounds: fibers of runs, of blocks, aligned or not, and of packed pieces over 5 coordinates, every start, every set of stops; loops unwound 65
 /// times.
 #[cfg(kani)]
 #[kani::proof]
@@ -344,11 +362,13 @@ pub(crate) mod tests {
                 Operations { leave_if: |p, d, _| p.leave_if(d, &true), ..PIECES },
             ),
             covers("a block begins one coordinate early", Level::Blocks, begins),
+            covers("an aligned block begins one coordinate early", Level::Aligned, begins),
             covers("a piece has one position for all", Level::Packed, one_of_all),
             covers("a piece has a position for each", Level::Packed, each_of_all),
             hold("a block ends one coordinate late", late),
             hold("one block fewer is left", fewer),
             asks("what is before a block is in it", Level::Blocks, find_all),
+            asks("what is between aligned blocks is in one", Level::Aligned, find_all),
             asks(
                 "a run is found one behind",
                 Level::Runs,

@@ -4,7 +4,7 @@
 use crate::claims::{Claims, Given, Law, Order, Place};
 use crate::seeks::Seek;
 use fiberloom_core::stream::{
-    Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Spread, TABLE, Table, View, slot,
+    Arith, Directory, Interval, Kind, List, ListFiber, Pieces, Places, Spread, TABLE, Table, View, slot,
 };
 use std::marker::PhantomData;
 
@@ -167,7 +167,7 @@ impl Law for FindsBlock {
         d.assume_within(&zero, &at, &most);
         assume_piece(d, crd, &witness, &at);
         let (first, _) = piece(d, given, &witness, false);
-        let pieces = open(d, Kind::Blocks(ofs.array), crd, &at);
+        let pieces = open(d, Kind::Blocks(Places::Listed(ofs.array)), crd, &at);
         let (found, position) = pieces.find(d, "p", &at);
         let there = d.le(&first, &at);
         let found = found.expect("blocks do not hold everything");

@@ -11,8 +11,8 @@ use crate::array::{Layout, borrowed, frozen, is_writable, usable, view};
 use crate::error::{exception, malformed, operand as refused, raised, unassembled};
 use crate::job;
 use crate::operand;
-use fiberloom::{Array, Assembly, Checked, Elements, Error, Format, Level, LevelKind, Type, Value};
-use fiberloom_core::format::NAMES;
+use fiberloom::{Array, Assembly, Checked, Elements, Error, Format, Level, Type, Value};
+use fiberloom_core::format::{Holds, NAMES};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -95,22 +95,6 @@ pub fn format_name(format: &Format) -> String {
     ["sparse"].iter().chain(&NAMES).find(has_name).map_or_else(|| format.to_string(), ToString::to_string)
 }
 
-/// The names of the arrays of a kind of level.
-fn array_names(kind: LevelKind) -> &'static [&'static str] {
-    use LevelKind::*;
-    match kind {
-        Dense | Lower | Upper | Symmetric | Function => &[],
-        Compressed | Nonunique | Runs => &["pos", "crd"],
-        Hashed => &["pos", "crd", "table"],
-        Singleton => &["crd"],
-        Bitmap => &["words"],
-        Bytemap => &["flags"],
-        Band => &["pos", "first"],
-        Ragged => &["pos"],
-        Vbl | Packbits => &["pos", "crd", "ofs"],
-    }
-}
-
 /// A number as Python has it.
 pub fn number(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value.ty() {
@@ -185,7 +169,7 @@ impl Tensor {
         let (py, this) = (slf.py(), slf.get());
         let arrays = PyDict::new(py);
         for (l, level) in this.tensor.levels.iter().enumerate() {
-            for (name, array) in array_names(level.kind()).iter().zip(level.arrays()) {
+            for ((name, _), array) in level.kind().arrays().iter().zip(level.arrays()) {
                 // SAFETY: the array is the tensor's, which the ndarray holds and which nobody changes.
                 let ndarray = unsafe { view(array, (&[array.len() as u64], &[0]), false, slf.clone().into_any())? };
                 arrays.set_item(format!("{name}{l}"), ndarray)?;
@@ -318,15 +302,16 @@ pub fn from_levels(
         taken.push(unsafe { borrowed(&held, ty) });
         kept.push(held.into_any().unbind());
     }
-    let expected: usize = format.levels.iter().map(|kind| array_names(*kind).len()).sum::<usize>() + 1;
+    let expected: usize = format.levels.iter().map(|kind| kind.arrays().len()).sum::<usize>() + 1;
     let wrong = || refused(py, name, format!("it has {expected} arrays, and {} are given", arrays.len()));
     if arrays.len() != expected {
         return Err(wrong());
     }
     let values = taken.pop().ok_or_else(wrong)?;
     let mut taken = taken.into_iter();
-    let levels: Option<Vec<Level>> = format.levels.iter().map(|kind| Level::of(*kind, &mut taken)).collect();
-    let levels = levels.ok_or_else(|| refused(py, name, "a level of kind `function` stores nothing"))?;
+    let mut next = |_: &str, _: Holds| taken.next().ok_or(());
+    let levels = format.levels.iter().map(|kind| Level::of(*kind, &mut next).ok().flatten());
+    let levels = levels.collect::<Option<Vec<Level>>>().ok_or_else(|| refused(py, name, "a level of kind `function` stores nothing"))?;
     let tensor = fiberloom::Tensor::from_levels(shape, format.order.to_vec(), levels, values);
     let mut tensor = tensor.map_err(|m| malformed(py, name, &m))?;
     if let Some(fill) = fill {

@@ -152,7 +152,7 @@ def test_the_old_matrices_of_scipy_are_taken(matrix):
 
 
 FORMATS = ["dense", "csr", "csc", "dcsr", "dcsc", "coo", "csf", "{dense, hashed}", "{dense, bitmap}", "{dense, bytemap}",
-           "{dense, band}", "{dense, ragged}", "{dense, runs}", "{dense, vbl}", "{dense, packbits}", "{compressed, dense} order(1, 0)"]  # fmt: skip
+           "{dense, band}", "{dense, ragged}", "{dense, runs}", "{dense, vbl}", "{dense, blocked}", "{dense, packbits}", "{compressed, dense} order(1, 0)"]  # fmt: skip
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -13,7 +13,7 @@
 use super::Emitter;
 use super::statement::Range;
 use crate::Error;
-use fiberloom_core::loops::{BufferId, Expr, How, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
+use fiberloom_core::loops::{BufferId, Expr, Holds, How, LevelBuffers, Role, Stmt, Var, bare, one_fiber};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
@@ -57,9 +57,9 @@ impl<'c> Emitter<'c, '_> {
 
     /// The coordinates of the operand's compressed level that has these positions.
     fn coordinates(&self, positions: BufferId) -> Option<BufferId> {
-        let level = |level: &LevelBuffers| match level {
-            LevelBuffers::Compressed { pos, crd } if *pos == positions => Some(*crd),
-            _ => None,
+        let level = |level: &LevelBuffers| {
+            let of = level.kind().is_plain() && level.array(Holds::Positions) == Some(positions);
+            level.array(Holds::Coordinates).filter(|_| of)
         };
         let crd = self.kernel.arguments.iter().flat_map(|a| &a.levels).find_map(level)?;
         (self.kernel.buffers[crd.0 as usize].role == Role::Operand).then_some(crd)

@@ -11,6 +11,7 @@
 //! table does not, and is a field. An array that a result shares with an operand is a pointer to the operand's.
 
 use super::{Contract, c_type, is_taken};
+use fiberloom_core::format::Step;
 use fiberloom_core::loops::{Argument, BufferId, Kernel, LevelBuffers, Role};
 use std::collections::BTreeSet;
 use std::fmt::{Result, Write};
@@ -107,46 +108,24 @@ impl Typed<'_> {
     }
 
     fn level(&self, level: &LevelBuffers, name: &str, extent: &str, out: &mut String) -> Result {
-        let field = |b: BufferId| self.buffer(b).0;
-        match *level {
-            LevelBuffers::Dense => writeln!(out, "    positions *= {extent};"),
-            LevelBuffers::Bytemap { flags } => {
-                writeln!(out, "    positions *= {extent};")?;
-                self.set(flags, name, "positions", out)
-            }
-            LevelBuffers::Bitmap { words } => {
-                writeln!(out, "    positions *= {extent};")?;
-                self.set(words, name, "(positions + 63) / 64", out)
-            }
-            LevelBuffers::Singleton { crd } => self.set(crd, name, "positions", out),
-            LevelBuffers::Ragged { pos } => self.fibers(pos, name, out),
-            LevelBuffers::Band { pos, first } => {
-                self.set(first, name, "positions", out)?;
-                self.fibers(pos, name, out)
-            }
-            LevelBuffers::Compressed { pos, crd }
-            | LevelBuffers::Nonunique { pos, crd }
-            | LevelBuffers::Runs { pos, crd } => {
-                self.fibers(pos, name, out)?;
-                self.set(crd, name, "positions", out)
-            }
-            LevelBuffers::Hashed { pos, crd, table } => {
-                self.set(table, name, &format!("{name}.{}_len", field(table)), out)?;
-                self.fibers(pos, name, out)?;
-                self.set(crd, name, "positions", out)
-            }
-            LevelBuffers::Vbl { pos, crd, ofs } | LevelBuffers::Packbits { pos, crd, ofs } => {
-                self.fibers(pos, name, out)?;
-                self.set(crd, name, "positions", out)?;
-                self.fibers(ofs, name, out)
-            }
-            LevelBuffers::Lower | LevelBuffers::Upper | LevelBuffers::Symmetric => {
-                writeln!(
+        for step in level.kind().steps() {
+            match *step {
+                Step::Spread => writeln!(out, "    positions *= {extent};")?,
+                Step::Times(each) => writeln!(out, "    positions *= {each};")?,
+                Step::Each(array) => self.set(*level.named(array), name, "positions", out)?,
+                Step::Bits(array) => self.set(*level.named(array), name, "(positions + 63) / 64", out)?,
+                Step::Fibers(array) => self.fibers(*level.named(array), name, out)?,
+                Step::Any(array) => {
+                    let array = *level.named(array);
+                    self.set(array, name, &format!("{name}.{}_len", self.buffer(array).0), out)?;
+                }
+                Step::Triangles => writeln!(
                     out,
                     "    if ({extent} != 0) positions = positions / {extent} * ({extent} * ({extent} + 1) / 2);"
-                )
+                )?,
             }
         }
+        Ok(())
     }
 
     /// An array of positions, one more than there are above, whose last says how many there are below.
@@ -184,10 +163,10 @@ impl Typed<'_> {
     }
 }
 
-/// The hash table of a level.
+/// The array of a level whose length nothing else says.
 fn table(level: &LevelBuffers) -> Option<BufferId> {
-    match level {
-        LevelBuffers::Hashed { table, .. } => Some(*table),
+    level.kind().steps().iter().find_map(|step| match step {
+        Step::Any(array) => Some(*level.named(array)),
         _ => None,
-    }
+    })
 }

@@ -162,7 +162,7 @@ impl Entries<'_> {
             (Duplicates::Combine(f), Some(_)) => sorted.combined(f)?,
         };
         // Some levels store fill values of their own accord: those among the entries say nothing.
-        let structured = |l: usize| format.levels[l].pads() && format.levels[l] != LevelKind::Dense;
+        let structured = |l: usize| format.levels[l].pads() && !format.levels[l].is_full();
         let padded = (0..format.rank()).any(|l| format.is_single(l) || structured(l));
         let told = if padded { unique.without(fill)? } else { unique };
         told.folded(format, fill, how)?.levelled(extents, format, fill, how)

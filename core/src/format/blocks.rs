@@ -13,11 +13,21 @@
 //! Invariants: `ofs` begins with 0, rises, and numbers all positions; a block is behind the one before it in its fiber. A piece
 //! of packbits begins where the one before it ended, or at 0, and has one position or as many as coordinates.
 
-use super::{Array, Error, LevelKind, room};
+use super::{Array, Error, room};
 use std::ops::RangeInclusive;
 
-/// The blocks of a list, or the pieces of runs: `pos`, `crd` and `ofs`.
-pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
+/// The blocks of a list: `pos`, `crd` and `ofs`.
+pub(super) fn of_list(pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
+    grouped(true, pos, crd)
+}
+
+/// The pieces of runs: `pos`, `crd` and `ofs`.
+pub(super) fn pieces(pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
+    grouped(false, pos, crd)
+}
+
+/// Coordinates that follow one another, joined: all of them, or only behind one that follows another itself.
+fn grouped(all: bool, pos: &[i64], crd: &[i64]) -> Result<[Vec<i64>; 3], Error> {
     let (mut blocks, mut last, mut ofs) = (room::room(pos.len())?, Vec::new(), Vec::new());
     blocks.push(0);
     for fiber in pos.windows(2) {
@@ -32,7 +42,7 @@ pub(super) fn grouped(kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<[Vec<
                 room::push(&mut last, c)?;
                 room::push(&mut ofs, p)?;
             }
-            (before, open) = (c, next || kind == LevelKind::Vbl);
+            (before, open) = (c, next || all);
         }
         blocks.push(last.len() as i64);
     }

@@ -4,14 +4,13 @@
 //! first offending place of the outermost offending level. Nothing is believed before it is checked, and nothing is
 //! allocated that is larger than an array at hand.
 mod chain;
-mod list;
-mod structure;
-mod table;
+pub(super) mod list;
+pub(super) mod structure;
 
-use super::{Array, Format, Level, Malformed, Tensor};
-use crate::algebra::Type;
+use super::levels::At;
+use super::{Array, Format, Malformed, Tensor};
 use crate::counted;
-use chain::Chain;
+pub(super) use chain::Chain;
 use std::rc::Rc;
 
 /// What the arrays of a tensor may be multiplied to: every position fits an `i64`.
@@ -22,7 +21,7 @@ const MEMORY: &str = "memory does not suffice to check what is stored";
 
 impl Malformed {
     /// Level `l` could not be checked: memory does not suffice for it.
-    fn unchecked(l: usize) -> Malformed {
+    pub(super) fn unchecked(l: usize) -> Malformed {
         Malformed { level: Some(l), position: 0, what: MEMORY.to_string() }
     }
 
@@ -32,7 +31,7 @@ impl Malformed {
     }
 }
 
-fn malformed<T>(level: Option<usize>, position: usize, what: impl Into<String>) -> Result<T, Malformed> {
+pub(super) fn malformed<T>(level: Option<usize>, position: usize, what: impl Into<String>) -> Result<T, Malformed> {
     Err(Malformed { level, position, what: what.into() })
 }
 
@@ -45,14 +44,15 @@ impl Tensor<'_> {
     /// 4. coordinates are in the mode's extent and strictly ascending within a fiber; in a chain, its tuples are;
     /// 5. a singleton has a coordinate a parent position;
     /// 6. flags are as many as positions, bits behind the last are 0;
-    /// 7. below a flag that is not set everything is empty: lists are, flags are not set, singletons in no chain have
+    /// 7. below a flag that is not set, and behind the extent in a block that it cuts off, everything is empty: lists are, flags are not set, singletons in no chain have
     ///    coordinate 0, there is one run, values are bit-identical to the fill value;
     /// 8. a table's length is a power of two, at least 2 and twice the positions; each position is found, and no other;
-    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; a triangle stands below a dense level of an equal extent;
+    /// 9. intervals are in the mode's extent; runs reach its end; blocks have a position a coordinate, and do not overlap; aligned
+    ///    ones are numbered within the extent; a triangle stands below a dense level of an equal extent;
     /// 10. a value a position of the last level, of the fill value's type; bytes of a `bool` are 0 or 1.
     pub fn check(&self) -> Result<(), Malformed> {
         self.check_shape()?;
-        let mut above = Above { positions: 1, chain: None, unset: None };
+        let mut above = Above::of(1);
         for l in 0..self.levels.len() {
             above = self.check_level(l, above)?;
         }
@@ -61,75 +61,11 @@ impl Tensor<'_> {
 
     /// Level `l`, and what it is for the level below.
     fn check_level<'t>(&'t self, l: usize, above: Above<'t>) -> Result<Above<'t>, Malformed> {
-        let (level, extent, parents) = (&self.levels[l], self.level_extent(l), above.positions);
-        let below = |positions: usize| Above { positions: positions as u64, chain: None, unset: None };
-        if level.kind() != self.format.levels[l] {
-            let kind = self.format.levels[l].name();
-            return malformed(Some(l), 0, format!("the arrays are not those of a `{kind}` level"));
+        let kind = self.format.levels[l];
+        if self.levels[l].kind() != kind {
+            return malformed(Some(l), 0, format!("the arrays are not those of a `{}` level", kind.name()));
         }
-        match level {
-            Level::Dense => {
-                let unset = Unset::spread(above.unset, extent);
-                Ok(Above { positions: spread(l, parents, extent)?, chain: None, unset })
-            }
-            Level::Bitmap { words } => {
-                let positions = spread(l, parents, extent)?;
-                list::length_and_type(l, "words", words, positions.div_ceil(64), &[Type::U64])?;
-                check_unused(l, words, positions)?;
-                check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, chain: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
-            }
-            Level::Bytemap { flags } => {
-                let positions = spread(l, parents, extent)?;
-                list::length_and_type(l, "flags", flags, positions, &[Type::Bool])?;
-                check_bools(Some(l), flags)?;
-                check_flags(l, level, positions, extent, &above)?;
-                Ok(Above { positions, chain: None, unset: Some(Unset { of: Source::Level(level), each: 1 }) })
-            }
-            Level::Compressed { pos, crd } => {
-                list::check(l, pos, crd, extent, &above)?;
-                Ok(below(crd.len()))
-            }
-            Level::Nonunique { pos, crd } => {
-                list::check_pos(l, pos, crd.len(), &above)?;
-                let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
-                let chain = Chain::of(pos).check(l, crd, extent, last)?;
-                Ok(Above { chain: (!last).then_some(chain), ..below(crd.len()) })
-            }
-            Level::Singleton { crd } => {
-                list::length_and_type(l, "crd", crd, parents, &[Type::I32, Type::I64])?;
-                match above.chain {
-                    Some(chain) => {
-                        let last = self.format.chain(l).is_some_and(|c| c.end == l + 1);
-                        let chain = chain.check(l, crd, extent, last)?;
-                        Ok(Above { chain: (!last).then_some(chain), ..below(crd.len()) })
-                    }
-                    None => {
-                        check_single(l, crd, extent, &above)?;
-                        Ok(Above { positions: parents, chain: None, unset: above.unset })
-                    }
-                }
-            }
-            Level::Hashed { pos, crd, table } => {
-                list::check(l, pos, crd, extent, &above)?;
-                table::check(l, pos, crd, table)?;
-                Ok(below(crd.len()))
-            }
-            Level::Band { pos, first } => {
-                Ok(below(structure::check_intervals(l, pos, Some(first), extent, &above)? as usize))
-            }
-            Level::Ragged { pos } => Ok(below(structure::check_intervals(l, pos, None, extent, &above)? as usize)),
-            Level::Lower | Level::Upper | Level::Symmetric => {
-                let outer = l.checked_sub(1).map(|outer| (self.levels[outer].kind(), self.level_extent(outer)));
-                structure::check_triangles(l, (level.kind(), outer), extent, above)
-            }
-            Level::Runs { pos, crd } => structure::check_runs(l, (pos, crd, None), extent, &above),
-            Level::Packbits { pos, crd, ofs } => structure::check_runs(l, (pos, crd, Some(ofs)), extent, &above),
-            Level::Vbl { pos, crd, ofs } => {
-                list::check(l, pos, crd, extent, &above)?;
-                Ok(below(structure::check_blocks(l, (pos, crd, ofs), false)?))
-            }
-        }
+        kind.of().check(At { tensor: self, l }, above)
     }
 
     pub(super) fn check_shape(&self) -> Result<(), Malformed> {
@@ -154,9 +90,11 @@ impl Tensor<'_> {
         }
         check_bools(None, &self.values)?;
         match above.first_unset(n, |p| self.values.get(p) != self.fill) {
-            Some(p) => {
-                malformed(None, p, format!("{} stands where a flag says that nothing is stored", self.values.get(p)))
-            }
+            Some(p) => malformed(
+                None,
+                p,
+                format!("{} stands where a level above says that nothing is stored", self.values.get(p)),
+            ),
             None => Ok(()),
         }
     }
@@ -185,34 +123,34 @@ impl Format {
 }
 
 /// What the check of a level has to know of those above it.
-struct Above<'t> {
+pub(super) struct Above<'t> {
     /// How many positions the level above has.
-    positions: u64,
+    pub(super) positions: u64,
     /// The chain that goes on below, if one does.
-    chain: Option<Chain<'t>>,
+    pub(super) chain: Option<Chain<'t>>,
     /// Which positions lie below flags that are not set.
-    unset: Option<Unset<'t>>,
+    pub(super) unset: Option<Unset<'t>>,
 }
 
 /// Flags, each standing for so many positions of the level at hand.
 #[derive(Clone)]
-struct Unset<'t> {
-    of: Source<'t>,
-    each: u64,
+pub(super) struct Unset<'t> {
+    pub(super) of: Source<'t>,
+    pub(super) each: u64,
 }
 
 /// Where flags are.
 #[derive(Clone)]
-enum Source<'t> {
+pub(super) enum Source<'t> {
     /// In a level.
-    Level(&'t Level<'t>),
+    Level(At<'t>),
     /// Here: what lies between belongs to uneven numbers of positions.
     Listed(Rc<Vec<bool>>),
 }
 
 impl<'t> Unset<'t> {
     /// As of a level that has a position for every coordinate of an extent.
-    fn spread(of: Option<Unset<'t>>, extent: u64) -> Option<Unset<'t>> {
+    pub(super) fn spread(of: Option<Unset<'t>>, extent: u64) -> Option<Unset<'t>> {
         of.map(|u| Unset { each: u.each.saturating_mul(extent), ..u })
     }
 
@@ -220,26 +158,31 @@ impl<'t> Unset<'t> {
     fn is_set(&self, p: usize) -> bool {
         let flag = p / usize::try_from(self.each).unwrap_or(usize::MAX).max(1);
         match &self.of {
-            Source::Level(level) => level.is_set(flag),
+            Source::Level(at) => at.level().kind().of().is_set(*at, flag),
             Source::Listed(flags) => flags[flag],
         }
     }
 }
 
 impl Above<'_> {
+    /// So many positions, below which no chain goes on and no flag is not set.
+    pub(super) fn of(positions: u64) -> Above<'static> {
+        Above { positions, chain: None, unset: None }
+    }
+
     /// The first of the first `n` positions that lies below a flag that is not set although `full` holds of it.
-    fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
+    pub(super) fn first_unset(&self, n: usize, full: impl Fn(usize) -> bool) -> Option<usize> {
         self.unset_among(n).find(|&p| full(p))
     }
 
     /// Those of the first `n` positions that lie below a flag that is not set.
-    fn unset_among(&self, n: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn unset_among(&self, n: usize) -> impl Iterator<Item = usize> {
         self.unset.iter().flat_map(move |unset| (0..n).filter(|&p| !unset.is_set(p)))
     }
 }
 
 /// The number of positions of a level that has one for every coordinate.
-fn spread(l: usize, parents: u64, extent: u64) -> Result<u64, Malformed> {
+pub(super) fn spread(l: usize, parents: u64, extent: u64) -> Result<u64, Malformed> {
     match parents.checked_mul(extent).filter(|&n| n <= POSITIONS) {
         Some(n) => Ok(n),
         None => malformed(Some(l), 0, "the number of positions does not fit 63 bits"),
@@ -257,33 +200,11 @@ pub(super) fn check_bools(level: Option<usize>, values: &Array) -> Result<(), Ma
     }
 }
 
-/// No bit is set behind the last position.
-fn check_unused(l: usize, words: &Array, positions: u64) -> Result<(), Malformed> {
-    let used = positions % 64;
-    match words.len().checked_sub(1) {
-        Some(w) if used > 0 && words.get(w).bits() >> used != 0 => {
-            malformed(Some(l), w, format!("a bit is set behind position {}, the last", positions - 1))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Below a flag that is not set, none is.
-fn check_flags(l: usize, level: &Level, positions: u64, extent: u64, above: &Above) -> Result<(), Malformed> {
-    let above = Above { positions, chain: None, unset: Unset::spread(above.unset.clone(), extent) };
-    match above.first_unset(positions as usize, |p| level.is_set(p)) {
-        Some(p) => malformed(Some(l), p, "the flag is set below one that is not"),
-        None => Ok(()),
-    }
-}
-
-/// A singleton in no chain.
-fn check_single(l: usize, crd: &Array, extent: u64, above: &Above) -> Result<(), Malformed> {
-    if let Some(p) = (0..crd.len()).find(|&p| crd.index(p) < 0 || crd.index(p) as u64 >= extent) {
-        return malformed(Some(l), p, format!("coordinate {} is not in 0..{extent}", crd.index(p)));
-    }
-    match above.first_unset(crd.len(), |p| crd.index(p) != 0) {
-        Some(p) => malformed(Some(l), p, "below a flag that is not set the coordinate is 0"),
-        None => Ok(()),
+/// Flags, a position each: below one that is not set, none is. What they are for the level below.
+pub(super) fn check_flags<'t>(at: At<'t>, positions: u64, above: Above<'t>) -> Result<Above<'t>, Malformed> {
+    let above = Above { unset: Unset::spread(above.unset, at.extent()), ..Above::of(positions) };
+    match above.first_unset(positions as usize, |p| at.level().kind().of().is_set(at, p)) {
+        Some(p) => malformed(Some(at.l), p, "the flag is set below one that is not"),
+        None => Ok(Above { unset: Some(Unset { of: Source::Level(at), each: 1 }), ..above }),
     }
 }

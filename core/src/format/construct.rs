@@ -9,7 +9,7 @@
 //! comparisons; what stands in the arrays is looked at by [`Tensor::check`], which a call does, or once and for all by
 //! [`Tensor::checked`]. The fill value is 0 of the values' type unless [`Tensor::with_fill`] says another.
 
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor, triangle};
+use super::{Array, Format, Level, LevelKind, Malformed, Step, Tensor, triangle};
 use crate::algebra::{Type, Value};
 use crate::counted;
 
@@ -157,49 +157,39 @@ impl<'a> Tensor<'a> {
 
     /// How many positions level `l` has below so many.
     fn positions_of(&self, l: usize, parents: u64) -> Result<u64, Malformed> {
-        let extent = self.level_extent(l);
-        let index = |name: &str, array: &Array, n: u64| match array.ty() {
-            Type::I32 | Type::I64 => length(l, name, array, n),
-            ty => Err(wrong(Some(l), format!("{name} is of type {ty}, i32 or i64 expected"))),
-        };
+        let (extent, level, mut positions) = (self.level_extent(l), &self.levels[l], parents);
         let product = |a: u64, b: u64| {
             let fits = a.checked_mul(b).filter(|n| *n <= i64::MAX as u64);
             fits.ok_or_else(|| wrong(Some(l), "the number of positions does not fit 63 bits".to_string()))
         };
-        let last = |array: &Array| array.len().checked_sub(1).map_or(0, |end| array.index(end).max(0) as u64);
-        match &self.levels[l] {
-            Level::Dense => product(parents, extent),
-            Level::Bitmap { words } => {
-                let positions = product(parents, extent)?;
-                length(l, "words", words, positions.div_ceil(64)).map(|()| positions)
-            }
-            Level::Bytemap { flags } => {
-                let positions = product(parents, extent)?;
-                length(l, "flags", flags, positions).map(|()| positions)
-            }
-            Level::Compressed { pos, crd }
-            | Level::Nonunique { pos, crd }
-            | Level::Runs { pos, crd }
-            | Level::Hashed { pos, crd, .. } => {
-                index("pos", pos, parents.saturating_add(1))?;
-                index("crd", crd, crd.len() as u64).map(|()| crd.len() as u64)
-            }
-            Level::Singleton { crd } => index("crd", crd, parents).map(|()| parents),
-            Level::Band { pos, first } => {
-                index("pos", pos, parents.saturating_add(1))?;
-                index("first", first, parents).map(|()| last(pos))
-            }
-            Level::Ragged { pos } => index("pos", pos, parents.saturating_add(1)).map(|()| last(pos)),
-            Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => {
-                index("pos", pos, parents.saturating_add(1))?;
-                index("crd", crd, crd.len() as u64)?;
-                index("ofs", ofs, crd.len() as u64 + 1).map(|()| last(ofs))
-            }
-            Level::Lower | Level::Upper | Level::Symmetric => {
-                let each = triangle::positions(extent).unwrap_or(u64::MAX);
-                product(parents.checked_div(extent).unwrap_or(0), each)
-            }
+        let mut fibers = false;
+        for step in self.format.levels[l].steps() {
+            positions = match *step {
+                Step::Spread => product(positions, extent)?,
+                Step::Times(each) => product(positions, each)?,
+                Step::Triangles => {
+                    let each = triangle::positions(extent).unwrap_or(u64::MAX);
+                    product(positions.checked_div(extent).unwrap_or(0), each)?
+                }
+                Step::Bits(name) => {
+                    length(l, (name, level), positions.div_ceil(64))?;
+                    positions
+                }
+                Step::Fibers(name) => {
+                    let pos = length(l, (name, level), positions.saturating_add(1))?;
+                    fibers = true;
+                    pos.len().checked_sub(1).map_or(0, |end| pos.index(end).max(0) as u64)
+                }
+                // What stands below `pos` says itself how long it is: its elements are not counted without a look at `pos`.
+                Step::Each(name) if fibers => length(l, (name, level), level.named(name).len() as u64)?.len() as u64,
+                Step::Each(name) => {
+                    length(l, (name, level), positions)?;
+                    positions
+                }
+                Step::Any(_) => positions,
+            };
         }
+        Ok(positions)
     }
 }
 
@@ -207,9 +197,15 @@ fn wrong(level: Option<usize>, what: String) -> Malformed {
     Malformed { level, position: 0, what }
 }
 
-fn length(l: usize, name: &str, array: &Array, n: u64) -> Result<(), Malformed> {
+/// A level's array of this name, which has this length, and a type that indices may have if it holds such.
+fn length<'l, 'a>(l: usize, (name, level): (&str, &'l Level<'a>), n: u64) -> Result<&'l Array<'a>, Malformed> {
+    let array = level.named(name);
+    let holds = level.holding().find_map(|(own, holds)| std::ptr::eq(own, array).then_some(holds));
+    if holds.is_some_and(|holds| holds.ty().is_none()) && !matches!(array.ty(), Type::I32 | Type::I64) {
+        return Err(wrong(Some(l), format!("{name} is of type {}, i32 or i64 expected", array.ty())));
+    }
     if array.len() as u64 == n {
-        return Ok(());
+        return Ok(array);
     }
     let elements = counted(array.len(), "element", "elements");
     Err(wrong(Some(l), format!("{name} has {elements}, {n} expected")))

@@ -9,7 +9,8 @@
 //! Entries may stand in any order and may repeat a coordinate; what is read off a tensor stands in its storage order
 //! and does not. An entry may hold the fill value. What is stored once for several coordinates, as a run, is an entry at each.
 
-use super::{Array, Error, Level, Malformed, Tensor, blocks, room, triangle};
+use super::levels::At;
+use super::{Array, Error, Malformed, Tensor, room};
 use crate::algebra::{Type, Value};
 use std::cmp::Ordering;
 
@@ -71,11 +72,11 @@ impl<'a> Entries<'a> {
 }
 
 /// One of the coordinates that a position stands for.
-struct Spread {
+pub(super) struct Spread {
     /// Which of the entries it is.
-    entry: usize,
-    parent: usize,
-    coordinate: i64,
+    pub(super) entry: usize,
+    pub(super) parent: usize,
+    pub(super) coordinate: i64,
 }
 
 impl Tensor<'_> {
@@ -91,7 +92,7 @@ impl Tensor<'_> {
 
     /// The same of a tensor that is known to be well-formed.
     pub(super) fn listed_all(&self) -> Result<Entries<'_>, Error> {
-        if self.is_flagged() || self.format.levels.iter().any(|kind| kind.shares()) {
+        if self.leaves_out() || self.format.levels.iter().any(|kind| kind.shares()) {
             return self.listed_at(self.stored_positions()?);
         }
         let (_, coordinates) = self.coordinates_at(room::collected(0..self.values.len())?)?;
@@ -103,45 +104,17 @@ impl Tensor<'_> {
     /// # Errors
     /// Memory for a number for each value.
     pub fn stored_coordinates(&self) -> Result<u64, Error> {
-        if !self.is_flagged() && !self.format.levels.iter().any(|kind| kind.shares()) {
+        if !self.leaves_out() && !self.format.levels.iter().any(|kind| kind.shares()) {
             return Ok(self.values.len() as u64);
         }
         let mut at = self.stored_positions()?;
         let mut counts: Vec<u64> = room::collected(at.iter().map(|_| 1))?;
         for l in (0..self.levels.len()).rev() {
-            self.multiply(l, &at, &mut counts)?;
-            self.to_parents(l, &mut at)?;
+            let level = self.format.levels[l].of();
+            level.multiply(self.at(l), &at, &mut counts)?;
+            level.to_parents(self.at(l), &mut at)?;
         }
         Ok(counts.into_iter().fold(0, u64::saturating_add))
-    }
-
-    /// Multiplies each number by how many coordinates of level `l` its position stands for.
-    fn multiply(&self, l: usize, at: &[usize], counts: &mut [u64]) -> Result<(), Error> {
-        let mut each = |of: &dyn Fn(usize) -> u64| {
-            at.iter().zip(&mut *counts).for_each(|(&p, n)| *n = n.saturating_mul(of(p)));
-        };
-        match &self.levels[l] {
-            Level::Runs { pos, crd } => {
-                let parents = parents(pos)?;
-                each(&|p| {
-                    let begin = if p as i64 == pos.index(parents[p]) { 0 } else { crd.index(p - 1) + 1 };
-                    (crd.index(p) + 1 - begin) as u64
-                });
-            }
-            Level::Packbits { pos, crd, ofs } => {
-                let (pieces, fibers) = (parents(ofs)?, parents(pos)?);
-                each(&|p| {
-                    let own = blocks::coordinates(pos, crd, ofs, (fibers[pieces[p]], pieces[p]), p);
-                    (own.end() + 1 - own.start()) as u64
-                });
-            }
-            Level::Symmetric => each(&|p| {
-                let (_, (i, j)) = self.in_triangle(l, p);
-                1 + (i != j) as u64
-            }),
-            _ => {}
-        }
-        Ok(())
     }
 
     /// What is stored at these positions of the last level.
@@ -151,52 +124,42 @@ impl Tensor<'_> {
         Ok(Entries { coordinates, values: self.values.gather(&positions).ok_or(Error::Memory { bytes })? })
     }
 
-    /// Whether some level has flags.
-    pub(super) fn is_flagged(&self) -> bool {
-        self.levels.iter().any(|level| matches!(level, Level::Bitmap { .. } | Level::Bytemap { .. }))
+    /// Whether nothing can be stored at some positions of some level.
+    pub(super) fn leaves_out(&self) -> bool {
+        (0..self.levels.len()).any(|l| self.format.levels[l].of().leaves_out(self.at(l)))
     }
 
     /// Whether all flags above a position of the last level are set.
     pub(super) fn is_stored(&self, mut p: usize) -> bool {
         (0..self.levels.len()).rev().all(|l| {
-            let set = self.levels[l].is_set(p);
-            p = self.parent(l, p);
+            let level = self.format.levels[l].of();
+            let set = level.is_set(self.at(l), p);
+            p = level.parent(self.at(l), p);
             set
         })
     }
 
-    /// From a position of level `l` to its parent's: searched for, where a level lists how many each parent has.
-    fn parent(&self, l: usize, p: usize) -> usize {
-        match &self.levels[l] {
-            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => p / self.level_extent(l).max(1) as usize,
-            Level::Compressed { pos, .. }
-            | Level::Nonunique { pos, .. }
-            | Level::Hashed { pos, .. }
-            | Level::Runs { pos, .. }
-            | Level::Band { pos, .. }
-            | Level::Ragged { pos } => parent(pos, p),
-            Level::Vbl { pos, ofs, .. } | Level::Packbits { pos, ofs, .. } => parent(pos, parent(ofs, p)),
-            Level::Lower | Level::Upper | Level::Symmetric => {
-                let (which, (i, _)) = self.in_triangle(l, p);
-                (which * self.level_extent(l) + i) as usize
-            }
-            Level::Singleton { .. } => p,
-        }
+    /// Level `l`.
+    pub(super) fn at(&self, l: usize) -> At<'_> {
+        At { tensor: self, l }
     }
 
     /// The positions of the last level under flags that are all set, ascending.
     pub(super) fn stored_positions(&self) -> Result<Vec<usize>, Error> {
         let mut kept: Vec<usize> = room::collected(0..self.values.len())?;
-        if !self.is_flagged() {
+        if !self.leaves_out() {
             return Ok(kept);
         }
         // Of each position that is kept, the position in the level at hand.
         let mut at = room::copied(&kept)?;
-        for (l, level) in self.levels.iter().enumerate().rev() {
-            let mut set = at.iter().map(|&p| level.is_set(p));
-            kept.retain(|_| set.next() == Some(true));
-            at.retain(|&p| level.is_set(p));
-            self.to_parents(l, &mut at)?;
+        for l in (0..self.levels.len()).rev() {
+            let (level, here) = (self.format.levels[l].of(), self.at(l));
+            if level.leaves_out(here) {
+                let mut set = at.iter().map(|&p| level.is_set(here, p));
+                kept.retain(|_| set.next() == Some(true));
+                at.retain(|&p| level.is_set(here, p));
+            }
+            level.to_parents(here, &mut at)?;
         }
         Ok(kept)
     }
@@ -209,20 +172,18 @@ impl Tensor<'_> {
         // From the last level up: the position of each entry in the level at hand, then that of its parent.
         let mut at = room::copied(&positions)?;
         for l in (0..self.levels.len()).rev() {
-            let column = match &self.levels[l] {
-                Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
-                    let spread = self.spread(l, &at)?;
-                    let again = |column: &Vec<i64>| room::collected(spread.iter().map(|s| column[s.entry]));
-                    columns = columns.iter().map(again).collect::<Result<_, _>>()?;
-                    positions = room::collected(spread.iter().map(|s| positions[s.entry]))?;
-                    at = room::collected(spread.iter().map(|s| s.parent))?;
-                    room::collected(spread.iter().map(|s| s.coordinate))?
-                }
-                _ => {
-                    let column = self.column(l, &at)?;
-                    self.to_parents(l, &mut at)?;
-                    column
-                }
+            let level = self.format.levels[l];
+            let column = if level.shares() {
+                let spread = level.of().spread(self.at(l), &at)?;
+                let again = |column: &Vec<i64>| room::collected(spread.iter().map(|s| column[s.entry]));
+                columns = columns.iter().map(again).collect::<Result<_, _>>()?;
+                positions = room::collected(spread.iter().map(|s| positions[s.entry]))?;
+                at = room::collected(spread.iter().map(|s| s.parent))?;
+                room::collected(spread.iter().map(|s| s.coordinate))?
+            } else {
+                let column = level.of().column(self.at(l), &at)?;
+                level.of().to_parents(self.at(l), &mut at)?;
+                column
             };
             columns.insert(0, column);
         }
@@ -242,112 +203,6 @@ impl Tensor<'_> {
         Ok((positions, coordinates))
     }
 
-    /// The coordinates in level `l` of positions that stand for one each.
-    fn column(&self, l: usize, at: &[usize]) -> Result<Vec<i64>, Error> {
-        match &self.levels[l] {
-            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
-                let extent = self.level_extent(l).max(1) as usize;
-                room::collected(at.iter().map(|p| (p % extent) as i64))
-            }
-            Level::Compressed { crd, .. }
-            | Level::Nonunique { crd, .. }
-            | Level::Singleton { crd }
-            | Level::Hashed { crd, .. } => room::collected(at.iter().map(|&p| crd.index(p))),
-            Level::Band { pos, first } => {
-                let parents = parents(pos)?;
-                let within = |p: usize| p as i64 - pos.index(parents[p]);
-                room::collected(at.iter().map(|&p| first.index(parents[p]) + within(p)))
-            }
-            Level::Ragged { pos } => {
-                let parents = parents(pos)?;
-                room::collected(at.iter().map(|&p| p as i64 - pos.index(parents[p])))
-            }
-            Level::Vbl { crd, ofs, .. } => {
-                let blocks = parents(ofs)?;
-                room::collected(at.iter().map(|&p| blocks::coordinate(crd, ofs, blocks[p], p)))
-            }
-            Level::Lower | Level::Upper => room::collected(at.iter().map(|&p| self.in_triangle(l, p).1.1 as i64)),
-            Level::Runs { .. } | Level::Packbits { .. } | Level::Symmetric => {
-                unreachable!("their positions stand for several coordinates")
-            }
-        }
-    }
-
-    /// Of a position of a triangle: which of the triangles, and its coordinates there.
-    fn in_triangle(&self, l: usize, p: usize) -> (u64, (u64, u64)) {
-        let n = self.level_extent(l);
-        let all = triangle::positions(n).expect("a checked tensor").max(1);
-        (p as u64 / all, triangle::coordinates(self.format.levels[l], n, p as u64 % all))
-    }
-
-    /// What entries at these positions of level `l` stand for.
-    fn spread(&self, l: usize, at: &[usize]) -> Result<Vec<Spread>, Error> {
-        let mut all: Vec<Spread> = Vec::new();
-        match &self.levels[l] {
-            Level::Runs { pos, crd } => {
-                let parents = parents(pos)?;
-                for (entry, &p) in at.iter().enumerate() {
-                    let parent = parents[p];
-                    let begin = if p as i64 == pos.index(parent) { 0 } else { crd.index(p - 1) + 1 };
-                    room::more(&mut all, (crd.index(p) + 1 - begin) as usize)?;
-                    all.extend((begin..=crd.index(p)).map(|coordinate| Spread { entry, parent, coordinate }));
-                }
-            }
-            Level::Packbits { pos, crd, ofs } => {
-                let (pieces, fibers) = (parents(ofs)?, parents(pos)?);
-                for (entry, &p) in at.iter().enumerate() {
-                    let (piece, parent) = (pieces[p], fibers[pieces[p]]);
-                    let own = blocks::coordinates(pos, crd, ofs, (parent, piece), p);
-                    room::more(&mut all, own.clone().count())?;
-                    all.extend(own.map(|coordinate| Spread { entry, parent, coordinate }));
-                }
-            }
-            _ => {
-                for (entry, &p) in at.iter().enumerate() {
-                    let (which, (i, j)) = self.in_triangle(l, p);
-                    let first = which * self.level_extent(l);
-                    let at = |i: u64, j: u64| Spread { entry, parent: (first + i) as usize, coordinate: j as i64 };
-                    room::more(&mut all, 2)?;
-                    all.push(at(i, j));
-                    all.extend((i != j).then(|| at(j, i)));
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    /// From positions of level `l` to their parents'.
-    fn to_parents(&self, l: usize, at: &mut [usize]) -> Result<(), Error> {
-        match &self.levels[l] {
-            Level::Dense | Level::Bitmap { .. } | Level::Bytemap { .. } => {
-                let extent = self.level_extent(l).max(1) as usize;
-                at.iter_mut().for_each(|p| *p /= extent);
-            }
-            Level::Compressed { pos, .. }
-            | Level::Nonunique { pos, .. }
-            | Level::Hashed { pos, .. }
-            | Level::Runs { pos, .. }
-            | Level::Band { pos, .. }
-            | Level::Ragged { pos } => {
-                let parents = parents(pos)?;
-                at.iter_mut().for_each(|p| *p = parents[*p]);
-            }
-            Level::Vbl { pos, ofs, .. } | Level::Packbits { pos, ofs, .. } => {
-                let (blocks, fibers) = (parents(ofs)?, parents(pos)?);
-                at.iter_mut().for_each(|p| *p = fibers[blocks[*p]]);
-            }
-            Level::Lower | Level::Upper | Level::Symmetric => {
-                let n = self.level_extent(l);
-                at.iter_mut().for_each(|p| {
-                    let (which, (i, _)) = self.in_triangle(l, *p);
-                    *p = (which * n + i) as usize;
-                });
-            }
-            Level::Singleton { .. } => {}
-        }
-        Ok(())
-    }
-
     /// What is stored, fill values among it, in storage order: coordinates in the order of declaration, and the value.
     ///
     /// # Panics
@@ -362,7 +217,7 @@ impl Tensor<'_> {
     /// If the tensor is malformed.
     pub fn first_entries(&self, n: usize) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
         let all = self.values.len().min(n);
-        let positions = if self.is_flagged() { self.stored_positions() } else { room::collected(0..all) };
+        let positions = if self.leaves_out() { self.stored_positions() } else { room::collected(0..all) };
         let listed = positions.and_then(|mut positions| {
             positions.truncate(n);
             self.listed_at(positions)
@@ -377,7 +232,7 @@ fn pairs(entries: Entries<'_>) -> impl Iterator<Item = (Vec<i64>, Value)> + '_ {
 }
 
 /// The parent of a position of a level with this `pos`.
-fn parent(pos: &Array, p: usize) -> usize {
+pub(super) fn parent(pos: &Array, p: usize) -> usize {
     let (mut lo, mut hi) = (0, pos.len() - 1);
     while lo + 1 < hi {
         let middle = lo + (hi - lo) / 2;

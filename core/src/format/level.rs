@@ -1,136 +1,9 @@
-//! The kinds of levels, and formats as lists of them.
+//! Formats: lists of kinds of levels.
 
+use super::LevelKind;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A kind of level (design, section 5).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
-pub enum LevelKind {
-    Dense,
-    /// Ordered and unique.
-    Compressed,
-    /// Compressed in which a coordinate may repeat if singletons follow: the outer level of COO.
-    Nonunique,
-    /// Exactly one coordinate a parent position.
-    Singleton,
-    /// As dense, with a bit that says where something is stored.
-    Bitmap,
-    /// As dense, with a byte that says where something is stored.
-    Bytemap,
-    /// As compressed, with a table that finds a coordinate in constant time.
-    Hashed,
-    Runs,
-    Packbits,
-    Band,
-    Vbl,
-    Ragged,
-    Lower,
-    Upper,
-    Symmetric,
-    Function,
-}
-
-impl LevelKind {
-    /// Every kind.
-    pub const ALL: [LevelKind; 16] = [
-        LevelKind::Dense,
-        LevelKind::Compressed,
-        LevelKind::Nonunique,
-        LevelKind::Singleton,
-        LevelKind::Bitmap,
-        LevelKind::Bytemap,
-        LevelKind::Hashed,
-        LevelKind::Runs,
-        LevelKind::Packbits,
-        LevelKind::Band,
-        LevelKind::Vbl,
-        LevelKind::Ragged,
-        LevelKind::Lower,
-        LevelKind::Upper,
-        LevelKind::Symmetric,
-        LevelKind::Function,
-    ];
-
-    /// Its name in programs.
-    pub fn name(self) -> &'static str {
-        [
-            "dense",
-            "compressed",
-            "nonunique",
-            "singleton",
-            "bitmap",
-            "bytemap",
-            "hashed",
-            "runs",
-            "packbits",
-            "band",
-            "vbl",
-            "ragged",
-            "lower",
-            "upper",
-            "symmetric",
-            "function",
-        ][self as usize]
-    }
-
-    /// Whether a position is computed from its parent's and a coordinate: there is one for every coordinate.
-    pub fn is_located(self) -> bool {
-        matches!(self, LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap)
-    }
-
-    /// Whether it lists coordinates in ascending order, and stores nothing else.
-    pub fn is_list(self) -> bool {
-        matches!(self, LevelKind::Compressed | LevelKind::Nonunique | LevelKind::Singleton | LevelKind::Hashed)
-    }
-
-    /// Whether a fiber is expected to hold few of its coordinates: a list, a band, blocks, runs.
-    pub fn is_short(self) -> bool {
-        self.is_list() || matches!(self, LevelKind::Band | LevelKind::Vbl | LevelKind::Runs)
-    }
-
-    /// Whether it grows at its end: a list, or runs.
-    pub fn is_appended(self) -> bool {
-        self.is_list() || self == LevelKind::Runs
-    }
-
-    /// Whether a fiber holds the values of an interval of coordinates, one a coordinate, and nothing else.
-    pub fn is_interval(self) -> bool {
-        matches!(self, LevelKind::Band | LevelKind::Ragged | LevelKind::Lower | LevelKind::Upper)
-    }
-
-    /// Whether the position of a coordinate, if there is one, is computed: in constant time, whatever was asked before.
-    pub fn is_computed(self) -> bool {
-        self.is_located() || self.is_interval() || self == LevelKind::Symmetric
-    }
-
-    /// Whether its positions are those of a triangle, below a dense level of an equal extent.
-    pub fn is_triangle(self) -> bool {
-        matches!(self, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric)
-    }
-
-    /// Whether what it stores is a matter of where, not of what: fill values as well as others.
-    pub fn pads(self) -> bool {
-        let everywhere = matches!(self, LevelKind::Dense | LevelKind::Runs | LevelKind::Packbits);
-        everywhere || self.is_interval() || self.is_triangle()
-    }
-
-    /// Whether one of its positions may stand for several coordinates.
-    pub fn shares(self) -> bool {
-        matches!(self, LevelKind::Runs | LevelKind::Packbits | LevelKind::Symmetric)
-    }
-
-    /// Whether a fiber lists where its pieces end, in ascending order: runs, blocks, or both.
-    pub fn is_stepped(self) -> bool {
-        matches!(self, LevelKind::Runs | LevelKind::Packbits | LevelKind::Vbl)
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<LevelKind> {
-        LevelKind::ALL.into_iter().find(|k| k.name() == name)
-    }
-}
 
 /// One level a mode, outermost first; level `l` holds mode `order[l]`. Of a scalar: no levels. A copy costs two counts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -163,7 +36,7 @@ impl Format {
 
     /// Whether every level is dense.
     pub fn is_dense(&self) -> bool {
-        self.levels.iter().all(|k| *k == LevelKind::Dense)
+        self.levels.iter().all(|k| k.is_full())
     }
 
     /// All levels compressed, last mode innermost.
@@ -199,10 +72,10 @@ impl Format {
     /// The chain that level `l` belongs to: a nonunique level and the singletons directly below it. `None` for other
     /// levels, among them singletons that stand below no such chain.
     pub fn chain(&self, l: usize) -> Option<Range<usize>> {
-        let singleton = |l: &usize| self.levels.get(*l) == Some(&LevelKind::Singleton);
+        let singleton = |l: &usize| self.levels.get(*l).is_some_and(|kind| kind.continues_chain());
         let begin = (0..=l).rev().find(|l| !singleton(l))?;
         let end = (begin + 1..).find(|l| !singleton(l))?;
-        (self.levels.get(begin) == Some(&LevelKind::Nonunique)).then_some(begin..end)
+        self.levels.get(begin).is_some_and(|kind| kind.begins_chain()).then_some(begin..end)
     }
 
     /// Whether a coordinate of level `l` may stand at several positions in a row: the levels below tell them apart.
@@ -213,19 +86,14 @@ impl Format {
     /// The format in which data are kept: a level that no arrays hold is asked for a coordinate, as is a hashed one that holds the
     /// same function.
     pub fn stored(&self) -> Format {
-        let hashed = |kind: &LevelKind| if *kind == LevelKind::Function { LevelKind::Hashed } else { *kind };
-        Format { levels: self.levels.iter().map(hashed).collect(), order: self.order.clone() }
+        let stored = |kind: &LevelKind| kind.of().stored().unwrap_or(*kind);
+        Format { levels: self.levels.iter().map(stored).collect(), order: self.order.clone() }
     }
 
     /// The format in which loops assemble a result of this one, which its values are moved to afterwards: itself, or the same
     /// modes in the same order in levels that are located or appended to.
     pub fn assembled(&self) -> Format {
-        let runs = |l: usize| l + 1 == self.rank() && matches!(self.levels[l], LevelKind::Runs | LevelKind::Packbits);
-        let level = |l: usize| match self.levels[l] {
-            kind if kind.is_located() => kind,
-            _ if runs(l) => LevelKind::Runs,
-            _ => LevelKind::Compressed,
-        };
+        let level = |l: usize| self.levels[l].of().assembled(l + 1 == self.rank());
         let levels = (0..self.rank()).map(level).collect();
         if (0..self.rank()).all(|l| self.levels[l] == level(l) || self.levels[l].is_list()) {
             return self.clone();
@@ -235,7 +103,7 @@ impl Format {
 
     /// Whether level `l` is a singleton in no chain: it holds one coordinate a parent position, wanted or not.
     pub fn is_single(&self, l: usize) -> bool {
-        self.levels[l] == LevelKind::Singleton && self.chain(l).is_none()
+        self.levels[l].continues_chain() && self.chain(l).is_none()
     }
 
     /// Its levels, to be changed.

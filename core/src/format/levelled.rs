@@ -6,7 +6,7 @@
 //!       compressed, hashed: a new position where (parent, coordinate) changes; pos counts them
 //!                a chain's: a new position where (parent, the chain's coordinates) changes; its first level counts them
 //!         other singletons: position = parent; one coordinate each, or it is refused
-//!   intervals, triangles, runs: `structure`
+//!   intervals, triangles, runs: `structure`; each level says in its file, `levels`, which of them it is made by
 //! ```
 //!
 //! Invariant: the entries' positions never fall. What is written is taken off the limit before it is allocated.
@@ -15,10 +15,8 @@ mod settled;
 mod structure;
 
 use super::assemble::{Assembly, Error, index_type};
-use super::entries::parents;
-use super::hash::slot;
 use super::sort::Sorted;
-use super::{Array, Format, Level, LevelKind, Malformed, Tensor, blocks, room};
+use super::{Array, Format, Level, Tensor, room};
 use crate::algebra::{Type, Value};
 
 impl Sorted {
@@ -73,20 +71,20 @@ pub(super) fn declared(format: &Format, columns: &[Vec<i64>], e: usize) -> Vec<i
 }
 
 /// What is known between two levels.
-struct Store<'s> {
-    format: &'s Format,
+pub(super) struct Store<'s> {
+    pub(super) format: &'s Format,
     /// In the order of the modes.
     extents: &'s [u64],
     /// Coordinates, a column a level.
-    columns: Vec<Vec<i64>>,
+    pub(super) columns: Vec<Vec<i64>>,
     /// As long as each column.
     values: Array<'s>,
-    pos_ty: Type,
-    crd_ty: Type,
+    pub(super) pos_ty: Type,
+    pub(super) crd_ty: Type,
     /// Of each entry the position in the level at hand.
-    at: Vec<usize>,
+    pub(super) at: Vec<usize>,
     /// How many positions that level has.
-    positions: u64,
+    pub(super) positions: u64,
     /// Within a chain, of each position its first entry.
     heads: Vec<usize>,
     /// Bytes left to spend.
@@ -117,68 +115,11 @@ impl<'s> Store<'s> {
 
     /// The arrays of level `l`, whose mode has this extent.
     fn level(&mut self, l: usize, extent: u64) -> Result<Level<'static>, Error> {
-        match self.format.levels[l] {
-            LevelKind::Dense => {
-                self.spread(l, extent)?;
-                Ok(Level::Dense)
-            }
-            LevelKind::Bitmap => {
-                self.spread(l, extent)?;
-                let mut words: Vec<u64> = self.zeros(self.positions.div_ceil(64), 8)?;
-                self.at.iter().for_each(|p| words[p / 64] |= 1 << (p % 64));
-                Ok(Level::Bitmap { words: words.into() })
-            }
-            LevelKind::Bytemap => {
-                self.spread(l, extent)?;
-                let mut flags: Vec<u8> = self.zeros(self.positions, 1)?;
-                self.at.iter().for_each(|p| flags[*p] = 1);
-                Ok(Level::Bytemap { flags: Array::Bool(flags.into()) })
-            }
-            LevelKind::Compressed => {
-                let (pos, crd) = self.list(l..l + 1)?;
-                Ok(Level::Compressed { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
-            }
-            LevelKind::Vbl => {
-                let (pos, crd) = self.list(l..l + 1)?;
-                self.blocks(LevelKind::Vbl, &pos, &crd)
-            }
-            LevelKind::Hashed => {
-                let (pos, crd) = self.list(l..l + 1)?;
-                let (pos, crd) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?);
-                let table = self.table(&pos, &crd)?;
-                Ok(Level::Hashed { pos, crd, table })
-            }
-            LevelKind::Nonunique => {
-                let (pos, crd) = self.list(self.format.chain(l).expect("it begins one"))?;
-                Ok(Level::Nonunique { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
-            }
-            LevelKind::Singleton if self.format.is_single(l) => Ok(Level::Singleton { crd: self.single(l, extent)? }),
-            LevelKind::Singleton => {
-                let crd = self.coordinates(l)?;
-                Ok(Level::Singleton { crd: self.coordinates_of(&crd)? })
-            }
-            LevelKind::Band => {
-                let (pos, first) = self.intervals(l, false)?;
-                Ok(Level::Band { pos, first })
-            }
-            LevelKind::Ragged => Ok(Level::Ragged { pos: self.intervals(l, true)?.0 }),
-            LevelKind::Lower => self.triangles(l, extent).map(|()| Level::Lower),
-            LevelKind::Upper => self.triangles(l, extent).map(|()| Level::Upper),
-            LevelKind::Symmetric => self.triangles(l, extent).map(|()| Level::Symmetric),
-            LevelKind::Runs => {
-                let (pos, crd) = self.runs(l, extent)?;
-                Ok(Level::Runs { pos: self.positions_of(&pos)?, crd: self.coordinates_of(&crd)? })
-            }
-            LevelKind::Packbits => {
-                let (pos, crd) = self.runs(l, extent)?;
-                self.blocks(LevelKind::Packbits, &pos, &crd)
-            }
-            LevelKind::Function => Err(Error::Kind(LevelKind::Function)),
-        }
+        self.format.levels[l].of().assemble(self, l, extent)
     }
 
     /// Every coordinate of the extent gets a position.
-    fn spread(&mut self, l: usize, extent: u64) -> Result<(), Error> {
+    pub(super) fn spread(&mut self, l: usize, extent: u64) -> Result<(), Error> {
         let all = self.positions as u128 * extent as u128;
         self.positions = u64::try_from(all)
             .ok()
@@ -189,7 +130,7 @@ impl<'s> Store<'s> {
     }
 
     /// Every tuple of coordinates of these levels that a parent has gets a position: `pos`, and `crd` of the first.
-    fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<i64>), Error> {
+    pub(super) fn list(&mut self, levels: std::ops::Range<usize>) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let parents = self.positions as usize;
         let bytes = (parents as u128 + 1) * self.pos_ty.bytes() as u128;
         spend(&mut self.left, bytes)?;
@@ -212,30 +153,25 @@ impl<'s> Store<'s> {
     }
 
     /// The coordinates in level `l` of the positions of a list or chain.
-    fn coordinates(&mut self, l: usize) -> Result<Vec<i64>, Error> {
+    pub(super) fn coordinates(&mut self, l: usize) -> Result<Vec<i64>, Error> {
         spend(&mut self.left, self.heads.len() as u128 * self.crd_ty.bytes() as u128)?;
         room::collected(self.heads.iter().map(|&e| self.columns[l][e]))
     }
 
     /// Positions, in their type.
-    fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
+    pub(super) fn positions_of(&self, pos: &[i64]) -> Result<Array<'static>, Error> {
         Array::from_indices(self.pos_ty, pos)
     }
 
     /// Coordinates, in theirs.
-    fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
+    pub(super) fn coordinates_of(&self, crd: &[i64]) -> Result<Array<'static>, Error> {
         Array::from_indices(self.crd_ty, crd)
     }
 
-    /// A list's positions, or runs', in blocks.
-    fn blocks(&mut self, kind: LevelKind, pos: &[i64], crd: &[i64]) -> Result<Level<'static>, Error> {
-        let [pos, crd, ofs] = blocks::grouped(kind, pos, crd)?;
+    /// The arrays of blocks, `pos`, `crd` and `ofs`, in their types; what the last takes is spent here.
+    pub(super) fn blocks(&mut self, [pos, crd, ofs]: [Vec<i64>; 3]) -> Result<[Array<'static>; 3], Error> {
         spend(&mut self.left, (ofs.len() * self.pos_ty.bytes()) as u128)?;
-        let (pos, crd, ofs) = (self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?);
-        Ok(match kind {
-            LevelKind::Vbl => Level::Vbl { pos, crd, ofs },
-            _ => Level::Packbits { pos, crd, ofs },
-        })
+        Ok([self.positions_of(&pos)?, self.coordinates_of(&crd)?, self.positions_of(&ofs)?])
     }
 
     /// The error at the coordinates of an entry, if a singleton has a parent position with several: of the last of them.
@@ -251,43 +187,8 @@ impl<'s> Store<'s> {
         }
     }
 
-    /// The coordinates of a singleton in no chain, one a parent position.
-    fn single(&mut self, l: usize, extent: u64) -> Result<Array<'static>, Error> {
-        if extent == 0 && self.positions > 0 {
-            let what = "a singleton holds one coordinate a parent position; in an extent of 0 is none".to_string();
-            return Err(Error::Malformed(Malformed { level: Some(l), position: 0, what }));
-        }
-        let mut crd: Vec<i64> = self.zeros(self.positions, self.crd_ty.bytes())?;
-        let mut before = None;
-        for (&p, &c) in self.at.iter().zip(&self.columns[l]) {
-            if before == Some(p) && crd[p] != c {
-                let (a, what) = (crd[p], "a singleton holds one coordinate a parent position");
-                let what = format!("{what}, and parent position {p} has {a} and {c}");
-                return Err(Error::Malformed(Malformed { level: Some(l), position: p, what }));
-            }
-            (crd[p], before) = (c, Some(p));
-        }
-        Array::from_indices(self.crd_ty, &crd)
-    }
-
-    /// The table of a hashed level.
-    fn table(&mut self, pos: &Array, crd: &Array) -> Result<Array<'static>, Error> {
-        let n = crd.len();
-        let size = (2 * n).next_power_of_two().max(2);
-        let mut table: Vec<i64> = self.zeros(size as u64, self.pos_ty.bytes())?;
-        table.fill(-1);
-        for (p, parent) in parents(pos)?.into_iter().enumerate() {
-            let mut at = slot(parent as i64, crd.index(p), size as i64) as usize;
-            while table[at] >= 0 {
-                at = (at + 1) % size;
-            }
-            table[at] = p as i64;
-        }
-        Array::from_indices(self.pos_ty, &table)
-    }
-
     /// So many zeros, which take `bytes` each when they are stored.
-    fn zeros<T: Copy + Default>(&mut self, n: u64, bytes: usize) -> Result<Vec<T>, Error> {
+    pub(super) fn zeros<T: Copy + Default>(&mut self, n: u64, bytes: usize) -> Result<Vec<T>, Error> {
         let bytes = n as u128 * bytes as u128;
         spend(&mut self.left, bytes)?;
         room::repeated(T::default(), n as usize)

@@ -3,7 +3,7 @@
 use super::assemble::Assembly;
 use super::levelled::declared;
 use super::sort::Sorted;
-use super::{Error, Format, LevelKind, room};
+use super::{Error, Format, room};
 use crate::algebra::Value;
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ impl Sorted {
     /// The entries on and below the diagonals of the format's symmetric levels, each coordinate once. Refused if one above
     /// is not what one below is, or the other way round; where none stands is the fill value.
     pub(super) fn folded(self, format: &Format, fill: Value, how: &Assembly) -> Result<Sorted, Error> {
-        let symmetric = |l: &usize| format.levels[*l] == LevelKind::Symmetric;
+        let symmetric = |l: &usize| format.levels[*l].is_mirrored();
         (0..format.rank())
             .filter(symmetric)
             .try_fold(self, |sorted, l| sorted.folded_at(format, l, &|a, b| how.alike(a, b.unwrap_or(fill))))
@@ -44,7 +44,7 @@ impl Sorted {
         };
         for e in 0..n {
             if !alike(self.values.get(e), find(e).map(|f| self.values.get(f))) {
-                return Err(Error::unheld(LevelKind::Symmetric, declared(format, &self.columns, e)));
+                return Err(Error::unheld(format.levels[l], declared(format, &self.columns, e)));
             }
         }
         let kept = room::collected((0..n).filter(|&e| self.columns[l][e] <= self.columns[l - 1][e]))?;

@@ -19,6 +19,7 @@
 //!  symmetric   –                  as lower                         0 .. i + 1, and the same mirrored
 //!  runs        pos crd            pos[parent] .. pos[parent + 1]   .. crd[position] + 1, from where the last run ended
 //!  vbl         pos crd ofs        those of blocks pos[parent] ..   .. crd[block] + 1, as many as a block has positions
+//!  blocked     pos crd            those of blocks pos[parent] ..   4 · crd[block] and the three behind it, up to the extent
 //!  packbits    pos crd ofs        those of pieces pos[parent] ..   as vbl; a piece of one position: as a run
 //! ```
 //!
@@ -42,6 +43,7 @@ mod entries;
 pub mod hash;
 mod level;
 mod levelled;
+mod levels;
 mod mirror;
 mod permutation;
 pub mod room;
@@ -58,7 +60,8 @@ pub use checked::Checked;
 pub use element::Element;
 pub use elements::Elements;
 pub use entries::Entries;
-pub use level::{Format, LevelKind, NAMES};
+pub use level::{Format, NAMES};
+pub use levels::{Arrays, Holds, LevelKind, Step};
 pub use permutation::Permutation;
 pub use spell::NoFormat;
 pub use tensor::{Level, Malformed, Tensor};

@@ -12,9 +12,18 @@
 
 use super::LevelKind;
 
+/// Which of the two triangles of a square; a symmetric level has what stands in the lower one mirrored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Triangle {
+    Lower,
+    Upper,
+    Symmetric,
+}
+
 /// Whether a triangle of `n` rows may stand below this level, of which the extent is told; why not.
 pub fn stands(kind: LevelKind, n: u64, outer: Option<(LevelKind, u64)>) -> Result<(), String> {
-    if outer == Some((LevelKind::Dense, n)) {
+    if outer.is_some_and(|(above, rows)| above.is_full() && rows == n) {
         return Ok(());
     }
     Err(format!("a level `{}` stands directly below a dense level of an equal extent", kind.name()))
@@ -27,27 +36,45 @@ pub fn positions(n: u64) -> Option<u64> {
 }
 
 /// The position of `(i, j)`; `None` where the triangle of this kind has none.
-pub fn position(kind: LevelKind, n: u64, i: u64, j: u64) -> Option<u64> {
+pub fn position(kind: Triangle, n: u64, i: u64, j: u64) -> Option<u64> {
     let below = |i: u64, j: u64| (i as u128 * (i as u128 + 1) / 2) as u64 + j;
     match kind {
-        LevelKind::Upper => (i <= j).then(|| positions(n).expect("checked") - 1 - below(n - 1 - i, n - 1 - j)),
+        Triangle::Upper => (i <= j).then(|| positions(n).expect("checked") - 1 - below(n - 1 - i, n - 1 - j)),
         _ => (j <= i).then(|| below(i, j)),
     }
 }
 
 /// The coordinates of a position.
-pub fn coordinates(kind: LevelKind, n: u64, position: u64) -> (u64, u64) {
+pub fn coordinates(kind: Triangle, n: u64, position: u64) -> (u64, u64) {
     let below = |p: u64| {
         let i = ((8 * p as u128 + 1).isqrt() as u64 - 1) / 2;
         (i, p - (i as u128 * (i as u128 + 1) / 2) as u64)
     };
     match kind {
-        LevelKind::Upper => {
+        Triangle::Upper => {
             let (i, j) = below(positions(n).expect("checked") - 1 - position);
             (n - 1 - i, n - 1 - j)
         }
         _ => below(position),
     }
+}
+
+/// Of a position in the triangles of squares of `n` rows, one behind the other: which of the triangles, and its coordinates there.
+///
+/// # Panics
+/// If the positions of one triangle do not fit 63 bits.
+pub fn within(kind: Triangle, n: u64, position: usize) -> (u64, (u64, u64)) {
+    let all = positions(n).expect("a checked tensor").max(1);
+    (position as u64 / all, coordinates(kind, n, position as u64 % all))
+}
+
+/// The position of the row of a position in such triangles, in the level above.
+///
+/// # Panics
+/// As [`within`].
+pub fn parent(kind: Triangle, n: u64, position: usize) -> usize {
+    let (which, (i, _)) = within(kind, n, position);
+    (which * n + i) as usize
 }
 
 #[cfg(test)]
@@ -57,7 +84,7 @@ mod tests {
     /// Row by row, each position once, there and back.
     #[test]
     fn positions_are_counted_row_by_row() {
-        for (kind, inside) in [(LevelKind::Lower, -1), (LevelKind::Upper, 1)] {
+        for (kind, inside) in [(Triangle::Lower, -1), (Triangle::Upper, 1)] {
             for n in 0..7u64 {
                 let mut next = 0;
                 for i in 0..n {
@@ -79,7 +106,7 @@ mod tests {
     fn the_largest_triangles() {
         let n = 4294967295;
         assert_eq!(positions(n), Some(9223372034707292160));
-        for kind in [LevelKind::Lower, LevelKind::Upper] {
+        for kind in [Triangle::Lower, Triangle::Upper] {
             let p = position(kind, n, n - 1, n - 1).unwrap();
             assert_eq!((p, coordinates(kind, n, p)), (9223372034707292159, (n - 1, n - 1)));
         }

@@ -3,7 +3,6 @@
 
 use super::{Cut, Space, SpaceLattice};
 use crate::algebra::{Mode, Value, evaluate, identity, properties, subject};
-use crate::format::LevelKind;
 use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
 use crate::shape::{Classes, Size};
 use std::fmt::Write;
@@ -150,7 +149,7 @@ impl Reader<'_> {
         let level = |mode: usize| {
             let kinds = tensor.format.as_ref().map(|f| (f, f.order.iter().position(|m| *m == mode)));
             let dense = kinds
-                .and_then(|(f, l)| Some(f.levels[l?] == LevelKind::Dense || matches!(tensor.role, Role::Computed(_))))
+                .and_then(|(f, l)| Some(f.levels[l?].is_full() || matches!(tensor.role, Role::Computed(_))))
                 .unwrap_or(true);
             Space::Level { name: format!("{}.{}", tensor.name, self.program.vars[v.index()].name), dense }
         };

@@ -5,7 +5,7 @@
 //!   function                  Lookup            computed, wherever it is asked for
 //!   lists                     Stepper(Spike)    entries in ascending order; between and behind them the fill
 //!   runs                      Stepper(Run)      a value for all coordinates up to one, then the next
-//!   vbl                       Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
+//!   vbl, blocked              Stepper(Sequence(Run, Lookup))      the fill, then a block of values, then the next two
 //!   packbits                  Stepper(Switch(Run, Lookup))        a value for all coordinates up to one, or one for each
 //!   band, lower, upper        Sequence(Run, Lookup, Run)     the fill, an interval of values, the fill
 //!   ragged                    Sequence(Lookup, Run)
@@ -14,23 +14,27 @@
 //!                             Switch(found)     searched by bisection, in the hash table or by comparison: there or not
 //! ```
 //!
-//! These are names for a print. Lowering emits the loops that they describe by asking a level for its kind.
+//! Each level says in its file (`core/src/format/levels/`) which it is, and lowering emits the loops that these describe: it does not
+//! ask which level has one.
 //! "Then fill" behind a stepper is implied by exhaustion. Source: the looplets paper, section 3.
 
-use crate::format::LevelKind;
 use std::fmt;
 
 /// One fiber along one index variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looplet {
-    /// A value at every coordinate.
+    /// A value at every coordinate, each with a position of its own.
     Lookup,
+    /// A value at every coordinate, computed where it is asked for.
+    Computed,
     /// Spikes in ascending order.
     Stepper,
     /// Runs, one behind the other.
     Runs,
     /// Blocks of values, with the fill before each.
     Blocks,
+    /// Blocks of so many coordinates, which begin at multiples of that, with the fill before each.
+    Aligned(i64),
     /// Runs and blocks of values, one behind the other.
     Packed,
     /// Phases: an interval of values, with the fill before and behind it.
@@ -43,31 +47,23 @@ pub enum Looplet {
     Switch,
 }
 
-/// The level as a looplet; `bound` if its coordinate is known before the level is opened.
-pub fn unfurl(kind: LevelKind, bound: bool) -> Looplet {
-    use LevelKind::{Band, Function, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
-    match kind {
-        _ if kind.is_located() => Looplet::Lookup,
-        Function => Looplet::Lookup,
-        Symmetric if bound => Looplet::Lookup,
-        _ if bound => Looplet::Switch,
-        Runs => Looplet::Runs,
-        Vbl => Looplet::Blocks,
-        Packbits => Looplet::Packed,
-        Band | Lower | Upper => Looplet::Interval,
-        Ragged => Looplet::Prefix,
-        Symmetric => Looplet::Mirrored,
-        _ => Looplet::Stepper,
+impl Looplet {
+    /// The same fiber where its coordinate is known before the level is opened.
+    pub fn bound(self) -> Looplet {
+        match self {
+            Looplet::Lookup | Looplet::Computed | Looplet::Mirrored => Looplet::Lookup,
+            _ => Looplet::Switch,
+        }
     }
 }
 
 impl fmt::Display for Looplet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Looplet::Lookup => "Lookup",
+            Looplet::Lookup | Looplet::Computed => "Lookup",
             Looplet::Stepper => "Stepper(Spike)",
             Looplet::Runs => "Stepper(Run)",
-            Looplet::Blocks => "Stepper(Sequence(Run, Lookup))",
+            Looplet::Blocks | Looplet::Aligned(_) => "Stepper(Sequence(Run, Lookup))",
             Looplet::Packed => "Stepper(Switch(Run, Lookup))",
             Looplet::Interval => "Sequence(Run, Lookup, Run)",
             Looplet::Prefix => "Sequence(Lookup, Run)",

@@ -1,6 +1,6 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
-use super::{Argument, BufferId, Kernel, LevelBuffers, Role, Var};
+use super::{Argument, BufferId, Kernel, Role, Var};
 use crate::counted;
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::{TensorId, VarId};
@@ -123,7 +123,7 @@ pub fn collect(
         // A call may take less than a microsecond: tensors are built in place, not moved.
         let mut levels = Vec::with_capacity(a.levels.len());
         for of in &a.levels {
-            levels.push(level(of, &mut take)?);
+            levels.push(of.map(|b| take(*b).ok_or(())).ok()?);
         }
         let (extents, values) = (a.extents.iter().map(extent).collect(), take(a.values)?);
         results.push((a.name.clone(), Tensor { extents, format: a.format.clone(), levels, values, fill: a.fill }));
@@ -170,31 +170,6 @@ pub fn settle<'p>(
 pub fn assembles<'p>(kernel: &Kernel, declared: &dyn Fn(TensorId) -> Option<&'p Format>) -> bool {
     let fits = |a: &Argument| declared(a.tensor).is_none_or(|format| *format == a.format);
     kernel.arguments.iter().filter(|a| !a.operand).all(fits)
-}
-
-/// The level whose arrays `take` finds.
-fn level(buffers: &LevelBuffers, take: &mut dyn FnMut(BufferId) -> Option<Array<'static>>) -> Option<Level<'static>> {
-    Some(match *buffers {
-        LevelBuffers::Dense => Level::Dense,
-        LevelBuffers::Compressed { pos, crd } => Level::Compressed { pos: take(pos)?, crd: take(crd)? },
-        LevelBuffers::Nonunique { pos, crd } => Level::Nonunique { pos: take(pos)?, crd: take(crd)? },
-        LevelBuffers::Singleton { crd } => Level::Singleton { crd: take(crd)? },
-        LevelBuffers::Bytemap { flags } => Level::Bytemap { flags: take(flags)? },
-        LevelBuffers::Bitmap { words } => Level::Bitmap { words: take(words)? },
-        LevelBuffers::Hashed { pos, crd, table } => {
-            Level::Hashed { pos: take(pos)?, crd: take(crd)?, table: take(table)? }
-        }
-        LevelBuffers::Band { pos, first } => Level::Band { pos: take(pos)?, first: take(first)? },
-        LevelBuffers::Ragged { pos } => Level::Ragged { pos: take(pos)? },
-        LevelBuffers::Lower => Level::Lower,
-        LevelBuffers::Upper => Level::Upper,
-        LevelBuffers::Symmetric => Level::Symmetric,
-        LevelBuffers::Runs { pos, crd } => Level::Runs { pos: take(pos)?, crd: take(crd)? },
-        LevelBuffers::Vbl { pos, crd, ofs } => Level::Vbl { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? },
-        LevelBuffers::Packbits { pos, crd, ofs } => {
-            Level::Packbits { pos: take(pos)?, crd: take(crd)?, ofs: take(ofs)? }
-        }
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The types of the loop language.
 
 use crate::algebra::{Op, Type, Value};
-use crate::format::{Format, LevelKind};
+pub use crate::format::Holds;
+use crate::format::{Arrays, Format};
 pub use crate::notation::concrete::Asked;
 use crate::notation::typed::{TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,220 +85,17 @@ pub struct Argument {
 }
 
 /// The buffers of a level.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LevelBuffers {
-    /// None.
-    Dense,
-    /// Positions and coordinates.
-    Compressed {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-    },
-    /// The same, coordinates repeating.
-    Nonunique {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-    },
-    /// One coordinate a parent position.
-    Singleton {
-        /// `crd`
-        crd: BufferId,
-    },
-    /// One truth value a position.
-    Bytemap {
-        /// `flags`
-        flags: BufferId,
-    },
-    /// One bit a position.
-    Bitmap {
-        /// `words`
-        words: BufferId,
-    },
-    /// Positions and coordinates, and where to find them.
-    Hashed {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-        /// `table`
-        table: BufferId,
-    },
-    /// Positions, and where each fiber begins.
-    Band {
-        /// `pos`
-        pos: BufferId,
-        /// `first`
-        first: BufferId,
-    },
-    /// Positions.
-    Ragged {
-        /// `pos`
-        pos: BufferId,
-    },
-    /// None.
-    Lower,
-    /// None.
-    Upper,
-    /// None.
-    Symmetric,
-    /// Positions, and each run's last coordinate.
-    Runs {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-    },
-    /// Blocks, the last coordinate of each, and where its positions begin.
-    Vbl {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-        /// `ofs`
-        ofs: BufferId,
-    },
-    /// Pieces, the last coordinate of each, and where its positions begin.
-    Packbits {
-        /// `pos`
-        pos: BufferId,
-        /// `crd`
-        crd: BufferId,
-        /// `ofs`
-        ofs: BufferId,
-    },
-}
+pub type LevelBuffers = Arrays<BufferId>;
 
 impl LevelBuffers {
-    /// The kind of level that they are of.
-    pub fn kind(&self) -> LevelKind {
-        match self {
-            LevelBuffers::Dense => LevelKind::Dense,
-            LevelBuffers::Compressed { .. } => LevelKind::Compressed,
-            LevelBuffers::Nonunique { .. } => LevelKind::Nonunique,
-            LevelBuffers::Singleton { .. } => LevelKind::Singleton,
-            LevelBuffers::Bytemap { .. } => LevelKind::Bytemap,
-            LevelBuffers::Bitmap { .. } => LevelKind::Bitmap,
-            LevelBuffers::Hashed { .. } => LevelKind::Hashed,
-            LevelBuffers::Band { .. } => LevelKind::Band,
-            LevelBuffers::Ragged { .. } => LevelKind::Ragged,
-            LevelBuffers::Lower => LevelKind::Lower,
-            LevelBuffers::Upper => LevelKind::Upper,
-            LevelBuffers::Symmetric => LevelKind::Symmetric,
-            LevelBuffers::Runs { .. } => LevelKind::Runs,
-            LevelBuffers::Vbl { .. } => LevelKind::Vbl,
-            LevelBuffers::Packbits { .. } => LevelKind::Packbits,
-        }
-    }
-
     /// Its buffers in storage order, each with what its elements are.
-    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> + use<> {
-        use Holds::{Coordinates, Flags, Positions, Words};
-        let buffers: [Option<(BufferId, Holds)>; 3] = match *self {
-            LevelBuffers::Dense | LevelBuffers::Lower | LevelBuffers::Upper | LevelBuffers::Symmetric => [None; 3],
-            LevelBuffers::Compressed { pos, crd }
-            | LevelBuffers::Nonunique { pos, crd }
-            | LevelBuffers::Runs { pos, crd }
-            | LevelBuffers::Band { pos, first: crd } => [Some((pos, Positions)), Some((crd, Coordinates)), None],
-            LevelBuffers::Ragged { pos } => [Some((pos, Positions)), None, None],
-            LevelBuffers::Singleton { crd } => [Some((crd, Coordinates)), None, None],
-            LevelBuffers::Bytemap { flags } => [Some((flags, Flags)), None, None],
-            LevelBuffers::Bitmap { words } => [Some((words, Words)), None, None],
-            LevelBuffers::Hashed { pos, crd, table: ofs }
-            | LevelBuffers::Vbl { pos, crd, ofs }
-            | LevelBuffers::Packbits { pos, crd, ofs } => {
-                [Some((pos, Positions)), Some((crd, Coordinates)), Some((ofs, Positions))]
-            }
-        };
-        buffers.into_iter().flatten()
+    pub fn buffers(&self) -> impl Iterator<Item = (BufferId, Holds)> {
+        self.holding().map(|(buffer, holds)| (*buffer, holds))
     }
 
     /// The first of its buffers that holds this.
     pub fn array(&self, what: Holds) -> Option<BufferId> {
-        self.buffers().find(|(_, holds)| *holds == what).map(|(b, _)| b)
-    }
-
-    /// The buffers of a level of this kind, each as `of` makes it from its name and what it holds; `None` of kinds that
-    /// have no loops yet.
-    pub fn of<E>(
-        kind: LevelKind,
-        mut of: impl FnMut(&'static str, Holds) -> Result<BufferId, E>,
-    ) -> Result<Option<LevelBuffers>, E> {
-        Ok(Some(match kind {
-            LevelKind::Dense => LevelBuffers::Dense,
-            LevelKind::Compressed => {
-                LevelBuffers::Compressed { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
-            }
-            LevelKind::Nonunique => {
-                LevelBuffers::Nonunique { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
-            }
-            LevelKind::Singleton => LevelBuffers::Singleton { crd: of("crd", Holds::Coordinates)? },
-            LevelKind::Bytemap => LevelBuffers::Bytemap { flags: of("flags", Holds::Flags)? },
-            LevelKind::Bitmap => LevelBuffers::Bitmap { words: of("words", Holds::Words)? },
-            LevelKind::Hashed => LevelBuffers::Hashed {
-                pos: of("pos", Holds::Positions)?,
-                crd: of("crd", Holds::Coordinates)?,
-                table: of("table", Holds::Positions)?,
-            },
-            LevelKind::Band => {
-                LevelBuffers::Band { pos: of("pos", Holds::Positions)?, first: of("first", Holds::Coordinates)? }
-            }
-            LevelKind::Ragged => LevelBuffers::Ragged { pos: of("pos", Holds::Positions)? },
-            LevelKind::Lower => LevelBuffers::Lower,
-            LevelKind::Upper => LevelBuffers::Upper,
-            LevelKind::Symmetric => LevelBuffers::Symmetric,
-            LevelKind::Runs => {
-                LevelBuffers::Runs { pos: of("pos", Holds::Positions)?, crd: of("crd", Holds::Coordinates)? }
-            }
-            LevelKind::Vbl => LevelBuffers::Vbl {
-                pos: of("pos", Holds::Positions)?,
-                crd: of("crd", Holds::Coordinates)?,
-                ofs: of("ofs", Holds::Positions)?,
-            },
-            LevelKind::Packbits => LevelBuffers::Packbits {
-                pos: of("pos", Holds::Positions)?,
-                crd: of("crd", Holds::Coordinates)?,
-                ofs: of("ofs", Holds::Positions)?,
-            },
-            LevelKind::Function => return Ok(None),
-        }))
-    }
-}
-
-/// What the elements of a tensor's buffer are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Holds {
-    Positions,
-    Coordinates,
-    Flags,
-    Words,
-    Values,
-}
-
-impl Holds {
-    /// In words, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Holds::Positions => "positions",
-            Holds::Coordinates => "coordinates",
-            Holds::Flags => "flags",
-            Holds::Words => "words of 64 flags",
-            Holds::Values => "values",
-        }
-    }
-
-    /// The element type, where it is not the caller's to choose: positions and coordinates are `i32` or `i64`, values
-    /// are of the tensor's type.
-    pub fn ty(self) -> Option<Type> {
-        match self {
-            Holds::Flags => Some(Type::Bool),
-            Holds::Words => Some(Type::U64),
-            Holds::Positions | Holds::Coordinates | Holds::Values => None,
-        }
+        self.first(what).copied()
     }
 }
 

@@ -37,7 +37,7 @@ use super::concrete::{
 use super::syntax::Protocol;
 use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, properties};
-use crate::format::{Format, LevelKind};
+use crate::format::Format;
 use crate::iteration::Simplify;
 use crate::schedule::loops::Loops;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
@@ -560,7 +560,7 @@ impl Concretize<'_> {
         columns.reverse();
         let loops = |v: &Index| self.out.vars[v.0].origin == Origin::Loop;
         let copies = columns.iter().all(loops)
-            && *to.format.levels == [LevelKind::Dense, LevelKind::Compressed]
+            && matches!(to.format.levels[..], [rows, columns] if rows.is_full() && columns.is_plain())
             && self.simplify.same(to.fill, from.fill)
             && levels(&from.format, &self.out.accesses[a.0].vars) == columns
             && from.format.levels[1].is_list();

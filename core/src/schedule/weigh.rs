@@ -37,5 +37,5 @@ impl Apply<'_> {
 
 /// Whether a level says, for each position above it, where its entries begin.
 fn counts_below(kind: LevelKind) -> bool {
-    kind.is_list() && kind != LevelKind::Singleton
+    kind.is_list() && !kind.continues_chain()
 }

@@ -3,7 +3,6 @@
 use super::bounds;
 use super::equation::{Equation, Formula, equations};
 use super::map::Size;
-use crate::format::LevelKind;
 use crate::notation::typed::{
     self, CommandKind, Index, Kind, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
 };
@@ -160,11 +159,10 @@ impl Classes {
 
     /// Triangular and symmetric levels make two extents equal.
     fn triangles(&mut self, program: &Program, errors: &mut Vec<Diagnostic>) {
-        use LevelKind::{Lower, Symmetric, Upper};
         for tensor in &program.tensors {
             let Some(format) = &tensor.format else { continue };
             for (l, kind) in format.levels.iter().enumerate().skip(1) {
-                if matches!(kind, Lower | Upper | Symmetric) {
+                if kind.is_triangle() {
                     let sizes = [l - 1, l].map(|l| tensor.sizes[format.order[l]].index());
                     let what = format!("level `{}` of `{}`", kind.name(), tensor.name);
                     self.unite(sizes[0], sizes[1], &what, tensor.span, errors);

@@ -28,7 +28,7 @@ pub use directory::Directory;
 pub use domain::{Arith, Compare, Domain, State};
 pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide};
-pub use pieces::{Interval, Kind, Pieces};
+pub use pieces::{Interval, Kind, Pieces, Places};
 pub use spread::Spread;
 pub use symbolic::{Symbolic, Term};
 pub use table::{Table, slot};

@@ -7,6 +7,9 @@
 //!   blocks      crd      2       6       up to its end a piece is nothing, then an interval with a position for each coordinate;
 //!               ofs    0     2       5   behind the last block there is one piece of nothing
 //!
+//!   aligned     crd    0         2       as blocks, of one length that also divides where they begin: `crd` numbers them, and a block's
+//!                                        first position is its place times that; the last is cut off at the extent
+//!
 //!   packed      crd      2   4   6       a piece is either: of one position, or one for each coordinate
 //!               ofs    0     3   4   6
 //! ```
@@ -68,13 +71,22 @@ fn if_present<D: Domain>(d: &mut D, present: Option<&D::B>, array: BufferId, at:
     }
 }
 
-/// The kinds of pieces; blocks and packed pieces with the array of their first positions.
+/// Where blocks and their positions begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Places {
+    /// Coordinates are the last of each block; an array has their first positions.
+    Listed(BufferId),
+    /// At multiples of this length, as do their positions; coordinates are numbers of blocks.
+    Aligned(i64),
+}
+
+/// The kinds of pieces; blocks and packed pieces with where their positions begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One position each.
     Runs,
     /// Fill, then a position for each coordinate.
-    Blocks(BufferId),
+    Blocks(Places),
     /// One position, or one for each coordinate.
     Packed(BufferId),
 }
@@ -87,42 +99,42 @@ pub struct Pieces<I> {
     extent: I,
 }
 
-/// A block, by its arrays.
+/// A piece with a position for each coordinate, or, of packed ones, maybe one for all.
 struct Block<I> {
+    first: I,
     last: I,
+    /// Its first position.
     begin: I,
-    end: I,
+    /// How many it has.
+    length: I,
+    /// Position minus coordinate.
+    base: I,
 }
 
 impl<I: Clone> Block<I> {
-    fn length<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        d.arith(Arith::Sub, &self.end, &self.begin)
-    }
-
-    /// Position minus coordinate, in a piece with a position for each coordinate.
-    fn base<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        let one = d.int(1);
-        let behind = d.arith(Arith::Sub, &self.end, &one);
-        d.arith(Arith::Sub, &behind, &self.last)
-    }
-
-    /// The first coordinate of a piece with a position for each coordinate.
-    fn first<D: Domain<I = I>>(&self, d: &mut D) -> I {
-        let (one, length) = (d.int(1), self.length(d));
-        let before = d.arith(Arith::Sub, &self.last, &length);
-        d.arith(Arith::Add, &before, &one)
+    /// Up to a last coordinate, with the positions from `begin` to `end`.
+    fn listed<D: Domain<I = I>>(d: &mut D, last: I, begin: I, end: I) -> Block<I> {
+        let (one, length) = (d.int(1), d.arith(Arith::Sub, &end, &begin));
+        let before = d.arith(Arith::Sub, &last, &length);
+        let behind = d.arith(Arith::Sub, &end, &one);
+        let (first, base) = (d.arith(Arith::Add, &before, &one), d.arith(Arith::Sub, &behind, &last));
+        Block { first, last, begin, length, base }
     }
 
     /// The condition that there is more than one position.
     fn is_lookup<D: Domain<I = I>>(&self, d: &mut D) -> D::B {
-        let (one, length) = (d.int(1), self.length(d));
-        d.compare(Compare::Lt, &one, &length)
+        let one = d.int(1);
+        d.compare(Compare::Lt, &one, &self.length)
     }
 }
 
 impl<I: Clone> Pieces<I> {
     /// Opens a fiber at the first piece that does not end before its view's start.
-    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, fiber: ListFiber<I>, extent: I) -> Pieces<I> {
+    pub fn open<D: Domain<I = I>>(d: &mut D, name: &str, kind: Kind, mut fiber: ListFiber<I>, extent: I) -> Pieces<I> {
+        if let (Kind::Blocks(Places::Aligned(size)), Some(start)) = (kind, &fiber.view.start) {
+            let size = d.int(size);
+            fiber.view.start = Some(d.arith(Arith::Div, start, &size));
+        }
         Pieces { kind, list: List::open(d, &format!("p_{name}"), fiber), extent }
     }
 
@@ -135,7 +147,14 @@ impl<I: Clone> Pieces<I> {
     pub fn end<D: Domain<I = I>>(&self, d: &mut D) -> I {
         let one = d.int(1);
         let last = match self.kind {
-            Kind::Blocks(_) => {
+            Kind::Blocks(Places::Aligned(size)) => {
+                let size = d.int(size);
+                let behind = d.arith(Arith::Div, &self.extent, &size);
+                let number = self.list.index_or(d, behind);
+                let first = d.arith(Arith::Mul, &number, &size);
+                self.last_from(d, &first, &size)
+            }
+            Kind::Blocks(Places::Listed(_)) => {
                 let end = d.arith(Arith::Sub, &self.extent, &one);
                 self.list.index_or(d, end)
             }
@@ -170,17 +189,46 @@ impl<I: Clone> Pieces<I> {
         d.snapshot(&format!("q_{name}"), number)
     }
 
-    /// The current block; all its numbers are 0 where `here` fails.
+    /// The last coordinate of the aligned block that begins at this one, in the extent.
+    fn last_from<D: Domain<I = I>>(&self, d: &mut D, first: &I, size: &I) -> I {
+        let one = d.int(1);
+        let most = d.arith(Arith::Sub, size, &one);
+        let (last, end) = (d.arith(Arith::Add, first, &most), d.arith(Arith::Sub, &self.extent, &one));
+        d.arith(Arith::Min, &last, &end)
+    }
+
+    /// The current block; where `here` fails, its numbers are those of an array of zeros.
     fn numbers<D: Domain<I = I>>(&self, d: &mut D, name: &str, here: Option<&D::B>) -> Block<I> {
-        let (Kind::Blocks(ofs) | Kind::Packed(ofs)) = self.kind else { unreachable!("runs have no blocks") };
         let (at, one) = (self.number(d, name), d.int(1));
+        let ofs = match self.kind {
+            Kind::Blocks(Places::Listed(ofs)) | Kind::Packed(ofs) => ofs,
+            Kind::Blocks(Places::Aligned(size)) => return self.aligned(d, name, (at, size), here),
+            Kind::Runs => unreachable!("runs have no blocks"),
+        };
         let next = d.arith(Arith::Add, &at, &one);
         let mut number = |array: BufferId, at: &I, what: &str| {
             let x = if_present(d, here, array, at);
             d.snapshot(&format!("{what}_{name}"), x)
         };
         let crd = self.list.coordinates();
-        Block { last: number(crd, &at, "last"), begin: number(ofs, &at, "begin"), end: number(ofs, &next, "end") }
+        let (last, begin, end) = (number(crd, &at, "last"), number(ofs, &at, "begin"), number(ofs, &next, "end"));
+        Block::listed(d, last, begin, end)
+    }
+
+    /// The current aligned block, which stands at this place.
+    fn aligned<D: Domain<I = I>>(&self, d: &mut D, name: &str, (at, size): (I, i64), here: Option<&D::B>) -> Block<I> {
+        let (size, one) = (d.int(size), d.int(1));
+        let number = if_present(d, here, self.list.coordinates(), &at);
+        let first = d.arith(Arith::Mul, &number, &size);
+        let first = d.snapshot(&format!("first_{name}"), first);
+        let last = self.last_from(d, &first, &size);
+        let last = d.snapshot(&format!("last_{name}"), last);
+        let begin = d.arith(Arith::Mul, &at, &size);
+        let base = d.arith(Arith::Sub, &begin, &first);
+        let base = d.snapshot(&format!("base_{name}"), base);
+        let before = d.arith(Arith::Sub, &last, &first);
+        let length = d.arith(Arith::Add, &before, &one);
+        Block { first, last, begin, length, base }
     }
 
     /// Of blocks: the current one as an interval; behind the last block, empty at the extent.
@@ -188,29 +236,29 @@ impl<I: Clone> Pieces<I> {
         let here = self.list.valid(d);
         let here = d.snapshot_bool("here", here);
         let block = self.numbers(d, name, Some(&here));
-        let start = d.select(&here, &|d| block.first(d), self.extent.clone());
+        let start = d.select(&here, &|_| block.first.clone(), self.extent.clone());
         let behind = |d: &mut D| {
             let one = d.int(1);
             d.arith(Arith::Add, &block.last, &one)
         };
         let stop = d.select(&here, &behind, self.extent.clone());
         let (start, stop) = (d.snapshot("start", start), d.snapshot("stop", stop));
-        Interval { start, stop, base: block.base(d) }
+        Interval { start, stop, base: block.base }
     }
 
     /// Of blocks, where there certainly is a current one: its interval.
     pub fn certain_block<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> Interval<I> {
         let (block, one) = (self.numbers(d, name, None), d.int(1));
-        let (start, stop) = (block.first(d), d.arith(Arith::Add, &block.last, &one));
+        let (start, stop) = (block.first, d.arith(Arith::Add, &block.last, &one));
         let (start, stop) = (d.snapshot("start", start), d.snapshot("stop", stop));
-        Interval { start, stop, base: block.base(d) }
+        Interval { start, stop, base: block.base }
     }
 
     /// Of packed pieces: the condition that the current one has a position for each coordinate; position minus
     /// coordinate, if so; its only position, if not.
     pub fn packed<D: Domain<I = I>>(&self, d: &mut D, name: &str) -> (D::B, I, I) {
         let block = self.numbers(d, name, None);
-        (block.is_lookup(d), block.base(d), block.begin)
+        (block.is_lookup(d), block.base, block.begin)
     }
 
     /// The position of the coordinate at which the fiber was opened, and the condition that it has one; `None` if it
@@ -222,17 +270,13 @@ impl<I: Clone> Pieces<I> {
         let here = self.list.valid(d);
         let here = d.snapshot_bool("here", here);
         let block = self.numbers(d, name, Some(&here));
-        let base = block.base(d);
-        let own = d.arith(Arith::Add, &base, at);
+        let own = d.arith(Arith::Add, &block.base, at);
         if let Kind::Packed(_) = self.kind {
             let lookup = block.is_lookup(d);
             let position = d.select(&lookup, &|_| own.clone(), block.begin.clone());
             return (None, d.snapshot(&format!("q_{name}"), position));
         }
-        let found = d.and(here, &|d| {
-            let first = block.first(d);
-            d.compare(Compare::Le, &first, at)
-        });
+        let found = d.and(here, &|d| d.compare(Compare::Le, &block.first, at));
         (Some(d.snapshot_bool("found", found)), own)
     }
 }

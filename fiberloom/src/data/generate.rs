@@ -11,7 +11,8 @@ use super::import::{Contents, import};
 use super::{Cause, Declared, Error, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Entries, Format, LevelKind, Tensor, room};
+use fiberloom_core::format::triangle::Triangle;
+use fiberloom_core::format::{Array, Entries, Format, Tensor, room};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::HashSet;
@@ -208,27 +209,25 @@ fn fitting(entries: Entries<'static>, format: &Format, l: usize) -> Result<Entri
     let [outer, inner] = [l.saturating_sub(1), l].map(|l| format.order[l]);
     let (i, j) = (&entries.coordinates[outer], &entries.coordinates[inner]);
     let all = 0..entries.len();
-    match format.levels[l] {
-        LevelKind::Lower => only(&entries, &room::collected(all.filter(|&e| j[e] <= i[e]))?),
-        LevelKind::Upper => only(&entries, &room::collected(all.filter(|&e| j[e] >= i[e]))?),
-        LevelKind::Symmetric => {
-            let half = only(&entries, &room::collected(all.filter(|&e| j[e] <= i[e]))?)?;
-            mirrored(half, outer, inner)
-        }
-        LevelKind::Singleton if format.is_single(l) => {
-            let mut seen = HashSet::new();
-            let mut kept = Vec::new();
-            for e in all {
-                let parent: Vec<i64> = format.order[..l].iter().map(|m| entries.coordinates[*m][e]).collect();
-                seen.try_reserve(1).map_err(|_| fiberloom_core::format::Error::Memory { bytes: 0 })?;
-                if seen.insert(parent) {
-                    room::push(&mut kept, e)?;
-                }
-            }
-            only(&entries, &kept)
-        }
-        _ => Ok(entries),
+    if let Some(triangle) = format.levels[l].triangle() {
+        let upper = triangle == Triangle::Upper;
+        let inside = all.filter(|&e| if upper { j[e] >= i[e] } else { j[e] <= i[e] });
+        let half = only(&entries, &room::collected(inside)?)?;
+        return if format.levels[l].is_mirrored() { mirrored(half, outer, inner) } else { Ok(half) };
     }
+    if !format.is_single(l) {
+        return Ok(entries);
+    }
+    let mut seen = HashSet::new();
+    let mut kept = Vec::new();
+    for e in all {
+        let parent: Vec<i64> = format.order[..l].iter().map(|m| entries.coordinates[*m][e]).collect();
+        seen.try_reserve(1).map_err(|_| fiberloom_core::format::Error::Memory { bytes: 0 })?;
+        if seen.insert(parent) {
+            room::push(&mut kept, e)?;
+        }
+    }
+    only(&entries, &kept)
 }
 
 /// These of the entries.

@@ -25,7 +25,7 @@ use super::text::{Listed, Text, extent};
 use super::{Declared, Fault, Options, Place};
 use fiberloom_core::algebra::{Type, Value};
 use fiberloom_core::counted;
-use fiberloom_core::format::{Array, Assembly, Format, LevelKind, Tensor, room};
+use fiberloom_core::format::{Array, Assembly, Format, Tensor, room};
 use std::io::{Read, Write};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -380,7 +380,7 @@ fn write(tensor: &Tensor, what: &str, field: &str, limit: u64, out: &mut dyn Wri
     let ones = if what == "matrix" { 2usize.saturating_sub(rank) } else { 0 };
     let extents: String = tensor.extents.iter().chain(&[1, 1][..ones]).map(|e| format!("{e} ")).collect();
     let zero = !tensor.fill.is_true() && !tensor.fill.is_nan();
-    if tensor.format.levels.iter().any(|kind| *kind != LevelKind::Dense) && zero {
+    if tensor.format.levels.iter().any(|kind| !kind.is_full()) && zero {
         let entries = tensor.stored_entries()?;
         write!(out, "%%MatrixMarket {what} coordinate {field} general\n{extents}{}\n", entries.len())
             .map_err(Fault::io)?;

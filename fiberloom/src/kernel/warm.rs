@@ -2,7 +2,7 @@
 
 use fiberloom_core::Widths;
 use fiberloom_core::algebra::Type;
-use fiberloom_core::format::{Format, Level, LevelKind, Tensor};
+use fiberloom_core::format::{Format, Holds, Level, Tensor};
 
 /// What of an operand code is made for, besides what the program declares: its extents, and how wide its indices are.
 /// It is made of a tensor, or of extents alone: indices are then as wide as they have to be, positions 32 bits.
@@ -23,14 +23,9 @@ pub struct Shape {
 impl Shape {
     /// The same of a tensor in this format: a level that has no such indices is as wide as any.
     pub(super) fn stored(mut self, format: &Format) -> Shape {
-        use LevelKind::*;
-        for (widths, kind) in self.widths.iter_mut().zip(format.levels.iter()) {
-            let (has_pos, has_crd) = match kind {
-                Dense | Bitmap | Bytemap | Lower | Upper | Symmetric => (false, false),
-                Ragged => (true, false),
-                Singleton => (false, true),
-                Compressed | Nonunique | Hashed | Band | Runs | Vbl | Packbits | Function => (true, true),
-            };
+        for (widths, kind) in self.widths.iter_mut().zip(format.stored().levels.iter()) {
+            let has = |what| kind.arrays().iter().any(|(_, holds)| *holds == what);
+            let [has_pos, has_crd] = [Holds::Positions, Holds::Coordinates].map(has);
             widths.pos = if has_pos { widths.pos } else { Widths::NARROW.pos };
             widths.crd = if has_crd { widths.crd } else { Widths::NARROW.crd };
         }

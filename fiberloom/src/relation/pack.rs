@@ -378,7 +378,8 @@ impl<R: Read + Seek> Reading<R> {
         let format = declared.format.clone();
         let mut levels = Vec::new();
         for kind in &*format.levels {
-            levels.push(Level::of(*kind, &mut arrays).ok_or_else(|| wrong("arrays of another format"))?);
+            let level = Level::of(*kind, |_, _| arrays.next().ok_or_else(|| wrong("arrays of another format")))?;
+            levels.push(level.ok_or_else(|| wrong("arrays of another format"))?);
         }
         if arrays.next().is_some() {
             return Err(wrong("arrays of another format"));

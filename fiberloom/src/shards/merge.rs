@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::kernel::{Kernel, Options, unheld};
 use crate::program::Program;
 use fiberloom_core::algebra::{Op, Type, Value};
-use fiberloom_core::format::{self, Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
+use fiberloom_core::format::{self, Array, Assembly, Entries, Format, Holds, Level, LevelKind, Tensor};
 use fiberloom_core::notation::syntax::{self, Item};
 use fiberloom_core::notation::typed::{self, Fun};
 
@@ -79,21 +79,19 @@ fn stacked(
     extents: &[u64],
     format: &Format,
 ) -> Option<Result<Tensor<'static>, format::Error>> {
-    use LevelKind::{Compressed, Dense, Nonunique, Singleton};
-    let is_plain = |kind: &LevelKind| matches!(kind, Dense | Compressed | Nonunique | Singleton);
-    let is_outer = cut.len() == 1 && cut[0] == format.order[0] && format.levels[0] == Dense;
+    let is_plain = |kind: &LevelKind| kind.is_full() || kind.is_list() && !kind.has_table();
+    let is_outer = cut.len() == 1 && cut[0] == format.order[0] && format.levels[0].is_full();
     if !is_outer || !format.levels.iter().all(is_plain) || parts.iter().any(|(_, part)| part.format != *format) {
         return None;
     }
     let made = || {
         let level = |l: usize| -> Result<Level<'static>, format::Error> {
             let levels: Vec<&Level> = parts.iter().map(|(_, part)| &part.levels[l]).collect();
-            Ok(match levels[0] {
-                Level::Compressed { .. } => Level::Compressed { pos: positions(&levels)?, crd: coordinates(&levels)? },
-                Level::Nonunique { .. } => Level::Nonunique { pos: positions(&levels)?, crd: coordinates(&levels)? },
-                Level::Singleton { .. } => Level::Singleton { crd: coordinates(&levels)? },
-                _ => Level::Dense,
-            })
+            let made = Level::of(format.levels[l], |_, holds| match holds {
+                Holds::Positions => positions(&levels),
+                _ => coordinates(&levels),
+            });
+            Ok(made?.expect("lists and dense levels have arrays of data"))
         };
         let values: Vec<Array> = parts.iter().map(|(_, part)| part.values.borrow()).collect();
         let fill = parts[0].1.fill;

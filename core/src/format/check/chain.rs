@@ -7,11 +7,12 @@
 //!   tied       . = . .      (before the last level: 0,1 and 0,1)
 //! ```
 
-use super::malformed;
+use super::{Above, malformed};
+use crate::format::levels::At;
 use crate::format::{Array, Malformed};
 
 /// A chain down to some level. Two positions are tied there if they are in one fiber and their coordinates are equal.
-pub(super) struct Chain<'t> {
+pub(in crate::format) struct Chain<'t> {
     /// Of the nonunique level; it has been checked.
     pos: &'t Array<'t>,
     /// The coordinates of the levels so far, one a position.
@@ -20,19 +21,20 @@ pub(super) struct Chain<'t> {
 
 impl<'t> Chain<'t> {
     /// Above its first level, in whose fibers all positions are tied.
-    pub(super) fn of(pos: &'t Array<'t>) -> Chain<'t> {
+    pub(in crate::format) fn of(pos: &'t Array<'t>) -> Chain<'t> {
         Chain { pos, levels: vec![] }
+    }
+
+    /// A level of these coordinates in the chain; what it is for the level below.
+    pub(in crate::format) fn check_level(self, at: At<'t>, crd: &'t Array<'t>) -> Result<Above<'t>, Malformed> {
+        let last = at.tensor.format.chain(at.l).is_some_and(|chain| chain.end == at.l + 1);
+        let chain = self.check(at.l, crd, at.extent(), last)?;
+        Ok(Above { chain: (!last).then_some(chain), ..Above::of(crd.len() as u64) })
     }
 
     /// The chain with level `l`, of a coordinate a position: none falls where the positions are tied, and in the `last`
     /// level each rises there.
-    pub(super) fn check(
-        mut self,
-        l: usize,
-        crd: &'t Array<'t>,
-        extent: u64,
-        last: bool,
-    ) -> Result<Chain<'t>, Malformed> {
+    fn check(mut self, l: usize, crd: &'t Array<'t>, extent: u64, last: bool) -> Result<Chain<'t>, Malformed> {
         if !matches!(crd, Array::I32(_) | Array::I64(_)) {
             return malformed(Some(l), 0, format!("crd is of type {}, i32 or i64 expected", crd.ty()));
         }

@@ -6,7 +6,13 @@ use crate::counted;
 use crate::format::{Array, Malformed};
 
 /// An array of this length and of one of these types.
-pub(super) fn length_and_type(l: usize, name: &str, array: &Array, n: u64, types: &[Type]) -> Result<(), Malformed> {
+pub(in crate::format) fn length_and_type(
+    l: usize,
+    name: &str,
+    array: &Array,
+    n: u64,
+    types: &[Type],
+) -> Result<(), Malformed> {
     if array.len() as u64 != n {
         let elements = counted(array.len(), "element", "elements");
         return malformed(Some(l), array.len(), format!("{name} has {elements}, {n} expected"));
@@ -20,13 +26,19 @@ pub(super) fn length_and_type(l: usize, name: &str, array: &Array, n: u64, types
 }
 
 /// A level of unique coordinates.
-pub(super) fn check(l: usize, pos: &Array, crd: &Array, extent: u64, above: &Above) -> Result<(), Malformed> {
+pub(in crate::format) fn check(
+    l: usize,
+    pos: &Array,
+    crd: &Array,
+    extent: u64,
+    above: &Above,
+) -> Result<(), Malformed> {
     check_pos(l, pos, crd.len(), above)?;
     check_crd(l, pos, crd, extent)
 }
 
 /// `pos` of a level with so many coordinates.
-pub(super) fn check_pos(l: usize, pos: &Array, stored: usize, above: &Above) -> Result<(), Malformed> {
+pub(in crate::format) fn check_pos(l: usize, pos: &Array, stored: usize, above: &Above) -> Result<(), Malformed> {
     let parents = above.positions;
     if (pos.len() as u64).checked_sub(1) != Some(parents) {
         return malformed(Some(l), pos.len(), format!("pos has {} elements, {parents} + 1 expected", pos.len()));

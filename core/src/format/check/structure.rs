@@ -3,20 +3,20 @@
 use super::{Above, Source, Unset, list, malformed, spread};
 use crate::algebra::Type;
 use crate::counted;
-use crate::format::{Array, LevelKind, Malformed, room, triangle};
+use crate::format::levels::At;
+use crate::format::{Array, Malformed, room, triangle};
 use std::rc::Rc;
 
 const INDICES: [Type; 2] = [Type::I32, Type::I64];
 
-/// `pos` of a level of intervals, and that each is in the extent from where it begins: at 0 without `first`. Gives how many
-/// positions there are.
-pub(super) fn check_intervals(
-    l: usize,
+/// `pos` of a level of intervals, and that each is in the extent from where it begins: at 0 without `first`.
+pub(in crate::format) fn check_intervals<'t>(
+    at: At<'t>,
     pos: &Array,
     first: Option<&Array>,
-    extent: u64,
     above: &Above,
-) -> Result<u64, Malformed> {
+) -> Result<Above<'t>, Malformed> {
+    let (l, extent) = (at.l, at.extent());
     if pos.is_empty() || !INDICES.contains(&pos.ty()) {
         return malformed(Some(l), 0, "pos is empty or of another type than i32 or i64");
     }
@@ -34,35 +34,31 @@ pub(super) fn check_intervals(
             return malformed(Some(l), parent, what);
         }
     }
-    Ok(positions as u64)
+    Ok(Above::of(positions as u64))
 }
 
 /// A triangle for each square that the level above and this one would make: how many positions, and how many of them a flag
 /// above stands for.
-pub(super) fn check_triangles<'t>(
-    l: usize,
-    (kind, outer): (LevelKind, Option<(LevelKind, u64)>),
-    n: u64,
-    above: Above<'t>,
-) -> Result<Above<'t>, Malformed> {
-    triangle::stands(kind, n, outer).or_else(|what| malformed(Some(l), 0, what))?;
+pub(in crate::format) fn check_triangles<'t>(at: At<'t>, above: Above<'t>) -> Result<Above<'t>, Malformed> {
+    let (l, n) = (at.l, at.extent());
+    let of = |l: usize| (at.tensor.levels[l].kind(), at.tensor.level_extent(l));
+    triangle::stands(at.level().kind(), n, l.checked_sub(1).map(of)).or_else(|what| malformed(Some(l), 0, what))?;
     let squares = above.positions.checked_div(n).unwrap_or(0);
     let Some(all) = triangle::positions(n) else {
         return malformed(Some(l), 0, "the number of positions does not fit 63 bits");
     };
     let unset = above.unset.map(|u| Unset { each: u.each.checked_div(n).unwrap_or(0), ..u });
-    Ok(Above { positions: spread(l, squares, all)?, chain: None, unset: Unset::spread(unset, all) })
+    Ok(Above { unset: Unset::spread(unset, all), ..Above::of(spread(l, squares, all)?) })
 }
 
 /// Runs, of which each fiber has all of the extent; below a flag that is not set, one run.
-pub(super) fn check_runs<'t>(
-    l: usize,
+pub(in crate::format) fn check_runs<'t>(
+    at: At<'t>,
     (pos, crd, ofs): (&'t Array, &'t Array, Option<&'t Array>),
-    extent: u64,
     above: &Above<'t>,
 ) -> Result<Above<'t>, Malformed> {
-    let anywhere = Above { positions: above.positions, chain: None, unset: None };
-    list::check(l, pos, crd, extent, &anywhere)?;
+    let (l, extent) = (at.l, at.extent());
+    list::check(l, pos, crd, extent, &Above::of(above.positions))?;
     for parent in 0..pos.len() - 1 {
         let (begin, end) = (pos.index(parent), pos.index(parent + 1));
         let reaches = if begin == end { 0 } else { crd.index(end as usize - 1) as u64 + 1 };
@@ -91,12 +87,12 @@ pub(super) fn check_runs<'t>(
         }
         unset = Some(Unset { of: Source::Listed(Rc::new(flags)), each: 1 });
     }
-    Ok(Above { positions: positions as u64, chain: None, unset })
+    Ok(Above { unset, ..Above::of(positions as u64) })
 }
 
 /// Blocks, of which `pos` and `crd` have been checked: how many positions they have. Those of a packed level are its pieces, each
 /// of one position or as many as it has coordinates.
-pub(super) fn check_blocks(
+pub(in crate::format) fn check_blocks(
     l: usize,
     (pos, crd, ofs): (&Array, &Array, &Array),
     packed: bool,

@@ -13,7 +13,8 @@
 //! before its level is made its parent, stands in the tensor that is made.
 
 use super::{Store, counts, placed, spend};
-use crate::format::{Assembly, Error, Format, Level, LevelKind, Tensor, room};
+use crate::format::triangle::Triangle;
+use crate::format::{Assembly, Error, Format, Holds, Level, LevelKind, Tensor, room};
 use std::ops::Range;
 
 impl Tensor<'_> {
@@ -28,7 +29,7 @@ impl Tensor<'_> {
         if self.format == *format {
             return Ok(self.into_owned());
         }
-        let symmetric = format.levels.iter().position(|kind| *kind == LevelKind::Symmetric);
+        let symmetric = format.levels.iter().position(|kind| kind.is_mirrored());
         if symmetric.is_some_and(|l| l + 1 < format.rank()) {
             // Of what is mirrored fiber by fiber, entries are compared.
             return self.into_owned().convert(format, how);
@@ -46,9 +47,9 @@ impl Tensor<'_> {
             if kind.is_triangle() {
                 nodes = self.held(&mut store, nodes, (l, kind), how)?;
             }
-            levels.push(match &self.levels[l] {
-                Level::Runs { .. } => self.runs_again(&mut store, &nodes, l)?,
-                _ => store.level(l, self.extents[*mode])?,
+            levels.push(match self.levels[l].kind().shares() {
+                true => self.runs_again(&mut store, &nodes, l)?,
+                false => store.level(l, self.extents[*mode])?,
             });
         }
         let Store { at, positions, mut left, .. } = store;
@@ -65,14 +66,12 @@ impl Tensor<'_> {
     fn below(&self, store: &mut Store, mut nodes: Vec<usize>, levels: Range<usize>) -> Result<Vec<usize>, Error> {
         for l in levels.clone() {
             let (mut children, mut column, mut from) = (vec![], vec![], vec![]);
+            let (crd, kind) = (self.levels[l].first(Holds::Coordinates), self.levels[l].kind().of());
             for (n, &p) in nodes.iter().enumerate() {
                 let fiber = self.fiber(l, p);
                 let first = fiber.start;
-                for child in fiber.filter(|&child| self.levels[l].is_set(child)) {
-                    let coordinate = match &self.levels[l] {
-                        Level::Compressed { crd, .. } | Level::Runs { crd, .. } => crd.index(child),
-                        _ => (child - first) as i64,
-                    };
+                for child in fiber.filter(|&child| kind.is_set(self.at(l), child)) {
+                    let coordinate = crd.map_or((child - first) as i64, |crd| crd.index(child));
                     room::push(&mut children, child)?;
                     room::push(&mut from, n)?;
                     room::push(&mut column, coordinate)?;
@@ -90,9 +89,9 @@ impl Tensor<'_> {
 
     /// The positions below a position of the level above `l`, which is located or appended to.
     fn fiber(&self, l: usize, p: usize) -> Range<usize> {
-        match &self.levels[l] {
-            Level::Compressed { pos, .. } | Level::Runs { pos, .. } => pos.index(p) as usize..pos.index(p + 1) as usize,
-            _ => p * self.level_extent(l) as usize..(p + 1) * self.level_extent(l) as usize,
+        match self.levels[l].first(Holds::Positions) {
+            Some(pos) => pos.index(p) as usize..pos.index(p + 1) as usize,
+            None => p * self.level_extent(l) as usize..(p + 1) * self.level_extent(l) as usize,
         }
     }
 
@@ -108,14 +107,14 @@ impl Tensor<'_> {
         let n = self.level_extent(l).max(1) as usize;
         let inside = |e: &usize| {
             let (i, j) = ((store.at[*e] % n) as i64, store.columns[l][*e]);
-            if kind == LevelKind::Upper { i <= j } else { j <= i }
+            if kind.triangle() == Some(Triangle::Upper) { i <= j } else { j <= i }
         };
         let kept = room::collected((0..nodes.len()).filter(inside))?;
         let outside = room::collected((0..nodes.len()).filter(|e| !inside(e)))?;
-        if outside.is_empty() && kind != LevelKind::Symmetric {
+        if outside.is_empty() && !kind.is_mirrored() {
             return Ok(nodes);
         }
-        if kind == LevelKind::Symmetric {
+        if kind.is_mirrored() {
             self.mirrored(store, &nodes, (l, n), how)?;
         } else if let Some(value) = self.told_below(l, outside.iter().map(|&e| nodes[e]), how) {
             return Err(Error::unheld(kind, self.coordinates_of(value)));
@@ -149,7 +148,7 @@ impl Tensor<'_> {
         let value = |e: usize| self.values.get(nodes[e]);
         let same = |e: usize, other| match how.alike(value(e), other) {
             true => Ok(()),
-            false => Err(Error::unheld(LevelKind::Symmetric, self.coordinates_of(nodes[e]))),
+            false => Err(Error::unheld(store.format.levels[l], self.coordinates_of(nodes[e]))),
         };
         // Behind the diagonal of row i stand, by columns, what stands before those of later rows, each in ascending order.
         let before = |e: usize, row: usize, i: i64| e < rows[row + 1] && column[e] < i;
@@ -198,10 +197,7 @@ impl Tensor<'_> {
             pos.push(crd.len() as i64);
         }
         store.positions = crd.len() as u64;
-        match store.format.levels[l] {
-            LevelKind::Runs => Ok(Level::Runs { pos: store.positions_of(&pos)?, crd: store.coordinates_of(&crd)? }),
-            kind => store.blocks(kind, &pos, &crd),
-        }
+        store.format.levels[l].of().of_runs(store, &pos, &crd)
     }
 }
 
@@ -209,14 +205,12 @@ impl Error {
     /// A value stands where a triangle has no place, or not where it is mirrored.
     pub(in crate::format) fn unheld(kind: LevelKind, at: Vec<i64>) -> Error {
         let place = at.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-        let what = match kind {
-            LevelKind::Symmetric => {
-                format!("what stands at ({place}) does not stand where a level `symmetric` mirrors it")
-            }
-            _ => {
-                let side = if kind == LevelKind::Upper { "below" } else { "above" };
-                let kind = kind.name();
-                format!("a value stands at ({place}), {side} the diagonal, where a level `{kind}` holds the fill value")
+        let (name, upper) = (kind.name(), kind.triangle() == Some(Triangle::Upper));
+        let what = match kind.is_mirrored() {
+            true => format!("what stands at ({place}) does not stand where a level `{name}` mirrors it"),
+            false => {
+                let side = if upper { "below" } else { "above" };
+                format!("a value stands at ({place}), {side} the diagonal, where a level `{name}` holds the fill value")
             }
         };
         Error::Unheld { at, what }

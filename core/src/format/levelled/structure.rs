@@ -17,7 +17,11 @@ const POSITIONS: u64 = 1 << 60;
 
 impl Store<'_> {
     /// Each parent's entries from first to last, or from coordinate 0: `pos`, and where each begins.
-    pub(super) fn intervals(&mut self, l: usize, from_zero: bool) -> Result<(Array<'static>, Array<'static>), Error> {
+    pub(in crate::format) fn intervals(
+        &mut self,
+        l: usize,
+        from_zero: bool,
+    ) -> Result<(Array<'static>, Array<'static>), Error> {
         let parents = self.positions;
         let (mut lengths, mut first): (Vec<i64>, Vec<i64>) = (
             self.zeros(parents + 1, self.pos_ty.bytes())?,
@@ -44,8 +48,9 @@ impl Store<'_> {
     }
 
     /// The triangles of squares of `n` rows, which the level above holds.
-    pub(super) fn triangles(&mut self, l: usize, n: u64) -> Result<(), Error> {
+    pub(in crate::format) fn triangles(&mut self, l: usize, n: u64) -> Result<(), Error> {
         let kind = self.format.levels[l];
+        let side = kind.triangle().expect("a level of triangles");
         let outer = l.checked_sub(1).map(|outer| (self.format.levels[outer], self.extents[self.format.order[outer]]));
         triangle::stands(kind, n, outer)
             .map_err(|what| Error::Malformed(Malformed { level: Some(l), position: 0, what }))?;
@@ -55,7 +60,7 @@ impl Store<'_> {
         let each = all.checked_div(squares).unwrap_or(0);
         for e in 0..self.at.len() {
             let (square, i) = (self.at[e] as u64 / n, self.at[e] as u64 % n);
-            let within = triangle::position(kind, n, i, self.columns[l][e] as u64);
+            let within = triangle::position(side, n, i, self.columns[l][e] as u64);
             let within = within.ok_or_else(|| Error::unheld(kind, declared(self.format, &self.columns, e)))?;
             self.at[e] = (square * each + within) as usize;
         }
@@ -64,7 +69,7 @@ impl Store<'_> {
     }
 
     /// Runs that reach the end of the extent: `pos`, and the last coordinate of each.
-    pub(super) fn runs(&mut self, l: usize, extent: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
+    pub(in crate::format) fn runs(&mut self, l: usize, extent: u64) -> Result<(Vec<i64>, Vec<i64>), Error> {
         let (parents, last_level) = (self.positions as usize, l + 1 == self.format.rank());
         spend(&mut self.left, (parents as u128 + 1) * self.pos_ty.bytes() as u128)?;
         let most = if extent == 0 { 0 } else { parents as u128 + 2 * self.at.len() as u128 };

@@ -3,7 +3,7 @@
 use super::read::{coordinates, function, holds};
 use super::{formats, in_order};
 use crate::algebra::{Type, Value};
-use crate::format::{Array, Assembly, Entries, Error, Format, Level, LevelKind, Malformed, Tensor};
+use crate::format::{Array, Assembly, Entries, Error, Format, Level, Malformed, Tensor};
 use std::collections::BTreeMap;
 
 pub(super) type Map = BTreeMap<Vec<i64>, Value>;
@@ -72,19 +72,7 @@ fn extents_of_zero_and_one() {
 
 /// All arrays, the values last.
 fn arrays<'t, 'a>(t: &'t mut Tensor<'a>) -> Vec<&'t mut Array<'a>> {
-    let levels = t.levels.iter_mut().flat_map(|level| match level {
-        Level::Dense => vec![],
-        Level::Compressed { pos, crd } | Level::Nonunique { pos, crd } => vec![pos, crd],
-        Level::Singleton { crd } => vec![crd],
-        Level::Bitmap { words } => vec![words],
-        Level::Bytemap { flags } => vec![flags],
-        Level::Hashed { pos, crd, table } => vec![pos, crd, table],
-        Level::Band { pos, first } => vec![pos, first],
-        Level::Ragged { pos } => vec![pos],
-        Level::Lower | Level::Upper | Level::Symmetric => vec![],
-        Level::Runs { pos, crd } => vec![pos, crd],
-        Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => vec![pos, crd, ofs],
-    });
+    let levels = t.levels.iter_mut().flat_map(Level::arrays_mut);
     levels.chain([&mut t.values]).collect()
 }
 
@@ -174,15 +162,9 @@ fn arrays_of_anything_are_reported_or_a_function() {
             Array::from_values(ty, values)
         };
         let index = || vec![Type::I32, Type::I64];
-        let levels = format.levels.iter().map(|kind| match kind {
-            LevelKind::Dense => Level::Dense,
-            LevelKind::Compressed => Level::Compressed { pos: array(index()), crd: array(index()) },
-            LevelKind::Nonunique => Level::Nonunique { pos: array(index()), crd: array(index()) },
-            LevelKind::Singleton => Level::Singleton { crd: array(index()) },
-            LevelKind::Bitmap => Level::Bitmap { words: array(vec![Type::U64]) },
-            LevelKind::Bytemap => Level::Bytemap { flags: array(vec![Type::Bool]) },
-            LevelKind::Hashed => Level::Hashed { pos: array(index()), crd: array(index()), table: array(index()) },
-            _ => unreachable!("not stored"),
+        let levels = format.levels.iter().map(|kind| {
+            let made = Level::of(*kind, |_, holds| Ok::<_, ()>(array(holds.ty().map_or_else(index, |ty| vec![ty]))));
+            made.unwrap().expect("stored")
         });
         let levels = levels.collect();
         let values = array(vec![Type::I64]);

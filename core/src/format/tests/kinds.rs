@@ -125,7 +125,7 @@ fn singletons_by_themselves_have_a_coordinate_a_parent() {
     let mut flagged = with(&[0, 1]);
     flagged.format.levels_mut()[0] = Bytemap;
     flagged.levels[0] = Level::Bytemap { flags: Array::of_bools(&[0, 1]) };
-    refused(&flagged, None, 0, "1.0 stands where a flag");
+    refused(&flagged, None, 0, "1.0 stands where a level above");
     flagged.values.set(0, f(0.0));
     assert_eq!(flagged.check(), Ok(()));
     flagged.levels[1] = Level::Singleton { crd: index(&[1, 1]) };
@@ -148,8 +148,8 @@ fn flags_say_what_is_empty() {
     assert_eq!(bitmap(&[0b000100], &values).check(), Ok(()));
     assert_eq!(bitmap(&[0b111111], &values).check(), Ok(()));
     assert_eq!((bitmap(&[0b100100], &values).stored(), bitmap(&[0], &zeros).stored()), (2, 0));
-    refused(&bitmap(&[0b000010], &values), None, 2, "3.0 stands where a flag");
-    refused(&bitmap(&[0], &[0.0, -0.0, 0.0, 0.0, 0.0, 0.0]), None, 1, "-0.0 stands where a flag");
+    refused(&bitmap(&[0b000010], &values), None, 2, "3.0 stands where a level above");
+    refused(&bitmap(&[0], &[0.0, -0.0, 0.0, 0.0, 0.0, 0.0]), None, 1, "-0.0 stands where a level above");
     refused(&bitmap(&[0b1000100], &values), Some(1), 0, "behind position 5");
     refused(&bitmap(&[], &values), Some(1), 0, "0 elements, 1 expected");
     refused(&bitmap(&[4, 0], &values), Some(1), 2, "2 elements, 1 expected");
@@ -159,10 +159,10 @@ fn flags_say_what_is_empty() {
     assert_eq!(bytemap(&[0, 0, 1, 0, 0, 0]).check(), Ok(()));
     refused(&bytemap(&[0, 0, 1, 0, 0]), Some(1), 5, "5 elements, 6 expected");
     refused(&bytemap(&[0, 0, 1, 2, 0, 0]), Some(1), 3, "not 2");
-    refused(&bytemap(&[1, 1, 0, 1, 1, 1]), None, 2, "3.0 stands where a flag");
+    refused(&bytemap(&[1, 1, 0, 1, 1, 1]), None, 2, "3.0 stands where a level above");
     // What is below: dense, lists, flags.
     let rows = bytes(&[0, 1]);
-    refused(&with([Bytemap, Dense], [rows.clone(), Level::Dense], &values), None, 2, "3.0 stands where a flag");
+    refused(&with([Bytemap, Dense], [rows.clone(), Level::Dense], &values), None, 2, "3.0 stands where a level above");
     let list = Level::Compressed { pos: index(&[0, 1, 2]), crd: index(&[0, 2]) };
     refused(&with([Bytemap, Compressed], [rows.clone(), list], &[1.0, 2.0]), Some(1), 0, "the fiber is not empty");
     let inner = bytes(&[0, 0, 1, 0, 1, 0]);

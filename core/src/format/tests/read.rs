@@ -48,6 +48,10 @@ pub(super) fn value(t: &Tensor, at: &[i64], flags: bool) -> Value {
                     |&p: &usize| (pos.index(p) as usize..pos.index(p + 1) as usize).find(|&q| crd.index(q) >= c);
                 found.iter().filter_map(reaching).collect()
             }
+            Level::Blocked { pos, crd } => {
+                let of = |&p: &usize| (pos.index(p)..pos.index(p + 1)).find(|&b| crd.index(b as usize) == c / 4);
+                found.iter().filter_map(of).map(|b| (b * 4 + c % 4) as usize).collect()
+            }
             Level::Vbl { pos, crd, ofs } | Level::Packbits { pos, crd, ofs } => {
                 let within = |&p: &usize| in_blocks([pos, crd, ofs], p, c, level.kind() == LevelKind::Packbits);
                 found.iter().filter_map(within).collect()

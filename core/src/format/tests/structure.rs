@@ -4,10 +4,12 @@ use super::exhaustive::{Map, changed, made};
 use super::read::{coordinates, function, holds};
 use super::{f, refused};
 use crate::algebra::{Type, Value};
-use crate::format::LevelKind::{Band, Bitmap, Compressed, Dense, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl};
+use crate::format::LevelKind::{
+    Band, Bitmap, Blocked, Compressed, Dense, Lower, Packbits, Ragged, Runs, Symmetric, Upper, Vbl,
+};
 use crate::format::{Array, Assembly, Entries, Format, Level, LevelKind, Tensor};
 
-const STRUCTURED: [LevelKind; 8] = [Band, Ragged, Lower, Upper, Symmetric, Runs, Vbl, Packbits];
+const STRUCTURED: [LevelKind; 9] = [Band, Ragged, Lower, Upper, Symmetric, Runs, Vbl, Blocked, Packbits];
 
 fn index(v: &[i32]) -> Array<'static> {
     v.to_vec().into()
@@ -37,6 +39,9 @@ fn each_kind_is_stored_as_it_is_drawn() {
     let (pos, crd, ofs) = (index(&[0, 2, 2, 3]), index(&[1, 3, 3]), index(&[0, 2, 3, 5]));
     assert_eq!(vbl.levels[1], Level::Vbl { pos, crd, ofs });
     assert_eq!(vbl.values, vec![5.0, 5.0, 6.0, 7.0, 8.0].into());
+    let blocked = matrix([Dense, Blocked], [3, 6], &[(0, 1, 5.0), (0, 2, 6.0), (2, 2, 7.0), (2, 5, 8.0)]);
+    assert_eq!(blocked.levels[1], Level::Blocked { pos: index(&[0, 1, 1, 3]), crd: index(&[0, 0, 1]) });
+    assert_eq!(blocked.values, vec![0.0, 5.0, 6.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0, 8.0, 0.0, 0.0].into());
     let packbits = matrix([Dense, Packbits], [3, 4], &blocks);
     let (pos, crd, ofs) = (index(&[0, 2, 3, 5]), index(&[1, 3, 3, 1, 3]), index(&[0, 1, 3, 4, 5, 7]));
     assert_eq!(packbits.levels[1], Level::Packbits { pos, crd, ofs });
@@ -112,9 +117,15 @@ fn each_invariant_is_checked_at_its_first_offence() {
         "3 positions do not fit the coordinates 0 to 3",
     );
     refused(&in_blocks(Packbits, &[0, 1, 2], &[3, 2], &[0, 1, 2]), Some(1), 1, "end at 3, not at 4");
+    let blocked = |pos: &[i32], crd: &[i32]| with(Blocked, 4, Level::Blocked { pos: index(pos), crd: index(crd) });
+    refused(&blocked(&[0, 1, 1], &[1]), Some(1), 0, "coordinate 1 is not in 0..1");
+    refused(&blocked(&[0, 2, 2], &[0, 0]), Some(1), 1, "twice");
+    let mut cut = matrix([Dense, Blocked], [2, 5], &[(1, 4, 5.0)]);
+    cut.values.set(3, f(1.0));
+    refused(&cut, None, 3, "1.0 stands where a level above says that nothing is stored");
     let mut flagged = matrix([Bitmap, Runs], [2, 4], &[(1, 0, 5.0)]);
     flagged.values.set(0, f(1.0));
-    refused(&flagged, None, 0, "1.0 stands where a flag says that nothing is stored");
+    refused(&flagged, None, 0, "1.0 stands where a level above says that nothing is stored");
     flagged.levels[1] = Level::Runs { pos: index(&[0, 2, 3]), crd: index(&[0, 3, 3]) };
     refused(&flagged, Some(1), 0, "below a flag that is not set there is one run");
 }

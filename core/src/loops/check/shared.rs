@@ -25,7 +25,7 @@
 use crate::algebra::Op;
 use crate::loops::flatten::bare;
 use crate::loops::lower::{int, plus, times};
-use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Stmt};
+use crate::loops::{Argument, BufferId, Entry, Expr, Failure, Holds, Kernel, Stmt};
 
 /// Holds to these laws every result whose last level is an operand's and whose values are its own, or whose values are
 /// an operand's and whose levels are not.
@@ -98,22 +98,20 @@ impl Entries<'_> {
         }
         let (mut begin, mut end) = (at.clone(), plus(at.clone(), int(1)));
         for l in level..=self.last {
-            match self.of.levels[l] {
-                LevelBuffers::Dense => {
-                    let extent = Expr::Var(self.of.extents[self.of.format.order[l]]);
-                    // An extent that the program states is a number in the loop.
-                    if l == level && *lo == int(0) && (*hi == extent || matches!(hi, Expr::Const(_))) {
-                        return Some((l + 1, plus(times(at.clone(), hi.clone()), var.clone())));
-                    }
-                    (begin, end) = (times(begin, extent.clone()), times(end, extent));
+            let buffers = &self.of.levels[l];
+            if buffers.kind().is_full() {
+                let extent = Expr::Var(self.of.extents[self.of.format.order[l]]);
+                // An extent that the program states is a number in the loop.
+                if l == level && *lo == int(0) && (*hi == extent || matches!(hi, Expr::Const(_))) {
+                    return Some((l + 1, plus(times(at.clone(), hi.clone()), var.clone())));
                 }
-                LevelBuffers::Compressed { pos, .. } => {
-                    (begin, end) = (Expr::Load(pos, Box::new(begin)), Expr::Load(pos, Box::new(end)));
-                    if same(lo, &begin) && same(hi, &end) {
-                        return Some((l + 1, var.clone()));
-                    }
-                }
-                _ => return None,
+                (begin, end) = (times(begin, extent.clone()), times(end, extent));
+                continue;
+            }
+            let pos = buffers.array(Holds::Positions).filter(|_| buffers.kind().is_plain())?;
+            (begin, end) = (Expr::Load(pos, Box::new(begin)), Expr::Load(pos, Box::new(end)));
+            if same(lo, &begin) && same(hi, &end) {
+                return Some((l + 1, var.clone()));
             }
         }
         None

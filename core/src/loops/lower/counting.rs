@@ -13,7 +13,7 @@
 use super::fiber::Scope;
 use super::nest::Sink;
 use super::output::alloc;
-use super::{Context, Expr, LevelBuffers, binary, int, plus, store_index};
+use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
 use crate::notation::concrete::{self, Nest};
@@ -32,7 +32,7 @@ impl Context<'_> {
     pub(super) fn counted(&self, d: &mut Symbolic, nest: &Nest) {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&self.program.tensors[place.0], self.arrays(place));
-        let LevelBuffers::Compressed { pos, crd } = arrays.levels[1] else { unreachable!("counted into rows") };
+        let [pos, crd] = ["pos", "crd"].map(|name| *arrays.levels[1].named(name));
         let rows = self.extent(tensor.extents[tensor.format.order[0]]);
         if d.element(pos) == Type::I32 {
             let concrete::Expr::Access(a, _) = nest.rhs else { unreachable!("copies are counted") };

@@ -16,9 +16,8 @@
 //! Invariant: the target of a search is at most the list's extent. A loop that goes further is cut where the list ends.
 
 use super::output::alloc;
-use super::{Context, LevelBuffers, binary, int, times};
+use super::{Context, binary, int, times};
 use crate::algebra::Op;
-use crate::format::LevelKind;
 use crate::iteration::background;
 use crate::loops::{Expr, Holds, Role};
 use crate::notation::concrete::{AccessId, Index, Iterated, Nest};
@@ -37,7 +36,8 @@ impl Context<'_> {
         let mut all = BTreeMap::new();
         for a in nest.rhs.accesses() {
             let tensor = self.program.tensor(a);
-            let Some(&LevelBuffers::Compressed { pos, crd }) = self.levels(a).first() else { continue };
+            let Some(level) = self.levels(a).first().filter(|level| level.kind().is_plain()) else { continue };
+            let [pos, crd] = ["pos", "crd"].map(|name| *level.named(name));
             let Some(sought) = self.sought_in(nest, a) else { continue };
             let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[0]]));
             let most = binary(
@@ -85,7 +85,7 @@ impl Context<'_> {
         let along = |l: &usize| self.program.follows(self.program.level_var(access, *l), v);
         let l = (0..format.rank()).find(along)?;
         let crd = self.levels(b)[l].array(Holds::Coordinates)?;
-        let begins = matches!(format.levels[l], LevelKind::Vbl | LevelKind::Band);
+        let begins = format.levels[l].is_in_blocks() || format.levels[l].is_interval();
         (begins || lists && format.levels[l].is_list()).then_some(Expr::Capacity(crd))
     }
 }

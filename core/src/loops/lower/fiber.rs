@@ -6,11 +6,11 @@ use super::nest::Sink;
 use super::range::Range;
 use super::spread::Laid;
 use super::structure::Phase;
-use super::{Context, Expr, LevelBuffers, binary, held, int, plus, times};
+use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
-use crate::looplet::{Looplet, unfurl};
+use crate::looplet::Looplet;
 use crate::loops::{self, Failure};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
@@ -283,18 +283,16 @@ impl Scope {
 
 /// The flag at a position of a level that has flags: false where nothing is stored.
 fn flag(level: &LevelBuffers, position: &Expr) -> Option<Expr> {
-    match *level {
-        LevelBuffers::Bytemap { flags } => Some(Expr::Load(flags, Box::new(position.clone()))),
-        LevelBuffers::Bitmap { words } => {
-            let word = binary(Op::FloorDiv, position.clone(), int(64));
-            let bit = binary(Op::FloorRem, position.clone(), int(64));
-            let bit = Expr::Op(Op::Convert(Type::U64), vec![bit]);
-            let shifted = binary(Op::Shr, Expr::Load(words, Box::new(word)), bit);
-            let one = Expr::Const(Value::from_bits(Type::U64, 1));
-            Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
-        }
-        _ => None,
+    if let Some(flags) = level.array(Holds::Flags) {
+        return Some(Expr::Load(flags, Box::new(position.clone())));
     }
+    let words = level.array(Holds::Words)?;
+    let word = binary(Op::FloorDiv, position.clone(), int(64));
+    let bit = binary(Op::FloorRem, position.clone(), int(64));
+    let bit = Expr::Op(Op::Convert(Type::U64), vec![bit]);
+    let shifted = binary(Op::Shr, Expr::Load(words, Box::new(word)), bit);
+    let one = Expr::Const(Value::from_bits(Type::U64, 1));
+    Some(binary(Op::Eq, binary(Op::And, shifted, one.clone()), one))
 }
 
 /// An entry's first position, and where its run of positions ends if it has several.
@@ -351,7 +349,7 @@ impl Context<'_> {
         lists.retain(|a| !asked(*a) && scope.laid(*a).is_none());
         let hashed = |a: AccessId| {
             let kind = self.program.tensor(a).format.levels[scope.fiber(a).depth];
-            kind == LevelKind::Hashed && self.protocol(scope, a).is_none()
+            kind.has_table() && self.protocol(scope, a).is_none()
         };
         if !lists.iter().any(|a| hashed(*a)) {
             return lists;
@@ -379,8 +377,8 @@ impl Context<'_> {
                 if !here && self.coordinate(scope, w).is_none() {
                     break;
                 }
-                let kind = self.program.tensor(a).format.levels[l];
-                all.push((a, l, unfurl(kind, along || !here)));
+                let looplet = self.program.tensor(a).format.levels[l].looplet();
+                all.push((a, l, if along || !here { looplet.bound() } else { looplet }));
                 along = true;
             }
         }
@@ -396,18 +394,14 @@ impl Context<'_> {
     pub(super) fn unopened(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> ListFiber<Term> {
         let fiber = scope.fiber(a);
         let parent = Term::fixed(fiber.position.clone());
-        let (crd, (begin, end)) = match self.levels(a)[fiber.depth] {
-            LevelBuffers::Compressed { pos, crd }
-            | LevelBuffers::Nonunique { pos, crd }
-            | LevelBuffers::Hashed { pos, crd, .. }
-            | LevelBuffers::Runs { pos, crd }
-            | LevelBuffers::Vbl { pos, crd, .. }
-            | LevelBuffers::Packbits { pos, crd, .. } => (crd, bounds(d, pos, &parent)),
-            LevelBuffers::Singleton { crd } => {
+        let level = &self.levels(a)[fiber.depth];
+        let crd = level.array(Holds::Coordinates).expect("only lists have entries");
+        let (begin, end) = match level.array(Holds::Positions) {
+            Some(pos) => bounds(d, pos, &parent),
+            None => {
                 let end = fiber.run.map(|run| run.end(d));
-                (crd, (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1))))))
+                (parent, end.unwrap_or_else(|| Term::fixed(plus(fiber.position, int(1)))))
             }
-            _ => unreachable!("only lists have entries"),
         };
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
@@ -428,7 +422,8 @@ impl Context<'_> {
     /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
     pub(super) fn of_run(&self, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
         let Fiber { depth, position, run, present, .. } = scope.fiber(a);
-        let LevelBuffers::Singleton { crd } = self.levels(a)[depth] else { return None };
+        let level = &self.levels(a)[depth];
+        let crd = level.array(Holds::Coordinates).filter(|_| level.kind().continues_chain())?;
         let once = present.is_none() && scope.block(a).is_none() && !self.program.tensor(a).format.repeats(depth);
         match run {
             Some(EntryRun::Open(run)) if once => Some(ListFiber::of_run(crd, run, Term::fixed(position))),
@@ -538,7 +533,9 @@ impl Context<'_> {
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);
         let mut unopened = self.unopened(d, scope, a);
-        if let LevelBuffers::Hashed { crd, table, .. } = self.levels(a)[fiber.depth] {
+        let level = &self.levels(a)[fiber.depth];
+        if level.kind().has_table() {
+            let [crd, table] = ["crd", "table"].map(|name| *level.named(name));
             let parent = Term::fixed(fiber.position);
             let size = Term::fixed(Expr::Capacity(table));
             let (found, position) = Table { crd, table, size }.find(d, &name, &parent, &unopened, &target);

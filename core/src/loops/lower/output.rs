@@ -332,7 +332,7 @@ impl Output {
 
     /// Whether some level stores entries, so that only some coordinates are stored.
     pub fn keeps_entries(&self) -> bool {
-        self.levels.iter().any(|level| !matches!(level, LevelBuffers::Dense))
+        self.levels.iter().any(|level| !level.kind().is_full())
     }
 
     fn next_list(&self, from: usize) -> Option<usize> {
@@ -668,7 +668,8 @@ impl Output {
             if let Some(pos) = self.pos(l) {
                 self.finish_positions(d, l, pos, &parents);
             }
-            if let LevelBuffers::Hashed { pos, crd, table } = self.levels[l] {
+            if self.levels[l].kind().has_table() {
+                let [pos, crd, table] = ["pos", "crd", "table"].map(|name| *self.levels[l].named(name));
                 make_table(d, (pos, crd, table), &parents, self.count(l));
                 self.finished(d, table, Expr::Capacity(table));
             }
@@ -699,17 +700,14 @@ impl Output {
 
     /// Ends the flags of `len` positions; a bitmap's are packed into words.
     fn finish_flags(&self, d: &mut Symbolic, l: usize, len: &Expr) {
-        match self.levels[l] {
-            LevelBuffers::Bytemap { flags } => self.finished(d, flags, len.clone()),
-            LevelBuffers::Bitmap { words } => {
-                let flags = self.flags[l].expect("bitmaps have flags");
-                let count = binary(Op::FloorDiv, plus(len.clone(), int(63)), int(64));
-                alloc(d, words, count.clone(), None);
-                d.each("w", int(0), count.clone(), |d, w| pack(d, (flags, words), w, len));
-                self.finished(d, words, count);
-            }
-            _ => {}
-        }
+        let Some(flags) = self.flags[l] else { return };
+        let Some(words) = self.levels[l].array(Holds::Words) else {
+            return self.finished(d, flags, len.clone());
+        };
+        let count = binary(Op::FloorDiv, plus(len.clone(), int(63)), int(64));
+        alloc(d, words, count.clone(), None);
+        d.each("w", int(0), count.clone(), |d, w| pack(d, (flags, words), w, len));
+        self.finished(d, words, count);
     }
 
     fn finished(&self, d: &mut Symbolic, buffer: BufferId, len: Expr) {
@@ -730,7 +728,7 @@ impl Context<'_> {
         match e {
             concrete::Expr::Access(a, _) => {
                 let values = self.values(*a);
-                let sparse = self.levels(*a).iter().any(|l| !matches!(l, LevelBuffers::Dense));
+                let sparse = self.levels(*a).iter().any(|l| !l.kind().is_full());
                 sparse.then_some(Expr::Capacity(values))
             }
             concrete::Expr::Call(fun, args, _) => {
@@ -765,11 +763,8 @@ fn counts(d: &mut Symbolic, tensor: &concrete::Tensor) -> Vec<Option<Var>> {
 
 /// The buffer in which a level's flags are set, a byte each, if it has flags.
 fn flags(d: &mut Symbolic, level: &LevelBuffers, name: &str) -> Option<BufferId> {
-    match *level {
-        LevelBuffers::Bytemap { flags } => Some(flags),
-        LevelBuffers::Bitmap { .. } => Some(d.buffer(&format!("{name}_flags"), Type::Bool, BufferRole::Workspace)),
-        _ => None,
-    }
+    let packed = || d.buffer(&format!("{name}_flags"), Type::Bool, BufferRole::Workspace);
+    level.kind().is_flagged().then(|| level.array(Holds::Flags).unwrap_or_else(packed))
 }
 
 /// Word `w` of a bitmap: flags 64·w … of the first `len`.

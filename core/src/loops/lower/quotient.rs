@@ -25,9 +25,8 @@
 //! nothing: less than 2 in all. So `r < 2 J <= 2^32`, and its last 32 bits are those of `k` less those of `q * J`.
 
 use super::output::Output;
-use super::{Context, Expr, LevelBuffers, binary, int, minus, plus, store_index, times};
+use super::{Context, Expr, binary, int, minus, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
-use crate::format::LevelKind;
 use crate::loops::{BufferId, Stmt};
 use crate::notation::concrete::{self, AccessId, Nest};
 use crate::stream::Symbolic;
@@ -52,10 +51,14 @@ impl Context<'_> {
         let concrete::Expr::Access(access, _) = nest.rhs else { return None };
         let (result, operand) =
             (&self.program.tensors[nest.target.tensor.0], self.arrays(self.program.accesses[access.0].tensor));
-        let [LevelBuffers::Compressed { pos, crd: coordinates }] = operand.levels[..] else { return None };
+        let [level] = &operand.levels[..] else { return None };
+        if !level.kind().is_plain() {
+            return None;
+        }
+        let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
         let [row, column] = nest.order[..] else { return None };
-        use LevelKind::*;
-        let entries = matches!(result.format.levels[..], [Nonunique, Singleton] | [Dense, Compressed]);
+        let [outer, inner] = result.format.levels[..] else { return None };
+        let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
         let extent = |v: concrete::Index| self.extent(self.program.vars[v.0].extent);
         (entries && self.made.crd == Type::I32).then(|| Split {
             access,

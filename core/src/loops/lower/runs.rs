@@ -14,7 +14,7 @@
 use super::output::{Output, Slot, reserve};
 use super::{Expr, binary, compared, held, int, plus, store_index};
 use crate::algebra::{Op, Type};
-use crate::format::LevelKind;
+use crate::looplet::Looplet;
 use crate::loops::{Stmt, Var};
 use crate::notation::concrete::Tensor;
 use crate::stream::Symbolic;
@@ -35,7 +35,7 @@ pub(super) struct Ends {
 impl Ends {
     /// Variables for a tensor whose last level is runs; `None` for others.
     pub fn of(d: &mut Symbolic, tensor: &Tensor) -> Option<Ends> {
-        if tensor.format.levels.last() != Some(&LevelKind::Runs) {
+        if tensor.format.levels.last().is_none_or(|kind| kind.looplet() != Looplet::Runs) {
             return None;
         }
         let [parent, begin, next] =

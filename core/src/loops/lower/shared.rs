@@ -14,7 +14,7 @@
 use super::output::prune;
 use super::{Context, Expr, binary};
 use crate::algebra::Op;
-use crate::format::{Format, LevelKind};
+use crate::format::Format;
 use crate::loops::{BufferId, Entry, Failure, Holds, Stmt};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
 use crate::shape::{ClassId, Map, Size};
@@ -87,8 +87,8 @@ impl Context<'_> {
             (0..rank).map(|l| self.program.level_var(access, l)).collect()
         };
         let kinds = operand.format.levels.get(..rank) == Some(&result.format.levels[..])
-            && result.format.levels.iter().all(|k| matches!(k, LevelKind::Dense | LevelKind::Compressed))
-            && result.format.levels.last() == Some(&LevelKind::Compressed);
+            && result.format.levels.iter().all(|k| k.is_full() || k.is_plain())
+            && result.format.levels.last().is_some_and(|k| k.is_plain());
         self.may_have(nest, a) && kinds && nest.order == vars(&nest.target) && vars(access) == nest.order
     }
 
@@ -149,15 +149,17 @@ impl Context<'_> {
 
 /// Whether a format's values are those of a list's entries, with its fibers one behind the other.
 fn is_list(format: &Format) -> bool {
-    use LevelKind::*;
-    let kinds = format.levels.iter().all(|k| matches!(k, Dense | Compressed | Nonunique | Singleton));
+    let kinds = format.levels.iter().all(|k| k.is_full() || k.is_list() && !k.has_table());
     let last = format.rank().checked_sub(1).is_some_and(|l| is_of_entries(format, l));
-    kinds && last && (0..format.rank()).all(|l| !format.is_single(l)) && format.levels.last() != Some(&Nonunique)
+    kinds
+        && last
+        && (0..format.rank()).all(|l| !format.is_single(l))
+        && format.levels.last().is_some_and(|kind| !kind.begins_chain())
 }
 
 /// Whether a level has a coordinate for each entry: the last, and those of its chain.
 fn is_of_entries(format: &Format, l: usize) -> bool {
     let last = format.rank() - 1;
-    let list = |l: usize| format.levels[l] != LevelKind::Dense;
+    let list = |l: usize| !format.levels[l].is_full();
     list(l) && (l == last || format.chain(last).is_some_and(|chain| chain.contains(&l)))
 }

@@ -23,7 +23,7 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
-use crate::loops::{LevelBuffers, Role, Stmt};
+use crate::loops::{Holds, Role, Stmt};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
 use crate::stream::{Spread, Symbolic, Term};
 use std::collections::BTreeMap;
@@ -50,7 +50,8 @@ impl Context<'_> {
             let tensor = self.program.tensor(a);
             let spread = |l: &usize| self.program.protocol(a, *l) == Some(Iterated::Spread);
             for l in (0..tensor.format.rank()).filter(spread) {
-                let LevelBuffers::Compressed { pos, .. } = self.levels(a)[l] else { continue };
+                let level = &self.levels(a)[l];
+                let Some(pos) = level.array(Holds::Positions).filter(|_| level.kind().is_plain()) else { continue };
                 let last = l + 1 == tensor.format.rank();
                 // Columns beside it need its positions.
                 let alone = !nest.rhs.has_columns_of(a);
@@ -216,7 +217,7 @@ impl Context<'_> {
             return vec![];
         }
         let along = self.lists(scope, body, v);
-        let alike = |a: &AccessId| matches!(self.levels(*a)[scope.fiber(*a).depth], LevelBuffers::Compressed { .. });
+        let alike = |a: &AccessId| self.levels(*a)[scope.fiber(*a).depth].kind().is_plain();
         let free = |a: &AccessId| self.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
         let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
         let pairs = match (&laid[..], &walked[..]) {

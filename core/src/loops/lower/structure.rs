@@ -17,9 +17,10 @@
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
-use super::{Context, Expr, LevelBuffers, ahead, binary, int, plus, times};
+use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
+use crate::format::triangle::Triangle;
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Interval, Symbolic, Term};
 
@@ -55,10 +56,10 @@ impl Context<'_> {
                 Interval::open(d, &self.program.tensor(a).name, arrays, &parent, present.as_ref());
             Interval { start: d.place(&start), stop: d.place(&stop), base: d.place(&base) }
         };
-        match self.levels(a)[fiber.depth] {
-            LevelBuffers::Band { pos, first } => open((pos, Some(first))),
-            LevelBuffers::Ragged { pos } => open((pos, None)),
-            _ => self.of_triangle(d, scope, a),
+        let level = &self.levels(a)[fiber.depth];
+        match level.array(Holds::Positions) {
+            Some(pos) => open((pos, level.array(Holds::Coordinates))),
+            None => self.of_triangle(d, scope, a),
         }
     }
 
@@ -69,7 +70,7 @@ impl Context<'_> {
         let n = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
         let above = times(fiber.above.clone(), triangle(n.clone()));
         let kind = tensor.format.levels[fiber.depth];
-        let upper = kind == LevelKind::Upper;
+        let upper = kind.triangle() == Some(Triangle::Upper);
         let before = if upper {
             binary(Op::Sub, times(row.clone(), n.clone()), triangle(row.clone()))
         } else {
@@ -77,7 +78,7 @@ impl Context<'_> {
         };
         let base = d.define(&format!("base_{}", tensor.name), Type::I64, plus(above, before));
         let (start, stop) = if upper { (row, n) } else { (int(0), plus(row, int(1))) };
-        if kind == LevelKind::Symmetric {
+        if kind.is_mirrored() {
             return Interval { start, stop, base };
         }
         Interval { start: fiber.if_present(start), stop: fiber.if_present(stop), base }
@@ -102,7 +103,7 @@ impl Context<'_> {
                 let position = self.mirrored(scope, a, at);
                 scope.descend(a, (position, None), None);
             }
-            Some(Phase::Asked) | None if kind == LevelKind::Symmetric => {
+            Some(Phase::Asked) | None if kind.is_mirrored() => {
                 let Interval { stop, base, .. } = self.known_interval(d, scope, a);
                 if ahead(&stop, &at).is_some_and(|n| n > 0) {
                     scope.descend(a, (plus(base, at), None), fiber.present);
@@ -143,11 +144,11 @@ impl Context<'_> {
 
     /// The accesses of a body whose next level has phases along `v` and is in none yet.
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
-        let phases = |kind: LevelKind| kind.is_interval() || matches!(kind, LevelKind::Symmetric | LevelKind::Vbl);
+        let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
         let mut all = self.opened_by(scope, body, v, phases);
         all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
         // A block has phases once a stepped loop is at it.
-        let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth] == LevelKind::Vbl;
+        let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
         all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
         all
     }
@@ -171,7 +172,7 @@ impl Context<'_> {
         let depth = piece.scope.fiber(a).depth;
         let Interval { start, stop, base } = piece.scope.interval(a).expect("found before").clone();
         let kind = self.program.tensor(a).format.levels[depth];
-        let symmetric = kind == LevelKind::Symmetric;
+        let symmetric = kind.is_mirrored();
         // A symmetric fiber may be absent, and is fill in both phases then: test it at each coordinate.
         if symmetric && piece.scope.fiber(a).present.is_some() {
             let mut asked = piece.clone();
@@ -180,7 +181,7 @@ impl Context<'_> {
         }
         let [start, stop] = [start, stop].map(|at| self.coordinate_of(d, v, piece, (a, depth), at));
         let mut ends = vec![piece.range.lo.clone(), start, stop, piece.range.hi.clone()];
-        if kind == LevelKind::Vbl {
+        if kind.is_in_blocks() {
             // The range does not go beyond the block's end.
             ends.remove(2);
         }
@@ -201,7 +202,7 @@ impl Context<'_> {
     /// behind, where all are fill.
     fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
         let depth = |a: AccessId| piece.scope.fiber(a).depth;
-        let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)] == LevelKind::Symmetric;
+        let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)].is_mirrored();
         let mut middle = piece.clone();
         all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
         if all.iter().any(symmetric) {

@@ -13,7 +13,6 @@ use super::fiber::Scope;
 use super::output::alloc;
 use super::{BufferId, Context, int};
 use crate::algebra::{Type, Value};
-use crate::format::LevelKind;
 use crate::loops::Role;
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::shape::Size;
@@ -50,7 +49,7 @@ impl Context<'_> {
             let order = [&nest.order[..], &sums].concat();
             let (tensor, access) = (self.program.tensor(a), &self.program.accesses[a.0]);
             for l in 0..tensor.format.rank() {
-                if tensor.format.levels[l] != LevelKind::Compressed {
+                if !tensor.format.levels[l].is_plain() {
                     continue;
                 }
                 let above: Vec<Index> = (0..l).map(|l| self.program.level_var(access, l)).collect();

@@ -107,7 +107,7 @@ impl Check {
     pub(super) fn computed(&mut self) {
         for n in 0..self.out.tensors.len() {
             let t = &self.out.tensors[n];
-            let all = |f: &Format| f.rank() > 0 && f.levels.iter().all(|k| *k == LevelKind::Function);
+            let all = |f: &Format| f.rank() > 0 && f.levels.iter().all(|k| k.is_called());
             let Some(&f) = self.functions.get(&t.name).filter(|_| t.format.as_ref().is_some_and(all)) else { continue };
             let function = &self.out.functions[f.index()];
             if t.role != Role::Input {
@@ -201,8 +201,9 @@ impl Check {
 
     /// A result may have any entries; a singleton in no chain takes one a parent position, and a function none.
     fn takes_entries(&mut self, format: &Format, name: &syntax::Ident) {
-        if format.levels.contains(&LevelKind::Function) {
-            let message = format!("`{name}` is computed by a statement, and its level `function` stores nothing");
+        if let Some(called) = format.levels.iter().find(|kind| kind.is_called()) {
+            let message =
+                format!("`{name}` is computed by a statement, and its level `{}` stores nothing", called.name());
             let help = "what statements define has levels that store: dense, compressed, …";
             self.error(Diagnostic::new(name.span, message).help(help));
         }
@@ -216,14 +217,14 @@ impl Check {
     /// Triangles stand below a dense level of an equal extent; a singleton below another level.
     fn fits_levels(&mut self, format: &Format, sizes: &[SizeId], span: Span) -> Option<()> {
         for (l, kind) in format.levels.iter().enumerate() {
-            let triangular = matches!(kind, LevelKind::Lower | LevelKind::Upper | LevelKind::Symmetric);
+            let triangular = kind.is_triangle();
             let above = l.checked_sub(1).map(|l| format.levels[l]);
-            if triangular && above != Some(LevelKind::Dense) {
+            if triangular && above.is_none_or(|above| !above.is_full()) {
                 self.say(span, format!("level `{}` stands directly below a dense level", kind.name()));
                 return None;
             }
-            if *kind == LevelKind::Singleton && above.is_none() {
-                self.say(span, "level `singleton` stands below another level");
+            if kind.continues_chain() && above.is_none() {
+                self.say(span, format!("level `{}` stands below another level", kind.name()));
                 return None;
             }
             let size = |l: usize| sizes[format.order[l]];

@@ -134,7 +134,7 @@ impl Program {
     fn check_both(&self, nest: &Nest, Both { at, fun, rhs }: &Both, mut bound: Vec<Index>) -> Result<(), String> {
         let tensor = &self.tensors[nest.target.tensor.0];
         let plain = nest.fold.is_none() && nest.places.is_none() && nest.workspace.is_none();
-        let vector = *tensor.format.levels == [LevelKind::Dense] && nest.order == nest.target.vars;
+        let vector = matches!(tensor.format.levels[..], [kind] if kind.is_full()) && nest.order == nest.target.vars;
         if !plain || !vector || !nest.summed().contains(at) || self.vars[at.0].extent != tensor.extents[0] {
             return Err(format!("what is added elsewhere has no place in `{}`", Shown(self, nest)));
         }

@@ -72,7 +72,7 @@ impl Concretize<'_> {
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();
         let (sequence, _) = background(e, &names, &|a| self.out.tensor(a).fill, self.simplify);
         let moved = |a: &AccessId| self.out.moved(*a, outer, v);
-        let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]] == LevelKind::Hashed;
+        let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]].has_table();
         let free = |a: &AccessId| self.out.protocol(*a, level[a]).is_none();
         let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
         let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a) && free(a)).collect();
@@ -89,7 +89,7 @@ impl Concretize<'_> {
         for a in e.accesses() {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
             let along = |l: &usize| self.out.level_var(access, *l) == v && self.out.vars[v.0].origin == Origin::Loop;
-            let list = (0..format.rank()).find(along).filter(|&l| format.levels[l] == LevelKind::Compressed);
+            let list = (0..format.rank()).find(along).filter(|&l| format.levels[l].is_plain());
             level.extend(list.filter(|&l| self.out.protocol(a, l).is_none()).map(|l| (a, l)));
         }
         let names: Vec<AccessId> = e.accesses().into_iter().filter(|a| level.contains_key(a)).collect();

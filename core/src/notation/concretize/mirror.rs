@@ -15,7 +15,6 @@ use super::super::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, 
 use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type};
-use crate::format::LevelKind;
 
 impl Concretize<'_> {
     /// The nest that visits each stored entry once, if that is possible.
@@ -41,7 +40,7 @@ impl Concretize<'_> {
 
     /// The one access of a body that is symmetric, beside which is only what has a place for each `j`.
     fn stands_twice(&self, body: &Expr, [i, j]: [Index; 2]) -> Option<AccessId> {
-        let symmetric = |a: &AccessId| *self.out.tensor(*a).format.levels == [LevelKind::Dense, LevelKind::Symmetric];
+        let symmetric = |a: &AccessId| matches!(self.out.tensor(*a).format.levels[..], [rows, columns] if rows.is_full() && columns.is_mirrored());
         let vars = |a: &AccessId| &self.out.accesses[a.0].vars[..];
         let (twice, beside): (Vec<AccessId>, Vec<AccessId>) = body.accesses().into_iter().partition(symmetric);
         let &[a] = &twice[..] else { return None };

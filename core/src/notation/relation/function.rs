@@ -19,7 +19,7 @@ impl Relate {
             _ => return false,
         };
         let part = calendar::PARTS.iter().any(|(word, _)| word == name);
-        let all = levels.iter().all(|l| l.name == LevelKind::Function.name());
+        let all = levels.iter().all(|l| LevelKind::from_name(&l.name).is_some_and(LevelKind::is_called));
         let labelled = known.modes.iter().any(Option::is_some);
         if !all || !labelled || self.is_result(name) || !(part || self.functions.contains_key(name)) {
             return false;

@@ -2,7 +2,8 @@
 
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::room::{more, push};
-use fiberloom_core::format::{Array, Error, Level};
+use fiberloom_core::format::{Array, Error, Holds, Level};
+use fiberloom_core::looplet::Looplet;
 use std::ops::Range;
 
 /// Ranges of positions that ascend, do not touch, and are not empty.
@@ -55,35 +56,25 @@ impl Kept {
         extent: u64,
         cut: Option<&Range<u64>>,
     ) -> Result<Option<Level<'t>>, Error> {
-        Ok(Some(match (level, cut) {
-            (Level::Dense, _) => {
+        let (kind, [pos, crd]) = (level.kind(), [Holds::Positions, Holds::Coordinates].map(|holds| level.first(holds)));
+        let mut made = match (pos, crd) {
+            (None, None) if kind.is_located() && level.first(Holds::Words).is_none() => {
                 self.located(extent, cut)?;
-                Level::Dense
+                return level.map(|array| self.of(array)).map(Some);
             }
-            (Level::Bytemap { flags }, _) => {
-                self.located(extent, cut)?;
-                Level::Bytemap { flags: self.of(flags)? }
+            (None, Some(crd)) if cut.is_none() => vec![self.of(crd)?],
+            (Some(pos), Some(crd)) if kind.is_list() && !kind.has_table() => self.listed(pos, crd, cut)?.into(),
+            (Some(pos), Some(crd)) if kind.looplet() == Looplet::Runs && cut.is_none() => {
+                self.listed(pos, crd, None)?.into()
             }
-            (Level::Compressed { pos, crd }, _) => {
-                let (pos, crd) = self.listed(pos, crd, cut)?;
-                Level::Compressed { pos, crd }
+            (Some(pos), first) if kind.is_interval() && cut.is_none() => {
+                let first = first.map(|first| self.of(first)).transpose()?;
+                [self.fibers(pos)?].into_iter().chain(first).collect()
             }
-            (Level::Nonunique { pos, crd }, _) => {
-                let (pos, crd) = self.listed(pos, crd, cut)?;
-                Level::Nonunique { pos, crd }
-            }
-            (Level::Singleton { crd }, None) => Level::Singleton { crd: self.of(crd)? },
-            (Level::Runs { pos, crd }, None) => {
-                let (pos, crd) = self.listed(pos, crd, None)?;
-                Level::Runs { pos, crd }
-            }
-            (Level::Band { pos, first }, None) => {
-                let first = self.of(first)?;
-                Level::Band { pos: self.fibers(pos)?, first }
-            }
-            (Level::Ragged { pos }, None) => Level::Ragged { pos: self.fibers(pos)? },
             _ => return Ok(None),
-        }))
+        }
+        .into_iter();
+        level.map(|_| Ok(made.next().expect("an array for each that it has"))).map(Some)
     }
 
     /// A level with a position for each coordinate of each parent.
@@ -107,10 +98,10 @@ impl Kept {
         pos: &'t Array,
         crd: &'t Array,
         cut: Option<&Range<u64>>,
-    ) -> Result<(Array<'t>, Array<'t>), Error> {
+    ) -> Result<[Array<'t>; 2], Error> {
         let Some(cut) = cut else {
             let pos = self.fibers(pos)?;
-            return Ok((pos, self.of(crd)?));
+            return Ok([pos, self.of(crd)?]);
         };
         let parents = std::mem::replace(self, Kept::none()).ranges;
         let (mut begins, mut coordinates) = (vec![0], vec![]);
@@ -122,7 +113,7 @@ impl Kept {
             push(&mut begins, coordinates.len() as i64)?;
             self.push(own)?;
         }
-        Ok((indices(pos.ty(), begins)?, indices(crd.ty(), coordinates)?))
+        Ok([indices(pos.ty(), begins)?, indices(crd.ty(), coordinates)?])
     }
 
     /// The positions of whole fibers, counted anew.

@@ -15,6 +15,7 @@ use fiberloom::{
     Array, Assembly, AssemblyError, Duplicates, Engine, Entries, Format, Level, LevelKind, Options, Program, Tensor,
     Type, Value, added,
 };
+use std::convert::Infallible;
 use std::path::Path;
 
 /// The most bytes of a result.
@@ -306,22 +307,18 @@ fn damaged(u: &mut Unstructured, tensor: Tensor<'static>) -> Tensor<'static> {
 }
 
 fn changed_level(u: &mut Unstructured, level: Level<'static>) -> Level<'static> {
-    let which = below(u, 3);
-    let mut one = |n: usize, array| if which == n { changed(u, array) } else { array };
-    match level {
-        Level::Bitmap { words } => Level::Bitmap { words: one(which, words) },
-        Level::Bytemap { flags } => Level::Bytemap { flags: one(which, flags) },
-        Level::Compressed { pos, crd } => Level::Compressed { pos: one(0, pos), crd: one(1, crd) },
-        Level::Nonunique { pos, crd } => Level::Nonunique { pos: one(0, pos), crd: one(1, crd) },
-        Level::Singleton { crd } => Level::Singleton { crd: one(which, crd) },
-        Level::Hashed { pos, crd, table } => Level::Hashed { pos: one(0, pos), crd: one(1, crd), table: one(2, table) },
-        Level::Band { pos, first } => Level::Band { pos: one(0, pos), first: one(1, first) },
-        Level::Ragged { pos } => Level::Ragged { pos: one(which, pos) },
-        Level::Runs { pos, crd } => Level::Runs { pos: one(0, pos), crd: one(1, crd) },
-        Level::Vbl { pos, crd, ofs } => Level::Vbl { pos: one(0, pos), crd: one(1, crd), ofs: one(2, ofs) },
-        Level::Packbits { pos, crd, ofs } => Level::Packbits { pos: one(0, pos), crd: one(1, crd), ofs: one(2, ofs) },
-        Level::Dense => Level::Lower,
-        Level::Lower | Level::Upper | Level::Symmetric => Level::Dense,
+    match (level.kind().arrays().len(), level) {
+        (0, Level::Dense) => Level::Lower,
+        (0, _) => Level::Dense,
+        (arrays, level) => {
+            let (which, mut n) = (below(u, arrays), 0);
+            let changed = level.map_into(|array| {
+                n += 1;
+                Ok::<_, Infallible>(if n == which + 1 { changed(u, array) } else { array })
+            });
+            let Ok(level) = changed;
+            level
+        }
     }
 }
 
@@ -399,27 +396,16 @@ fn coordinates(u: &mut Unstructured, extents: &[u64]) -> Vec<i64> {
 
 /// The arrays of a level of any kind.
 fn level(u: &mut Unstructured) -> Level<'static> {
-    let (pos, crd) = (indices(u), indices(u));
-    match below(u, 16) {
-        0 | 1 => Level::Dense,
-        2 => Level::Bitmap { words: Array::from(vec![below(u, 16) as u64]) },
-        3 => Level::Bytemap { flags: values(u, Type::Bool) },
-        4 | 5 => Level::Compressed { pos, crd },
-        6 => Level::Nonunique { pos, crd },
-        7 => Level::Singleton { crd },
-        8 => Level::Hashed { pos, crd, table: indices(u) },
-        9 => Level::Band { pos, first: crd },
-        10 => Level::Ragged { pos },
-        11 => Level::Lower,
-        12 => one_triangle(u),
-        13 => Level::Runs { pos, crd },
-        14 => Level::Vbl { pos, crd, ofs: indices(u) },
-        _ => Level::Packbits { pos, crd, ofs: indices(u) },
-    }
-}
-
-fn one_triangle(u: &mut Unstructured) -> Level<'static> {
-    if below(u, 2) == 0 { Level::Upper } else { Level::Symmetric }
+    let kind = one(u, &[&LevelKind::ALL[..], &[LevelKind::Dense, LevelKind::Compressed]].concat());
+    let made = Level::of(kind, |_, holds| {
+        Ok::<_, Infallible>(match holds.ty() {
+            None => indices(u),
+            Some(Type::U64) => Array::from(vec![below(u, 16) as u64]),
+            Some(ty) => values(u, ty),
+        })
+    });
+    let Ok(made) = made;
+    made.unwrap_or(Level::Dense)
 }
 
 #[cfg(test)]

@@ -403,7 +403,7 @@ mod tests {
         let extents = EXTENTS.iter().map(|n| format!("extent {n}"));
         let kinds = program::KINDS.iter().map(|(kind, _)| format!("kind {kind}"));
         let levels = ["compressed", "dense", "hashed", "nonunique", "singleton", "bytemap", "bitmap", "band", "vbl"];
-        let levels = levels.iter().chain(&["runs", "packbits"]);
+        let levels = levels.iter().chain(&["blocked", "runs", "packbits"]);
         let levels = levels.flat_map(|level| ["operand", "result"].map(|of| format!("{of} level {level}")));
         let others = ["gapless over 4096", "protocol gallop", "protocol locate", "few 0", "few 64"].map(String::from);
         for construct in rows.chain(extents).chain(kinds).chain(levels).chain(others) {

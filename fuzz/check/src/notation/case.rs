@@ -60,6 +60,7 @@ pub const STRUCTURED: &[LevelKind] = &[
     LevelKind::Band,
     LevelKind::Runs,
     LevelKind::Vbl,
+    LevelKind::Blocked,
     LevelKind::Packbits,
     LevelKind::Ragged,
     LevelKind::Lower,

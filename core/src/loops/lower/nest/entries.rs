@@ -9,8 +9,8 @@
 use super::{Driven, Here, Sink, has_loops, placed};
 use crate::iteration::Point;
 use crate::loops::Stmt;
+use crate::loops::lower::Context;
 use crate::loops::lower::fiber::Scope;
-use crate::loops::lower::{Context, LevelBuffers};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
 use std::ops::RangeInclusive;
@@ -206,7 +206,7 @@ impl Context<'_> {
     /// Whether an access's next fiber has exactly one entry, at the position of the level above.
     fn is_single(&self, scope: &Scope, a: AccessId) -> bool {
         let fiber = scope.fiber(a);
-        let single = matches!(self.levels(a)[fiber.depth], LevelBuffers::Singleton { .. });
+        let single = self.levels(a)[fiber.depth].kind().continues_chain();
         single && fiber.run.is_none() && fiber.present.is_none() && scope.block(a).is_none()
     }
 
@@ -221,7 +221,9 @@ impl Context<'_> {
     ) -> bool {
         let a = point.leaders[0];
         let (access, below) = (&self.program.accesses[a.0], scope.fiber(a).depth + 1);
-        let Some(LevelBuffers::Singleton { .. }) = self.levels(a).get(below) else { return false };
+        if self.levels(a).get(below).is_none_or(|level| !level.kind().continues_chain()) {
+            return false;
+        }
         let format = &self.program.tensor(a).format;
         let inside = !format.repeats(below) && rest == [self.program.level_var(access, below)];
         let minds = match sink {

@@ -20,12 +20,13 @@ use super::{Forall, Nest, Part, Sink};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
+use crate::looplet::Looplet;
 use crate::loops::lower::fiber::{Finger, Scope};
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
-use crate::loops::lower::{Context, Expr, LevelBuffers, binary, compared, held};
+use crate::loops::lower::{Context, Expr, binary, compared, held};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Symbolic, Term, View};
+use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, Symbolic, Term, View};
 
 /// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
 /// branch.
@@ -252,9 +253,11 @@ impl Context<'_> {
     fn pieces_from(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, start: Option<Term>) -> Pieces<Term> {
         let (fiber, tensor) = (self.unopened(d, scope, a), self.program.tensor(a));
         let depth = scope.fiber(a).depth;
-        let kind = match self.levels(a)[depth] {
-            LevelBuffers::Vbl { ofs, .. } => Kind::Blocks(ofs),
-            LevelBuffers::Packbits { ofs, .. } => Kind::Packed(ofs),
+        let level = &self.levels(a)[depth];
+        let kind = match level.kind().looplet() {
+            Looplet::Blocks => Kind::Blocks(Places::Listed(*level.named("ofs"))),
+            Looplet::Aligned(size) => Kind::Blocks(Places::Aligned(size)),
+            Looplet::Packed => Kind::Packed(*level.named("ofs")),
             _ => Kind::Runs,
         };
         let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[depth]]));

@@ -195,7 +195,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             }
             let same = |above: usize| sizes[format.order[l]] == sizes[format.order[above]];
             let square = l > 0 && format.levels[l - 1] == LevelKind::Dense && same(l - 1);
-            let kinds = if square { STRUCTURED } else { &STRUCTURED[..5] };
+            let kinds = if square { STRUCTURED } else { &STRUCTURED[..STRUCTURED.len() - 3] };
             format.levels_mut()[l] = self.one(kinds);
         }
         format

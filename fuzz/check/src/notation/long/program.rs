@@ -203,7 +203,7 @@ impl Maker<'_> {
                 kinds.extend([Dense, Dense, Dense, Bytemap, Bitmap]);
                 kinds.extend([Band, Runs, Packbits].into_iter().filter(|_| last));
             }
-            kinds.extend([Vbl].into_iter().filter(|_| last));
+            kinds.extend([Vbl, Blocked].into_iter().filter(|_| last));
             let kind = self.random.one(&kinds);
             levels.push(kind);
             if kind == Nonunique {
