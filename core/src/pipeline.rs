@@ -12,7 +12,8 @@ use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::{Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
-use crate::schedule::stage::commands;
+use crate::schedule::spell::{self, Planned};
+use crate::schedule::stage::{Stage, given};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
@@ -21,8 +22,8 @@ use std::fmt::Write;
 /// A program at every stage below the typed one.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// What the planner decided, as commands.
-    pub schedule: Vec<String>,
+    /// What the planner decided, as commands, each with its statement.
+    pub schedule: Vec<Planned>,
     /// Loops over index variables.
     pub concrete: concrete::Program,
     /// Each loop with its looplets and its lattice.
@@ -76,9 +77,12 @@ fn lower_here(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    let given = given(program, options.mode, &options.thin)?;
+    let program = given.as_ref().unwrap_or(program);
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
-    let schedule = commands(program, &staged, &stages);
+    let planned = |(n, stage): &(usize, Stage)| Planned { statement: *n, command: spell::stage(&staged, stage) };
+    let schedule = stages.iter().map(planned).collect();
     let program = &staged;
     let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());

@@ -93,6 +93,12 @@ impl Classes {
                 classes.unite(sizes + var.index(), size.index(), "the number of turns", *span, errors);
             }
         });
+        for command in program.commands() {
+            let CommandKind::Stage(stage) = &command.kind else { continue };
+            for (own, of) in &stage.loops {
+                classes.unite(sizes + own.index(), sizes + of.index(), "what is precomputed", command.span, errors);
+            }
+        }
         classes.equations = equations(program, sizes);
         classes.derived(program);
         classes.infinite(program);

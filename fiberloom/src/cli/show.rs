@@ -14,7 +14,7 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
     Ok(match stage {
         Stage::Syntax => program.syntax().to_string(),
         Stage::Notation => program.typed().to_string(),
-        Stage::Schedule => program.lowered(mode)?.schedule.iter().map(|command| format!("{command};\n")).collect(),
+        Stage::Schedule => program.lowered(mode)?.schedule.iter().map(|planned| format!("{};\n", planned.command)).collect(),
         Stage::Concrete => program.lowered(mode)?.concrete.to_string(),
         Stage::Lattice if svg => program.lowered(mode)?.draw_lattice(),
         Stage::Lattice => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),

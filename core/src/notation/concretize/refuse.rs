@@ -47,7 +47,10 @@ impl Refuse<'_> {
 
     fn statement(&mut self, s: &typed::Statement) {
         let commands = s.schedule.iter().flat_map(|c| &c.commands);
-        let lowered = |kind: &CommandKind| matches!(kind, CommandKind::None | CommandKind::Protocol(..));
+        let lowered = |kind: &CommandKind| {
+            use CommandKind::{Copy, None, Precompute, Protocol, Stage, Store};
+            matches!(kind, None | Protocol(..) | Stage { .. } | Precompute { .. } | Store(..) | Copy(..))
+        };
         if let Some(command) = commands.into_iter().find(|c| !lowered(&c.kind)) {
             self.say(command.span, format!("the command `{}` of a schedule", command.kind));
         }

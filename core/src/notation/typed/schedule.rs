@@ -6,6 +6,8 @@
 use super::super::Span;
 use super::super::syntax::{Race, Unit};
 use super::{Program, TensorId, VarId};
+use crate::format::Format;
+use crate::schedule::stage::Stage;
 use std::collections::BTreeSet;
 
 /// A command.
@@ -69,6 +71,10 @@ pub enum CommandKind {
     Unroll(VarId, u64),
     /// `parallelize(var, unit, race)`
     Parallelize(VarId, Unit, Race),
+    /// `stage(expr, W[…])`, and `precompute(expr, i -> iw, W)`: `store` has given `W` its format.
+    Stage(Stage),
+    /// `copy(tensor, format)`
+    Copy(TensorId, Format),
 }
 
 /// How a loop is cut.
