@@ -10,7 +10,7 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::{Diagnostic, Span, concretize, typed};
+use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::spell::{self, Planned};
 use crate::schedule::stage::{Stage, given};
@@ -77,20 +77,56 @@ fn lower_here(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    let original = program;
     let given = given(program, options.mode, &options.thin)?;
     let program = given.as_ref().unwrap_or(program);
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
-    let planned = |(n, stage): &(usize, Stage)| Planned { statement: *n, command: spell::stage(&staged, stage) };
-    let schedule = stages.iter().map(planned).collect();
     let program = &staged;
     let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-    let concrete = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
+    let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
+    let schedule = planned(original, program, &stages, &copied);
     let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
     Ok(Lowered { schedule, concrete, foralls, kernel, asked: sizes.asked(program) })
+}
+
+/// What the planner decided, as commands. `staged` is the program with a statement for each temporary, before the one that reads it.
+fn planned(
+    original: &typed::Program,
+    staged: &typed::Program,
+    stages: &[(usize, Stage)],
+    copied: &[Copied],
+) -> Vec<Planned> {
+    let own = |s: &typed::Statement| s.tensor.index() < original.tensors.len() && !original.is_staged(s.tensor);
+    let before = |n: usize| staged.statements[..n].iter().filter(|s| own(s)).count();
+    let mut planned = vec![];
+    for (_, stage) in stages {
+        let made = staged.statements.iter().position(|s| s.tensor == stage.tensor).expect("it has a statement");
+        planned.push(Planned { statement: before(made), command: spell::stage(staged, stage) });
+    }
+    for (n, copy) in copied.iter().enumerate() {
+        let statement = before(copy.statement);
+        let same = |other: &Copied| before(other.statement) == statement && other.tensor == copy.tensor;
+        let all = staged.statements.iter().enumerate().filter(|(n, s)| {
+            let mut read = false;
+            s.rhs.reads(&mut |t| read |= t == copy.tensor);
+            before(*n) == statement && read
+        });
+        // One command is about all statements that a statement has become.
+        let alike = all.map(|(n, _)| n).all(|n| {
+            copied
+                .iter()
+                .any(|other| other.statement == n && other.tensor == copy.tensor && other.format == copy.format)
+        });
+        if alike && !copied[..n].iter().any(same) {
+            let name = &staged.tensors[copy.tensor.index()].name;
+            planned.push(Planned { statement, command: spell::copy(name, &copy.format) });
+        }
+    }
+    planned
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

@@ -163,8 +163,7 @@ impl Pattern<'_> {
                 return false;
             }
             used.push(n);
-            let found =
-                self.same(first, factors[n], bound, &mut |bound| self.each(rest, factors, used, bound, then));
+            let found = self.same(first, factors[n], bound, &mut |bound| self.each(rest, factors, used, bound, then));
             used.pop();
             found
         })

@@ -121,9 +121,7 @@ impl Spell<'_> {
                     _ => (true, plain(self.factor(a))),
                 }
             }
-            Map::Mul(n, a) => {
-                (*n < 0, Term { coefficient: Some(n.unsigned_abs()), ..plain(self.factor(a)) })
-            }
+            Map::Mul(n, a) => (*n < 0, Term { coefficient: Some(n.unsigned_abs()), ..plain(self.factor(a)) }),
             Map::Div(a, n) => (false, self.divided(a, (false, *n as u64))),
             Map::Mod(a, n) => (false, self.divided(a, (true, *n as u64))),
             Map::Const(n) if *n < 0 => (true, plain(Factor::Int(n.unsigned_abs()))),

@@ -14,7 +14,8 @@ use super::occurs::{Bound, Pattern};
 use crate::algebra::{Mode, Type, Value, identity};
 use crate::notation::syntax::{self, Schedule};
 use crate::notation::typed::{
-    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Statement, Step, Tensor, TensorId, Var, VarId,
+    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Statement, Step, Tensor, TensorId, Var,
+    VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -122,7 +123,8 @@ pub(crate) fn given(
 }
 
 fn regrouped(span: Span) -> Diagnostic {
-    let message = "what is staged occurs only if a sum of products is regrouped, and `strict` mode keeps the order of floats";
+    let message =
+        "what is staged occurs only if a sum of products is regrouped, and `strict` mode keeps the order of floats";
     Diagnostic::new(span, message).help("stage a whole sum of the statement, or use the mode `algebraic`")
 }
 
@@ -240,7 +242,9 @@ impl Staging {
     /// The commands of a statement that are about what an expression reads.
     fn inherited(&self, e: &Expr, reader: &Statement) -> (Schedule, Vec<Command>) {
         let mut read = FxHashSet::default();
-        e.reads(&mut |t| drop(read.insert(t)));
+        e.reads(&mut |t| {
+            read.insert(t);
+        });
         let named = |name: &str| read.iter().any(|t| self.program.tensors[t.index()].name == name);
         let about = |c: &&syntax::Command| match &c.kind {
             syntax::CommandKind::Protocol(access, _) => named(&access.tensor.name),

@@ -118,12 +118,7 @@ impl Check {
     }
 
     /// A mode of a temporary: one of the variables that are free in its value.
-    fn under(
-        &mut self,
-        index: &syntax::Index,
-        free: &rustc_hash::FxHashSet<VarId>,
-        into: &Access,
-    ) -> Option<VarId> {
+    fn under(&mut self, index: &syntax::Index, free: &rustc_hash::FxHashSet<VarId>, into: &Access) -> Option<VarId> {
         let name = index.variable();
         let named = |v: &&VarId| name.is_some_and(|name| self.out.vars[v.index()].name == name.name);
         let found = free.iter().find(named).copied();
@@ -204,7 +199,8 @@ impl Check {
         look(made.statement.tensor, &made.statement.indices);
         if found.is_none() {
             let var = &self.out.vars[v.index()].name;
-            let message = format!("`{name}` has a mode for `{var}`, and `{var}` stands alone in no index of the statement");
+            let message =
+                format!("`{name}` has a mode for `{var}`, and `{var}` stands alone in no index of the statement");
             let d = Diagnostic::new(name.span, message);
             self.error(d.help("the extent of a temporary's mode is that of a tensor's: stage a part without it"));
         }
@@ -217,8 +213,7 @@ impl Check {
         let named = |t: &&TensorId| self.out.tensors[t.index()].name == name.name;
         let Some(&tensor) = made.iter().find(named) else {
             let d = Diagnostic::new(name.span, format!("`{name}` is no temporary of this schedule"));
-            let names: Vec<String> =
-                made.iter().map(|t| format!("`{}`", self.out.tensors[t.index()].name)).collect();
+            let names: Vec<String> = made.iter().map(|t| format!("`{}`", self.out.tensors[t.index()].name)).collect();
             self.error(d.help(match names.is_empty() {
                 true => "make one first: stage(sum(…), W[i])".to_string(),
                 false => format!("there is {}", names.join(", ")),
@@ -245,7 +240,8 @@ impl Check {
             return None;
         }
         if matches!(self.out.tensors[tensor.index()].role, Role::Computed(_)) {
-            let d = Diagnostic::new(name.span, format!("`{name}` is given by a function: nothing is stored to be copied"));
+            let d =
+                Diagnostic::new(name.span, format!("`{name}` is given by a function: nothing is stored to be copied"));
             self.error(d.help("assign it to a tensor in a statement before"));
             return None;
         }

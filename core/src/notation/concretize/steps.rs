@@ -113,6 +113,7 @@ impl Concretize<'_> {
             match step {
                 typed::Step::Statement(s) => {
                     self.format = self.formats[*s].clone();
+                    self.copies.statement = *s;
                     let tensor = self.typed.statements[*s].tensor;
                     let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
                     self.statement(&self.typed.statements[*s], last);

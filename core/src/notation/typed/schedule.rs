@@ -92,6 +92,11 @@ impl Program {
         self.statements.iter().flat_map(|s| &s.commands)
     }
 
+    /// Whether a command makes this tensor.
+    pub fn is_staged(&self, tensor: TensorId) -> bool {
+        self.commands().any(|command| matches!(&command.kind, CommandKind::Stage(stage) if stage.tensor == tensor))
+    }
+
     /// The derived index variables whose extents data decide: those that count entries, and what is made of them.
     pub fn counted(&self) -> BTreeSet<VarId> {
         let mut counted = BTreeSet::new();
