@@ -28,6 +28,7 @@
 //! (section 2); a nested `sum` stands for `where` with a scalar.
 
 mod check;
+mod cut;
 mod function;
 mod number;
 mod print;
@@ -39,6 +40,7 @@ use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::{Format, LevelKind};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
+pub use cut::{Counted, Cut, Length, Limit, Terms, Within};
 pub use function::{Extent, plain};
 use print::Shown;
 pub use read::read;
@@ -76,6 +78,10 @@ pub struct Program {
     pub accesses: Vec<Access>,
     /// What runs, in order.
     pub steps: Vec<Step>,
+    /// What cuts loops into pieces.
+    pub cuts: Vec<Cut>,
+    /// How far loops go, as long as it is not known which of them is bound last: [`Program::numbered`] says that.
+    pub limits: Vec<(Option<Index>, Limit)>,
 }
 
 /// A step of a program.
@@ -130,6 +136,8 @@ pub struct Var {
     pub extent: ClassId,
     /// What binds it.
     pub origin: Origin,
+    /// Of a loop: how far it goes, if that is not its extent.
+    pub limits: Vec<Limit>,
 }
 
 /// What binds an index variable. Maps are of loops' and parts' variables.
@@ -602,7 +610,7 @@ impl Program {
 
     /// A new index variable.
     pub fn var(&mut self, name: String, extent: ClassId, origin: Origin) -> Index {
-        self.vars.push(Var { name, extent, origin });
+        self.vars.push(Var { name, extent, origin, limits: vec![] });
         Index(self.vars.len() - 1)
     }
 
@@ -764,6 +772,18 @@ impl Program {
             None => (0..vars.len()).collect(),
             Some(_) => self.drained(nest).iter().filter_map(|v| vars.iter().position(|u| u == v)).collect(),
         }
+    }
+
+    /// Of a loop over pieces: all loops over pieces of its cut, larger pieces first, and the loops that they cut, outermost first.
+    pub fn cut_by(&self, piece: Index) -> Option<(Vec<Index>, Vec<Index>)> {
+        let within = |(on, limit): &(Option<Index>, Limit)| match limit {
+            Limit::Within(within) if limit.vars().contains(&piece) => Some((within.clone(), (*on)?)),
+            _ => None,
+        };
+        let mut cut: Vec<(Within, Index)> = self.limits.iter().filter_map(within).collect();
+        cut.sort_by_key(|(within, _)| within.place);
+        let pieces = cut.first()?.0.from.iter().map(|(v, _)| *v).collect();
+        Some((pieces, cut.into_iter().map(|(_, v)| v).collect()))
     }
 
     /// Whether an access can be followed when mode m's variable is bound at time `times[m]`. What is always bound is opened

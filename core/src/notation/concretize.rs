@@ -26,6 +26,7 @@ mod hoist;
 mod mirror;
 mod part;
 mod refuse;
+mod schedule;
 mod shape;
 mod steps;
 
@@ -38,6 +39,7 @@ use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::format::{Format, LevelKind};
 use crate::iteration::Simplify;
+use crate::schedule::loops::Loops;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
@@ -46,6 +48,7 @@ pub use columns::structures;
 pub use follow::Copied;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
+use schedule::Scheduled;
 use std::collections::{BTreeMap, BTreeSet};
 use steps::Steps;
 
@@ -67,6 +70,7 @@ pub fn concretize(
     if !refused.is_empty() {
         return Err(refused);
     }
+    let loops = schedule::loops(program, mode)?;
     let current = vec![None; program.tensors.len()];
     let functions = concrete::plain(&program.functions);
     let mut c = Concretize {
@@ -91,6 +95,8 @@ pub fn concretize(
         format: Format::dense(0),
         structures: columns::structures(program),
         walked: FxHashMap::default(),
+        scheduled: Scheduled::default(),
+        loops,
     };
     c.steps(&program.order);
     c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
@@ -135,6 +141,10 @@ struct Concretize<'a> {
     walked: FxHashMap<usize, Place>,
     /// The format of what the statement defines.
     format: Format,
+    /// The loops of each statement of the program, under its schedule.
+    loops: Vec<Loops>,
+    /// What the statement's schedule says, and which loops are its.
+    scheduled: Scheduled,
 }
 
 impl Concretize<'_> {
@@ -428,20 +438,19 @@ impl Concretize<'_> {
             body => self.hoist(body, &outer),
         };
         let copied = fold.is_none().then(|| self.counted(place, &target, &body)).flatten();
-        let order = order.or_else(|| copied.clone()).unwrap_or_else(|| {
+        let order = order.or_else(|| self.said(&outer)).or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
-            self.order(
-                Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target },
-                &sums,
-                &body,
-            )
+            let target = Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target };
+            self.together(self.order(target, &sums, &body))
         });
+        let sums = [&sums[..], &self.pieces_of(&sums, &order)].concat();
         let tensor = &self.out.tensors[place.0];
         let how =
             assembly(Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target }, &order);
         if let (Some(fun), true) = (fold, how != Assembly::Append)
             && !self.starts_as_identity(tensor, fun)
         {
+            let sums = sums.into_iter().filter(|v| !self.is_piece(*v)).collect();
             return self.define_through(place, target, Expr::Reduce(fun, sums, Box::new(body.clone()), body.ty()));
         }
         let trailing = order.iter().rev().take_while(|v| sums.contains(v)).count();
@@ -502,8 +511,13 @@ impl Concretize<'_> {
         let body = self.hoist(rhs, loops);
         let tensor = self.out.tensors[place.0].clone();
         let gathers = self.gathered(fun, tensor.ty, before.is_some()).is_some();
+        let said = self.said(loops);
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
-        let order = if gathers { self.order(nowhere, loops, &body) } else { loops.to_vec() };
+        let order = match said {
+            Some(said) => said,
+            None if gathers => self.together(self.order(nowhere, loops, &body)),
+            None => loops.to_vec(),
+        };
         let located = tensor.format.levels.iter().all(|k| k.is_located());
         let workspace = (!located).then(|| {
             // What a hashed one gives up to find is folded in behind what came later.

@@ -7,9 +7,11 @@
 //!  y[j] = w[j] where { w[i] = A[i,k] * A[k,j] }    another j, which is summed
 //! ```
 //!
+//! A loop that a schedule wants in parallel runs on one thread, and this says so.
 //! A sum that is spelled out, `sum(j: …)`, and one of a term with one access, `y[i] = A[i,j]`, say what they mean.
 
-use super::typed::{Expr, Fun, Index, Kind, Program, Role, Statement, TensorId, VarId};
+use super::syntax::Unit;
+use super::typed::{Command, CommandKind, Expr, Fun, Index, Kind, Program, Role, Statement, TensorId, VarId};
 use super::{Diagnostic, Span};
 use crate::algebra::{Op, Type, Value};
 use rustc_hash::FxHashSet;
@@ -42,10 +44,20 @@ pub fn warnings(program: &Program) -> Vec<Warning> {
                 }
             }
         });
+        all.extend(s.commands.iter().filter_map(|command| runs_serially(program, command)).map(Warning::from));
     }
     all.extend(program.starts().into_iter().filter_map(|id| begins_elsewhere(program, id)));
     all.sort_by_key(|warning| warning.diagnostic.span.start);
     all
+}
+
+/// A loop that is to run in parallel runs on one thread.
+fn runs_serially(program: &Program, command: &Command) -> Option<Diagnostic> {
+    let CommandKind::Parallelize(v, unit, _) = &command.kind else { return None };
+    let name = &program.vars[v.index()].name;
+    let message = format!("the loop over `{name}` runs on one thread: there is no `{unit}` yet");
+    let help = "what it computes is the same";
+    (*unit != Unit::CpuVector).then(|| Diagnostic::warning(command.span, message).help(help))
 }
 
 /// Whether a sum is that of the einsum short form: it stands where its term does.

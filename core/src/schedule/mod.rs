@@ -5,6 +5,7 @@
 //! [`protocol`] says how lists are iterated, and [`stage`] makes parts of right sides temporaries; [`eliminate`] chooses which sums are,
 //! and [`spell`] says it as commands.
 pub mod eliminate;
+pub mod loops;
 mod occurs;
 pub mod order;
 pub mod protocol;

@@ -329,6 +329,30 @@ impl Target<'_> {
     fn levels(&self) -> impl Iterator<Item = Vec<Index>> + '_ {
         self.format.order.iter().map(|&m| self.program.roots(self.vars[m]))
     }
+
+    /// Whether loop `n` counts pieces of those that move the next levels, which stand behind it, so that coordinates
+    /// arrive as without it: of the levels only the last may be begun in one piece and go on in the next, if it appends.
+    fn passes(&self, order: &[Index], n: usize, levels: &[Vec<Index>], (next, begun): (usize, usize)) -> bool {
+        let Some((pieces, loops)) = self.program.cut_by(order[n]) else { return false };
+        let first = order.iter().position(|v| pieces.contains(v)).expect("one of them");
+        if !order[first..].starts_with(&[&pieces[..], &loops].concat()) {
+            return false;
+        }
+        let (mut level, mut root) = (next, begun);
+        for (n, v) in loops.iter().enumerate() {
+            if levels.get(level).and_then(|roots| roots.get(root)) != Some(v) {
+                return false;
+            }
+            root += 1;
+            if root == levels[level].len() {
+                if n + 1 < loops.len() && !self.format.levels[level].is_located() {
+                    return false;
+                }
+                (level, root) = (level + 1, 0);
+            }
+        }
+        true
+    }
 }
 
 /// How the target is assembled under `order`; variables of `order` that are not the target's are sums.
@@ -340,6 +364,9 @@ pub fn assembly(target: Target, order: &[Index]) -> Assembly {
     for (n, v) in order.iter().enumerate() {
         if next == levels.len() {
             return Assembly::Append;
+        }
+        if target.passes(order, n, &levels, (next, begun)) {
+            continue;
         }
         if levels[next].get(begun) == Some(v) {
             begun += 1;

@@ -101,6 +101,12 @@ impl Classes {
         }
         classes.equations = equations(program, sizes);
         classes.derived(program);
+        for command in program.commands() {
+            if let CommandKind::Bound(v, n) = &command.kind {
+                let name = &program.vars[v.index()].name;
+                classes.learn(sizes + v.index(), *n, &format!("`bound({name}, {n})`"), command.span, errors);
+            }
+        }
         classes.infinite(program);
         classes
     }

@@ -10,7 +10,7 @@
 use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::Var;
-use crate::notation::concrete::{Origin, Program, Role};
+use crate::notation::concrete::{Limit, Origin, Program, Role};
 use crate::shape::{ClassId, Classes, Formula};
 use crate::stream::Symbolic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,10 @@ impl Context<'_> {
         let mut needed: BTreeSet<ClassId> =
             self.program.vars.iter().map(|v| v.extent).chain(tensors.copied()).collect();
         needed.extend(self.program.turns());
+        let limits = self.program.vars.iter().flat_map(|v| &v.limits);
+        needed.extend(
+            limits.filter_map(|limit| if let Limit::Below { extent, .. } = limit { Some(*extent) } else { None }),
+        );
         let maps = self.program.vars.iter().filter_map(|v| match &v.origin {
             Origin::Mapped(map) | Origin::Part(map) => Some(map),
             Origin::Loop | Origin::Computed(_) => None,

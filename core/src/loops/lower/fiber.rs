@@ -1,6 +1,7 @@
 //! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
 use super::builtin::builtin;
+use super::cut::Opened;
 use super::nest::Sink;
 use super::spread::Laid;
 use super::structure::Phase;
@@ -66,6 +67,12 @@ pub(super) struct Scope {
     holding: FxHashMap<AccessId, Vec<concrete::Expr>>,
     /// The list that gallops to another's coordinates, because it is much longer.
     leaps: Option<AccessId>,
+    /// Cuts of which some loop over pieces has begun.
+    pub cuts: FxHashMap<usize, Opened>,
+    /// The piece of each cut whose loops have begun.
+    pub pieces: FxHashMap<usize, super::cut::Piece>,
+    /// The ranges of the loops that have begun, before they were split.
+    pub ranges: FxHashMap<Index, (Expr, Expr)>,
 }
 
 /// The block of a list's fiber that a loop around, which sees the list in blocks, is at.

@@ -21,6 +21,7 @@ mod builtin;
 mod call;
 mod compare;
 mod counting;
+mod cut;
 mod directory;
 mod extent;
 mod few;

@@ -12,7 +12,7 @@ use super::fiber::{Place, Scope, placed};
 use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
-use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, int};
+use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
 use crate::loops::{Stmt, Var};
@@ -244,6 +244,7 @@ impl<'a> Context<'a> {
     pub(super) fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         let (&v, rest) = vars.split_first().expect("there are loops");
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
+        self.open_cut(d, &mut scope, v, body);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
         let pieces = self.ranges(d, &scope, v, body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
@@ -319,6 +320,16 @@ impl<'a> Context<'a> {
                 return (a, ListFiber { view, ..fiber });
             }
             let mut fiber = ListFiber { view, ..self.unopened(d, scope, a) };
+            if let Some((begin, end, clips)) = self.of_piece(scope, (a, scope.fiber(a).depth), v, &piece.range) {
+                let (from, to) = (d.place(&fiber.begin), d.place(&fiber.end));
+                let (begin, end) = match clips {
+                    true => (binary(Op::Max, from, begin), binary(Op::Min, to, end)),
+                    false => (begin, end),
+                };
+                fiber.begin = Term::fixed(held(d, "begin", begin));
+                fiber.end = Term::fixed(held(d, "end", end));
+                (fiber.view.start, fiber.view.stop) = (None, None);
+            }
             if !alone || !fiber.is_counted() {
                 fiber.end = d.snapshot("end", fiber.end);
             }

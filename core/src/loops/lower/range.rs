@@ -18,7 +18,7 @@
 use super::fiber::{Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::notation::concrete::{self, AccessId, Concat, Index};
+use crate::notation::concrete::{self, AccessId, Concat, Index, Limit};
 use crate::shape::{ClassId, Map, Size};
 use crate::stream::{Domain, Shift, State, Symbolic, Term, View};
 
@@ -110,7 +110,7 @@ impl Context<'_> {
     }
 
     /// A map, if loops have bound its variables.
-    fn mapped(&self, scope: &Scope, map: &Map<Index>) -> Option<Expr> {
+    pub(super) fn mapped(&self, scope: &Scope, map: &Map<Index>) -> Option<Expr> {
         let mut terms = vec![];
         for (v, f) in &map.factors {
             let at = scope.coordinate(*v)?;
@@ -159,11 +159,48 @@ impl Context<'_> {
         Range { lo, hi: Bound { at: self.extent(extent), size: Some(size) } }
     }
 
+    /// The extent of a loop, as far as its limits let it go.
+    pub(super) fn limited(&self, d: &mut Symbolic, scope: &mut Scope, v: Index) -> Range {
+        let range = self.program.vars[v.0].limits.iter().fold(self.whole(v), |range, limit| match limit {
+            Limit::Below { at, extent } => self.as_far(d, scope, v, (at, *extent), range),
+            Limit::Pieces { cut, turns } => {
+                let hi = Bound::at(self.turns(d, scope, *cut, turns));
+                Range { hi, ..range }
+            }
+            Limit::Within(within) => self.within(d, scope, within, range),
+        });
+        scope.ranges.insert(v, (range.lo.at.clone(), range.hi.at.clone()));
+        range
+    }
+
+    /// A range of a loop over `v`, as far as a coordinate is below its extent.
+    fn as_far(
+        &self,
+        d: &mut Symbolic,
+        scope: &Scope,
+        v: Index,
+        (at, extent): (&Map<Index>, ClassId),
+        range: Range,
+    ) -> Range {
+        let line = self.line(at.clone(), v);
+        let known = self.known(&Size::unknown(extent));
+        if self.reach(&line, &range.hi).is_some_and(|past| past == known) {
+            return range;
+        }
+        let c = self.mapped(scope, &line.c).expect("bound outside");
+        let left = binary(Op::Sub, self.extent(extent), c);
+        let r = self.size(&line.r);
+        let steps = if r == int(1) { left } else { ceiling(left, r) };
+        let within = binary(Op::Max, binary(Op::Min, steps, range.hi.at.clone()), int(0));
+        Range { hi: Bound::at(held(d, "limit", within)), ..range }
+    }
+
     /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is
     /// in one of them.
     pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
-        let (body, scope) = (body.clone(), scope.clone());
-        let whole = Piece { range: self.whole(v), body, scope, in_runs: false, gapless: false, keys: 0 };
+        let (body, mut scope) = (body.clone(), scope.clone());
+        let range = self.limited(d, &mut scope, v);
+        let whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
         self.pieces(d, v, whole)
     }
 
@@ -487,6 +524,12 @@ pub(super) fn behind_last(at: Expr, r: &Expr) -> Expr {
         Expr::Const(r) => plus(at, int(1 - r.bits() as i64)),
         r => plus(binary(Op::Sub, at, r.clone()), int(1)),
     }
+}
+
+/// `a / b`, rounded up.
+fn ceiling(a: Expr, b: Expr) -> Expr {
+    let rest = binary(Op::FloorRem, a.clone(), b.clone());
+    binary(Op::Add, binary(Op::FloorDiv, a, b), binary(Op::Min, rest, int(1)))
 }
 
 /// The least number of steps of `r` that reach `at`, which is not the least number of 64 bits.

@@ -264,7 +264,7 @@ impl Program {
         }
         let mut before = Size::default();
         c.parts.iter().try_for_each(|(v, part)| {
-            let Var { name, extent, origin } = &self.vars[v.0];
+            let Var { name, extent, origin, .. } = &self.vars[v.0];
             if part.ty() != c.parts[0].1.ty() {
                 return Err(format!("the part of {name} is of another type"));
             }
@@ -289,11 +289,25 @@ fn targets(steps: &[Step]) -> FxHashSet<Place> {
     all
 }
 
+/// Whether what ends a loop is known where it begins.
+fn limited(bound: &[Index], limit: &Limit, program: &Program) -> bool {
+    let known = limit.vars().iter().all(|v| bound.contains(v));
+    known
+        && match limit {
+            Limit::Below { extent, .. } => program.extents.contains_key(extent),
+            Limit::Pieces { cut, .. } => *cut < program.cuts.len(),
+            Limit::Within(within) => program.cuts.get(within.cut).is_some_and(|cut| within.place < cut.extents.len()),
+        }
+}
+
 fn bind(bound: &mut Vec<Index>, v: Index, program: &Program) -> Result<(), String> {
     let name = &program.vars[v.0].name;
     if bound.iter().any(|b| *b == v || program.vars[b.0].name == *name) {
         return Err(format!("index variable {name} is bound twice"));
     }
     bound.push(v);
-    Ok(())
+    match program.vars[v.0].limits.iter().all(|limit| limited(bound, limit, program)) {
+        true => Ok(()),
+        false => Err(format!("what ends the loop over {name} is not known where it begins")),
+    }
 }

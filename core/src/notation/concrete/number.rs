@@ -1,8 +1,8 @@
 //! Numbering the variables and accesses of a program.
 
 use super::{
-    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Nest, Origin, Program, Repeat, Step, Turns,
-    Var,
+    Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step,
+    Turns, Var,
 };
 use crate::shape::Map;
 
@@ -12,8 +12,9 @@ impl Program {
     pub fn numbered(&self) -> Program {
         let (extents, functions) = (self.extents.clone(), self.functions.clone());
         let out = Program { extents, functions, tensors: self.tensors.clone(), ..Program::default() };
-        let mut number = Number { old: self, out, scope: Vec::new() };
+        let mut number = Number { old: self, out, scope: Vec::new(), cuts: Vec::new() };
         number.out.steps = number.steps(&self.steps);
+        number.out.cuts = number.cuts.iter().map(|n| self.cuts[*n].clone()).collect();
         number.out
     }
 }
@@ -23,11 +24,13 @@ struct Number<'a> {
     out: Program,
     /// The variables that are bound, with their numbers to be.
     scope: Vec<(Index, Index)>,
+    /// The cuts so far, by their numbers to be.
+    cuts: Vec<usize>,
 }
 
 impl Number<'_> {
     fn bind(&mut self, v: Index) -> Index {
-        let Var { name, extent, origin } = self.old.vars[v.0].clone();
+        let Var { name, extent, origin, limits } = self.old.vars[v.0].clone();
         let origin = match origin {
             Origin::Loop => Origin::Loop,
             Origin::Mapped(map) => Origin::Mapped(self.map(&map)),
@@ -38,6 +41,26 @@ impl Number<'_> {
         };
         let new = self.out.var(name, extent, origin);
         self.scope.push((v, new));
+        let bound = |w: &Index| self.scope.iter().any(|(old, _)| old == w);
+        let here = |(on, limit): &&(Option<Index>, Limit)| {
+            let vars = limit.vars();
+            on.map_or_else(|| vars.contains(&v), |on| on == v) && vars.iter().all(bound)
+        };
+        let found = self.old.limits.iter().filter(here).map(|(_, limit)| limit);
+        let limits: Vec<Limit> = limits.iter().chain(found).cloned().collect();
+        for limit in limits {
+            let (scope, cuts) = (&self.scope, &mut self.cuts);
+            let mut own = |v: Index| scope.iter().rev().find(|(old, _)| *old == v).expect("bound").1;
+            let mut cut = |n: usize| match cuts.iter().position(|m| *m == n) {
+                Some(known) => known,
+                None => {
+                    cuts.push(n);
+                    cuts.len() - 1
+                }
+            };
+            let limit = limit.renamed(&mut own, &mut cut);
+            self.out.vars[new.0].limits.push(limit);
+        }
         new
     }
 

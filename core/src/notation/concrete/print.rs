@@ -25,6 +25,8 @@
 //!  }
 //! ```
 //!
+//! What is cut into pieces stands behind the tensors, and at its loops (`concrete/cut.rs`).
+//! A loop that goes as far as a coordinate that it is a part of says so: `forall i1 in J while 16*i0 + i1 < |I|:`.
 //! A mapped or computed variable is written with what it is wherever it stands, as a value in `index(i = …)`, on the left side
 //! `c[k: |J|*i + j]`. A map is a sum of products
 //! of one number at most, extents, and one variable at most: `|J|*i + j`.
@@ -40,8 +42,8 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Expr, Index, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Turns, Workspace,
-    reduction_name,
+    Access, Both, Carried, Cut, Expr, Index, Length, Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor,
+    Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
 use crate::notation::typed::Fun;
@@ -60,6 +62,12 @@ impl fmt::Display for Program {
         }
         self.functions.iter().try_for_each(|fun| writeln!(f, "{}", function::Shown(&self.functions, fun)))?;
         self.tensors.iter().try_for_each(|t| self.declare(t, f))?;
+        for Cut { counted, tensors, extents } in &self.cuts {
+            let tensors: Vec<&str> = tensors.iter().map(|t| self.tensors[t.0].name.as_str()).collect();
+            let extents: Vec<String> = extents.iter().map(|e| self.extent_name(*e)).collect();
+            let space = if tensors.is_empty() { "" } else { " " };
+            writeln!(f, "cut {}{space}{} over {}", counted.name(), tensors.join(", "), extents.join(", "))?;
+        }
         writeln!(f)?;
         self.steps.iter().try_for_each(|step| self.step(step, 0, f))
     }
@@ -203,9 +211,27 @@ impl Printer<'_, '_, '_> {
     /// A variable where it is bound.
     fn binding(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
+        let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
-            Some(extent) if extent == var.extent => var.name.clone(),
-            _ => format!("{} in {}", var.name, self.program.extent_name(var.extent)),
+            Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
+            _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),
+        }
+    }
+
+    /// What ends a loop, behind its variable.
+    fn limit(&self, limit: &Limit) -> String {
+        let term = |(v, by): &(Index, Vec<Length>)| {
+            let by: String = by.iter().map(|length| format!(" by {length}")).collect();
+            format!("{}{by}", self.bare(*v))
+        };
+        let terms = |all: &Terms| all.iter().map(term).collect::<Vec<_>>().join(" + ");
+        match limit {
+            Limit::Below { at, extent } => format!(" while {} < |{}|", self.map(at), self.program.extent_name(*extent)),
+            Limit::Pieces { cut, turns } => format!(" pieces {cut} of {turns}"),
+            Limit::Within(Within { cut, place, from, unit, ends }) => {
+                let ends: String = ends.iter().map(|(end, n)| format!(" to {} for {n}", terms(end))).collect();
+                format!(" within {cut} at {place} from {} for {unit}{ends}", terms(from))
+            }
         }
     }
 

@@ -9,12 +9,13 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Column, Computed, Concat, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Repeat,
-    Role, Step, Tensor, Turns, Var, Workspace, WorkspaceKind, reduction_name,
+    Access, Both, Carried, Column, Computed, Concat, Cut, Expr, Fold, Index, Iterated, Length, Limit, Nest, Origin,
+    Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Within, Workspace, WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::counted;
 use crate::notation::typed::{FnId, Fun, TensorId};
+use crate::schedule::loops::Counted;
 use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
 use std::collections::HashMap;
@@ -89,6 +90,7 @@ impl<'t> Reader<'t> {
                 self.program.functions.push(made);
             }
             (Token::Word("operand" | "result" | "temporary"), Token::Word(_)) => self.tensor()?,
+            (Token::Word("cut"), Token::Word("coordinates" | "entries" | "weight")) => self.cut()?,
             (Token::Word("repeat" | "while"), _) => self.repeat()?,
             (Token::Word("next"), Token::Word(_)) => self.next()?,
             (Token::Sign("}"), _) => self.close()?,
@@ -217,7 +219,93 @@ impl<'t> Reader<'t> {
     fn binding(&mut self) -> Read<Index> {
         let name = self.word()?;
         let extent = self.said_extent()?;
-        self.bind(name, extent, Origin::Loop)
+        let v = self.bind(name, extent, Origin::Loop)?;
+        while let Some(limit) = self.limit()? {
+            self.program.vars[v.0].limits.push(limit);
+        }
+        Ok(v)
+    }
+
+    /// What ends a loop, if something does.
+    fn limit(&mut self) -> Read<Option<Limit>> {
+        if self.eat(Token::Word("while")) {
+            let at = self.map()?;
+            self.sign("<")?;
+            self.sign("|")?;
+            let extent = self.extent()?;
+            self.sign("|")?;
+            return Ok(Some(Limit::Below { at, extent }));
+        }
+        if self.eat(Token::Word("pieces")) {
+            let cut = self.number()?;
+            self.expect(Token::Word("of"))?;
+            return Ok(Some(Limit::Pieces { cut, turns: self.length()? }));
+        }
+        if !self.eat(Token::Word("within")) {
+            return Ok(None);
+        }
+        let cut = self.number()?;
+        self.expect(Token::Word("at"))?;
+        let place = self.number()?;
+        self.expect(Token::Word("from"))?;
+        let from = self.terms()?;
+        self.expect(Token::Word("for"))?;
+        let unit = self.length()?;
+        let mut ends = vec![];
+        while self.eat(Token::Word("to")) {
+            let end = self.terms()?;
+            self.expect(Token::Word("for"))?;
+            ends.push((end, self.length()?));
+        }
+        Ok(Some(Limit::Within(Within { cut, place, from, unit, ends })))
+    }
+
+    /// `p0 by 16 + p1 by all/4`
+    fn terms(&mut self) -> Read<Terms> {
+        let mut terms = vec![];
+        loop {
+            let name = self.word()?;
+            let (v, mut by) = (self.bound(name)?, vec![]);
+            while self.eat(Token::Word("by")) {
+                by.push(self.length()?);
+            }
+            terms.push((v, by));
+            if !self.eat(Token::Sign("+")) {
+                return Ok(terms);
+            }
+        }
+    }
+
+    /// `all`, `16`, `all/16`
+    fn length(&mut self) -> Read<Length> {
+        let mut length = if self.eat(Token::Word("all")) { Length::All } else { Length::Number(self.number()?) };
+        while self.eat(Token::Sign("/")) {
+            let n: u64 = self.number()?;
+            length = Length::Over(Box::new(length), n.max(1));
+        }
+        Ok(length)
+    }
+
+    /// `cut entries A, B over I, J`
+    fn cut(&mut self) -> Read<()> {
+        self.skip();
+        let word = self.word()?;
+        let counted = Counted::ALL.into_iter().find(|c| c.name() == word);
+        let counted = counted.ok_or("expected what is counted: `coordinates`, `entries` or `weight`")?;
+        let mut tensors = vec![];
+        while self.peek() != Token::Word("over") {
+            tensors.push(self.place()?);
+            if !self.eat(Token::Sign(",")) {
+                break;
+            }
+        }
+        self.expect(Token::Word("over"))?;
+        let mut extents = vec![self.extent()?];
+        while self.eat(Token::Sign(",")) {
+            extents.push(self.extent()?);
+        }
+        self.program.cuts.push(Cut { counted, tensors, extents });
+        Ok(())
     }
 
     fn said_extent(&mut self) -> Read<Option<ClassId>> {

@@ -68,10 +68,12 @@ impl Concretize<'_> {
             return *copy;
         }
         if let Some(copy) = self.copy_that_is(place, &format) {
+            self.counts_instead(place, copy);
             return copy;
         }
         let copy = self.copy_of(place, format);
         self.copies.waiting.push((copy, place));
+        self.counts_instead(place, copy);
         copy
     }
 
@@ -238,6 +240,7 @@ impl Concretize<'_> {
             copy
         });
         self.copies.made.push((copy, place));
+        self.counts_instead(place, copy);
         copy
     }
 
@@ -251,6 +254,13 @@ impl Concretize<'_> {
         };
         let made = self.steps.since(place).find(|nest| copies(nest) && self.steps.stays(nest));
         made.map(|nest| nest.target.tensor)
+    }
+
+    /// What is cut by a tensor's entries is cut by a copy's, where that is read instead.
+    fn counts_instead(&mut self, place: Place, copy: Place) {
+        for cut in self.out.cuts.iter_mut().filter(|cut| cut.tensors.contains(&place) && !cut.tensors.contains(&copy)) {
+            cut.tensors.push(copy);
+        }
     }
 
     /// A place for a copy: named for its order of levels, or for how it is searched.

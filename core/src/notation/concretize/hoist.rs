@@ -17,7 +17,9 @@
 //!    ─▶  C[i,j] += select(M[i,j], A[i,k] * B[k,j], 0)
 //! ```
 
-use super::super::concrete::{self, AccessId, Computed, Concat, Expr, Fold, Index, Origin, Program, Role, Tensor};
+use super::super::concrete::{
+    self, AccessId, Computed, Concat, Expr, Fold, Index, Limit, Origin, Program, Role, Tensor,
+};
 use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, evaluate};
@@ -44,13 +46,13 @@ impl Concretize<'_> {
 
     /// A statement's sum under a condition, elsewhere what a sum of nothing is, as a sum of what stands under the condition: so that
     /// its result is made at once. Not where it stays.
-    pub(super) fn taken_in(&self, rhs: Expr, target: &[Index]) -> Expr {
+    pub(super) fn taken_in(&mut self, rhs: Expr, target: &[Index]) -> Expr {
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
         self.taken_in_beside(rhs, &outer, target)
     }
 
     /// The same of a part of a body, whose result is over some variables: more are not asked for by the condition.
-    fn taken_in_beside(&self, rhs: Expr, outer: &[Index], over: &[Index]) -> Expr {
+    fn taken_in_beside(&mut self, rhs: Expr, outer: &[Index], over: &[Index]) -> Expr {
         let Expr::Call(f @ Fun::Op(op), args, ty) = &rhs else { return rhs };
         let (condition, sum, elsewhere) = match (op, &args[..]) {
             (Op::Mask, [c, sum]) => (c, sum, Value::zero(*ty)),
@@ -64,7 +66,8 @@ impl Concretize<'_> {
         }
         let free = self.free(body, vars);
         let more = self.free(condition, &[]).iter().any(|v| !over.contains(v) && !free.contains(v));
-        if more || self.runs_inside(vars, body, outer, &self.needed(*f, args, *ty)).is_some() {
+        let needed = self.needed(*f, args, *ty);
+        if more || self.runs_inside(vars, body, outer, &needed).is_some() {
             return rhs;
         }
         let under = vec![condition.clone(), (**body).clone(), Expr::Literal(none)];
@@ -170,7 +173,7 @@ impl Concretize<'_> {
     }
 
     /// The order of a sum's own loops where it stays inside of those around it.
-    fn runs_inside(&self, vars: &[Index], body: &Expr, outer: &[Index], needed: &[AccessId]) -> Option<Vec<Index>> {
+    fn runs_inside(&mut self, vars: &[Index], body: &Expr, outer: &[Index], needed: &[AccessId]) -> Option<Vec<Index>> {
         let (free, inner) = (self.free(body, vars), self.inner_order(vars, body, outer));
         (self.stays(body, outer, &free, needed) && self.follows(body, outer, &inner)).then_some(inner)
     }
@@ -246,7 +249,10 @@ impl Concretize<'_> {
     }
 
     /// The order of a sum's own loops: as the lists below ask for, if they agree.
-    fn inner_order(&self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
+    fn inner_order(&mut self, vars: &[Index], body: &Expr, outer: &[Index]) -> Vec<Index> {
+        if let Some(said) = self.said(vars) {
+            return said;
+        }
         if vars.len() < 2 {
             return vars.to_vec();
         }
@@ -340,7 +346,25 @@ impl Concretize<'_> {
             let concrete::Var { name, extent, .. } = self.out.vars[v.0].clone();
             (*v, self.fresh(name, extent))
         };
-        vars.iter().map(own).collect()
+        let fresh: FxHashMap<Index, Index> = vars.iter().map(own).collect();
+        self.limited(&fresh);
+        fresh
+    }
+
+    /// Loops that have taken the places of others go as far as those, and have their places in the schedule.
+    fn limited(&mut self, fresh: &FxHashMap<Index, Index>) {
+        let moved =
+            |(on, limit): &&(Option<Index>, Limit)| on.is_none() && limit.vars().iter().any(|v| fresh.contains_key(v));
+        let mut own = |v: Index| fresh.get(&v).copied().unwrap_or(v);
+        let limits: Vec<Limit> = self.out.limits.iter().filter(moved).map(|(_, limit)| limit.clone()).collect();
+        for limit in limits {
+            self.out.limits.push((None, limit.renamed(&mut own, &mut |cut| cut)));
+        }
+        for (old, new) in fresh {
+            if let Some(name) = self.scheduled.named.get(old).copied() {
+                self.scheduled.named.insert(*new, name);
+            }
+        }
     }
 
     /// Levels for a temporary that is not everywhere: the outermost is dense if all
@@ -396,7 +420,7 @@ impl Concretize<'_> {
         if let Some(known) = fresh.get(&v) {
             return *known;
         }
-        let concrete::Var { name, extent, origin } = self.out.vars[v.0].clone();
+        let concrete::Var { name, extent, origin, .. } = self.out.vars[v.0].clone();
         let made = match &origin {
             Origin::Loop => origin.clone(),
             Origin::Mapped(map) => Origin::Mapped(self.renamed_map(map, fresh)),

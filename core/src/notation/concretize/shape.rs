@@ -255,6 +255,16 @@ impl Concretize<'_> {
 
     /// The loops of a variable: one, or where something is collapsed to it in `body` one for each part.
     pub(super) fn loops(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
+        if let Some(split) = self.scheduled.split(v) {
+            return self.split_by_command(split);
+        }
+        let loops = self.loops_over(v, body);
+        self.scheduled.named.extend(loops.iter().map(|l| (*l, v)));
+        loops
+    }
+
+    /// The loops of a variable that no command splits.
+    fn loops_over(&mut self, v: VarId, body: &typed::Expr) -> Vec<Index> {
         let mut parts: Option<(&[VarId], &typed::Expr)> = None;
         body.walk(&mut |e| {
             if let Kind::Collapse { body, from, to } = &e.kind
@@ -424,13 +434,13 @@ impl Concretize<'_> {
     }
 
     /// A variable as a map of loops' and parts' variables.
-    fn map_of(&mut self, v: VarId) -> Map<Index> {
+    pub(super) fn map_of(&mut self, v: VarId) -> Map<Index> {
         let v = self.var(v);
         self.out.map(v)
     }
 
     /// Binds a variable to a map: to the variable that it is, or to one that others are bound to already.
-    fn mapped(&mut self, v: VarId, map: Map<Index>) {
+    pub(super) fn mapped(&mut self, v: VarId, map: Map<Index>) {
         let extent = self.classes.class_of_var(v);
         let same = map.as_var().filter(|u| self.out.vars[u.0].extent == extent);
         let origin = Origin::Mapped(map);

@@ -13,6 +13,7 @@
 use super::super::concrete::{self, Carried, Expr, Nest, Place, Role, Step, Tensor, Turns};
 use super::super::typed::{self, TensorId};
 use super::Concretize;
+use super::schedule::Scheduled;
 use crate::algebra::Value;
 use rustc_hash::FxHashMap;
 
@@ -116,6 +117,7 @@ impl Concretize<'_> {
                     self.copies.statement = *s;
                     let tensor = self.typed.statements[*s].tensor;
                     let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
+                    self.scheduled = Scheduled::of(self.loops[*s].clone());
                     self.statement(&self.typed.statements[*s], last);
                 }
                 typed::Step::Repeat(block) => {

@@ -139,7 +139,12 @@ impl Context<'_> {
     pub(super) fn is_one(&self, scope: &Scope, order: &[Index], e: &concrete::Expr) -> bool {
         let known = |v: &Index| self.program.time(*v, order).is_some();
         let same = |e: &concrete::Expr| self.is_one(scope, order, e);
-        let inside = |vars: &[Index], e: &concrete::Expr| self.is_one(scope, &[order, vars].concat(), e);
+        let inside = |vars: &[Index], e: &concrete::Expr| {
+            let order = [order, vars].concat();
+            let limits = vars.iter().flat_map(|v| &self.program.vars[v.0].limits);
+            let as_far = limits.into_iter().all(|limit| limit.vars().iter().all(|v| order.contains(v)));
+            as_far && self.is_one(scope, &order, e)
+        };
         match e {
             concrete::Expr::Literal(_) => true,
             concrete::Expr::Index(v) => known(v),

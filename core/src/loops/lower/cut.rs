@@ -1,0 +1,460 @@
+//! Pieces of loops: where each begins and ends, in coordinates of the loops that are cut, and in positions of what is counted.
+//!
+//! ```text
+//!  pos(j -> q, A); split(q -> q0, q1, 8)             let count = A_pos[i + 1] - A_pos[i]
+//!                                                    for q0 in 0..max(⌈count / 8⌉, 1):
+//!                                                      j from A_crd[A_pos[i] + 8·q0] up to A_crd[A_pos[i] + 8·q0 + 8]
+//!  collapse(i, j -> f); pos(f -> p, A); split(p -> p0, p1, 8)
+//!                                                    the row of entry 8·p0 is searched in A_pos; in the first row of a piece
+//!                                                    j begins where it does, in the last it ends
+//! ```
+//!
+//! A piece is a range of tuples of coordinates. The loops inside are what they are without it, over these ranges; the list that is
+//! counted begins and ends at positions that are known. The first piece begins with the first coordinates, whether or not anything is
+//! stored there, and the last ends with the last.
+
+use super::fiber::Scope;
+use super::range::{Bound, Range};
+use super::{Context, Expr, Holds, binary, held, int, plus, times};
+use crate::algebra::{Op, Type};
+use crate::loops::BufferId;
+use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
+use crate::shape::{Map, Size};
+use crate::stream::{Domain, Symbolic, Term};
+
+/// A cut whose loops have not begun yet.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    /// How much there is to count.
+    count: Expr,
+    /// What is counted.
+    of: Of,
+}
+
+#[derive(Clone, Debug)]
+enum Of {
+    /// Coordinates, of these extents.
+    Coordinates(Vec<Expr>),
+    /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`.
+    Entries { access: AccessId, first: usize, begin: Expr },
+    /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from these places on.
+    Weight(Vec<(BufferId, Expr)>),
+    /// Nothing: there is one piece.
+    Nothing,
+}
+
+/// A piece.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Its first coordinates, outermost first.
+    lo: Vec<Expr>,
+    /// Those behind it.
+    hi: Vec<Expr>,
+    /// The list that is counted, its level, and the positions of its entries in the piece.
+    list: Option<(AccessId, usize, Expr, Expr)>,
+}
+
+impl Context<'_> {
+    /// Counts what is cut into the pieces that a loop over `v` counts, if it is the first of them.
+    pub(super) fn open_cut(&self, d: &mut Symbolic, scope: &mut Scope, v: Index, body: &concrete::Expr) {
+        for limit in &self.program.vars[v.0].limits {
+            if let Limit::Pieces { cut, .. } = limit
+                && !scope.cuts.contains_key(cut)
+            {
+                let opened = self.opened(d, scope, *cut, body);
+                scope.cuts.insert(*cut, opened);
+            }
+        }
+    }
+
+    fn opened(&self, d: &mut Symbolic, scope: &Scope, cut: usize, body: &concrete::Expr) -> Opened {
+        let concrete::Cut { counted, tensors, extents } = &self.program.cuts[cut];
+        let here = |a: &AccessId| tensors.contains(&self.program.accesses[a.0].tensor);
+        let read: Vec<AccessId> = body.accesses().into_iter().filter(here).collect();
+        match counted {
+            Counted::Coordinates => {
+                let extents: Vec<Expr> = extents.iter().map(|e| self.extent(*e)).collect();
+                let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
+                Opened { count: held(d, "count", count), of: Of::Coordinates(extents) }
+            }
+            Counted::Entries => {
+                let found = read.iter().find_map(|a| self.entries_of(d, scope, *a, extents.len()));
+                found.unwrap_or(Opened { count: int(0), of: Of::Nothing })
+            }
+            Counted::Weight => {
+                let lists: Vec<(BufferId, Expr, Expr)> =
+                    read.iter().filter_map(|a| self.weight_of(d, scope, *a)).collect();
+                let entries = |(pos, begin, end): &(BufferId, Expr, Expr)| {
+                    binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
+                };
+                let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
+                let of = lists.into_iter().map(|(pos, begin, _)| (pos, begin)).collect();
+                Opened { count: held(d, "count", count), of: Of::Weight(of) }
+            }
+        }
+    }
+
+    /// The entries below an access's next `levels` levels, the last of which is a list.
+    fn entries_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId, levels: usize) -> Option<Opened> {
+        let fiber = scope.fiber(a);
+        let first = fiber.depth;
+        let format = &self.program.tensor(a).format;
+        let last = first + levels - 1;
+        let list = format.levels.get(last).is_some_and(|kind| kind.is_list());
+        if !list || fiber.present.is_some() || fiber.run.is_some() || scope.block(a).is_some() {
+            return None;
+        }
+        let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
+        for level in first..=last {
+            (begin, end) = self.below(a, level, (begin, end))?;
+            if let (true, Some((shift, extent))) =
+                (level == first && format.levels[level].is_located(), self.tile(scope, a, level))
+            {
+                begin = plus(begin, shift);
+                end = binary(Op::Min, plus(begin.clone(), extent), end);
+            }
+        }
+        let begin = held(d, "first", begin);
+        let count = held(d, "count", binary(Op::Sub, end, begin.clone()));
+        Some(Opened { count, of: Of::Entries { access: a, first, begin } })
+    }
+
+    /// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
+    fn tile(&self, scope: &Scope, a: AccessId, level: usize) -> Option<(Expr, Expr)> {
+        let map = self.program.root_map(self.program.level_var(&self.program.accesses[a.0], level));
+        let mut free = map.factors.iter().filter(|(v, _)| scope.coordinate(**v).is_none());
+        let (v, factor) = free.next()?;
+        let mut around = map.clone();
+        around.factors.remove(v);
+        let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
+        let shift = if tiled { self.mapped(scope, &around) } else { None };
+        Some((shift?, self.extent(self.program.vars[v.0].extent)))
+    }
+
+    /// The positions of a level below these of the level above.
+    fn below(&self, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> Option<(Expr, Expr)> {
+        let tensor = self.program.tensor(a);
+        let kind = tensor.format.levels[level];
+        if kind.is_located() {
+            let extent = self.extent(tensor.extents[tensor.format.order[level]]);
+            return Some((times(begin, extent.clone()), times(end, extent)));
+        }
+        let buffers = &self.levels(a)[level];
+        match buffers.array(Holds::Positions) {
+            Some(pos) if kind.is_list() => Some((load(pos, begin), load(pos, end))),
+            None if kind.is_list() => Some((begin, end)),
+            _ => None,
+        }
+    }
+
+    /// The array of positions that says how many entries stand below the coordinates of an access's next level, which is located,
+    /// and where in it those coordinates begin and end.
+    fn weight_of(&self, d: &mut Symbolic, scope: &Scope, a: AccessId) -> Option<(BufferId, Expr, Expr)> {
+        let fiber = scope.fiber(a);
+        let tensor = self.program.tensor(a);
+        let located = tensor.format.levels.get(fiber.depth)?.is_located();
+        let list = self.levels(a).get(fiber.depth + 1)?.array(Holds::Positions);
+        let pos = list.filter(|_| located && fiber.present.is_none())?;
+        let extent = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
+        let begin = held(d, "first", times(fiber.position, extent.clone()));
+        let end = plus(begin.clone(), extent);
+        Some((pos, begin, end))
+    }
+
+    /// How many turns a loop over pieces takes.
+    pub(super) fn turns(&self, d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
+        let count = scope.cuts[&cut].count.clone();
+        let turns = match turns {
+            Length::Number(_) => length(turns, &count),
+            _ => binary(Op::Max, length(turns, &count), int(1)),
+        };
+        held(d, "pieces", turns)
+    }
+
+    /// The range of a loop that is cut: within the piece that the loops around it have reached.
+    pub(super) fn within(&self, d: &mut Symbolic, scope: &mut Scope, within: &Within, range: Range) -> Range {
+        let key = within.cut;
+        if within.place == 0 {
+            let piece = self.piece(d, scope, within);
+            scope.pieces.insert(key, piece);
+        }
+        let Some(Piece { lo, hi, .. }) = scope.pieces.get(&key).cloned() else { return range };
+        let place = within.place;
+        let on = |edge: &[Expr]| {
+            let same = |k: usize| {
+                let before = self.cut_loop(scope, key, k)?;
+                Some(binary(Op::Eq, scope.coordinate(before)?.clone(), edge[k].clone()))
+            };
+            let all: Option<Vec<Expr>> = (0..place).map(same).collect();
+            all.map(|all| all.into_iter().reduce(|a, b| binary(Op::AndAlso, a, b)))
+        };
+        let extent = range.hi.at.clone();
+        let inner = place + 1 < lo.len();
+        let past = if inner { plus(hi[place].clone(), int(1)) } else { hi[place].clone() };
+        let (begin, end) = match (on(&lo), on(&hi)) {
+            (Some(first), Some(last)) => {
+                let begin = choose(first, lo[place].clone(), int(0));
+                (begin, choose(last, past, extent.clone()))
+            }
+            _ => return range,
+        };
+        let begin = held(d, "from", binary(Op::Min, begin, extent.clone()));
+        let end = held(d, "to", binary(Op::Min, end, extent));
+        Range { lo: Bound::at(begin), hi: Bound::at(end) }
+    }
+
+    /// The loop of a cut at a place, which loops around have bound.
+    fn cut_loop(&self, scope: &Scope, cut: usize, place: usize) -> Option<Index> {
+        let is = |v: &&Index| {
+            let limits = &self.program.vars[v.0].limits;
+            limits.iter().any(|l| matches!(l, Limit::Within(w) if w.cut == cut && w.place == place))
+        };
+        scope.order.iter().rev().find(is).copied()
+    }
+
+    /// The piece that the loops over pieces have reached.
+    fn piece(&self, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
+        let Opened { count, of } = scope.cuts[&within.cut].clone();
+        let at = |terms: &Terms| {
+            let term = |(v, by): &(Index, Vec<Length>)| {
+                let at = scope.coordinate(*v).expect("pieces stand around what they cut").clone();
+                by.iter().fold(at, |at, by| times(at, length(by, &count)))
+            };
+            terms.iter().map(term).reduce(plus).unwrap_or(int(0))
+        };
+        let begin = held(d, "begin", at(&within.from));
+        let end = plus(begin.clone(), length(&within.unit, &count));
+        let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
+        let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
+        let end = held(d, "end", binary(Op::Min, end, count.clone()));
+        let extents: Vec<Expr> = self.program.cuts[within.cut].extents.iter().map(|e| self.extent(*e)).collect();
+        let mut lo = self.tuple(d, &of, begin.clone(), (&count, &extents), true);
+        let mut hi = self.tuple(d, &of, end.clone(), (&count, &extents), false);
+        if let Of::Entries { access, first, .. } = of {
+            let tiles: Vec<_> = (0..extents.len()).map(|k| self.tile(scope, access, first + k)).collect();
+            let behind = binary(Op::Lt, end.clone(), count.clone());
+            lo = in_tiles(
+                d,
+                lo,
+                &tiles,
+                binary(
+                    Op::AndAlso,
+                    binary(Op::Gt, begin.clone(), int(0)),
+                    binary(Op::Lt, begin.clone(), count.clone()),
+                ),
+            );
+            hi = in_tiles(d, hi, &tiles, behind);
+        }
+        let list = match of {
+            Of::Entries { access, first, begin: from } => {
+                let begin = binary(Op::Min, begin, end.clone());
+                let positions = (plus(from.clone(), begin), plus(from, end));
+                let positions = (held(d, "p_begin", positions.0), held(d, "p_end", positions.1));
+                Some((access, first + extents.len() - 1, positions.0, positions.1))
+            }
+            _ => None,
+        };
+        Piece { lo, hi, list }
+    }
+
+    /// The coordinates at which `at` has been counted; at the begin the first ones, behind all the extents.
+    fn tuple(
+        &self,
+        d: &mut Symbolic,
+        of: &Of,
+        at: Expr,
+        (count, extents): (&Expr, &[Expr]),
+        begins: bool,
+    ) -> Vec<Expr> {
+        let name = if begins { "from" } else { "to" };
+        let tuple: Vec<_> = extents.iter().map(|_| d.state(name, Term::fixed(int(0)))).collect();
+        let past = |d: &mut Symbolic| {
+            for (state, extent) in tuple.iter().zip(extents).take(1) {
+                d.set(*state, Term::fixed(extent.clone()));
+            }
+        };
+        let inside = |d: &mut Symbolic| {
+            let all = self.counted_at(d, of, at.clone(), extents);
+            for (state, coordinate) in tuple.iter().zip(all) {
+                d.set(*state, Term::fixed(coordinate));
+            }
+        };
+        let some = binary(Op::Lt, at.clone(), count.clone());
+        // The first piece begins at the first coordinate, also where nothing is counted.
+        let first = binary(Op::Gt, at.clone(), int(0));
+        match begins {
+            true => d.when(first, |d| d.when(some, inside, past), |_| {}),
+            false => d.when(some, inside, past),
+        }
+        let fixed = |d: &mut Symbolic, state| {
+            let at = d.get(state);
+            d.place(&at)
+        };
+        tuple.into_iter().map(|state| fixed(d, state)).collect()
+    }
+
+    /// The coordinates at which `at`, less than all, has been counted.
+    fn counted_at(&self, d: &mut Symbolic, of: &Of, at: Expr, extents: &[Expr]) -> Vec<Expr> {
+        match of {
+            Of::Nothing => extents.iter().map(|_| int(0)).collect(),
+            Of::Coordinates(extents) => {
+                let mut rest = at;
+                let mut all: Vec<Expr> = vec![];
+                for extent in extents[1..].iter().rev() {
+                    all.push(binary(Op::FloorRem, rest.clone(), extent.clone()));
+                    rest = binary(Op::FloorDiv, rest, extent.clone());
+                }
+                all.push(rest);
+                all.reverse();
+                all
+            }
+            Of::Weight(lists) => {
+                let weight = |c: Expr| {
+                    let below = |(pos, begin): &(BufferId, Expr)| {
+                        binary(Op::Sub, load(*pos, plus(begin.clone(), c.clone())), load(*pos, begin.clone()))
+                    };
+                    lists.iter().map(below).reduce(plus).unwrap_or(int(0))
+                };
+                vec![bisected(d, (int(0), extents[0].clone()), |c| binary(Op::Le, weight(c), at.clone()))]
+            }
+            Of::Entries { access, first, begin } => {
+                let position = plus(begin.clone(), at);
+                self.coordinates_at(d, *access, (*first, extents.len()), position)
+            }
+        }
+    }
+
+    /// The coordinates of an entry of the last of some levels, which begin at one that the loops around are to open.
+    fn coordinates_at(
+        &self,
+        d: &mut Symbolic,
+        a: AccessId,
+        (first, levels): (usize, usize),
+        position: Expr,
+    ) -> Vec<Expr> {
+        let tensor = self.program.tensor(a);
+        let (mut at, mut all) = (held(d, "at", position), vec![]);
+        for level in (first..first + levels).rev() {
+            let kind = tensor.format.levels[level];
+            let buffers = &self.levels(a)[level];
+            let extent = self.extent(tensor.extents[tensor.format.order[level]]);
+            if kind.is_located() {
+                all.push(binary(Op::FloorRem, at.clone(), extent.clone()));
+                at = binary(Op::FloorDiv, at, extent);
+                continue;
+            }
+            let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
+            let coordinate = load(crd, at.clone());
+            all.push(coordinate);
+            if let Some(pos) = buffers.array(Holds::Positions).filter(|_| level > first) {
+                let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
+                let here = at.clone();
+                at = bisected(d, (int(0), above), |q| binary(Op::Le, load(pos, q), here.clone()));
+            }
+        }
+        all.reverse();
+        all
+    }
+
+    /// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
+    /// else narrows its range.
+    pub(super) fn of_piece(
+        &self,
+        scope: &Scope,
+        (a, level): (AccessId, usize),
+        v: Index,
+        range: &Range,
+    ) -> Option<(Expr, Expr, bool)> {
+        let limit = self.program.vars[v.0].limits.iter().find_map(|limit| match limit {
+            Limit::Within(within) => Some(within),
+            _ => None,
+        })?;
+        let last = limit.place + 1 == self.program.cuts[limit.cut].extents.len();
+        let Piece { list, .. } = scope.pieces.get(&limit.cut).filter(|_| last)?;
+        let (access, of, begin, end) = list.clone()?;
+        let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
+        let bare = self.program.level_var(&self.program.accesses[a.0], level) == v;
+        ((access, of) == (a, level) && whole && bare).then_some((begin, end, limit.place > 0))
+    }
+}
+
+/// Coordinates of levels as those of the tiles that loops see of them: before a tile is its begin, behind it its end, with all that
+/// stands in it. What is no entry's is as it is: `inside` says whether it is.
+fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<(Expr, Expr)>], inside: Expr) -> Vec<Expr> {
+    if tiles.iter().all(Option::is_none) {
+        return tuple;
+    }
+    let mut outside: Option<Expr> = None;
+    let mut all = vec![];
+    for (at, tile) in tuple.into_iter().zip(tiles) {
+        let made = match tile {
+            None => at.clone(),
+            Some((shift, extent)) => {
+                let moved = binary(Op::Sub, at.clone(), shift.clone());
+                binary(Op::Min, binary(Op::Max, moved, int(0)), extent.clone())
+            }
+        };
+        let made = match &outside {
+            Some(outside) => choose(Some(outside.clone()), int(0), made),
+            None => made,
+        };
+        let made = choose(Some(inside.clone()), made, at.clone());
+        all.push(d.define("tile", Type::I64, made));
+        if let Some((shift, extent)) = tile {
+            let before = binary(Op::Lt, at.clone(), shift.clone());
+            let behind = binary(Op::Ge, at, plus(shift.clone(), extent.clone()));
+            let left = binary(Op::AndAlso, inside.clone(), binary(Op::OrElse, before, behind));
+            outside = Some(match outside {
+                Some(outside) => binary(Op::OrElse, outside, left),
+                None => left,
+            });
+        }
+    }
+    all
+}
+
+/// The greatest number from `lo` on, below `hi`, at which a condition holds that holds at `lo`, and nowhere behind where it does not.
+fn bisected(d: &mut Symbolic, (lo, hi): (Expr, Expr), holds: impl Fn(Expr) -> Expr) -> Expr {
+    let (low, high) = (d.state("low", Term::fixed(lo)), d.state("high", Term::fixed(hi)));
+    let read = |d: &mut Symbolic, state| {
+        let at = d.get(state);
+        d.place(&at)
+    };
+    let apart = |d: &mut Symbolic| {
+        let (a, b) = (read(d, low), read(d, high));
+        binary(Op::Lt, plus(a, int(1)), b)
+    };
+    d.repeat(&|d| Term::fixed(apart(d)), &mut |d| {
+        let (a, b) = (read(d, low), read(d, high));
+        let middle = d.define("middle", Type::I64, binary(Op::FloorDiv, plus(a, b), int(2)));
+        let holds = holds(middle.clone());
+        d.when(holds, |d| d.set(low, Term::fixed(middle.clone())), |d| d.set(high, Term::fixed(middle.clone())));
+    });
+    let at = read(d, low);
+    d.define("found", Type::I64, at)
+}
+
+/// A length, of which all is `count`.
+fn length(of: &Length, count: &Expr) -> Expr {
+    match of {
+        Length::All => count.clone(),
+        Length::Number(n) => int(*n as i64),
+        Length::Over(of, n) => {
+            let of = length(of, count);
+            let n = int(*n as i64);
+            let rest = binary(Op::FloorRem, of.clone(), n.clone());
+            plus(binary(Op::FloorDiv, of, n), binary(Op::Min, rest, int(1)))
+        }
+    }
+}
+
+fn choose(c: Option<Expr>, a: Expr, b: Expr) -> Expr {
+    match c {
+        None => a,
+        Some(c) => Expr::Op(Op::Select, vec![c, a, b]),
+    }
+}
+
+fn load(array: BufferId, at: Expr) -> Expr {
+    Expr::Op(Op::Convert(Type::I64), vec![Expr::Load(array, Box::new(at))])
+}
