@@ -121,7 +121,9 @@ fn planned(
                 .iter()
                 .any(|other| other.statement == n && other.tensor == copy.tensor && other.format == copy.format)
         });
-        if alike && !copied[..n].iter().any(same) {
+        let defines = |(n, s): (usize, &typed::Statement)| before(n) == statement && s.tensor == copy.tensor;
+        let defined = staged.statements.iter().enumerate().any(defines);
+        if alike && !defined && !copied[..n].iter().any(same) {
             let name = &staged.tensors[copy.tensor.index()].name;
             planned.push(Planned { statement, command: spell::copy(name, &copy.format) });
         }

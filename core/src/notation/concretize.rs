@@ -484,10 +484,10 @@ impl Concretize<'_> {
 
     /// A nest whose accesses are made such that its loops can follow them.
     fn emit(&mut self, mut nest: Nest) {
-        self.make_copies(&nest.rhs);
         let rhs = self.follow(nest.rhs, &mut nest.order);
         let rhs = self.spread(rhs, &mut nest.order);
         self.note_reads(&rhs);
+        self.make_copies(&rhs);
         let rhs = self.simplify.simplify(&rhs);
         // A copy is made of a tensor's own levels.
         nest.rhs = if matches!(rhs, Expr::Access(..)) { rhs } else { self.beside(rhs) };

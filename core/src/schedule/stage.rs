@@ -68,8 +68,11 @@ impl Staged {
         // What another temporary reads is made before it.
         let readers: Vec<bool> = self.stages.iter_mut().map(|earlier| replace(&mut earlier.expr)).collect();
         let place = readers.iter().position(|reads| *reads).unwrap_or(self.stages.len());
-        let expr = expr.rebound(&first.into_inner()?);
-        let stage = Stage { expr, ..stage };
+        let bound = first.into_inner()?;
+        let of = |v: VarId| bound.get(&v).copied().unwrap_or(v);
+        let vars = stage.vars.iter().map(|v| of(*v)).collect();
+        let loops = stage.loops.iter().map(|(own, v)| (*own, of(*v))).collect();
+        let stage = Stage { tensor: stage.tensor, vars, loops, expr: expr.rebound(&bound) };
         self.stages.insert(place, stage.clone());
         Some(stage)
     }
@@ -143,12 +146,28 @@ pub(super) struct Staging {
     names: FxHashSet<String>,
     /// The stages that stand before each statement.
     stages: Vec<Vec<Stage>>,
+    /// The index variables of right sides before.
+    before: FxHashSet<VarId>,
 }
 
 impl Staging {
     pub(super) fn new(program: &Program) -> Staging {
         let names = program.tensors.iter().map(|t| t.name.clone()).collect();
-        Staging { program: program.clone(), names, stages: vec![vec![]; program.statements.len()] }
+        let stages = vec![vec![]; program.statements.len()];
+        let mut staging = Staging { program: program.clone(), names, stages, before: FxHashSet::default() };
+        staging.before = staging.mentioned();
+        staging
+    }
+
+    /// The index variables of right sides.
+    fn mentioned(&self) -> FxHashSet<VarId> {
+        let mut all = FxHashSet::default();
+        for statement in &self.program.statements {
+            all.extend(&statement.vars);
+            all.extend(statement.rhs.free());
+            statement.rhs.walk(&mut |e| all.extend(e.bound()));
+        }
+        all
     }
 
     /// Makes a sum a temporary before a statement, unless it has it already: the access that reads it. Its extents are those of
@@ -185,6 +204,7 @@ impl Staging {
     /// The program with a statement for each stage, and the stages, each with the statement that reads it.
     pub(super) fn finish(mut self, thin: &BTreeSet<TensorId>) -> (Program, Vec<(usize, Stage)>) {
         let stages = std::mem::take(&mut self.stages);
+        let before = std::mem::take(&mut self.before);
         let of = |(n, stages): (usize, &Vec<Stage>)| stages.iter().map(|s| (n, s.clone())).collect::<Vec<_>>();
         let all: Vec<(usize, Stage)> = stages.iter().enumerate().flat_map(of).collect();
         let mut places = Vec::new();
@@ -199,6 +219,8 @@ impl Staging {
             places.push(first..self.program.statements.len());
         }
         reordered(&mut self.program.order, &places);
+        let mentioned = self.mentioned();
+        self.program.unbound.extend(before.into_iter().filter(|v| !mentioned.contains(v)));
         self.formats(&all, thin);
         (self.program, all)
     }

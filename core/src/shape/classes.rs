@@ -294,7 +294,8 @@ impl Classes {
         }
         for (place, var) in program.vars.iter().enumerate() {
             let root = self.find(self.sizes + place);
-            if !std::mem::replace(&mut known[root], true) {
+            let unbound = program.unbound.contains(&typed::VarId(place as u32));
+            if !unbound && !std::mem::replace(&mut known[root], true) {
                 errors.push(match self.function_of(program, root) {
                     Some(f) => {
                         let message = format!(

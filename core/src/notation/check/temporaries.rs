@@ -151,13 +151,12 @@ impl Check {
             self.error(d.help("choose a new name"));
             return None;
         }
-        let sizes = vars.iter().map(|v| self.extent(*v, name)).collect::<Option<Vec<SizeId>>>()?;
         let (ty, fill) = (expr.ty, filled(&expr));
         let (span, at) = (name.span, expr.span);
         let tensor = self.add_tensor(typed::Tensor {
             name: name.name.clone(),
             ty,
-            sizes,
+            sizes: vec![],
             fill,
             format: None,
             role: Role::Local,
@@ -177,11 +176,13 @@ impl Check {
             return None;
         };
         self.out.vars.truncate(own);
+        let sizes = stage.vars.iter().map(|v| self.extent(&stage.expr, *v, name));
+        self.out.tensors[tensor.index()].sizes = sizes.collect::<Option<Vec<SizeId>>>()?;
         Some(CommandKind::Stage(stage))
     }
 
-    /// The size of a mode that an index variable alone stands in.
-    fn extent(&mut self, v: VarId, name: &Ident) -> Option<SizeId> {
+    /// The size of a mode that an index variable alone stands in: in a value, or in its statement.
+    fn extent(&mut self, value: &Expr, v: VarId, name: &Ident) -> Option<SizeId> {
         let tensors = &self.out.tensors;
         let mut found = None;
         let mut look = |t: TensorId, indices: &[typed::Index]| {
@@ -189,7 +190,7 @@ impl Check {
             found = found.or(mode.and_then(|m| tensors[t.index()].sizes.get(m).copied()));
         };
         let made = self.made.as_ref().expect("commands stand in a schedule");
-        made.staged.parts().for_each(|e| {
+        [value].into_iter().chain(made.staged.parts()).for_each(|e| {
             e.walk(&mut |e| {
                 if let Kind::Access(t, indices) = &e.kind {
                     look(*t, indices);

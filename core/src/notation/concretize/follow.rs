@@ -36,7 +36,7 @@ pub(super) struct Copies {
     pub statement: usize,
     /// Those that its commands ask for.
     wanted: Vec<(TensorId, Format)>,
-    /// Those of them whose nests come before the first that reads them: copy, and what is copied.
+    /// Those whose nests come before the first that reads them: copy, and what is copied.
     waiting: Vec<(Place, Place)>,
     /// Those that loops ask for: copy, and what is copied.
     made: Vec<(Place, Place)>,
@@ -47,6 +47,11 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// No command is about what comes.
+    pub(super) fn none(&mut self) {
+        self.wanted.clear();
+    }
+
     /// Begins a statement.
     pub(super) fn begin(&mut self, s: &typed::Statement) {
         let copy = |c: &typed::Command| match &c.kind {
@@ -63,25 +68,21 @@ impl Concretize<'_> {
     pub(super) fn source(&mut self, id: TensorId) -> Place {
         let place = self.reading(id);
         let Some((_, format)) = self.copies.wanted.iter().find(|(t, _)| *t == id).cloned() else { return place };
-        let waits = |(copy, of): &&(Place, Place)| *of == place && self.out.tensors[copy.0].format == format;
-        if let Some((copy, _)) = self.copies.waiting.iter().find(waits) {
-            return *copy;
-        }
-        if let Some(copy) = self.copy_that_is(place, &format) {
-            self.counts_instead(place, copy);
-            return copy;
-        }
-        let copy = self.copy_of(place, format);
-        self.copies.waiting.push((copy, place));
-        self.counts_instead(place, copy);
-        copy
+        self.copied(place, format)
     }
 
-    /// Makes the copies that commands ask for and that an expression reads, unless they are there.
+    /// Makes the copies that an expression reads, unless they are there, in its order.
     pub(super) fn make_copies(&mut self, e: &Expr) {
-        let read: Vec<Place> = e.accesses().iter().map(|a| self.out.accesses[a.0].tensor).collect();
-        let now = |(copy, _): &mut (Place, Place)| read.contains(copy);
-        for (copy, place) in self.copies.waiting.extract_if(.., now).collect::<Vec<_>>() {
+        for a in e.accesses() {
+            self.make_copy(self.out.accesses[a.0].tensor);
+        }
+    }
+
+    /// Makes a copy that waits to be made, and before it what it is a copy of.
+    fn make_copy(&mut self, copy: Place) {
+        if let Some(n) = self.copies.waiting.iter().position(|(waits, _)| *waits == copy) {
+            let (copy, place) = self.copies.waiting.remove(n);
+            self.make_copy(place);
             self.fill_copy(copy, place);
         }
     }
@@ -215,7 +216,7 @@ impl Concretize<'_> {
         let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
-        self.copied(place, format)
+        self.copied_by_loops(place, format)
     }
 
     /// A copy of a tensor whose levels are in the order of these times, made once.
@@ -229,18 +230,26 @@ impl Concretize<'_> {
         if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {
             levels[0] = LevelKind::Dense;
         }
-        self.copied(place, Format { levels: levels.into(), order: order.into() })
+        self.copied_by_loops(place, Format { levels: levels.into(), order: order.into() })
     }
 
     /// A copy of a tensor in another format, made once: before the blocks in which the tensor stays what it is.
     fn copied(&mut self, place: Place, format: Format) -> Place {
-        let copy = self.copy_that_is(place, &format).unwrap_or_else(|| {
+        let waits = |(copy, of): &&(Place, Place)| *of == place && self.out.tensors[copy.0].format == format;
+        let waiting = self.copies.waiting.iter().find(waits).map(|(copy, _)| *copy);
+        let copy = waiting.or_else(|| self.copy_that_is(place, &format)).unwrap_or_else(|| {
             let copy = self.copy_of(place, format);
-            self.fill_copy(copy, place);
+            self.copies.waiting.push((copy, place));
             copy
         });
-        self.copies.made.push((copy, place));
         self.counts_instead(place, copy);
+        copy
+    }
+
+    /// A copy that no command asks for.
+    fn copied_by_loops(&mut self, place: Place, format: Format) -> Place {
+        let copy = self.copied(place, format);
+        self.copies.made.push((copy, place));
         copy
     }
 

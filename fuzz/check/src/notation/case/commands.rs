@@ -115,7 +115,11 @@ impl Case {
 
     /// Calls in the right side, with a variable that is free in them.
     fn precomputed(&self, s: &Statement, choice: usize) -> Vec<String> {
-        let mut all = vec![];
+        let mut all: Vec<Expr> = vec![];
+        // Of a sum that is not written, each term has its own.
+        if !free(&s.rhs).iter().all(|v| s.vars.contains(v)) {
+            return vec![];
+        }
         s.rhs.walk(&mut |e| {
             if let Expr::Apply(op, args) = e {
                 all.push(e.clone());
