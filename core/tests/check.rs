@@ -1,6 +1,8 @@
 //! Programs and what the checker says of them: a fragment of each message that has to come, in the order of the text.
 
+use fiberloom_core::algebra::Mode;
 use fiberloom_core::notation::{Diagnostic, check, typed};
+use fiberloom_core::schedule::loops::Loops;
 
 fn checked(text: &str) -> Result<typed::Program, Vec<Diagnostic>> {
     let (program, errors) = fiberloom_front::parse(text);
@@ -201,6 +203,21 @@ fn schedules() {
     refuses("y[i] = A[i,j] * x[j] schedule { split(k -> k0, k1, 4); }", &["k"]);
     takes("y[i] = A[i,j] * x[j] schedule { split(i -> i0, i1, 4); reorder(i0, j, i1); }");
     rejects("schedule { none; }", &["statement"]);
+}
+
+/// A sum of floats has an order in strict mode, which no parallel loop and no other order of loops keeps.
+#[test]
+fn schedules_of_ordered_folds() {
+    let sum = |command: &str| format!("{A}s[] = A[i,j] schedule {{ split(i -> i0, i1, 8); {command}; }}");
+    for command in ["parallelize(i0, cpu_thread, temporary)", "reorder(i1, i0, j)", "reorder(i0, j, i1)"] {
+        let program = checked(&sum(command)).expect("legal in algebraic mode");
+        let loops = |mode| Loops::of(&program, &program.statements[0], mode);
+        loops(Mode::Algebraic).expect("a sum in any order");
+        let message = loops(Mode::Strict).expect_err("a sum in its order").message;
+        assert!(message.contains("in its order"), "{message}");
+    }
+    let whole = checked(&sum("reorder(i0, i1, j)")).expect("the order of the meaning");
+    Loops::of(&whole, &whole.statements[0], Mode::Strict).expect("nothing moves");
 }
 
 #[test]

@@ -102,7 +102,9 @@ impl Classes {
         classes.equations = equations(program, sizes);
         classes.derived(program);
         for command in program.commands() {
-            if let CommandKind::Bound(v, n) = &command.kind {
+            if let CommandKind::Bound(v, n) = &command.kind
+                && !program.counted().contains(v)
+            {
                 let name = &program.vars[v.index()].name;
                 classes.learn(sizes + v.index(), *n, &format!("`bound({name}, {n})`"), command.span, errors);
             }

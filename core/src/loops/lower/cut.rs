@@ -37,8 +37,8 @@ enum Of {
     Coordinates(Vec<Expr>),
     /// Entries of an access, from level `first` on: those of the last of the levels begin at `begin`.
     Entries { access: AccessId, first: usize, begin: Expr },
-    /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from these places on.
-    Weight(Vec<(BufferId, Expr)>),
+    /// Entries below coordinates of one loop, of lists whose positions stand in these arrays from one place on, up to another.
+    Weight(Vec<(BufferId, Expr, Expr)>),
     /// Nothing: there is one piece.
     Nothing,
 }
@@ -88,8 +88,7 @@ impl Context<'_> {
                     binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
                 };
                 let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
-                let of = lists.into_iter().map(|(pos, begin, _)| (pos, begin)).collect();
-                Opened { count: held(d, "count", count), of: Of::Weight(of) }
+                Opened { count: held(d, "count", count), of: Of::Weight(lists) }
             }
         }
     }
@@ -156,19 +155,21 @@ impl Context<'_> {
         let list = self.levels(a).get(fiber.depth + 1)?.array(Holds::Positions);
         let pos = list.filter(|_| located && fiber.present.is_none())?;
         let extent = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
-        let begin = held(d, "first", times(fiber.position, extent.clone()));
-        let end = plus(begin.clone(), extent);
-        Some((pos, begin, end))
+        let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
+        let (begin, end) = match self.tile(scope, a, fiber.depth) {
+            None => (begin, end),
+            Some((shift, length)) => {
+                let begin = plus(begin, shift);
+                (begin.clone(), binary(Op::Min, plus(begin, length), end))
+            }
+        };
+        Some((pos, held(d, "first", begin), held(d, "past", end)))
     }
 
     /// How many turns a loop over pieces takes.
     pub(super) fn turns(&self, d: &mut Symbolic, scope: &Scope, cut: usize, turns: &Length) -> Expr {
         let count = scope.cuts[&cut].count.clone();
-        let turns = match turns {
-            Length::Number(_) => length(turns, &count),
-            _ => binary(Op::Max, length(turns, &count), int(1)),
-        };
-        held(d, "pieces", turns)
+        held(d, "pieces", length(turns, &count))
     }
 
     /// The range of a loop that is cut: within the piece that the loops around it have reached.
@@ -310,12 +311,14 @@ impl Context<'_> {
             }
             Of::Weight(lists) => {
                 let weight = |c: Expr| {
-                    let below = |(pos, begin): &(BufferId, Expr)| {
+                    let below = |(pos, begin, _): &(BufferId, Expr, Expr)| {
                         binary(Op::Sub, load(*pos, plus(begin.clone(), c.clone())), load(*pos, begin.clone()))
                     };
                     lists.iter().map(below).reduce(plus).unwrap_or(int(0))
                 };
-                vec![bisected(d, (int(0), extents[0].clone()), |c| binary(Op::Le, weight(c), at.clone()))]
+                let most = lists.iter().map(|(_, begin, end)| binary(Op::Sub, end.clone(), begin.clone()));
+                let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
+                vec![bisected(d, (int(0), most), |c| binary(Op::Le, weight(c), at.clone()))]
             }
             Of::Entries { access, first, begin } => {
                 let position = plus(begin.clone(), at);
@@ -374,7 +377,9 @@ impl Context<'_> {
         let (access, of, begin, end) = list.clone()?;
         let whole = scope.ranges.get(&v).is_some_and(|(lo, hi)| *lo == range.lo.at && *hi == range.hi.at);
         let bare = self.program.level_var(&self.program.accesses[a.0], level) == v;
-        ((access, of) == (a, level) && whole && bare).then_some((begin, end, limit.place > 0))
+        // A run of equal coordinates belongs to one piece, whichever of them is counted.
+        let unique = !self.program.tensor(a).format.repeats(level);
+        ((access, of) == (a, level) && whole && bare && unique).then_some((begin, end, limit.place > 0))
     }
 }
 
@@ -443,7 +448,8 @@ fn length(of: &Length, count: &Expr) -> Expr {
             let of = length(of, count);
             let n = int(*n as i64);
             let rest = binary(Op::FloorRem, of.clone(), n.clone());
-            plus(binary(Op::FloorDiv, of, n), binary(Op::Min, rest, int(1)))
+            // Of nothing there is one part, too: of parts that are nothing all would begin at the begin.
+            binary(Op::Max, plus(binary(Op::FloorDiv, of, n), binary(Op::Min, rest, int(1))), int(1))
         }
     }
 }

@@ -28,7 +28,8 @@ use super::diagnostic::{Diagnostic, Span};
 use super::relation::{Relations, relate};
 use super::syntax::{self, Ident, Item};
 use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
-use crate::algebra::Type;
+use crate::algebra::{Mode, Type};
+use crate::schedule::loops::Loops;
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -74,6 +75,9 @@ fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Res
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
         c.errors.extend(super::property::check(&c.out));
         c.errors.extend(c.out.statements.iter().flat_map(|s| protocol::check(&c.out, s)));
+        // What is legal in some mode: lowering knows the mode.
+        let illegal = |s| Loops::of(&c.out, s, Mode::Algebraic).err();
+        c.errors.extend(c.out.statements.iter().filter_map(illegal));
     }
     c.errors.sort_by_key(|d| d.span.start);
     if c.errors.is_empty() { Ok(c.out) } else { Err(c.errors) }

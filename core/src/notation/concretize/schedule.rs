@@ -133,7 +133,7 @@ impl Concretize<'_> {
             return known.clone();
         }
         let said = self.scheduled.loops.clone();
-        let place = |v: VarId| said.order.iter().position(|w| *w == v).expect("parts are loops");
+        let place = |v: VarId| said.place(v).expect("parts are loops");
         let rest = said.innermost(cut.whole);
         let parts = said.parts(cut.whole);
         let last = parts.iter().map(|(v, _)| place(*v)).max().expect("it is split");

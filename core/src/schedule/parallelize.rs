@@ -1,0 +1,47 @@
+//! `parallelize(i, unit, race)`: turns of a loop run at once.
+//!
+//! Turns *race* where two of them may write one place of the target: a sum's, and pieces that may end within what is summed. Then
+//! `temporary` and `parallel_reduction` join what turns have folded, and `atomics` fold in place, where there is one for each
+//! coordinate. A fold whose order is its meaning has no parallel turns.
+
+use super::loops::{Apply, Legal};
+use crate::notation::syntax::Race;
+use crate::notation::typed::VarId;
+
+impl Apply<'_> {
+    pub(super) fn parallelize(&mut self, v: VarId, race: Race) -> Legal {
+        self.is_loop(v)?;
+        self.loops.parallel.push(v);
+        let name = self.name(v);
+        let target = &self.program.tensors[self.statement.tensor.index()].name;
+        let races = self.races(v);
+        let group = self.loops.group_of(v);
+        if race == Race::NoRaces && races {
+            let message = format!("turns of `{name}` write the same places of `{target}`");
+            let help = "`temporary` and `parallel_reduction` join what turns have folded, `atomics` fold in place";
+            return self.refuse(message, help);
+        }
+        if group.ordered {
+            let message = format!("the loop over `{name}` folds in its order: its turns depend on one another");
+            return self.refuse(message, "sums of floats may be regrouped in `algebraic` mode alone");
+        }
+        let format = self.program.tensors[self.statement.tensor.index()].format.as_ref();
+        let level = format.and_then(|format| format.levels.iter().find(|kind| !kind.is_located()));
+        if let (Race::Atomics, true, Some(kind)) = (race, races, level) {
+            let message = format!("`{target}` has a level `{}`, and no place for each coordinate", kind.name());
+            return self.refuse(message, "`atomics` fold into located levels: `temporary` folds into any");
+        }
+        Ok(())
+    }
+
+    /// Whether two turns of a loop may write one place of the target: it is a sum's, or a piece may end within what is summed.
+    pub(super) fn races(&self, v: VarId) -> bool {
+        let places = |v: VarId| self.statement.indices.iter().any(|i| i.bare() == Some(v));
+        let told_apart = !self.statement.scatters() && !self.statement.is_part();
+        let loops = match self.loops.cut(v) {
+            Some(cut) => cut.loops.clone(),
+            None => self.loops.coordinates(v),
+        };
+        !(told_apart && loops.iter().all(|v| places(self.loops.root(*v))))
+    }
+}
