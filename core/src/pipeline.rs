@@ -87,10 +87,38 @@ fn lower_here(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
+    let again = |told: &typed::Program| {
+        let made = concretize(told, (&classes, &sizes), options.mode, (&options.initial, &options.thin));
+        made.is_ok_and(|(made, _)| alike(&made, &concrete))
+    };
+    let copied = if said(program, &copied, again) { copied } else { vec![] };
     let schedule = planned(original, program, &stages, &copied);
     let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
     Ok(Lowered { schedule, concrete, foralls, kernel, asked: sizes.asked(program) })
+}
+
+/// Whether a program whose statements are told of these copies is made as without: the choice of loops, too, sees what it is told.
+fn said(program: &typed::Program, copied: &[Copied], same: impl Fn(&typed::Program) -> bool) -> bool {
+    let mut told = program.clone();
+    for Copied { statement, tensor, format } in copied {
+        let statement = &mut told.statements[*statement];
+        let kind = typed::CommandKind::Copy(*tensor, format.clone());
+        statement.commands.push(typed::Command { kind, span: statement.span });
+    }
+    !copied.is_empty() && same(&told)
+}
+
+/// Whether two programs are the same but for the order in which their tensors are named.
+fn alike(one: &concrete::Program, other: &concrete::Program) -> bool {
+    let parts = |program: &concrete::Program| {
+        let text = program.to_string();
+        let (tensors, steps) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let mut tensors: Vec<String> = tensors.lines().map(str::to_string).collect();
+        tensors.sort();
+        (tensors, steps.to_string())
+    };
+    parts(one) == parts(other)
 }
 
 /// What the planner decided, as commands. `staged` is the program with a statement for each temporary, before the one that reads it.

@@ -59,7 +59,6 @@ impl Copies {
             _ => None,
         };
         self.wanted = s.commands.iter().filter_map(copy).collect();
-        self.waiting.clear();
     }
 }
 
@@ -75,6 +74,13 @@ impl Concretize<'_> {
     pub(super) fn make_copies(&mut self, e: &Expr) {
         for a in e.accesses() {
             self.make_copy(self.out.accesses[a.0].tensor);
+        }
+    }
+
+    /// Makes the copies that commands ask for and that nothing reads after all: what it would be part of is constant.
+    pub(super) fn make_all_copies(&mut self) {
+        while let Some((copy, _)) = self.copies.waiting.first() {
+            self.make_copy(*copy);
         }
     }
 

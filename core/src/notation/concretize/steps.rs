@@ -119,6 +119,7 @@ impl Concretize<'_> {
                     let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
                     self.scheduled = Scheduled::of(self.loops[*s].clone());
                     self.statement(&self.typed.statements[*s], last);
+                    self.make_all_copies();
                 }
                 typed::Step::Repeat(block) => {
                     let rest = if self.steps.depth() == 0 { Some(&steps[n + 1..]) } else { None };
