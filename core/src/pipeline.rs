@@ -88,6 +88,8 @@ fn lower_here(
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
     let again = |told: &typed::Program| {
+        // What this asks of extents decides nothing.
+        let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
         let made = concretize(told, (&classes, &sizes), options.mode, (&options.initial, &options.thin));
         made.is_ok_and(|(made, _)| alike(&made, &concrete))
     };
@@ -177,6 +179,9 @@ fn rewritten(
         rewrite(&mut kernel);
         step(name, &kernel)?;
     }
+    // Of loops that rewrites have taken away nothing is asked.
+    let loops = kernel.loops();
+    kernel.asked.retain(|var, _| loops.contains(var));
     Sound::new(kernel)
 }
 

@@ -366,6 +366,7 @@ fn emit(reading: &impl Reading, arrays: usize, index: Type) -> Kernel {
         arguments: vec![],
         solved: vec![],
         reassociate: false,
+        asked: Default::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::gather::{Fibers, Lanes};
 use super::{Emitter, Place, Typed};
 use crate::Error;
 use fiberloom_core::algebra::{Op, Type};
-use fiberloom_core::loops::{Element, Expr, How, Stmt, Var, gathers, runs_statements, whole_copy};
+use fiberloom_core::loops::{Asked, Element, Expr, How, Stmt, Var, gathers, runs_statements, whole_copy};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, IntValue, MetadataValue};
@@ -129,7 +129,8 @@ impl<'c> Emitter<'c, '_> {
         self.builder.position_at_end(some);
         let copied = whole_copy(var, body, &self.kernel.buffers).filter(|_| self.loops == 0);
         let turns = hi.get_sign_extended_constant().zip(lo.get_sign_extended_constant()).map(|(hi, lo)| hi - lo);
-        let hints = self.hints(how, body, turns);
+        let asked = self.kernel.asked.get(&var).map(|asked| self.asked(*asked));
+        let hints = asked.unwrap_or_else(|| self.hints(how, body, turns));
         let id = (!hints.is_empty()).then(|| self.loop_id(&hints));
         if let Some(copied) = copied {
             self.vars[var.0 as usize] = Place::Register(lo.into());
@@ -237,6 +238,15 @@ impl<'c> Emitter<'c, '_> {
         let bytes = self.builder.build_int_nsw_mul(elements, self.i64(size as i64), "")?;
         self.builder.build_memcpy(to?, size, from?, size, bytes).map_err(|e| Error::Llvm(e.to_string()))?;
         Ok(())
+    }
+
+    /// Hints to LLVM for a loop of which a schedule asks something.
+    fn asked(&self, Asked { unroll, lanes }: Asked) -> Vec<MetadataValue<'c>> {
+        let times = self.context.i32_type().const_int(unroll.into(), false);
+        let yes = self.context.bool_type().const_int(1, false);
+        let unroll = (unroll > 0).then(|| self.hint("llvm.loop.unroll.count", times));
+        let lanes = lanes.then(|| self.hint("llvm.loop.vectorize.enable", yes));
+        unroll.into_iter().chain(lanes).collect()
     }
 
     /// Hints to LLVM for a loop; `turns` is the number of turns, if it is constant.

@@ -2,6 +2,7 @@
 
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
+pub use crate::notation::concrete::Asked;
 use crate::notation::typed::{TensorId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,8 @@ pub struct Kernel {
     pub solved: Vec<(Var, VarId)>,
     /// Float sums may be reassociated and contracted (algebraic mode).
     pub reassociate: bool,
+    /// What a schedule asks of `for` loops, by their variables.
+    pub asked: BTreeMap<Var, Asked>,
 }
 
 /// An array in memory. Distinct buffers never overlap.
@@ -469,6 +472,23 @@ pub enum Stmt {
     Call(Entry),
     /// A line for people.
     Comment(String),
+}
+
+impl Kernel {
+    /// The variables of its `for` loops.
+    pub fn loops(&self) -> BTreeSet<Var> {
+        fn visit(block: &[Stmt], all: &mut BTreeSet<Var>) {
+            for stmt in block {
+                if let Stmt::For { var, .. } = stmt {
+                    all.insert(*var);
+                }
+                stmt.blocks().for_each(|inner| visit(inner, all));
+            }
+        }
+        let mut all = BTreeSet::new();
+        visit(&self.body, &mut all);
+        all
+    }
 }
 
 /// Whether a loop's body loads at an index that it has loaded, in the same expression or through a name.

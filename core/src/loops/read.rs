@@ -10,14 +10,15 @@ mod expr;
 
 use super::check::NESTING;
 use super::{
-    Argument, Buffer, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var, print::role_name,
+    Argument, Asked, Buffer, BufferId, Entry, Expr, Failure, How, Kernel, LevelBuffers, Role, Stmt, Var,
+    print::role_name,
 };
 use crate::algebra::{Type, Value};
 use crate::format::LevelKind;
 use crate::notation::typed::{TensorId, VarId};
 use crate::text::{Operators, Read, Reading, Text, Token};
 use expr::Term;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The kernel of this text.
 ///
@@ -31,7 +32,17 @@ pub fn read(text: &str) -> Result<Kernel, String> {
 
 fn empty() -> Kernel {
     let (vars, params, buffers, body, arguments, solved) = Default::default();
-    Kernel { name: String::new(), vars, params, buffers, body, arguments, solved, reassociate: false }
+    Kernel {
+        name: String::new(),
+        vars,
+        params,
+        buffers,
+        body,
+        arguments,
+        solved,
+        reassociate: false,
+        asked: BTreeMap::new(),
+    }
 }
 
 /// What a name stands for.
@@ -224,8 +235,21 @@ impl<'t> Reader<'t> {
                 self.skip();
                 self.each(if word == "vector" { How::Vector } else { How::Parallel }, nesting)
             }
+            (Token::Word("for"), "lanes") | (Token::Number(_), "unroll") => self.asked(word, nesting),
             _ => self.entry(word).map(Stmt::Call),
         }
+    }
+
+    /// `unroll 4 for …`, `lanes for …`, `unroll 4 lanes for …`
+    fn asked(&mut self, word: &str, nesting: usize) -> Read<Stmt> {
+        let unroll = if word == "unroll" { self.number()? } else { 0 };
+        let lanes = word == "lanes" || self.eat(Token::Word("lanes"));
+        self.expect(Token::Word("for"))?;
+        let made = self.each(How::Serial, nesting)?;
+        if let Stmt::For { var, .. } = &made {
+            self.kernel.asked.insert(*var, Asked { unroll, lanes });
+        }
+        Ok(made)
     }
 
     fn condition(&mut self) -> Read<Expr> {

@@ -40,7 +40,7 @@ use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::{Format, LevelKind};
 use crate::shape::{ClassId, Map, Size};
 use crate::text::is_name;
-pub use cut::{Counted, Cut, Length, Limit, Terms, Within};
+pub use cut::{Asked, Counted, Cut, Length, Limit, Terms, Within};
 pub use function::{Extent, plain};
 use print::Shown;
 pub use read::read;
@@ -138,6 +138,8 @@ pub struct Var {
     pub origin: Origin,
     /// Of a loop: how far it goes, if that is not its extent.
     pub limits: Vec<Limit>,
+    /// Of a loop: what a schedule asks of it.
+    pub asked: Asked,
 }
 
 /// What binds an index variable. Maps are of loops' and parts' variables.
@@ -610,7 +612,7 @@ impl Program {
 
     /// A new index variable.
     pub fn var(&mut self, name: String, extent: ClassId, origin: Origin) -> Index {
-        self.vars.push(Var { name, extent, origin, limits: vec![] });
+        self.vars.push(Var { name, extent, origin, limits: vec![], asked: Asked::default() });
         Index(self.vars.len() - 1)
     }
 

@@ -441,7 +441,7 @@ impl Concretize<'_> {
         let order = order.or_else(|| self.said(&outer)).or_else(|| copied.clone()).unwrap_or_else(|| {
             let tensor = &self.out.tensors[place.0];
             let target = Target { program: &self.out, format: &tensor.format, fill: tensor.fill, vars: &target };
-            self.together(self.order(target, &sums, &body))
+            self.order(target, &sums, &body)
         });
         let sums = [&sums[..], &self.pieces_of(&sums, &order)].concat();
         let tensor = &self.out.tensors[place.0];
@@ -477,9 +477,17 @@ impl Concretize<'_> {
         self.emit(Nest { target, order, fold, rhs, workspace, places: None, before: None, both: None });
     }
 
-    /// The cheapest order of loops.
+    /// The cheapest order of loops; the parts of one that a command has split stand in its place.
     fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
-        choose(&Question { program: &self.out, target, sums, body, simplify: self.simplify })
+        let question = Question { program: &self.out, target, sums, body, simplify: self.simplify };
+        let Some((program, parts)) = self.unsplit() else { return choose(&question) };
+        let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
+        let mut sums: Vec<Index> = sums.iter().map(whole).collect();
+        sums.dedup();
+        let target = Target { program: &program, ..target };
+        let order = choose(&Question { program: &program, target, sums: &sums, ..question });
+        let of = |v: &Index| parts.iter().find(|(whole, _)| whole == v).map_or(vec![*v], |(_, parts)| parts.clone());
+        order.iter().flat_map(of).collect()
     }
 
     /// A nest whose accesses are made such that its loops can follow them.
@@ -515,7 +523,7 @@ impl Concretize<'_> {
         let nowhere = Target { program: &self.out, format: &Format::dense(0), fill: tensor.fill, vars: &[] };
         let order = match said {
             Some(said) => said,
-            None if gathers => self.together(self.order(nowhere, loops, &body)),
+            None if gathers => self.order(nowhere, loops, &body),
             None => loops.to_vec(),
         };
         let located = tensor.format.levels.iter().all(|k| k.is_located());

@@ -14,7 +14,7 @@
 
 use crate::algebra::Mode;
 use crate::notation::Diagnostic;
-use crate::notation::concrete::Length;
+use crate::notation::concrete::{Asked, Length};
 use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorId, VarId};
 
 /// A loop that has become two.
@@ -81,8 +81,8 @@ pub struct Loops {
     pub splits: Vec<Split>,
     /// In the order of the commands.
     pub cuts: Vec<Cut>,
-    /// Loops whose bodies are repeated so often.
-    pub unrolled: Vec<(VarId, u64)>,
+    /// What is asked of loops.
+    pub asked: Vec<(VarId, Asked)>,
     /// Loops whose turns are independent, or joined: nothing changes them any more.
     pub(super) parallel: Vec<VarId>,
     /// Loops that stand for what two others were: inner ones of a `collapse`.
@@ -145,6 +145,20 @@ impl Loops {
             Some((_, [outer, inner])) => [self.coordinates(*outer), self.coordinates(*inner)].concat(),
             None => vec![v],
         }
+    }
+
+    /// What is asked of a loop, or of the innermost of those that a variable stands for.
+    pub fn asked(&self, v: VarId) -> Asked {
+        let of = |w: VarId| {
+            w == v
+                || self.coordinates(w).last() == Some(&v)
+                || self.cut(w).is_some_and(|cut| self.innermost(cut.whole) == w && cut.loops.last() == Some(&v))
+        };
+        let all = self.asked.iter().filter(|(w, _)| of(*w));
+        all.fold(Asked::default(), |all, (_, asked)| Asked {
+            unroll: all.unroll.max(asked.unroll),
+            lanes: all.lanes | asked.lanes,
+        })
     }
 
     /// The variable of the meaning of which one is a part, or which it is.
@@ -274,10 +288,11 @@ impl Apply<'_> {
             CommandKind::Bound(v, _) => self.bound(*v),
             CommandKind::Unroll(v, n) => {
                 self.is_loop(*v)?;
-                self.loops.unrolled.push((*v, *n));
+                let unroll = u32::try_from(*n).unwrap_or(u32::MAX);
+                self.loops.asked.push((*v, Asked { unroll, lanes: false }));
                 Ok(())
             }
-            CommandKind::Parallelize(v, _, race) => self.parallelize(*v, *race),
+            CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),
             // They are about what is read, and have been followed.
             CommandKind::Stage(_) | CommandKind::Copy(..) => Ok(()),
         }

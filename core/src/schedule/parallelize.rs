@@ -5,13 +5,17 @@
 //! coordinate. A fold whose order is its meaning has no parallel turns.
 
 use super::loops::{Apply, Legal};
-use crate::notation::syntax::Race;
+use crate::notation::concrete::Asked;
+use crate::notation::syntax::{Race, Unit};
 use crate::notation::typed::VarId;
 
 impl Apply<'_> {
-    pub(super) fn parallelize(&mut self, v: VarId, race: Race) -> Legal {
+    pub(super) fn parallelize(&mut self, v: VarId, unit: Unit, race: Race) -> Legal {
         self.is_loop(v)?;
         self.loops.parallel.push(v);
+        if unit == Unit::CpuVector {
+            self.loops.asked.push((v, Asked { unroll: 0, lanes: true }));
+        }
         let name = self.name(v);
         let target = &self.program.tensors[self.statement.tensor.index()].name;
         let races = self.races(v);

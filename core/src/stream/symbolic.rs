@@ -8,8 +8,9 @@
 use super::domain::{Arith, Compare, Domain, State};
 use crate::algebra::{Op, Type, Value, apply, result_type};
 use crate::loops::names::Names;
-use crate::loops::{Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
+use crate::loops::{Asked, Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// An expression and the mutable variables that it reads, each with its version.
 #[derive(Clone, Debug)]
@@ -59,6 +60,10 @@ pub struct Symbolic {
     clock: u64,
     loops: u64,
     turns: Vec<Turn>,
+    /// What is asked of the next loops, outside of their bodies.
+    pub wanted: Option<Asked>,
+    /// What was asked of loops, by their variables.
+    pub asked: BTreeMap<Var, Asked>,
 }
 
 impl Symbolic {
@@ -197,8 +202,11 @@ impl Symbolic {
 
     fn turns(&mut self, how: How, name: &str, [lo, hi]: [Expr; 2], body: impl FnOnce(&mut Symbolic, Expr)) {
         let var = self.fresh(name, Type::I64);
+        let wanted = self.wanted.take();
         let body = self.turn(|d| body(d, Expr::Var(var)));
+        self.wanted = wanted;
         if !body.is_empty() {
+            self.asked.extend(wanted.map(|asked| (var, asked)));
             self.emit(Stmt::For { var, lo, hi, how, body });
         }
     }

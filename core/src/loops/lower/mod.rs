@@ -224,9 +224,10 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     cx.in_order(&mut d, &program.steps);
     let arguments = (0..program.tensors.len()).filter_map(|p| cx.argument(Place(p))).collect();
     let (params, solved) = (cx.params.values().copied().collect(), cx.solved);
+    let asked = std::mem::take(&mut d.asked);
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
-    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, solved, reassociate };
+    let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, solved, reassociate, asked };
     (kernel, cx.foralls.into_inner())
 }
 

@@ -15,7 +15,7 @@ use super::workspace::Scratch;
 use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::{Stmt, Var};
+use crate::loops::{Asked, Stmt, Var};
 use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest, WorkspaceKind};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
@@ -342,6 +342,13 @@ impl<'a> Context<'a> {
 
     /// Emits the loops of a range.
     fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+        let asked = self.program.vars[v.0].asked;
+        let around = std::mem::replace(&mut d.wanted, (asked != Asked::default()).then_some(asked));
+        self.run_as_asked(d, part, (v, rest), sink);
+        d.wanted = around;
+    }
+
+    fn run_as_asked(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
         let Part { piece, lattice, fibers, stepped } = &part;
         if !stepped.is_empty() {
             return self.stepped(d, piece, stepped, (v, rest), sink);

@@ -64,6 +64,15 @@ pub struct Within {
     pub ends: Vec<(Terms, Length)>,
 }
 
+/// What machine code of a loop is to be. It changes no answer, and may be given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// How many turns are written out one after the other; 0: as is thought best.
+    pub unroll: u32,
+    /// Several turns run at once, as lanes of vectors.
+    pub lanes: bool,
+}
+
 /// A sum of index variables of pieces, each with factors.
 pub type Terms = Vec<(Index, Vec<Length>)>;
 

@@ -211,7 +211,10 @@ impl Printer<'_, '_, '_> {
     /// A variable where it is bound.
     fn binding(&self, v: Index) -> String {
         let var = &self.program.vars[v.0];
+        let unroll = if var.asked.unroll > 0 { format!(" unroll {}", var.asked.unroll) } else { String::new() };
+        let lanes = if var.asked.lanes { " lanes" } else { "" };
         let limits: String = var.limits.iter().map(|limit| self.limit(limit)).collect();
+        let limits = format!("{unroll}{lanes}{limits}");
         match self.nest.and_then(|nest| self.program.evident(nest, v)) {
             Some(extent) if extent == var.extent => format!("{}{limits}", var.name),
             _ => format!("{} in {}{limits}", var.name, self.program.extent_name(var.extent)),

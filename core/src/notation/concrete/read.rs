@@ -220,6 +220,10 @@ impl<'t> Reader<'t> {
         let name = self.word()?;
         let extent = self.said_extent()?;
         let v = self.bind(name, extent, Origin::Loop)?;
+        if self.eat(Token::Word("unroll")) {
+            self.program.vars[v.0].asked.unroll = self.number()?;
+        }
+        self.program.vars[v.0].asked.lanes = self.eat(Token::Word("lanes"));
         while let Some(limit) = self.limit()? {
             self.program.vars[v.0].limits.push(limit);
         }
@@ -656,7 +660,10 @@ impl<'t> Reader<'t> {
             if self.ahead(n) != Token::Sign(before) || !matches!(self.ahead(n + 1), Token::Word(_)) {
                 return false;
             }
-            if matches!(self.ahead(n + 2), Token::Sign(":") | Token::Word("in")) {
+            if matches!(
+                self.ahead(n + 2),
+                Token::Sign(":") | Token::Word("in" | "while" | "within" | "pieces" | "unroll" | "lanes")
+            ) {
                 return true;
             }
             n += 2;

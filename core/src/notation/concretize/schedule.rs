@@ -7,7 +7,7 @@
 //! ```
 
 use super::super::Diagnostic;
-use super::super::concrete::{self, Index, Length, Limit, Terms, Within};
+use super::super::concrete::{self, Index, Length, Limit, Origin, Terms, Within};
 use super::super::typed::{self, Parts, VarId};
 use super::Concretize;
 use crate::algebra::Mode;
@@ -25,6 +25,9 @@ pub(super) struct Scheduled {
     /// The loops over pieces of each cut, by the loops that it cuts.
     pieces: FxHashMap<(VarId, Vec<Index>), Pieces>,
 }
+
+/// Loops that commands have split, each with its parts, outermost first.
+type Wholes = Vec<(Index, Vec<Index>)>;
 
 /// Loops over the pieces of a cut, each with its place in the schedule's order, and the place of the loops that are cut.
 #[derive(Clone)]
@@ -88,8 +91,14 @@ impl Concretize<'_> {
         let own = self.own_name(v);
         let own = self.fresh(own, self.classes.class_of_var(v));
         self.vars.insert(v, own);
-        self.scheduled.named.insert(own, v);
+        self.stands_for(own, v);
         vec![own]
+    }
+
+    /// Notes which loop of the schedule one is.
+    pub(super) fn stands_for(&mut self, own: Index, v: VarId) {
+        self.scheduled.named.insert(own, v);
+        self.out.vars[own.0].asked = self.scheduled.loops.asked(v);
     }
 
     /// These loops in the order that the schedule says, if it says one of all of them; with loops over the pieces of what is cut.
@@ -148,6 +157,7 @@ impl Concretize<'_> {
         for (v, _) in parts.iter().filter(|(v, _)| *v != rest || counted) {
             let name = self.own_name(*v);
             let own = self.fresh(name, self.classes.class_of_var(*v));
+            self.out.vars[own.0].asked = said.asked(*v);
             self.out.vars[own.0].limits.push(Limit::Pieces { cut: number, turns: said.length(*v) });
             made.insert(*v, own);
             pieces.loops.push((place(*v), own));
@@ -180,23 +190,25 @@ impl Concretize<'_> {
         order.iter().filter(|p| self.is_piece(**p) && sums.iter().any(|l| cuts(l, p))).copied().collect()
     }
 
-    /// An order in which the parts of what is split stand directly in each other, the outer ones first.
-    pub(super) fn together(&self, order: Vec<Index>) -> Vec<Index> {
-        let Scheduled { loops: said, named, .. } = &self.scheduled;
-        let root = |l: &Index| named.get(l).map(|v| said.root(*v));
-        let place = |l: &Index| said.order.iter().position(|v| Some(v) == named.get(l));
-        let mut all: Vec<Index> = vec![];
-        for l in &order {
-            if all.contains(l) {
-                continue;
+    /// The program in which what commands have split is one loop each, and its parts, outermost first; `None` if nothing is split.
+    pub(super) fn unsplit(&self) -> Option<(concrete::Program, Wholes)> {
+        let said = &self.scheduled.loops;
+        let mut program = None;
+        let mut parts = vec![];
+        for split in said.splits.iter().filter(|split| said.root(split.whole) == split.whole) {
+            let Some(whole) = self.vars.get(&split.whole).copied() else { continue };
+            if let Origin::Mapped(map) = &self.out.vars[whole.0].origin {
+                let mut own: Vec<Index> = map.factors.keys().copied().collect();
+                own.sort_by_key(|l| self.scheduled.named.get(l).and_then(|v| said.place(*v)));
+                let program: &mut concrete::Program = program.get_or_insert_with(|| self.out.clone());
+                let one = Map::var(whole);
+                for var in program.vars.iter_mut().filter(|var| var.origin == Origin::Mapped(map.clone())) {
+                    var.origin = Origin::Mapped(one.clone());
+                }
+                program.vars[whole.0].origin = Origin::Loop;
+                parts.push((whole, own));
             }
-            let mut parts: Vec<Index> = match root(l) {
-                Some(of) => order.iter().filter(|m| root(m) == Some(of)).copied().collect(),
-                None => vec![*l],
-            };
-            parts.sort_by_key(|l| place(l));
-            all.extend(parts);
         }
-        all
+        Some((program?, parts))
     }
 }

@@ -259,7 +259,7 @@ impl Concretize<'_> {
             return self.split_by_command(split);
         }
         let loops = self.loops_over(v, body);
-        self.scheduled.named.extend(loops.iter().map(|l| (*l, v)));
+        loops.iter().for_each(|l| self.stands_for(*l, v));
         loops
     }
 

@@ -27,6 +27,7 @@ pub fn case(u: &mut Unstructured) -> Case {
         arguments: vec![],
         solved: vec![],
         reassociate: false,
+        asked: Default::default(),
     };
     let mut maker = Maker { u, kernel, mutable: vec![], scope: vec![Var(0)], left: STATEMENTS, alone: None };
     let operands = maker.buffers();
