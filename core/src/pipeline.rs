@@ -10,9 +10,10 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::{Diagnostic, Span, concretize, typed};
+use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
-use crate::schedule::stage::commands;
+use crate::schedule::spell::{self, Planned};
+use crate::schedule::stage::{Stage, given};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
@@ -21,8 +22,8 @@ use std::fmt::Write;
 /// A program at every stage below the typed one.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// What the planner decided, as commands.
-    pub schedule: Vec<String>,
+    /// What the planner decided, as commands, each with its statement.
+    pub schedule: Vec<Planned>,
     /// Loops over index variables.
     pub concrete: concrete::Program,
     /// Each loop with its looplets and its lattice.
@@ -76,17 +77,88 @@ fn lower_here(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    let original = program;
+    let given = given(program, options.mode, &options.thin)?;
+    let program = given.as_ref().unwrap_or(program);
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
-    let schedule = commands(program, &staged, &stages);
     let program = &staged;
     let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-    let concrete = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
+    let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
+    let again = |told: &typed::Program| {
+        // What this asks of extents decides nothing.
+        let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
+        let made = concretize(told, (&classes, &sizes), options.mode, (&options.initial, &options.thin));
+        made.is_ok_and(|(made, _)| alike(&made, &concrete))
+    };
+    let copied = if said(program, &copied, again) { copied } else { vec![] };
+    let schedule = planned(original, program, &stages, &copied);
     let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
     let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
     Ok(Lowered { schedule, concrete, foralls, kernel, asked: sizes.asked(program) })
+}
+
+/// Whether a program whose statements are told of these copies is made as without: the choice of loops, too, sees what it is told.
+fn said(program: &typed::Program, copied: &[Copied], same: impl Fn(&typed::Program) -> bool) -> bool {
+    let mut told = program.clone();
+    for Copied { statement, tensor, format } in copied {
+        let statement = &mut told.statements[*statement];
+        let kind = typed::CommandKind::Copy(*tensor, format.clone());
+        statement.commands.push(typed::Command { kind, span: statement.span });
+    }
+    !copied.is_empty() && same(&told)
+}
+
+/// Whether two programs are the same but for the order in which their tensors are named.
+fn alike(one: &concrete::Program, other: &concrete::Program) -> bool {
+    let parts = |program: &concrete::Program| {
+        let text = program.to_string();
+        let (tensors, steps) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let mut tensors: Vec<String> = tensors.lines().map(str::to_string).collect();
+        tensors.sort();
+        (tensors, steps.to_string())
+    };
+    parts(one) == parts(other)
+}
+
+/// What the planner decided, as commands. `staged` is the program with a statement for each temporary, before the one that reads it.
+fn planned(
+    original: &typed::Program,
+    staged: &typed::Program,
+    stages: &[(usize, Stage)],
+    copied: &[Copied],
+) -> Vec<Planned> {
+    let own = |s: &typed::Statement| s.tensor.index() < original.tensors.len() && !original.is_staged(s.tensor);
+    let before = |n: usize| staged.statements[..n].iter().filter(|s| own(s)).count();
+    let mut planned = vec![];
+    for (_, stage) in stages {
+        let made = staged.statements.iter().position(|s| s.tensor == stage.tensor).expect("it has a statement");
+        planned.push(Planned { statement: before(made), command: spell::stage(staged, stage) });
+    }
+    for (n, copy) in copied.iter().enumerate() {
+        let statement = before(copy.statement);
+        let same = |other: &Copied| before(other.statement) == statement && other.tensor == copy.tensor;
+        let all = staged.statements.iter().enumerate().filter(|(n, s)| {
+            let mut read = false;
+            s.rhs.reads(&mut |t| read |= t == copy.tensor);
+            before(*n) == statement && read
+        });
+        // One command is about all statements that a statement has become.
+        let alike = all.map(|(n, _)| n).all(|n| {
+            copied
+                .iter()
+                .any(|other| other.statement == n && other.tensor == copy.tensor && other.format == copy.format)
+        });
+        let defines = |(n, s): (usize, &typed::Statement)| before(n) == statement && s.tensor == copy.tensor;
+        let defined = staged.statements.iter().enumerate().any(defines);
+        if alike && !defined && !copied[..n].iter().any(same) {
+            let name = &staged.tensors[copy.tensor.index()].name;
+            planned.push(Planned { statement, command: spell::copy(name, &copy.format) });
+        }
+    }
+    planned
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

@@ -45,6 +45,7 @@ use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
 use crate::shape::{ClassId, Classes};
 pub use columns::structures;
+pub use follow::Copied;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use schedule::Scheduled;
@@ -54,7 +55,7 @@ use steps::Steps;
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
 
-/// The concrete program of a typed one whose results among `initial` start from what the caller gives; those among `thin` are
+/// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial` start from what the caller gives; those among `thin` are
 /// [thin](typed::Program::thin).
 ///
 /// # Errors
@@ -64,7 +65,7 @@ pub fn concretize(
     (classes, sizes): (&Classes, &Sizes),
     mode: Mode,
     (initial, thin): (&BTreeSet<TensorId>, &BTreeSet<TensorId>),
-) -> Result<Program, Vec<Diagnostic>> {
+) -> Result<(Program, Vec<Copied>), Vec<Diagnostic>> {
     let refused = refuse(program);
     if !refused.is_empty() {
         return Err(refused);
@@ -86,6 +87,7 @@ pub fn concretize(
         apart: false,
         missing: vec![],
         asked: vec![],
+        copies: follow::Copies::default(),
         formats: program.formats(thin),
         inputs: program.inputs(),
         steps: Steps::new(),
@@ -97,7 +99,8 @@ pub fn concretize(
     };
     c.steps(&program.order);
     c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
-    Ok(c.named().numbered())
+    let copied = c.copied_whole();
+    Ok((c.named().numbered(), copied))
 }
 
 struct Concretize<'a> {
@@ -121,6 +124,8 @@ struct Concretize<'a> {
     missing: Vec<Expr>,
     /// How the statement's schedule wants accesses iterated.
     asked: Vec<protocol::Asked>,
+    /// Copies of operands.
+    copies: follow::Copies,
     /// The format of what each statement of the program defines.
     formats: Vec<Format>,
     /// What the caller brings.
@@ -142,6 +147,7 @@ struct Concretize<'a> {
 impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
         self.asked = protocol::asked(self.typed, s);
+        self.copies.begin(s);
         if s.scatters() {
             return self.scattering(s, last);
         }
@@ -334,7 +340,7 @@ impl Concretize<'_> {
             let at: Vec<Index> = under(self);
             return Expr::Call(Fun::User(*f), at.into_iter().map(Expr::Index).collect(), *ty);
         }
-        let tensor = self.reading(id);
+        let tensor = self.source(id);
         let vars = under(self);
         let protocols = protocols.into_iter().map(|(mode, protocol)| (mode, Iterated::As(protocol))).collect();
         Expr::Access(self.out.accessed(concrete::Access { tensor, vars, protocols }), *ty)
@@ -477,6 +483,8 @@ impl Concretize<'_> {
     fn emit(&mut self, mut nest: Nest) {
         let rhs = self.follow(nest.rhs, &mut nest.order);
         let rhs = self.spread(rhs, &mut nest.order);
+        self.note_reads(&rhs);
+        self.make_copies(&rhs);
         let rhs = self.simplify.simplify(&rhs);
         // A copy is made of a tensor's own levels.
         nest.rhs = if matches!(rhs, Expr::Access(..)) { rhs } else { self.beside(rhs) };

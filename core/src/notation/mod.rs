@@ -23,7 +23,7 @@ pub mod typed;
 mod warn;
 
 pub use check::{Undeclared, check, check_stored, undeclared};
-pub use concretize::{concretize, refuse, structures};
+pub use concretize::{Copied, concretize, refuse, structures};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use relation::{MOST_DIGITS, Relations, relate};
 pub use warn::{Warning, warnings};

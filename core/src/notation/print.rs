@@ -5,6 +5,7 @@
 
 use super::Span;
 use super::syntax::*;
+use crate::algebra::Op;
 use std::fmt::{self, Display, Formatter, Result};
 
 /// Items joined by a text.
@@ -249,6 +250,31 @@ impl BinaryOp {
     pub fn sign(self) -> &'static str {
         ["*", "/", "%", "+", "-", "<<", ">>", "&", "^", "|", "<", "<=", ">", ">=", "==", "!=", "&&", "||"]
             [self as usize]
+    }
+
+    /// The function that it applies.
+    pub(crate) fn operation(self) -> Op {
+        use BinaryOp as B;
+        match self {
+            B::Mul => Op::Mul,
+            B::Div => Op::Div,
+            B::Rem => Op::Rem,
+            B::Add => Op::Add,
+            B::Sub => Op::Sub,
+            B::Shl => Op::Shl,
+            B::Shr => Op::Shr,
+            B::And => Op::And,
+            B::Xor => Op::Xor,
+            B::Or => Op::Or,
+            B::Lt => Op::Lt,
+            B::Le => Op::Le,
+            B::Gt => Op::Gt,
+            B::Ge => Op::Ge,
+            B::Eq => Op::Eq,
+            B::Ne => Op::Ne,
+            B::AndAlso => Op::AndAlso,
+            B::OrElse => Op::OrElse,
+        }
     }
 
     /// How loosely it binds: 0 is tightest.

@@ -517,6 +517,14 @@ pub enum BinaryOp {
     OrElse,
 }
 
+impl BinaryOp {
+    /// All of them.
+    pub(crate) const ALL: [BinaryOp; 18] = {
+        use BinaryOp::*;
+        [Mul, Div, Rem, Add, Sub, Shl, Shr, And, Xor, Or, Lt, Le, Gt, Ge, Eq, Ne, AndAlso, OrElse]
+    };
+}
+
 /// `fn f(x: T, …) -> R { … } where …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {

@@ -78,6 +78,8 @@ pub struct Program {
     pub order: Vec<Step>,
     /// What it says of labels.
     pub relations: Relations,
+    /// Index variables that staging has left without a place: what they stood in is read from a temporary.
+    pub unbound: FxHashSet<VarId>,
 }
 
 /// A step of a program.

@@ -14,6 +14,7 @@
 //!
 //! Costs are estimated visits, in a few scenarios of extents and entries a fiber: a plan is taken that is better in each.
 
+use super::occurs::{distributed, terms};
 use super::stage::{Stage, Staging};
 use crate::algebra::{Mode, Op, Type, identity};
 use crate::format::Format;
@@ -47,8 +48,13 @@ const FACTORS: usize = 16;
 /// Modes of a temporary at most.
 const MODES: usize = 4;
 
-/// The program with what pays staged, and the stages; `thin` has the undeclared results that are thin.
-pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeSet<TensorId>) -> (Program, Vec<Stage>) {
+/// The program with what pays staged, and the stages, each with the statement that reads it; `thin` has the undeclared results that are thin.
+pub fn eliminate(
+    program: &Program,
+    classes: &Classes,
+    mode: Mode,
+    thin: &BTreeSet<TensorId>,
+) -> (Program, Vec<(usize, Stage)>) {
     let mut staging = Staging::new(program);
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
@@ -60,18 +66,7 @@ pub fn eliminate(program: &Program, classes: &Classes, mode: Mode, thin: &BTreeS
         }
         formats[statement.tensor.index()] = Some(format);
     }
-    let (mut program, stages) = staging.finish();
-    if stages.is_empty() {
-        return (program, stages);
-    }
-    let made: Vec<TensorId> = stages.iter().map(|s| s.tensor).collect();
-    let formats = program.formats(thin);
-    for (statement, format) in program.statements.iter().zip(formats) {
-        if made.contains(&statement.tensor) {
-            program.tensors[statement.tensor.index()].format = Some(format);
-        }
-    }
-    (program, stages)
+    staging.finish(thin)
 }
 
 struct Eliminate<'a> {
@@ -131,38 +126,36 @@ impl Eliminate<'_> {
 
     /// The product with its only factor that is a sum distributed over, if its terms are cheaper apart.
     fn distributed(&mut self, e: &Expr, (plus, times): (Op, Op), (vars, factors): (&[VarId], &[Expr])) -> Option<Expr> {
-        if plus != Op::Add || factors.len() < 2 {
-            return None;
-        }
-        let (at, fun, terms) = factors.iter().enumerate().find_map(|(n, factor)| match &factor.kind {
-            Kind::Call(fun @ Fun::Op(Op::Add | Op::Sub), terms) => Some((n, fun, terms)),
-            _ => None,
-        })?;
-        let apart: Vec<Vec<Expr>> = terms
-            .iter()
-            .map(|term| factors.iter().enumerate().map(|(n, f)| if n == at { term } else { f }.clone()).collect())
-            .collect();
+        let apart = terms(factors).filter(|_| plus == Op::Add)?;
         let cost = |factors: &[Expr]| {
             let factors: Vec<Factor> = factors.iter().map(|f| self.factor(f)).collect();
             // Visits count the factors' own variables only: a sum that no outer loop moves is hoisted.
             let own: FxHashSet<VarId> = factors.iter().flat_map(|f| f.vars.iter().copied()).collect();
             self.visits(&factors, &own)
         };
-        let (whole, parts) = (cost(factors), apart.iter().map(|f| cost(f)).fold([0.0; SCENARIOS.len()], sum));
+        let (whole, parts) = (cost(factors), apart.1.iter().map(|f| cost(f)).fold([0.0; SCENARIOS.len()], sum));
         if !better(&parts, &whole) {
             return None;
         }
-        let products: Vec<Expr> = apart.into_iter().map(|factors| product(times, e, factors)).collect();
-        // Summing over a variable that a term lacks multiplies the term by the extent: such sums stay whole.
-        if products.iter().any(|p| !vars.iter().all(|v| p.free().contains(v))) {
-            return None;
+        let (made, free) = (distributed(e, times, vars, &apart)?, e.free());
+        Some(made.rebuilt(&mut |sum| {
+            let planned = self.expr(sum);
+            if planned.free() == free { planned } else { self.once(planned) }
+        }))
+    }
+
+    /// A sum that fewer loops move than what it stands in, as a temporary.
+    fn once(&mut self, e: Expr) -> Expr {
+        let Kind::Reduce { fun: Fun::Op(plus), start: None, .. } = e.kind else { return e };
+        let (under, sizes) = (self.ordered(std::slice::from_ref(&e), &e.free()), self.sizes(&e));
+        let size = |v: &VarId| sizes.iter().find(|(known, _)| known == v).map(|(_, size)| *size);
+        match under.iter().map(size).collect::<Option<Vec<SizeId>>>().filter(|modes| modes.len() <= MODES) {
+            Some(modes) => {
+                let fill = identity(plus, e.ty).expect("it is folded");
+                self.staging.stage(self.statement, (under, modes), e, fill)
+            }
+            None => e,
         }
-        let summed = |body: Expr| {
-            let kind = Kind::Reduce { fun: Fun::Op(plus), vars: vars.to_vec(), body: Box::new(body), start: None };
-            self.expr(&Expr { kind, ..e.clone() })
-        };
-        let sums = products.into_iter().map(summed).collect();
-        Some(Expr { kind: Kind::Call(*fun, sums), ..e.clone() })
     }
 
     fn staged(&mut self, e: &Expr, (plus, times): (Op, Op), vars: &[VarId], mut factors: Vec<Expr>) -> Option<Expr> {
@@ -337,7 +330,7 @@ impl Eliminate<'_> {
 
 /// Whether evaluating the expression at coordinates that the meaning skips may end the program: an index that is read may leave its
 /// tensor, and a declared function may exceed its limit of turns.
-fn may_fail(e: &Expr) -> bool {
+pub(super) fn may_fail(e: &Expr) -> bool {
     let mut may = false;
     e.walk(&mut |e| {
         may |= match &e.kind {
@@ -350,7 +343,7 @@ fn may_fail(e: &Expr) -> bool {
 }
 
 /// What distributes over a fold of values of a type, exactly, or in the mode as far as the mode promises.
-fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
+pub(super) fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
     let exact = ty.is_integer() || mode == Mode::Algebraic;
     match plus {
         Op::Add if exact => Some(Op::Mul),
@@ -360,7 +353,7 @@ fn times(plus: Op, ty: Type, mode: Mode) -> Option<Op> {
 }
 
 /// The factors of a product, and the variables of sums in it, which become the product's: those that are not bound already.
-fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, factors: &mut Vec<Expr>) {
+pub(super) fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, factors: &mut Vec<Expr>) {
     match &e.kind {
         Kind::Call(Fun::Op(op), args) if *op == times => {
             args.iter().for_each(|a| flatten(a, (plus, times), vars, factors))
@@ -376,7 +369,7 @@ fn flatten(e: &Expr, (plus, times): (Op, Op), vars: &mut Vec<VarId>, factors: &m
 }
 
 /// The product of some factors, in their order.
-fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
+pub(super) fn product(times: Op, like: &Expr, factors: Vec<Expr>) -> Expr {
     let of = |a: Expr, b: Expr| {
         let span = a.span.to(b.span);
         Expr { kind: Kind::Call(Fun::Op(times), vec![a, b]), ty: like.ty, span }

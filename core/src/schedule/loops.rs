@@ -293,6 +293,8 @@ impl Apply<'_> {
                 Ok(())
             }
             CommandKind::Parallelize(v, unit, race) => self.parallelize(*v, *unit, *race),
+            // They are about what is read, and have been followed.
+            CommandKind::Stage(_) | CommandKind::Copy(..) => Ok(()),
         }
     }
 

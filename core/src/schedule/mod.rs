@@ -1,18 +1,21 @@
 //! Schedules: in which order, and how, loops run.
 //!
 //! [`order`] chooses the order of a statement's loops from formats and conditions, before data are seen. [`storage`]
-//! chooses what temporaries are stored in, by magnitudes of extents too. Commands of programs are parsed and checked;
-//! only [`protocol`] is lowered. [`stage`] makes sums temporaries, and [`eliminate`] chooses which.
+//! chooses what temporaries are stored in, by magnitudes of extents too. Of the commands of programs
+//! [`protocol`] says how lists are iterated, [`stage`] makes parts of right sides temporaries, and [`loops`] cuts and orders loops.
+//! [`eliminate`] chooses which sums are staged, and [`spell`] says it as commands.
 mod bare;
 mod bound;
 mod collapse;
 pub mod eliminate;
 pub mod loops;
+mod occurs;
 pub mod order;
 mod parallelize;
 mod pos;
 pub mod protocol;
 mod reorder;
+pub mod spell;
 mod split;
 pub mod stage;
 pub mod storage;

@@ -7,6 +7,7 @@
 //!    locate    search at each coordinate that the others, or the extent, visit
 //! ```
 
+use crate::format::Format;
 use crate::notation::Diagnostic;
 use crate::notation::syntax::{self, Affine, CommandKind, Factor, Protocol};
 use crate::notation::typed::{self, Index, Kind, Map, TensorId, VarId};
@@ -41,7 +42,8 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
         let name = &access.tensor.name;
         let modes = modes(program, s, access, protocol);
         let level = |m: &usize| {
-            let format = program.tensors.iter().find(|t| t.name == *name)?.format.as_ref()?;
+            let tensor = program.tensors.iter().position(|t| t.name == *name)?;
+            let format = copied(s, tensor).or(program.tensors[tensor].format.as_ref())?;
             let l = format.order.iter().position(|mode| mode == m)?;
             Some(format.levels[l]).filter(|kind| protocol == Protocol::Gallop && !kind.is_list())
         };
@@ -62,6 +64,14 @@ pub fn check(program: &typed::Program, s: &typed::Statement) -> Vec<Diagnostic> 
         }
     }
     wrong
+}
+
+/// The format of the copy of a tensor that the statement reads, if it reads one.
+fn copied(s: &typed::Statement, tensor: usize) -> Option<&Format> {
+    s.commands.iter().find_map(|command| match &command.kind {
+        typed::CommandKind::Copy(t, format) if t.index() == tensor => Some(format),
+        _ => None,
+    })
 }
 
 /// Whether a tensor of this name is read in an index, or under an index that reads another tensor.

@@ -9,10 +9,18 @@
 //! A rewrite of typed programs: what is staged is a value ([`Stage`]), and `Staging` makes the statements. Which sums are staged is
 //! chosen in [`eliminate`](super::eliminate).
 
-use crate::algebra::{Type, Value};
-use crate::notation::Span;
-use crate::notation::typed::{Expr, Index, Kind, Map, Program, Role, SizeId, Statement, Step, Tensor, TensorId, VarId};
+use super::eliminate::may_fail;
+use super::occurs::{Bound, Pattern};
+use crate::algebra::{Mode, Type, Value, identity};
+use crate::notation::syntax::{self, Schedule};
+use crate::notation::typed::{
+    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Statement, Step, Tensor, TensorId, Var,
+    VarId,
+};
+use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// A temporary that a statement needs before it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,21 +29,114 @@ pub struct Stage {
     pub tensor: TensorId,
     /// Its index variables, of the statement that reads it.
     pub vars: Vec<VarId>,
+    /// Those of its own loops that have names, each with the variable that it stands for.
+    pub loops: Vec<(VarId, VarId)>,
     /// Its value under them.
     pub expr: Expr,
 }
 
-/// The stages of a program as commands. `staged` has their tensors, `program` the variables: those that the stages' own statements add
-/// have the same names.
-pub(crate) fn commands(program: &Program, staged: &Program, stages: &[Stage]) -> Vec<String> {
-    if stages.is_empty() {
-        return Vec::new();
+/// The right side of a statement, and its stages so far.
+pub(crate) struct Staged {
+    rhs: Expr,
+    stages: Vec<Stage>,
+}
+
+impl Staged {
+    pub(crate) fn new(rhs: Expr) -> Staged {
+        Staged { rhs, stages: vec![] }
     }
-    let named = Program { vars: program.vars.clone(), ..staged.clone() };
-    let command = |Stage { tensor, vars, expr }: &Stage| {
-        format!("stage({}, {}[{}])", named.expr(expr), named.tensor_name(*tensor), named.vars(vars))
+
+    /// Reads a temporary wherever its value occurs, in the temporaries before it too; `vars` has the names of variables. The
+    /// stage with the statement's variables in the place of those that its value binds; `None` if that occurs nowhere.
+    pub(crate) fn stage(&mut self, stage: Stage, vars: &[Var], mode: Mode) -> Option<Stage> {
+        let Stage { tensor, vars: under, expr, .. } = &stage;
+        let first = RefCell::new(None);
+        let read = |bound: &Bound| {
+            first.borrow_mut().get_or_insert_with(|| bound.clone());
+            let under: Vec<VarId> = under.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
+            Expr { kind: Kind::Access(*tensor, bare(&under, expr.span)), ty: expr.ty, span: expr.span }
+        };
+        let pattern = Pattern::new(expr, vars, mode);
+        let replace = |e: &mut Expr| match pattern.replaced(e, &read) {
+            Some(made) => {
+                *e = made;
+                true
+            }
+            None => false,
+        };
+        replace(&mut self.rhs);
+        // What another temporary reads is made before it.
+        let readers: Vec<bool> = self.stages.iter_mut().map(|earlier| replace(&mut earlier.expr)).collect();
+        let place = readers.iter().position(|reads| *reads).unwrap_or(self.stages.len());
+        let bound = first.into_inner()?;
+        let of = |v: VarId| bound.get(&v).copied().unwrap_or(v);
+        let vars = stage.vars.iter().map(|v| of(*v)).collect();
+        let loops = stage.loops.iter().map(|(own, v)| (*own, of(*v))).collect();
+        let stage = Stage { tensor: stage.tensor, vars, loops, expr: expr.rebound(&bound) };
+        self.stages.insert(place, stage.clone());
+        Some(stage)
+    }
+
+    /// All that is evaluated: the right side, and the temporaries' values.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
+        [&self.rhs].into_iter().chain(self.stages.iter().map(|stage| &stage.expr))
+    }
+}
+
+/// Why an expression may not be evaluated before the statement, if so.
+pub(crate) fn refused(e: &Expr) -> Option<Diagnostic> {
+    let why = if e.may_miss().is_some() {
+        "may be missing"
+    } else if may_fail(e) {
+        "may fail: it reads under an index that is read itself, or calls a declared function"
+    } else {
+        return None;
     };
-    stages.iter().map(command).collect()
+    let message = format!("a temporary is computed at coordinates at which the statement may not look, and this {why}");
+    Some(Diagnostic::new(e.span, message).help("stage a part that cannot fail"))
+}
+
+/// The program with the temporaries that its commands ask for, if there are any; `thin` has the undeclared results that are thin.
+///
+/// # Errors
+/// Values that occur only if sums and products are regrouped, which the mode does not allow.
+pub(crate) fn given(
+    program: &Program,
+    mode: Mode,
+    thin: &BTreeSet<TensorId>,
+) -> Result<Option<Program>, Vec<Diagnostic>> {
+    let mut staging = Staging::new(program);
+    let mut wrong = vec![];
+    for (n, statement) in program.statements.iter().enumerate() {
+        let mut staged = Staged::new(statement.rhs.clone());
+        for Command { kind, span } in &statement.commands {
+            let CommandKind::Stage(stage) = kind else { continue };
+            if staged.stage(stage.clone(), &program.vars, mode).is_none() {
+                wrong.push(regrouped(*span));
+            }
+        }
+        staging.program.statements[n].rhs = staged.rhs;
+        staging.stages[n] = staged.stages;
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let any = staging.stages.iter().any(|stages| !stages.is_empty());
+    Ok(any.then(|| staging.finish(thin).0))
+}
+
+fn regrouped(span: Span) -> Diagnostic {
+    let message =
+        "what is staged occurs only if a sum of products is regrouped, and `strict` mode keeps the order of floats";
+    Diagnostic::new(span, message).help("stage a whole sum of the statement, or use the mode `algebraic`")
+}
+
+/// What a fold begins with is what its temporary holds where nothing is stored; of what is no fold, `None`.
+pub(crate) fn filled(e: &Expr) -> Option<Value> {
+    match &e.kind {
+        Kind::Reduce { fun: Fun::Op(op), start: None, .. } => identity(*op, e.ty),
+        _ => None,
+    }
 }
 
 /// A program whose statements are being staged.
@@ -45,15 +146,32 @@ pub(super) struct Staging {
     names: FxHashSet<String>,
     /// The stages that stand before each statement.
     stages: Vec<Vec<Stage>>,
+    /// The index variables of right sides before.
+    before: FxHashSet<VarId>,
 }
 
 impl Staging {
     pub(super) fn new(program: &Program) -> Staging {
         let names = program.tensors.iter().map(|t| t.name.clone()).collect();
-        Staging { program: program.clone(), names, stages: vec![vec![]; program.statements.len()] }
+        let stages = vec![vec![]; program.statements.len()];
+        let mut staging = Staging { program: program.clone(), names, stages, before: FxHashSet::default() };
+        staging.before = staging.mentioned();
+        staging
     }
 
-    /// Makes a sum a temporary before a statement: the access that reads it. Its extents are those of `sizes`, a variable each.
+    /// The index variables of right sides.
+    fn mentioned(&self) -> FxHashSet<VarId> {
+        let mut all = FxHashSet::default();
+        for statement in &self.program.statements {
+            all.extend(&statement.vars);
+            all.extend(statement.rhs.free());
+            statement.rhs.walk(&mut |e| all.extend(e.bound()));
+        }
+        all
+    }
+
+    /// Makes a sum a temporary before a statement, unless it has it already: the access that reads it. Its extents are those of
+    /// `sizes`, a variable each.
     pub(super) fn stage(
         &mut self,
         statement: usize,
@@ -62,10 +180,17 @@ impl Staging {
         fill: Value,
     ) -> Expr {
         let (ty, span) = (expr.ty, expr.span);
-        let tensor = self.temporary(sizes, (ty, fill), span);
-        let indices = bare(&vars, span);
-        self.stages[statement].push(Stage { tensor, vars, expr });
-        Expr { kind: Kind::Access(tensor, indices), ty, span }
+        let has = |stage: &Stage| {
+            let bound = Pattern::new(&stage.expr, &self.program.vars, Mode::Strict).is(&expr)?;
+            let under: Vec<VarId> = stage.vars.iter().map(|v| bound.get(v).copied()).collect::<Option<_>>()?;
+            Some((stage.tensor, under))
+        };
+        let (tensor, under) = self.stages[statement].iter().find_map(has).unwrap_or_else(|| {
+            let tensor = self.temporary(sizes, (ty, fill), span);
+            self.stages[statement].push(Stage { tensor, vars: vars.clone(), loops: vec![], expr });
+            (tensor, vars)
+        });
+        Expr { kind: Kind::Access(tensor, bare(&under, span)), ty, span }
     }
 
     fn temporary(&mut self, sizes: Vec<SizeId>, (ty, fill): (Type, Value), span: Span) -> TensorId {
@@ -76,31 +201,52 @@ impl Staging {
         TensorId(self.program.tensors.len() as u32 - 1)
     }
 
-    /// The program with a statement for each stage, and the stages.
-    pub(super) fn finish(mut self) -> (Program, Vec<Stage>) {
+    /// The program with a statement for each stage, and the stages, each with the statement that reads it.
+    pub(super) fn finish(mut self, thin: &BTreeSet<TensorId>) -> (Program, Vec<(usize, Stage)>) {
         let stages = std::mem::take(&mut self.stages);
-        let all: Vec<Stage> = stages.iter().flatten().cloned().collect();
+        let before = std::mem::take(&mut self.before);
+        let of = |(n, stages): (usize, &Vec<Stage>)| stages.iter().map(|s| (n, s.clone())).collect::<Vec<_>>();
+        let all: Vec<(usize, Stage)> = stages.iter().enumerate().flat_map(of).collect();
         let mut places = Vec::new();
         let statements = std::mem::take(&mut self.program.statements);
         for (statement, stages) in statements.into_iter().zip(stages) {
             let first = self.program.statements.len();
             for stage in stages {
-                let made = self.statement(stage);
+                let made = self.statement(stage, &statement);
                 self.program.statements.push(made);
             }
             self.program.statements.push(statement);
             places.push(first..self.program.statements.len());
         }
         reordered(&mut self.program.order, &places);
+        let mentioned = self.mentioned();
+        self.program.unbound.extend(before.into_iter().filter(|v| !mentioned.contains(v)));
+        self.formats(&all, thin);
         (self.program, all)
     }
 
-    fn statement(&mut self, stage: Stage) -> Statement {
-        let Stage { tensor, vars, expr } = stage;
+    /// Gives the temporaries the formats that undeclared results have.
+    fn formats(&mut self, stages: &[(usize, Stage)], thin: &BTreeSet<TensorId>) {
+        if stages.is_empty() {
+            return;
+        }
+        let formats = self.program.formats(thin);
+        for (statement, format) in self.program.statements.iter().zip(formats) {
+            if stages.iter().any(|(_, stage)| stage.tensor == statement.tensor) {
+                self.program.tensors[statement.tensor.index()].format = Some(format);
+            }
+        }
+    }
+
+    /// The statement of a stage. Commands about what it reads are those of the statement that reads it.
+    fn statement(&mut self, stage: Stage, reader: &Statement) -> Statement {
+        let Stage { tensor, vars, loops, expr } = stage;
         let span = expr.span;
-        let own: Vec<VarId> = vars.iter().map(|v| self.twin(*v)).collect();
+        let named = |v: VarId| loops.iter().find(|(_, of)| *of == v).map(|(own, _)| *own);
+        let own: Vec<VarId> = vars.iter().map(|v| named(*v).unwrap_or_else(|| self.twin(*v))).collect();
         let renamed = expr.renamed(&vars.iter().copied().zip(own.iter().copied()).collect());
         let indices = bare(&own, span);
+        let (schedule, commands) = self.inherited(&renamed, reader);
         Statement {
             tensor,
             indices,
@@ -109,10 +255,27 @@ impl Staging {
             rhs: renamed,
             vars: own,
             folded: vec![],
-            schedule: None,
-            commands: vec![],
+            schedule: Some(schedule),
+            commands,
             span,
         }
+    }
+
+    /// The commands of a statement that are about what an expression reads.
+    fn inherited(&self, e: &Expr, reader: &Statement) -> (Schedule, Vec<Command>) {
+        let mut read = FxHashSet::default();
+        e.reads(&mut |t| {
+            read.insert(t);
+        });
+        let named = |name: &str| read.iter().any(|t| self.program.tensors[t.index()].name == name);
+        let about = |c: &&syntax::Command| match &c.kind {
+            syntax::CommandKind::Protocol(access, _) => named(&access.tensor.name),
+            _ => false,
+        };
+        let protocols = reader.schedule.iter().flat_map(|s| &s.commands).filter(about).cloned().collect();
+        let copies = |c: &&Command| matches!(&c.kind, CommandKind::Copy(t, _) if read.contains(t));
+        let schedule = Schedule { commands: protocols, span: e.span };
+        (schedule, reader.commands.iter().filter(copies).cloned().collect())
     }
 
     /// Another variable of the same name and extent.
@@ -152,6 +315,19 @@ impl Expr {
         self.mapped(&FxHashMap::default(), part)
     }
 
+    /// The same expression of other variables: those that it binds, too.
+    fn rebound(&self, names: &FxHashMap<VarId, VarId>) -> Expr {
+        let mut made = self.mapped(names, &mut |part| part.rebound(names));
+        let rename = |v: &mut VarId| *v = names.get(v).copied().unwrap_or(*v);
+        match &mut made.kind {
+            Kind::Reduce { vars, .. } => vars.iter_mut().for_each(rename),
+            Kind::Collapse { from, .. } | Kind::Concat { from, .. } => from.iter_mut().for_each(rename),
+            Kind::Split { from, .. } | Kind::Slice { from, .. } => rename(from),
+            _ => {}
+        }
+        made
+    }
+
     /// The same expression of other parts; the variables that it names itself, but for those that it binds, have other names.
     fn mapped(&self, names: &FxHashMap<VarId, VarId>, part: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
         let var = |v: &VarId| names.get(v).copied().unwrap_or(*v);
@@ -188,7 +364,7 @@ impl Expr {
     }
 
     /// The index variables that are free in it.
-    pub(super) fn free(&self) -> FxHashSet<VarId> {
+    pub(crate) fn free(&self) -> FxHashSet<VarId> {
         let mut free = FxHashSet::default();
         match &self.kind {
             Kind::Literal(_) | Kind::Size(_) | Kind::Local(_) => {}

@@ -92,6 +92,12 @@ impl Classes {
                 classes.unite(sizes + var.index(), size.index(), "the number of turns", *span, errors);
             }
         });
+        for command in program.commands() {
+            let CommandKind::Stage(stage) = &command.kind else { continue };
+            for (own, of) in &stage.loops {
+                classes.unite(sizes + own.index(), sizes + of.index(), "what is precomputed", command.span, errors);
+            }
+        }
         classes.equations = equations(program, sizes);
         classes.derived(program);
         for command in program.commands() {
@@ -288,7 +294,8 @@ impl Classes {
         }
         for (place, var) in program.vars.iter().enumerate() {
             let root = self.find(self.sizes + place);
-            if !std::mem::replace(&mut known[root], true) {
+            let unbound = program.unbound.contains(&typed::VarId(place as u32));
+            if !unbound && !std::mem::replace(&mut known[root], true) {
                 errors.push(match self.function_of(program, root) {
                     Some(f) => {
                         let message = format!(

@@ -2,7 +2,7 @@
 
 use super::expr::{Access, DEEPEST, Expr, Tensor, Var};
 use super::name::ident;
-use super::names;
+use super::{Format, names};
 use fiberloom_core::notation::Span;
 use fiberloom_core::notation::syntax::{self, CommandKind, Protocol, Race, Unit};
 
@@ -93,6 +93,44 @@ impl Schedule {
         self.too_deep |= expr.depth > DEEPEST;
         let (from, to) = (names(&from), names(&to));
         self.with(CommandKind::Precompute { expr: expr.tree, from, to, workspace: ident(workspace.0) })
+    }
+
+    /// `stage(expr, into)`: a sum becomes a temporary, with a mode for each variable that is free in it.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let (b, x, t, j, k) = (tensor("B"), tensor("x"), tensor("t"), var("j"), var("k"));
+    /// let schedule = Schedule::new().stage(sum([k], b.at([j, k]) * x.at([k])), t.at([j])).store(t, "sparse");
+    /// assert_eq!(schedule.to_string(), "schedule { stage(sum(k: B[j,k] * x[k]), t[j]); store(t, sparse); }");
+    /// ```
+    pub fn stage(mut self, expr: impl Into<Expr>, into: Access) -> Schedule {
+        let expr = expr.into();
+        self.too_deep |= expr.depth > DEEPEST;
+        self.with(CommandKind::Stage { expr: expr.tree, into: into.0 })
+    }
+
+    /// `store(temporary, format)`: what a temporary of this schedule is stored in.
+    pub fn store(self, temporary: Tensor, format: impl Into<Format>) -> Schedule {
+        self.with(CommandKind::Store(ident(temporary.0), format.into().0))
+    }
+
+    /// `copy(tensor, format)`: the statement reads a copy of the tensor in that format.
+    pub fn copy(self, tensor: Tensor, format: impl Into<Format>) -> Schedule {
+        self.with(CommandKind::Copy(ident(tensor.0), format.into().0))
+    }
+
+    /// `weigh(var, tensors…)`: pieces of the loop are cut so that they hold equal numbers of the tensors' entries.
+    ///
+    /// ```
+    /// use fiberloom::builder::*;
+    ///
+    /// let (i, outer, inner) = (var("i"), var("i0"), var("i1"));
+    /// let schedule = Schedule::new().weigh(i, [tensor("A"), tensor("B")]).split(i, [outer, inner], 64);
+    /// assert_eq!(schedule.to_string(), "schedule { weigh(i, A, B); split(i -> i0, i1, 64); }");
+    /// ```
+    pub fn weigh<const N: usize>(self, var: Var, tensors: [Tensor; N]) -> Schedule {
+        self.with(CommandKind::Weigh { var: ident(var.0), tensors: tensors.map(|t| ident(t.0)).to_vec() })
     }
 
     /// `bound(var, n)`

@@ -14,7 +14,7 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
     Ok(match stage {
         Stage::Syntax => program.syntax().to_string(),
         Stage::Notation => program.typed().to_string(),
-        Stage::Schedule => program.lowered(mode)?.schedule.iter().map(|command| format!("{command};\n")).collect(),
+        Stage::Schedule => schedule(program, mode)?,
         Stage::Concrete => program.lowered(mode)?.concrete.to_string(),
         Stage::Lattice if svg => program.lowered(mode)?.draw_lattice(),
         Stage::Lattice => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),
@@ -23,6 +23,21 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
         Stage::Llvm => program.llvm_ir(mode)?,
         Stage::Asm => program.assembly(mode)?,
     })
+}
+
+/// What the planner decided, as commands. Where the program has several statements, the left side of each stands before its commands.
+fn schedule(program: &Program, mode: Mode) -> Result<String, Error> {
+    let (mut text, mut last) = (String::new(), None);
+    let typed = program.typed();
+    for planned in &program.lowered(mode)?.schedule {
+        if typed.statements.len() > 1 && last != Some(planned.statement) {
+            last = Some(planned.statement);
+            let statement = &typed.statements[planned.statement];
+            text += &format!("# {}\n", typed.tensors[statement.tensor.index()].name);
+        }
+        text += &format!("{};\n", planned.command);
+    }
+    Ok(text)
 }
 
 /// Checks a program, and says what is doubtful in it.

@@ -139,7 +139,7 @@ impl Check {
         id
     }
 
-    fn format(&mut self, format: &syntax::Format, sizes: &[SizeId], tensor: &str) -> Option<Format> {
+    pub(super) fn format(&mut self, format: &syntax::Format, sizes: &[SizeId], tensor: &str) -> Option<Format> {
         let rank = sizes.len();
         let modes = counted(rank, "mode", "modes");
         match format {
@@ -200,7 +200,7 @@ impl Check {
     }
 
     /// A result may have any entries; a singleton in no chain takes one a parent position, and a function none.
-    fn takes_entries(&mut self, format: &Format, name: &syntax::Ident) {
+    pub(super) fn takes_entries(&mut self, format: &Format, name: &syntax::Ident) {
         if let Some(called) = format.levels.iter().find(|kind| kind.is_called()) {
             let message =
                 format!("`{name}` is computed by a statement, and its level `{}` stores nothing", called.name());

@@ -159,7 +159,7 @@ impl Check {
                     _ => self.common(scope, &[a, b], want),
                 };
                 let (a, b) = (self.expr(scope, a, Some(ty)), self.expr(scope, b, Some(ty)));
-                self.apply(Fun::Op(operation(*op)), vec![a?, b?], span)
+                self.apply(Fun::Op(op.operation()), vec![a?, b?], span)
             }
             ExprKind::If(c, t, e) => {
                 let ty = self.common(scope, &[t, e], want);
@@ -718,30 +718,6 @@ fn widens(a: Type, b: Type) -> bool {
 fn yields_bool(op: BinaryOp) -> bool {
     use BinaryOp::*;
     matches!(op, Lt | Le | Gt | Ge | Eq | Ne | AndAlso | OrElse)
-}
-
-fn operation(op: BinaryOp) -> Op {
-    use BinaryOp as B;
-    match op {
-        B::Mul => Op::Mul,
-        B::Div => Op::Div,
-        B::Rem => Op::Rem,
-        B::Add => Op::Add,
-        B::Sub => Op::Sub,
-        B::Shl => Op::Shl,
-        B::Shr => Op::Shr,
-        B::And => Op::And,
-        B::Xor => Op::Xor,
-        B::Or => Op::Or,
-        B::Lt => Op::Lt,
-        B::Le => Op::Le,
-        B::Gt => Op::Gt,
-        B::Ge => Op::Ge,
-        B::Eq => Op::Eq,
-        B::Ne => Op::Ne,
-        B::AndAlso => Op::AndAlso,
-        B::OrElse => Op::OrElse,
-    }
 }
 
 /// Whether a literal that decides the type of an otherwise open expression is a float.

@@ -7,6 +7,7 @@
 //!  statement.rs  left sides, the einsum short form, where-blocks
 //!  steps.rs      the order of statements: blocks, the statement that a schedule is for
 //!  schedules.rs  the names in schedules
+//!  temporaries.rs  their temporaries and copies
 //!  expr.rs       names, types, literals
 //! ```
 //!
@@ -20,6 +21,7 @@ mod function;
 mod schedules;
 mod statement;
 mod steps;
+mod temporaries;
 mod undeclared;
 
 use super::diagnostic::{Diagnostic, Span};
@@ -107,6 +109,8 @@ struct Check {
     inside: bool,
     /// The index variables of the statement before.
     own: std::ops::Range<usize>,
+    /// What the schedule that is being checked has made.
+    made: Option<temporaries::Made>,
     /// Types of the locals of the function that is being checked.
     local_types: Vec<crate::algebra::Type>,
 }

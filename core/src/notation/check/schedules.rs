@@ -1,19 +1,23 @@
-//! Schedules: the names in them. What each command does, and when it may, its own file in `schedule` says.
+//! Schedules: the names in them. What each command does, and when it may, its own file in `schedule` says; those that make or copy
+//! tensors are checked in `temporaries.rs`.
 
 use super::Check;
 use crate::notation::Diagnostic;
 use crate::notation::syntax::{self, Affine, Factor, Ident, Index, Schedule};
-use crate::notation::typed::{Command, CommandKind, Parts, TensorId, VarId};
+use crate::notation::typed::{Command, CommandKind, Parts, Statement, TensorId, VarId};
 
 /// The index variables that commands may name, with what earlier ones derive.
 type Known = Vec<(String, VarId)>;
 
 impl Check {
     /// Resolves names against the index variables of the statement before, and those that earlier commands derive.
-    pub(super) fn schedule(&mut self, schedule: &Schedule) -> Vec<Command> {
+    pub(super) fn schedule(&mut self, schedule: &Schedule, of: &Statement) -> Vec<Command> {
         let named = |v: usize| (self.out.vars[v].name.clone(), VarId(v as u32));
         let mut known: Known = self.own.clone().map(named).collect();
-        schedule.commands.iter().filter_map(|command| self.command(command, &mut known)).collect()
+        self.begin_schedule(of);
+        let commands = schedule.commands.iter().filter_map(|command| self.command(command, &mut known)).collect();
+        self.end_schedule();
+        commands
     }
 
     fn command(&mut self, command: &syntax::Command, known: &mut Known) -> Option<Command> {
@@ -75,11 +79,16 @@ impl Check {
                 }
                 return None;
             }
-            Written::Copy(tensor, _) => {
-                self.known_tensor(tensor);
+            Written::Stage { expr, into } => return self.stage(expr, into),
+            Written::Precompute { expr, from, to, workspace } => {
+                let loops = to.iter().map(var).collect::<Option<_>>()?;
+                return self.precompute((expr, from, loops), workspace);
+            }
+            Written::Store(tensor, format) => {
+                self.store(tensor, format);
                 return None;
             }
-            Written::Precompute { .. } | Written::Stage { .. } | Written::Store(..) => return None,
+            Written::Copy(tensor, format) => return self.copy(tensor, format),
         })
     }
 
@@ -99,7 +108,7 @@ impl Check {
         }
     }
 
-    fn known_tensor(&mut self, name: &Ident) -> Option<TensorId> {
+    pub(super) fn known_tensor(&mut self, name: &Ident) -> Option<TensorId> {
         let found = self.tensors.get(&name.name).copied();
         if found.is_none() {
             let known: Vec<String> = self.tensors.keys().cloned().collect();

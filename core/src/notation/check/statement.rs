@@ -24,7 +24,7 @@ impl Check {
         let mut made = self.define(s, local);
         self.own = first..self.out.vars.len();
         if let (Some(schedule), Some(made)) = (&s.schedule, &mut made) {
-            made.commands = self.schedule(schedule);
+            made.commands = self.schedule(schedule, made);
         }
         for (name, before) in hidden {
             self.open.remove(&name);
@@ -286,8 +286,8 @@ fn left_names(lhs: &syntax::Access) -> Vec<&Ident> {
 }
 
 /// A name that an expression uses and does not bind.
-struct Free<'e> {
-    name: &'e Ident,
+pub(super) struct Free<'e> {
+    pub(super) name: &'e Ident,
     /// Whether it stands in an index, or a shape operator leaves it: it is an index variable. As a value alone it may be
     /// a size.
     indexes: bool,
@@ -299,7 +299,7 @@ fn indexing_names(e: &syntax::Expr) -> Vec<&Ident> {
 }
 
 /// Names that an expression uses and does not bind, each once, in order of appearance.
-fn free_names(e: &syntax::Expr) -> Vec<Free<'_>> {
+pub(super) fn free_names(e: &syntax::Expr) -> Vec<Free<'_>> {
     let mut names = Vec::new();
     expr_names(e, &mut Vec::new(), &mut names);
     names

@@ -56,7 +56,8 @@ impl Check {
     fn schedule_behind(&mut self, before: &Before, schedule: &Schedule) {
         match *before {
             Before::Statement(n) if self.out.statements[n].schedule.is_none() => {
-                self.out.statements[n].commands = self.schedule(schedule);
+                let statement = self.out.statements[n].clone();
+                self.out.statements[n].commands = self.schedule(schedule, &statement);
                 self.out.statements[n].schedule = Some(schedule.clone());
             }
             Before::Statement(_) => self.say(schedule.span, "the statement before this schedule has one already"),

@@ -6,16 +6,119 @@
 //!  forall i, j: sum(k: A[j,k] * A[i,k])            A[i] stays     ─▶  A[i, k spread]
 //! ```
 //!
-//! A copy is a nest of its own before the one that reads it, made once. A list that some outer loop moves, and the last one does not, is
+//! A copy is a nest of its own before the one that reads it, made once. The command `copy` asks for one of all that a statement reads of
+//! a tensor. A list that some outer loop moves, and the last one does not, is
 //! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
 
 use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Role, Tensor};
+use super::super::typed::{self, TensorId};
 use super::Concretize;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// A copy that a statement reads in the place of a tensor, wherever it reads that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Copied {
+    /// The statement, by its place in the program.
+    pub statement: usize,
+    /// What is copied.
+    pub tensor: TensorId,
+    /// The copy's format.
+    pub format: Format,
+}
+
+/// The copies of operands.
+#[derive(Default)]
+pub(super) struct Copies {
+    /// The statement at hand.
+    pub statement: usize,
+    /// Those that its commands ask for.
+    wanted: Vec<(TensorId, Format)>,
+    /// Those whose nests come before the first that reads them: copy, and what is copied.
+    waiting: Vec<(Place, Place)>,
+    /// Those that loops ask for: copy, and what is copied.
+    made: Vec<(Place, Place)>,
+    /// What nests of each statement read.
+    read: BTreeSet<(usize, Place)>,
+    /// Whether the nest at hand makes a copy.
+    copying: bool,
+}
+
+impl Copies {
+    /// No command is about what comes.
+    pub(super) fn none(&mut self) {
+        self.wanted.clear();
+    }
+
+    /// Begins a statement.
+    pub(super) fn begin(&mut self, s: &typed::Statement) {
+        let copy = |c: &typed::Command| match &c.kind {
+            typed::CommandKind::Copy(tensor, format) => Some((*tensor, format.assembled())),
+            _ => None,
+        };
+        self.wanted = s.commands.iter().filter_map(copy).collect();
+    }
+}
 
 impl Concretize<'_> {
+    /// The place that an access reads: the tensor's, or that of the copy that a command asks for.
+    pub(super) fn source(&mut self, id: TensorId) -> Place {
+        let place = self.reading(id);
+        let Some((_, format)) = self.copies.wanted.iter().find(|(t, _)| *t == id).cloned() else { return place };
+        self.copied(place, format)
+    }
+
+    /// Makes the copies that an expression reads, unless they are there, in its order.
+    pub(super) fn make_copies(&mut self, e: &Expr) {
+        for a in e.accesses() {
+            self.make_copy(self.out.accesses[a.0].tensor);
+        }
+    }
+
+    /// Makes the copies that commands ask for and that nothing reads after all: what it would be part of is constant.
+    pub(super) fn make_all_copies(&mut self) {
+        while let Some((copy, _)) = self.copies.waiting.first() {
+            self.make_copy(*copy);
+        }
+    }
+
+    /// Makes a copy that waits to be made, and before it what it is a copy of.
+    fn make_copy(&mut self, copy: Place) {
+        if let Some(n) = self.copies.waiting.iter().position(|(waits, _)| *waits == copy) {
+            let (copy, place) = self.copies.waiting.remove(n);
+            self.make_copy(place);
+            self.fill_copy(copy, place);
+        }
+    }
+
+    /// Notes what a nest reads.
+    pub(super) fn note_reads(&mut self, e: &Expr) {
+        if !self.copies.copying {
+            let places = e.accesses().into_iter().map(|a| (self.copies.statement, self.out.accesses[a.0].tensor));
+            self.copies.read.extend(places.collect::<Vec<_>>());
+        }
+    }
+
+    /// The tensors of which statements read one copy, and nothing else of them.
+    pub(super) fn copied_whole(&self) -> Vec<Copied> {
+        let mut whole = vec![];
+        for (statement, copy) in &self.copies.read {
+            let Some((_, of)) = self.copies.made.iter().find(|(made, _)| made == copy) else { continue };
+            let Role::Operand(tensor) = self.out.tensors[of.0].role else { continue };
+            let other = |place: &Place| {
+                let copied = self.copies.made.iter().any(|(made, from)| made == place && from == of);
+                place != copy && (place == of || copied)
+            };
+            if !self.copies.read.iter().any(|(s, place)| s == statement && other(place)) {
+                let format = self.out.tensors[copy.0].format.clone();
+                whole.push(Copied { statement: *statement, tensor, format });
+            }
+        }
+        whole
+    }
+
     /// The expression with every access that cannot be followed replaced by one of a transposed copy.
     pub(super) fn follow(&mut self, e: Expr, bound: &mut Vec<Index>) -> Expr {
         match e {
@@ -119,7 +222,7 @@ impl Concretize<'_> {
         let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
-        self.copied(place, format, "w")
+        self.copied_by_loops(place, format)
     }
 
     /// A copy of a tensor whose levels are in the order of these times, made once.
@@ -133,27 +236,39 @@ impl Concretize<'_> {
         if tensor.format.levels.iter().any(|k| k.is_located()) && !wide {
             levels[0] = LevelKind::Dense;
         }
-        self.copied(place, Format { levels: levels.into(), order: order.into() }, "t")
+        self.copied_by_loops(place, Format { levels: levels.into(), order: order.into() })
     }
 
     /// A copy of a tensor in another format, made once: before the blocks in which the tensor stays what it is.
-    fn copied(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+    fn copied(&mut self, place: Place, format: Format) -> Place {
+        let waits = |(copy, of): &&(Place, Place)| *of == place && self.out.tensors[copy.0].format == format;
+        let waiting = self.copies.waiting.iter().find(waits).map(|(copy, _)| *copy);
+        let copy = waiting.or_else(|| self.copy_that_is(place, &format)).unwrap_or_else(|| {
+            let copy = self.copy_of(place, format);
+            self.copies.waiting.push((copy, place));
+            copy
+        });
+        self.counts_instead(place, copy);
+        copy
+    }
+
+    /// A copy that no command asks for.
+    fn copied_by_loops(&mut self, place: Place, format: Format) -> Place {
+        let copy = self.copied(place, format);
+        self.copies.made.push((copy, place));
+        copy
+    }
+
+    /// The copy of a tensor in a format that has been made since the tensor is what it is.
+    fn copy_that_is(&self, place: Place, format: &Format) -> Option<Place> {
         let copies = |nest: &Nest| {
             let t = &self.out.tensors[nest.target.tensor.0];
             let all = concrete::Access::of(place, nest.target.vars.clone());
             let copies = matches!(&nest.rhs, Expr::Access(a, _) if self.out.accesses[a.0] == all);
-            t.role == Role::Temporary && t.format == format && copies
+            t.role == Role::Temporary && t.format == *format && copies
         };
         let made = self.steps.since(place).find(|nest| copies(nest) && self.steps.stays(nest));
-        if let Some(copy) = made.map(|nest| nest.target.tensor) {
-            self.counts_instead(place, copy);
-            return copy;
-        }
-        let inner = self.steps.leave(place);
-        let copy = self.copy(place, format, suffix);
-        self.steps.enter_again(inner);
-        self.counts_instead(place, copy);
-        copy
+        made.map(|nest| nest.target.tensor)
     }
 
     /// What is cut by a tensor's entries is cut by a copy's, where that is read instead.
@@ -163,15 +278,25 @@ impl Concretize<'_> {
         }
     }
 
-    fn copy(&mut self, place: Place, format: Format, suffix: &str) -> Place {
+    /// A place for a copy: named for its order of levels, or for how it is searched.
+    fn copy_of(&mut self, place: Place, format: Format) -> Place {
         let tensor = self.out.tensors[place.0].clone();
+        let suffix = if format.order == tensor.format.order { "w" } else { "t" };
         let name = format!("{}_{suffix}", tensor.name);
-        let copy = self.place(Tensor { name, format, role: Role::Temporary, ..tensor.clone() });
+        self.place(Tensor { name, format, role: Role::Temporary, ..tensor })
+    }
+
+    /// Emits the nest of a copy.
+    fn fill_copy(&mut self, copy: Place, place: Place) {
+        let inner = self.steps.leave(place);
+        let around = std::mem::replace(&mut self.copies.copying, true);
+        let tensor = self.out.tensors[place.0].clone();
         let vars: Vec<Index> =
             tensor.extents.iter().enumerate().map(|(m, e)| self.fresh(format!("m{m}"), *e)).collect();
         let rhs = Expr::Access(self.out.access(place, vars.clone()), tensor.ty);
         let order = tensor.format.order.iter().map(|&m| vars[m]).collect();
         self.define(copy, vars, rhs, Some(order));
-        copy
+        self.copies.copying = around;
+        self.steps.enter_again(inner);
     }
 }

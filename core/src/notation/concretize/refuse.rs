@@ -1,7 +1,6 @@
 //! What of the language is not lowered yet, refused by name.
 
 use super::super::concrete::Extent;
-use super::super::syntax::CommandKind;
 use super::super::typed::{self, Fun, Kind};
 use super::super::{Diagnostic, Span};
 use crate::algebra::Op;
@@ -46,20 +45,6 @@ impl Refuse<'_> {
     }
 
     fn statement(&mut self, s: &typed::Statement) {
-        let commands = s.schedule.iter().flat_map(|c| &c.commands);
-        let lowered = |kind: &CommandKind| {
-            let staged = matches!(
-                kind,
-                CommandKind::Stage { .. }
-                    | CommandKind::Store(..)
-                    | CommandKind::Copy(..)
-                    | CommandKind::Precompute { .. }
-            );
-            !staged
-        };
-        if let Some(command) = commands.into_iter().find(|c| !lowered(&c.kind)) {
-            self.say(command.span, format!("the command `{}` of a schedule", command.kind));
-        }
         if let Some(fun) = s.fold {
             self.called(fun, s.span);
         }

@@ -114,10 +114,12 @@ impl Concretize<'_> {
             match step {
                 typed::Step::Statement(s) => {
                     self.format = self.formats[*s].clone();
+                    self.copies.statement = *s;
                     let tensor = self.typed.statements[*s].tensor;
                     let last = self.steps.depth() == 0 && !self.defined_anew(&steps[n + 1..], tensor);
                     self.scheduled = Scheduled::of(self.loops[*s].clone());
                     self.statement(&self.typed.statements[*s], last);
+                    self.make_all_copies();
                 }
                 typed::Step::Repeat(block) => {
                     let rest = if self.steps.depth() == 0 { Some(&steps[n + 1..]) } else { None };
@@ -153,6 +155,7 @@ impl Concretize<'_> {
             typed::Turns::Extent(_, var) => Turns::Extent(self.classes.class_of_var(*var)),
             typed::Turns::While(condition) => {
                 self.asked = vec![];
+                self.copies.none();
                 let condition = self.expr(condition);
                 Turns::While(self.simplify.simplify(&condition))
             }

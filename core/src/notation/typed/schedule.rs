@@ -6,6 +6,8 @@
 use super::super::Span;
 use super::super::syntax::{Race, Unit};
 use super::{Program, TensorId, VarId};
+use crate::format::Format;
+use crate::schedule::stage::Stage;
 use std::collections::BTreeSet;
 
 /// A command.
@@ -69,6 +71,10 @@ pub enum CommandKind {
     Unroll(VarId, u64),
     /// `parallelize(var, unit, race)`
     Parallelize(VarId, Unit, Race),
+    /// `stage(expr, W[…])`, and `precompute(expr, i -> iw, W)`: `store` has given `W` its format.
+    Stage(Stage),
+    /// `copy(tensor, format)`
+    Copy(TensorId, Format),
 }
 
 /// How a loop is cut.
@@ -84,6 +90,11 @@ impl Program {
     /// All commands of its statements.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         self.statements.iter().flat_map(|s| &s.commands)
+    }
+
+    /// Whether a command makes this tensor.
+    pub fn is_staged(&self, tensor: TensorId) -> bool {
+        self.commands().any(|command| matches!(&command.kind, CommandKind::Stage(stage) if stage.tensor == tensor))
     }
 
     /// The derived index variables whose extents data decide: those that count entries, and what is made of them.

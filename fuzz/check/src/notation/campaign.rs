@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{case, chain, contraction, directed, nested, products};
+use super::case::{case, chain, contraction, directed, nested, products, scheduled};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
@@ -33,6 +33,8 @@ pub enum Walk {
     Products,
     /// Sums of products that several loop nests may compute (`case/contractions.rs`).
     Contractions,
+    /// Any of these and products, with commands in their schedules (`case/commands.rs`).
+    Schedules,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
@@ -126,6 +128,7 @@ impl Report {
             Walk::Random => self.run(wanted, seed, case(u)),
             Walk::Products => self.run(wanted, seed, products(u)),
             Walk::Contractions => self.run(wanted, seed, contraction(u)),
+            Walk::Schedules => self.run(wanted, seed, scheduled(u)),
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
@@ -373,6 +376,15 @@ mod tests {
     fn contractions_answer_as_the_meaning() {
         let report = run(1500, Engine::Loops, Walk::Contractions);
         for wanted in ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"] {
+            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
+    }
+
+    /// Temporaries and copies that schedules ask for, and what the planner says that it decided, read back.
+    #[test]
+    fn schedules_change_no_answer() {
+        let report = run(1500, Engine::Rewrites, Walk::Schedules);
+        for wanted in ["command stage", "command precompute", "command store", "command copy", "command protocol"] {
             assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
         }
     }

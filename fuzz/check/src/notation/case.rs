@@ -11,6 +11,7 @@
 //! the sizes and variables that fit. Values are small, so that answers in floats are exact.
 
 mod at;
+mod commands;
 mod constructs;
 mod contractions;
 mod directed;
@@ -22,6 +23,7 @@ mod shape;
 mod subject;
 
 pub use at::At;
+pub use commands::scheduled;
 pub use contractions::contraction;
 pub use directed::directed;
 pub use make::{case, redrawn};
@@ -128,6 +130,8 @@ pub struct Statement {
     pub rhs: Expr,
     /// How its operands are iterated, where that is legal.
     pub protocols: Vec<Iterated>,
+    /// Further commands of its schedule.
+    pub told: Vec<commands::Told>,
 }
 
 /// A place on the left side of a scatter, in a mode of a size that is not 0.

@@ -6,6 +6,7 @@
 
 use super::einsum;
 use super::extents;
+use super::planned;
 use super::subject::Subject;
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
@@ -267,6 +268,7 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
     if !engine.reads_back() {
         return Ok((lowered.kernel, stages));
     }
+    planned::reads_back(subject, &lowered)?;
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
         return Err(Finding::new("concrete round trip", print).into());

@@ -10,6 +10,10 @@ pub fn constructs(case: &Case) -> Vec<String> {
     let mut all = BTreeSet::new();
     for s in &case.statements {
         let ty = case.tensors[s.tensor].ty;
+        let schedule = case.schedule(s);
+        let words = ["stage", "precompute", "store", "copy", "protocol"];
+        let commands = words.iter().filter(|word| schedule.contains(&format!("{word}(")));
+        all.extend(commands.map(|word| format!("command {word}")));
         all.insert(format!("type {ty}"));
         all.extend(case.is_strict(ty).then(|| format!("strict type {ty}")));
         all.insert(format!("result rank {}", s.vars.len()));

@@ -267,7 +267,16 @@ impl<'u, 'b> Maker<'u, 'b> {
         let again = self.visible().into_iter().find(same).filter(|t| !rhs.reads(*t) && !local(self, *t));
         if let Some(tensor) = again.filter(|_| self.below(2) == 0) {
             let fold = Some(self.accumulation());
-            return self.end(Statement { tensor, vars, fold, places: vec![], local: false, rhs, protocols: vec![] });
+            return self.end(Statement {
+                tensor,
+                vars,
+                fold,
+                places: vec![],
+                local: false,
+                rhs,
+                protocols: vec![],
+                told: vec![],
+            });
         }
         // The type of literals alone is not the case's, unless a declaration says so.
         let declared = !rhs.says_type() || !vars.iter().all(|v| rhs.uses(*v)) || self.below(3) > 0;
@@ -306,7 +315,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             Some(before) => Expr::Apply(self.one(&[Op::Mul, Op::Add]), vec![before, rhs]),
             None => rhs,
         };
-        self.end(Statement { tensor, vars, fold, places, local, rhs, protocols: vec![] });
+        self.end(Statement { tensor, vars, fold, places, local, rhs, protocols: vec![], told: vec![] });
     }
 
     /// Puts a statement behind the others. What was local ends with the first one that is not.

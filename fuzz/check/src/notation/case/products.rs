@@ -38,8 +38,16 @@ pub fn products(u: &mut Unstructured) -> Case {
     let name = "R0".to_string();
     let result = Tensor { name, ty: m.ty, sizes, fill: 0, format: Some(format), wide: (false, false), entries: None };
     m.case.tensors.push(result);
-    let statement =
-        Statement { tensor: operands, vars: kept, fold: None, places: vec![], local: false, rhs, protocols: vec![] };
+    let statement = Statement {
+        tensor: operands,
+        vars: kept,
+        fold: None,
+        places: vec![],
+        local: false,
+        rhs,
+        protocols: vec![],
+        told: vec![],
+    };
     m.case.statements.push(statement);
     m.case
 }

@@ -29,7 +29,8 @@ impl Case {
             let tensor = &self.tensors[i.tensor].name;
             format!("protocol({tensor}[{}], {});", name(i.var), i.protocol)
         };
-        let commands: Vec<String> = s.protocols.iter().filter(|i| self.is_legal(s, i)).map(command).collect();
+        let protocols = s.protocols.iter().filter(|i| self.is_legal(s, i)).map(command);
+        let commands: Vec<String> = protocols.chain(self.commands(s)).collect();
         if commands.is_empty() { String::new() } else { format!(" schedule {{ {} }}", commands.join(" ")) }
     }
 

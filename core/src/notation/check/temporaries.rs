@@ -1,0 +1,271 @@
+//! Commands about what a statement reads: temporaries that it makes first, how they are stored, and copies of operands.
+//!
+//! ```text
+//!  stage(sum(k: B[j,k] * x[k]), t[j])        t is a tensor of the schedule, with a mode for each variable that is free in its value
+//!  precompute(B[j,k] * x[k], k -> kw, W)     the same of what need not be a sum
+//!  store(t, {compressed})                    t's format
+//!  copy(B, {dense, compressed} order(1, 0))  B is read from a copy
+//! ```
+
+use super::statement::free_names;
+use super::{Check, Scope};
+use crate::algebra::Mode;
+use crate::format::Format;
+use crate::notation::Diagnostic;
+use crate::notation::syntax::{self, Access, Ident};
+use crate::notation::typed::{self, CommandKind, Expr, Kind, Role, SizeId, Statement, TensorId, VarId};
+use crate::schedule::stage::{Stage, Staged, filled, refused};
+
+/// What the commands of a schedule have made so far.
+pub(super) struct Made {
+    /// The statement's left side and right side, with what is staged.
+    statement: Statement,
+    staged: Staged,
+    /// Its temporaries.
+    tensors: Vec<TensorId>,
+    copies: Vec<(TensorId, Format)>,
+}
+
+impl Check {
+    /// Begins a statement's schedule.
+    pub(super) fn begin_schedule(&mut self, statement: &Statement) {
+        let (statement, staged) = (statement.clone(), Staged::new(statement.rhs.clone()));
+        self.made = Some(Made { statement, staged, tensors: vec![], copies: vec![] });
+    }
+
+    /// Ends it: its temporaries have names in it alone.
+    pub(super) fn end_schedule(&mut self) {
+        for tensor in self.made.take().map_or(vec![], |made| made.tensors) {
+            let name = &self.out.tensors[tensor.index()].name;
+            self.tensors.remove(name);
+            self.open.remove(name);
+        }
+    }
+
+    fn made(&mut self) -> &mut Made {
+        self.made.as_mut().expect("commands stand in a schedule")
+    }
+
+    /// `stage(expr, into)`
+    pub(super) fn stage(&mut self, expr: &syntax::Expr, into: &Access) -> Option<CommandKind> {
+        let (vars, value) = (self.out.vars.len(), self.value(expr)?);
+        if !matches!(value.kind, Kind::Reduce { .. }) {
+            let d = Diagnostic::new(expr.span, "`stage` makes a sum a temporary, and this is none");
+            self.error(d.help("write precompute(…, i -> iw, W) for what is no sum"));
+            return None;
+        }
+        let free = value.free();
+        let under: Option<Vec<VarId>> = into.indices.iter().map(|index| self.under(index, &free, into)).collect();
+        let under = under?;
+        if under.iter().enumerate().any(|(n, v)| under[..n].contains(v)) {
+            self.say(into.span, format!("a mode of `{}` for each variable, and one stands twice", into.tensor));
+            return None;
+        }
+        if let Some(v) = free.iter().filter(|v| !under.contains(v)).min() {
+            let name = &self.out.vars[v.index()].name;
+            let message = format!("`{into}` has no mode for `{name}`, which is free in its value");
+            let all: Vec<&str> = under.iter().chain([v]).map(|v| self.out.vars[v.index()].name.as_str()).collect();
+            let help = format!("write {}[{}]", into.tensor, all.join(","));
+            self.error(Diagnostic::new(into.span, message).help(help));
+            return None;
+        }
+        self.temporary(&into.tensor, (under, vec![]), value, vars)
+    }
+
+    /// `precompute(expr, from -> to, workspace)`; `loops` has the variables of `to`.
+    pub(super) fn precompute(
+        &mut self,
+        (expr, from, loops): (&syntax::Expr, &[Ident], Vec<VarId>),
+        workspace: &Ident,
+    ) -> Option<CommandKind> {
+        let (vars, value) = (self.out.vars.len(), self.value(expr)?);
+        let free = value.free();
+        if from.len() != loops.len() {
+            self.say(workspace.span, format!("{} variables become {}", from.len(), loops.len()));
+            return None;
+        }
+        let mut inner = vec![];
+        for name in from {
+            let named = |v: &&VarId| self.out.vars[v.index()].name == name.name;
+            let Some(v) = free.iter().find(named) else {
+                let d = Diagnostic::new(name.span, format!("`{name}` is not free in what is precomputed"));
+                self.error(d.help("name index variables that stand in the expression, and that no sum in it binds"));
+                return None;
+            };
+            inner.push(*v);
+        }
+        let mut under: Vec<VarId> = free.into_iter().filter(|v| !inner.contains(v)).collect();
+        under.sort();
+        under.extend(&inner);
+        self.temporary(workspace, (under, loops.into_iter().zip(inner).collect()), value, vars)
+    }
+
+    /// The value of a temporary, in the statement's variables.
+    fn value(&mut self, expr: &syntax::Expr) -> Option<Expr> {
+        let mut scope = Scope::default();
+        for free in free_names(expr) {
+            let name = &free.name.name;
+            let known = self.own.clone().find(|v| self.out.vars[*v].name == *name);
+            scope.vars.extend(known.map(|v| (name.clone(), VarId(v as u32))));
+        }
+        let value = self.expr(&scope, expr, None)?;
+        self.nesting(&value, 0)?;
+        if let Some(d) = refused(&value) {
+            self.error(d);
+            return None;
+        }
+        Some(value)
+    }
+
+    /// A mode of a temporary: one of the variables that are free in its value.
+    fn under(&mut self, index: &syntax::Index, free: &rustc_hash::FxHashSet<VarId>, into: &Access) -> Option<VarId> {
+        let name = index.variable();
+        let named = |v: &&VarId| name.is_some_and(|name| self.out.vars[v.index()].name == name.name);
+        let found = free.iter().find(named).copied();
+        if found.is_none() {
+            let message = match name {
+                Some(name) => format!("`{name}` is not free in the value of `{}`", into.tensor),
+                None => format!("a mode of `{}` is an index variable, and `{index}` is none", into.tensor),
+            };
+            let mut names: Vec<&str> = free.iter().map(|v| self.out.vars[v.index()].name.as_str()).collect();
+            names.sort();
+            let help = format!("write {}[{}]: one variable for each that is free", into.tensor, names.join(","));
+            self.error(Diagnostic::new(name.map_or(into.span, |name| name.span), message).help(help));
+        }
+        found
+    }
+
+    /// A new temporary of that value; variables from `vars` on are the value's own.
+    fn temporary(
+        &mut self,
+        name: &Ident,
+        (vars, loops): (Vec<VarId>, Vec<(VarId, VarId)>),
+        expr: Expr,
+        own: usize,
+    ) -> Option<CommandKind> {
+        let taken = self.tensors.contains_key(&name.name)
+            || self.sizes.contains_key(&name.name)
+            || self.functions.contains_key(&name.name);
+        if taken {
+            let d = Diagnostic::new(name.span, format!("`{name}` exists already: a temporary has a name of its own"));
+            self.error(d.help("choose a new name"));
+            return None;
+        }
+        let (ty, fill) = (expr.ty, filled(&expr));
+        let (span, at) = (name.span, expr.span);
+        let tensor = self.add_tensor(typed::Tensor {
+            name: name.name.clone(),
+            ty,
+            sizes: vec![],
+            fill,
+            format: None,
+            role: Role::Local,
+            span,
+        });
+        self.open.insert(name.name.clone());
+        self.defined.insert(tensor);
+        let names = std::mem::take(&mut self.out.vars);
+        let made = self.made();
+        made.tensors.push(tensor);
+        let staged = made.staged.stage(Stage { tensor, vars, loops, expr }, &names, Mode::Algebraic);
+        self.out.vars = names;
+        let Some(stage) = staged else {
+            let d = Diagnostic::new(at, format!("the value of `{name}` does not occur in the statement"));
+            let help = "it is a part of the right side: a sum over some factors of a product, or factors, in any order";
+            self.error(d.help(help));
+            return None;
+        };
+        self.out.vars.truncate(own);
+        let sizes = stage.vars.iter().map(|v| self.extent(&stage.expr, *v, name));
+        self.out.tensors[tensor.index()].sizes = sizes.collect::<Option<Vec<SizeId>>>()?;
+        Some(CommandKind::Stage(stage))
+    }
+
+    /// The size of a mode that an index variable alone stands in: in a value, or in its statement.
+    fn extent(&mut self, value: &Expr, v: VarId, name: &Ident) -> Option<SizeId> {
+        let tensors = &self.out.tensors;
+        let mut found = None;
+        let mut look = |t: TensorId, indices: &[typed::Index]| {
+            let mode = indices.iter().position(|index| index.bare() == Some(v));
+            found = found.or(mode.and_then(|m| tensors[t.index()].sizes.get(m).copied()));
+        };
+        let made = self.made.as_ref().expect("commands stand in a schedule");
+        [value].into_iter().chain(made.staged.parts()).for_each(|e| {
+            e.walk(&mut |e| {
+                if let Kind::Access(t, indices) = &e.kind {
+                    look(*t, indices);
+                }
+            });
+        });
+        look(made.statement.tensor, &made.statement.indices);
+        if found.is_none() {
+            let var = &self.out.vars[v.index()].name;
+            let message =
+                format!("`{name}` has a mode for `{var}`, and `{var}` stands alone in no index of the statement");
+            let d = Diagnostic::new(name.span, message);
+            self.error(d.help("the extent of a temporary's mode is that of a tensor's: stage a part without it"));
+        }
+        found
+    }
+
+    /// `store(temporary, format)`
+    pub(super) fn store(&mut self, name: &Ident, format: &syntax::Format) {
+        let made = self.made().tensors.clone();
+        let named = |t: &&TensorId| self.out.tensors[t.index()].name == name.name;
+        let Some(&tensor) = made.iter().find(named) else {
+            let d = Diagnostic::new(name.span, format!("`{name}` is no temporary of this schedule"));
+            let names: Vec<String> = made.iter().map(|t| format!("`{}`", self.out.tensors[t.index()].name)).collect();
+            self.error(d.help(match names.is_empty() {
+                true => "make one first: stage(sum(…), W[i])".to_string(),
+                false => format!("there is {}", names.join(", ")),
+            }));
+            return;
+        };
+        if self.out.tensors[tensor.index()].format.is_some() {
+            self.say(name.span, format!("`{name}` has a format already"));
+            return;
+        }
+        self.out.tensors[tensor.index()].format = self.kept(name, tensor, format);
+    }
+
+    /// `copy(tensor, format)`
+    pub(super) fn copy(&mut self, name: &Ident, format: &syntax::Format) -> Option<CommandKind> {
+        let tensor = self.known_tensor(name)?;
+        let format = self.kept(name, tensor, format)?;
+        let mut read = false;
+        let made = self.made.as_ref().expect("commands stand in a schedule");
+        made.staged.parts().for_each(|e| e.reads(&mut |t| read |= t == tensor));
+        if !read {
+            let d = Diagnostic::new(name.span, format!("`{name}` is not read in this statement: nothing is copied"));
+            self.error(d.help("name a tensor of the right side"));
+            return None;
+        }
+        if matches!(self.out.tensors[tensor.index()].role, Role::Computed(_)) {
+            let d =
+                Diagnostic::new(name.span, format!("`{name}` is given by a function: nothing is stored to be copied"));
+            self.error(d.help("assign it to a tensor in a statement before"));
+            return None;
+        }
+        let copies = &mut self.made().copies;
+        match copies.iter().find(|(other, _)| *other == tensor) {
+            Some((_, other)) if *other != format => {
+                let message = format!("`{name}` is copied twice, as `{other}` and as `{format}`");
+                self.error(Diagnostic::new(name.span, message).help("a statement reads one copy: leave one out"));
+                None
+            }
+            Some(_) => None,
+            None => {
+                copies.push((tensor, format.clone()));
+                Some(CommandKind::Copy(tensor, format))
+            }
+        }
+    }
+
+    /// A format in which what is computed can be kept.
+    fn kept(&mut self, name: &Ident, tensor: TensorId, format: &syntax::Format) -> Option<Format> {
+        let sizes = self.out.tensors[tensor.index()].sizes.clone();
+        let (errors, format) = (self.errors.len(), self.format(format, &sizes, &name.name)?);
+        self.takes_entries(&format, name);
+        (self.errors.len() == errors).then_some(format)
+    }
+}

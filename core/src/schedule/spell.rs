@@ -1,0 +1,275 @@
+//! What the planner decided, as commands that read back: typed expressions as syntax, in the names of their statement.
+//!
+//! ```text
+//!  Stage { t, [j], Reduce(add, [k], …) }    ─▶    stage(sum(k: B[j,k] * x[k]), t[j])
+//! ```
+//!
+//! Free variables have the names that the statement gives them. One that the expression binds has another name where two have one.
+
+use super::stage::Stage;
+use crate::algebra::{Op, Value};
+use crate::format::Format;
+use crate::notation::Span;
+use crate::notation::syntax::{
+    self, Access, Affine, Argument, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Term, UnaryOp,
+};
+use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+use rustc_hash::FxHashMap;
+
+/// A command of a statement, by the statement's place in the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The statement.
+    pub statement: usize,
+    /// What is done to it.
+    pub command: CommandKind,
+}
+
+/// A stage as a command. `program` has its tensors and variables.
+pub(crate) fn stage(program: &Program, stage: &Stage) -> CommandKind {
+    let spell = Spell::new(program, stage);
+    let under: Vec<Index> =
+        stage.vars.iter().map(|v| Index { permit: false, map: Map::Var(*v), span: Span::default() }).collect();
+    CommandKind::Stage { expr: spell.expr(&stage.expr), into: spell.access(stage.tensor, &under) }
+}
+
+/// A copy as a command.
+pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
+    CommandKind::Copy(ident(tensor), written(format))
+}
+
+/// A format as it is written: its levels.
+fn written(format: &Format) -> syntax::Format {
+    let levels = format.levels.iter().map(|kind| ident(kind.name())).collect();
+    let order = (!format.order.is_sorted()).then(|| format.order.iter().map(|m| *m as u64).collect());
+    syntax::Format::Levels { levels, order, span: Span::default() }
+}
+
+struct Spell<'a> {
+    program: &'a Program,
+    /// The names of variables that are not their own.
+    names: FxHashMap<VarId, String>,
+}
+
+impl Spell<'_> {
+    fn new<'a>(program: &'a Program, stage: &Stage) -> Spell<'a> {
+        let mut spell = Spell { program, names: FxHashMap::default() };
+        let mut taken: Vec<String> = stage.expr.free().iter().map(|v| spell.var(*v)).collect();
+        let mut bound = vec![];
+        stage.expr.walk(&mut |e| bound.extend(e.bound()));
+        for (n, v) in bound.iter().enumerate() {
+            if bound[..n].contains(v) {
+                continue;
+            }
+            let own = spell.var(*v);
+            if taken.contains(&own) {
+                let names = (2..).map(|n| format!("{own}_{n}"));
+                let free = |name: &String| program.vars.iter().all(|v| v.name != *name) && !taken.contains(name);
+                spell.names.extend(names.into_iter().find(free).map(|name| (*v, name)));
+            }
+            taken.push(spell.var(*v));
+        }
+        spell
+    }
+
+    fn var(&self, v: VarId) -> String {
+        self.names.get(&v).unwrap_or(&self.program.vars[v.index()].name).clone()
+    }
+
+    fn vars(&self, vars: &[VarId]) -> Vec<Ident> {
+        vars.iter().map(|v| ident(&self.var(*v))).collect()
+    }
+
+    fn access(&self, tensor: TensorId, indices: &[Index]) -> Access {
+        let tensor = ident(&self.program.tensors[tensor.index()].name);
+        Access { tensor, indices: indices.iter().map(|i| self.index(i)).collect(), span: Span::default() }
+    }
+
+    fn index(&self, index: &Index) -> syntax::Index {
+        let permit = index.permit;
+        match &index.map {
+            Map::Gather(tensor, indices) if !permit => syntax::Index::Access(self.access(*tensor, indices)),
+            Map::Computed(e) => syntax::Index::Computed { permit, of: Box::new(self.expr(e)) },
+            map => syntax::Index::Affine { permit, map: self.affine(map), span: Span::default() },
+        }
+    }
+
+    fn affine(&self, map: &Map) -> Affine {
+        let mut terms = vec![];
+        self.terms(map, &mut terms);
+        if terms[0].0 {
+            terms.insert(0, (false, Term { coefficient: None, factor: Factor::Int(0), divisions: vec![] }));
+        }
+        Affine { terms }
+    }
+
+    fn terms(&self, map: &Map, terms: &mut Vec<(bool, Term)>) {
+        let plain = |factor| Term { coefficient: None, factor, divisions: vec![] };
+        let term = match map {
+            Map::Add(a, b) => {
+                self.terms(a, terms);
+                return match **b {
+                    Map::Add(..) => terms.push((false, plain(self.factor(b)))),
+                    _ => self.terms(b, terms),
+                };
+            }
+            Map::Mul(-1, a) => {
+                let mut of = vec![];
+                self.terms(a, &mut of);
+                match <[_; 1]>::try_from(of) {
+                    Ok([(false, term)]) => (true, term),
+                    _ => (true, plain(self.factor(a))),
+                }
+            }
+            Map::Mul(n, a) => (*n < 0, Term { coefficient: Some(n.unsigned_abs()), ..plain(self.factor(a)) }),
+            Map::Div(a, n) => (false, self.divided(a, (false, *n as u64))),
+            Map::Mod(a, n) => (false, self.divided(a, (true, *n as u64))),
+            Map::Const(n) if *n < 0 => (true, plain(Factor::Int(n.unsigned_abs()))),
+            other => (false, plain(self.factor(other))),
+        };
+        terms.push(term);
+    }
+
+    fn divided(&self, a: &Map, by: (bool, u64)) -> Term {
+        let mut of = vec![];
+        self.terms(a, &mut of);
+        match <[_; 1]>::try_from(of) {
+            Ok([(false, Term { coefficient, factor, mut divisions })]) => {
+                divisions.push(by);
+                Term { coefficient, factor, divisions }
+            }
+            _ => Term { coefficient: None, factor: self.factor(a), divisions: vec![by] },
+        }
+    }
+
+    fn factor(&self, map: &Map) -> Factor {
+        match map {
+            Map::Var(v) => Factor::Var(ident(&self.var(*v))),
+            Map::Const(n) if *n >= 0 => Factor::Int(*n as u64),
+            Map::Bound(bound) => Factor::Group(Box::new(self.bound(bound))),
+            other => Factor::Group(Box::new(self.affine(other))),
+        }
+    }
+
+    fn bound(&self, bound: &Bound) -> Affine {
+        let size = |(n, size): &(i64, SizeId)| {
+            let factor = self.size_factor(*size);
+            (*n < 0, Term { coefficient: (n.abs() != 1).then_some(n.unsigned_abs()), factor, divisions: vec![] })
+        };
+        let constant = (bound.constant != 0 || bound.terms.is_empty()).then(|| {
+            let factor = Factor::Int(bound.constant.unsigned_abs());
+            (bound.constant < 0, Term { coefficient: None, factor, divisions: vec![] })
+        });
+        Affine { terms: bound.terms.iter().map(size).chain(constant).collect() }
+    }
+
+    fn size_factor(&self, size: SizeId) -> Factor {
+        let size = &self.program.sizes[size.index()];
+        match &size.name {
+            Some(name) => Factor::Var(ident(name)),
+            None => Factor::Int(size.value.unwrap_or_default()),
+        }
+    }
+
+    /// Where a slice without an end ends: at the extent of what is read under its variable.
+    fn extent(&self, body: &Expr, v: VarId) -> Affine {
+        let mut found = None;
+        body.walk(&mut |e| {
+            if let Kind::Access(tensor, indices) = &e.kind {
+                let mode = indices.iter().position(|index| index.bare() == Some(v));
+                found = found.or(mode.map(|m| self.program.tensors[tensor.index()].sizes[m]));
+            }
+        });
+        let factor = found.map_or(Factor::Int(0), |size| self.size_factor(size));
+        Affine { terms: vec![(false, Term { coefficient: None, factor, divisions: vec![] })] }
+    }
+
+    fn expr(&self, e: &Expr) -> syntax::Expr {
+        let boxed = |e: &Expr| Box::new(self.expr(e));
+        let kind = match &e.kind {
+            Kind::Literal(value) => ExprKind::Literal(literal(*value)),
+            Kind::Index(v) => ExprKind::Name(ident(&self.var(*v))),
+            Kind::Size(size) => match self.size_factor(*size) {
+                Factor::Var(name) => ExprKind::Name(name),
+                _ => {
+                    let value = self.program.sizes[size.index()].value.unwrap_or_default();
+                    ExprKind::Literal(Literal::Int(value.into()))
+                }
+            },
+            Kind::Local(local) => ExprKind::Name(ident(&format!("local {}", local.0))),
+            Kind::Access(tensor, indices) => ExprKind::Access(self.access(*tensor, indices)),
+            Kind::Call(fun, args) => self.call(*fun, args),
+            Kind::Reduce { fun, vars, body, start } => ExprKind::Reduce {
+                function: self.fold(*fun),
+                vars: self.vars(vars),
+                body: boxed(body),
+                start: start.as_deref().map(boxed),
+            },
+            Kind::Collapse { body, from, to } => {
+                ExprKind::Collapse { body: boxed(body), from: self.vars(from), to: ident(&self.var(*to)) }
+            }
+            Kind::Split { body, from, to } => {
+                let [outer, inner] = [to.0, to.1].map(|v| ident(&self.var(v)));
+                ExprKind::Split { body: boxed(body), from: ident(&self.var(*from)), to: (outer, inner) }
+            }
+            Kind::Concat { parts, from, to } => ExprKind::Concat {
+                parts: parts.iter().map(|part| self.expr(part)).collect(),
+                from: self.vars(from),
+                to: ident(&self.var(*to)),
+            },
+            Kind::Slice { body, from, to, start, end, step } => ExprKind::Slice {
+                body: boxed(body),
+                from: ident(&self.var(*from)),
+                to: ident(&self.var(*to)),
+                start: self.bound(start),
+                end: end.as_ref().map_or_else(|| self.extent(body, *from), |end| self.bound(end)),
+                step: (*step != 1).then_some(*step),
+            },
+        };
+        syntax::Expr { kind, span: Span::default() }
+    }
+
+    fn call(&self, fun: Fun, args: &[Expr]) -> ExprKind {
+        let made = |n: usize| Box::new(self.expr(&args[n]));
+        let Fun::Op(op) = fun else { return self.called(self.fold(fun), args) };
+        match (op, args.len()) {
+            (Op::Neg, 1) => ExprKind::Unary(UnaryOp::Neg, made(0)),
+            (Op::Not, 1) => ExprKind::Unary(UnaryOp::Not, made(0)),
+            (Op::Convert(ty), 1) => {
+                let args = vec![Argument::Expr(self.expr(&args[0])), Argument::Type(ty, Span::default())];
+                ExprKind::Call(ident(op.name()), args)
+            }
+            (_, 2) => match BinaryOp::ALL.into_iter().find(|b| b.operation() == op) {
+                Some(b) => ExprKind::Binary(b, made(0), made(1)),
+                None => self.called(ident(op.name()), args),
+            },
+            _ => self.called(ident(op.name()), args),
+        }
+    }
+
+    fn called(&self, name: Ident, args: &[Expr]) -> ExprKind {
+        ExprKind::Call(name, args.iter().map(|a| Argument::Expr(self.expr(a))).collect())
+    }
+
+    fn fold(&self, fun: Fun) -> Ident {
+        match fun {
+            Fun::Op(op) => {
+                let named = Op::reductions().find(|(_, known)| *known == op).map(|(name, _)| name);
+                ident(named.unwrap_or(op.name()))
+            }
+            Fun::User(f) => ident(&self.program.functions[f.index()].name),
+        }
+    }
+}
+
+fn literal(value: Value) -> Literal {
+    match value.as_i128() {
+        _ if value.ty() == crate::algebra::Type::Bool => Literal::Bool(value.is_true()),
+        Some(n) if value.ty().is_integer() => Literal::Int(n),
+        _ => Literal::Float(Float(value.as_f64())),
+    }
+}
+
+fn ident(name: &str) -> Ident {
+    Ident { name: name.to_string(), span: Span::default() }
+}

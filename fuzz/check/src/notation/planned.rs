@@ -1,0 +1,73 @@
+//! A law of plans: what the planner says that it decided, given as commands, makes the same loops.
+//!
+//! ```text
+//!  program ──lower──▶ loops, commands
+//!  program with the commands in its schedules ──lower──▶ the same loops
+//! ```
+
+use super::engines::{Finding, Stop};
+use super::subject::Subject;
+use fiberloom_core::notation::syntax::{Command, Item, Program, Schedule, Statement};
+use fiberloom_core::notation::{self, Span};
+use fiberloom_core::schedule::spell::Planned;
+use fiberloom_core::{Lowered, Options};
+
+/// Holds a program to the law.
+///
+/// # Errors
+/// Commands that are refused, or that make other loops.
+pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<(), Stop> {
+    if lowered.schedule.is_empty() {
+        return Ok(());
+    }
+    let (syntax, _) = fiberloom_front::parse(&subject.to_string());
+    let mut told = syntax.expect("it has been parsed before");
+    give(&mut told, &lowered.schedule);
+    let refused = |wrong: Vec<notation::Diagnostic>| {
+        let message = wrong.first().map_or("", |d| &d.message);
+        Finding::new("plan refused", format!("{message}\n{told}"))
+    };
+    // Commands are read, not only made.
+    let text = told.to_string();
+    let (syntax, wrong) = fiberloom_front::parse(&text);
+    let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| refused(wrong))?;
+    let typed = notation::check(&syntax).map_err(refused)?;
+    let options = Options { mode: subject.mode(), ..subject.options(&typed) };
+    let again = fiberloom_core::lower(&typed, &options).map_err(refused)?;
+    let (loops, other) = (lowered.kernel.to_string(), again.kernel.to_string());
+    if loops != other {
+        let what = format!("{told}\n{}\nwithout commands\n{}", again.concrete, lowered.concrete);
+        return Err(Finding::new("plan read back", what).into());
+    }
+    Ok(())
+}
+
+/// Gives each statement the commands that are planned for it. Statements are counted as the checker does: those of a `where` block
+/// before the one that has it.
+fn give(program: &mut Program, planned: &[Planned]) {
+    let mut count = 0;
+    each(&mut program.items, &mut |s| {
+        let own = planned.iter().filter(|p| p.statement == count);
+        let commands: Vec<Command> = own.map(|p| Command { kind: p.command.clone(), span: Span::default() }).collect();
+        count += 1;
+        if !commands.is_empty() {
+            let empty = || Schedule { commands: vec![], span: Span::default() };
+            s.schedule.get_or_insert_with(empty).commands.extend(commands);
+        }
+    });
+}
+
+fn each(items: &mut [Item], seen: &mut dyn FnMut(&mut Statement)) {
+    for item in items {
+        match item {
+            Item::Statement(s) => whole(s, seen),
+            Item::Repeat(block) => each(&mut block.body, seen),
+            _ => {}
+        }
+    }
+}
+
+fn whole(s: &mut Statement, seen: &mut dyn FnMut(&mut Statement)) {
+    s.locals.iter_mut().for_each(|local| whole(local, seen));
+    seen(s);
+}
