@@ -30,5 +30,5 @@ mod pipeline;
 mod text;
 
 pub use loops::lower::{Options, Widths};
-pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by};
+pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by, plan};
 pub use text::counted;

@@ -22,8 +22,6 @@ use std::fmt::Write;
 /// A program at every stage below the typed one.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// What the planner decided, as commands, each with its statement.
-    pub schedule: Vec<Planned>,
     /// Loops over index variables.
     pub concrete: concrete::Program,
     /// Each loop with its looplets and its lattice.
@@ -77,7 +75,30 @@ fn lower_here(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    let original = program;
+    decide(program, options, |decided| {
+        let Decided { program, classes, sizes, concrete, .. } = decided;
+        let (kernel, foralls) = lower::lower("kernel", &concrete, classes, options);
+        let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
+        Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
+    })
+}
+
+/// What is decided of a program before loops are emitted.
+struct Decided<'a> {
+    /// With a statement for each temporary.
+    program: &'a typed::Program,
+    classes: &'a Classes,
+    sizes: &'a Sizes<'a>,
+    stages: Vec<(usize, Stage)>,
+    copied: Vec<Copied>,
+    concrete: concrete::Program,
+}
+
+fn decide<T>(
+    program: &typed::Program,
+    options: &Options,
+    then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
+) -> Result<T, Vec<Diagnostic>> {
     let given = given(program, options.mode, &options.thin)?;
     let program = given.as_ref().unwrap_or(program);
     let classes = Classes::of(program)?;
@@ -87,17 +108,28 @@ fn lower_here(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
+    then(Decided { program, classes: &classes, sizes: &sizes, stages, copied, concrete })
+}
+
+/// What the planner decides of a checked program, as commands, each with its statement: given to the program, they make the same
+/// loops.
+///
+/// # Errors
+/// As for [`lower()`].
+pub fn plan(program: &typed::Program, options: &Options) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+    with_room(|| decide(program, options, |decided| Ok(said_of(program, options, decided))))
+}
+
+fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Vec<Planned> {
+    let Decided { program, classes, stages, copied, concrete, .. } = decided;
     let again = |told: &typed::Program| {
         // What this asks of extents decides nothing.
-        let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
-        let made = concretize(told, (&classes, &sizes), options.mode, (&options.initial, &options.thin));
+        let sizes = Sizes::new(classes, &options.sizes, options.extents.as_ref());
+        let made = concretize(told, (classes, &sizes), options.mode, (&options.initial, &options.thin));
         made.is_ok_and(|(made, _)| alike(&made, &concrete))
     };
     let copied = if said(program, &copied, again) { copied } else { vec![] };
-    let schedule = planned(original, program, &stages, &copied);
-    let (kernel, foralls) = lower::lower("kernel", &concrete, &classes, options);
-    let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
-    Ok(Lowered { schedule, concrete, foralls, kernel, asked: sizes.asked(program) })
+    planned(original, program, &stages, &copied)
 }
 
 /// Whether a program whose statements are told of these copies is made as without: the choice of loops, too, sees what it is told.

@@ -129,6 +129,8 @@ impl Kernel {
         if options.engine != Engine::Meaning {
             // Whatever is not lowered is refused before there are data.
             program.lowers(options.mode)?;
+        } else {
+            program.is_legal(options.mode)?;
         }
         Ok(Kernel { program, options: *options, last: Last::default() })
     }

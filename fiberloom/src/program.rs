@@ -18,9 +18,11 @@ use fiberloom_core::format::{Format, Tensor};
 use fiberloom_core::iteration::show_spaces;
 use fiberloom_core::notation::typed::{self, Role, TURNS, TensorId};
 use fiberloom_core::notation::{self, Diagnostic, syntax};
+use fiberloom_core::schedule::legal;
+use fiberloom_core::schedule::spell::Planned;
 use fiberloom_core::schedule::storage::Asked;
 use fiberloom_core::shape::{self, Classes, Extents};
-use fiberloom_core::{Lowered, lower};
+use fiberloom_core::{Lowered, lower, plan};
 pub use given::Given;
 pub(crate) use given::literal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,6 +173,20 @@ impl Program {
     pub fn spaces(&self, mode: Mode) -> Result<String, Error> {
         let classes = Classes::of(&self.inner.typed).map_err(|diagnostics| self.refused(diagnostics))?;
         Ok(show_spaces(&self.inner.typed, &classes, mode))
+    }
+
+    /// Whether its schedules are legal in a mode.
+    pub(crate) fn is_legal(&self, mode: Mode) -> Result<(), Error> {
+        legal(&self.inner.typed, mode).map_err(|diagnostics| self.refused(diagnostics))
+    }
+
+    /// What the planner decides of it, as commands: given to it, they make the same loops.
+    ///
+    /// # Errors
+    /// [`Error::Program`] says what is not lowered.
+    pub fn plan(&self, mode: Mode) -> Result<Vec<Planned>, Error> {
+        let options = fiberloom_core::Options { mode, ..Default::default() };
+        plan(&self.inner.typed, &options).map_err(|diagnostics| self.refused(diagnostics))
     }
 
     /// What of extents says how it is lowered, if it can be: found out once.

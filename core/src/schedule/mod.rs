@@ -20,3 +20,22 @@ mod split;
 pub mod stage;
 pub mod storage;
 mod weigh;
+
+use crate::algebra::Mode;
+use crate::notation::Diagnostic;
+use crate::notation::typed::Program;
+use std::collections::BTreeSet;
+
+/// Whether the schedules of a checked program are legal in a mode.
+///
+/// # Errors
+/// Of each statement the first command that is not: what strict mode refuses, since [`check`](crate::notation::check()) has looked at
+/// the rest.
+pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
+    let loops = |statement| loops::Loops::of(program, statement, mode).err();
+    let wrong: Vec<Diagnostic> = program.statements.iter().filter_map(loops).collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    stage::given(program, mode, &BTreeSet::new()).map(|_| ())
+}

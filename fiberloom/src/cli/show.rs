@@ -29,7 +29,7 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
 fn schedule(program: &Program, mode: Mode) -> Result<String, Error> {
     let (mut text, mut last) = (String::new(), None);
     let typed = program.typed();
-    for planned in &program.lowered(mode)?.schedule {
+    for planned in &program.plan(mode)? {
         if typed.statements.len() > 1 && last != Some(planned.statement) {
             last = Some(planned.statement);
             let statement = &typed.statements[planned.statement];

@@ -17,12 +17,15 @@ use fiberloom_core::{Lowered, Options};
 /// # Errors
 /// Commands that are refused, or that make other loops.
 pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<(), Stop> {
-    if lowered.schedule.is_empty() {
-        return Ok(());
-    }
     let (syntax, _) = fiberloom_front::parse(&subject.to_string());
     let mut told = syntax.expect("it has been parsed before");
-    give(&mut told, &lowered.schedule);
+    let typed = notation::check(&told).expect("it has been checked before");
+    let options = Options { mode: subject.mode(), ..subject.options(&typed) };
+    let planned = fiberloom_core::plan(&typed, &options).expect("it has been lowered before");
+    if planned.is_empty() {
+        return Ok(());
+    }
+    give(&mut told, &planned);
     let refused = |wrong: Vec<notation::Diagnostic>| {
         let message = wrong.first().map_or("", |d| &d.message);
         Finding::new("plan refused", format!("{message}\n{told}"))
