@@ -55,8 +55,8 @@ use steps::Steps;
 /// The longest row that is added up in registers: all of them, of the widest kind, with values of eight bytes.
 const LONGEST_ROW: u64 = 256;
 
-/// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial` start from what the caller gives; those among `thin` are
-/// [thin](typed::Program::thin).
+/// The concrete program of a typed one, and the copies that its statements read in the place of tensors. Results among `initial`
+/// start from what the caller gives; those among `thin` are [thin](typed::Program::thin).
 ///
 /// # Errors
 /// What is not lowered yet, each with the construct's name and place.
