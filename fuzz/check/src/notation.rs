@@ -19,6 +19,7 @@ pub mod fitted;
 pub mod language;
 pub mod legal;
 pub mod long;
+pub mod looped;
 mod planned;
 pub mod product;
 pub mod shards;

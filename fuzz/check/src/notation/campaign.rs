@@ -4,6 +4,7 @@ use super::case::{case, chain, contraction, directed, nested, products, schedule
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
+use super::looped::Looped;
 use super::product;
 use super::shards::Sharded;
 use super::shrink::shrink;
@@ -35,6 +36,8 @@ pub enum Walk {
     Contractions,
     /// Any of these and products, with commands in their schedules (`case/commands.rs`).
     Schedules,
+    /// Any of these and products, with commands about loops (`looped.rs`).
+    Loops,
     /// Shape operators in one another: each program takes the next chain of one to four of them (`case/nested.rs`).
     Shapes,
     /// Programs of the whole language, each with a function that it declares (`language.rs`).
@@ -132,6 +135,7 @@ impl Report {
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
             Walk::Long => self.run(wanted, seed, Long::any(u)),
+            Walk::Loops => self.run(wanted, seed, Looped::any(u)),
             Walk::Tables => self.run(wanted, seed, Labelled::any(u)),
             Walk::Shards => match seed % 128 {
                 // Functions that are declared take most of the time: their properties are tried anew for each kernel.
@@ -386,6 +390,16 @@ mod tests {
         let report = run(1500, Engine::Rewrites, Walk::Schedules);
         for wanted in ["command stage", "command precompute", "command store", "command copy", "command protocol"] {
             assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
+    }
+
+    /// Commands about loops, each legal where it stands.
+    #[test]
+    fn loops_under_commands_answer_as_the_meaning() {
+        let report = run(1500, Engine::Rewrites, Walk::Loops);
+        let words = "split split_up reorder collapse pos coord weigh unroll parallelize";
+        for wanted in words.split(' ').map(|word| format!("command {word}")) {
+            assert!(report.exercised.contains_key(&wanted), "`{wanted}` was never generated\n{report}");
         }
     }
 
