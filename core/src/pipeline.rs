@@ -10,6 +10,7 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
+use crate::notation::syntax::CommandKind;
 use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::spell::{self, Planned};
@@ -128,7 +129,14 @@ fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Ve
         let made = concretize(told, (classes, &sizes), options.mode, (&options.initial, &options.thin));
         made.is_ok_and(|(made, _)| alike(&made, &concrete))
     };
-    let copied = if said(program, &copied, again) { copied } else { vec![] };
+    // Of a tensor whose lists the statement says how to iterate another copy would be iterated so.
+    let free = |copy: &Copied| {
+        let statement = &program.statements[copy.statement];
+        let commands = statement.schedule.iter().flat_map(|schedule| &schedule.commands);
+        let name = &program.tensors[copy.tensor.index()].name;
+        commands.into_iter().all(|c| !matches!(&c.kind, CommandKind::Protocol(a, _) if a.tensor.name == *name))
+    };
+    let copied = if copied.iter().all(free) && said(program, &copied, again) { copied } else { vec![] };
     planned(original, program, &stages, &copied)
 }
 

@@ -62,6 +62,7 @@ pub fn eliminate(
         // A statement with a schedule of its own is left as written.
         if statement.schedule.is_none() {
             let rhs = eliminate.expr(&statement.rhs);
+            let rhs = staging.everywhere(n, rhs, mode);
             staging.program.statements[n].rhs = rhs;
         }
         formats[statement.tensor.index()] = Some(format);

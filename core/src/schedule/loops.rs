@@ -236,6 +236,21 @@ impl Loops {
         ends
     }
 
+    /// Parts of parts that pieces are counted by, which may not divide them: beyond these lengths there are none.
+    pub fn beyond(&self, v: VarId) -> Vec<(Sum, Length)> {
+        let Some(split) = self.split(v) else { return vec![] };
+        let mut all = vec![];
+        let mut open = vec![split.outer];
+        while let Some(part) = open.pop() {
+            if let Some(split) = self.split(part) {
+                all.push((self.parts(part), self.length(part)));
+                open.extend([split.outer, split.inner]);
+            }
+        }
+        all.extend(self.beyond(split.inner));
+        all
+    }
+
     pub(super) fn factor(&self, split: &Split) -> Length {
         match split.parts {
             Parts::Of(n) => Length::Number(n),

@@ -193,6 +193,19 @@ impl Staging {
         Expr { kind: Kind::Access(tensor, bare(&under, span)), ty, span }
     }
 
+    /// A statement's right side that reads its temporaries wherever their values occur: one that stood outside of what was planned, too.
+    pub(super) fn everywhere(&self, statement: usize, rhs: Expr, mode: Mode) -> Expr {
+        self.stages[statement].iter().fold(rhs, |rhs, stage| {
+            let read = |bound: &Bound| {
+                let under: Vec<VarId> = stage.vars.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
+                let kind = Kind::Access(stage.tensor, bare(&under, stage.expr.span));
+                Expr { kind, ty: stage.expr.ty, span: stage.expr.span }
+            };
+            let pattern = Pattern::new(&stage.expr, &self.program.vars, mode);
+            pattern.replaced(&rhs, &read).unwrap_or(rhs)
+        })
+    }
+
     fn temporary(&mut self, sizes: Vec<SizeId>, (ty, fill): (Type, Value), span: Span) -> TensorId {
         let named = (1..).map(|n| if n == 1 { "t".to_string() } else { format!("t_{n}") });
         let name = named.into_iter().find(|name| !self.names.contains(name)).expect("there are names enough");

@@ -223,7 +223,15 @@ impl Context<'_> {
             };
             terms.iter().map(term).reduce(plus).unwrap_or(int(0))
         };
-        let begin = held(d, "begin", at(&within.from));
+        let inside = within.beyond.iter().map(|(terms, n)| binary(Op::Lt, at(terms), length(n, &count)));
+        let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
+        // Where there is no piece it begins and ends behind all.
+        let nowhere = plus(count.clone(), int(1));
+        let begin = match inside {
+            None => at(&within.from),
+            inside => choose(inside, at(&within.from), nowhere),
+        };
+        let begin = held(d, "begin", begin);
         let end = plus(begin.clone(), length(&within.unit, &count));
         let ends = within.ends.iter().map(|(terms, n)| plus(at(terms), length(n, &count)));
         let end = ends.fold(end, |end, other| binary(Op::Min, end, other));

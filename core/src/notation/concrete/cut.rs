@@ -62,6 +62,8 @@ pub struct Within {
     pub unit: Length,
     /// Where it ends at the latest.
     pub ends: Vec<(Terms, Length)>,
+    /// Where one of these reaches its length there is no piece.
+    pub beyond: Vec<(Terms, Length)>,
 }
 
 /// What machine code of a loop is to be. It changes no answer, and may be given up.
@@ -95,7 +97,7 @@ impl Limit {
             Limit::Below { at, .. } => at.factors.keys().copied().collect(),
             Limit::Pieces { .. } => vec![],
             Limit::Within(within) => {
-                let ends = within.ends.iter().flat_map(|(terms, _)| of(terms));
+                let ends = within.ends.iter().chain(&within.beyond).flat_map(|(terms, _)| of(terms));
                 of(&within.from).into_iter().chain(ends).collect()
             }
         }
@@ -113,8 +115,11 @@ impl Limit {
             Limit::Pieces { cut: of, turns } => Limit::Pieces { cut: cut(*of), turns: turns.clone() },
             Limit::Within(within) => {
                 let from = terms(&within.from);
-                let ends = within.ends.iter().map(|(end, length)| (terms(end), length.clone())).collect();
-                Limit::Within(Within { cut: cut(within.cut), from, ends, ..within.clone() })
+                let mut all = |ends: &[(Terms, Length)]| {
+                    ends.iter().map(|(end, length)| (terms(end), length.clone())).collect::<Vec<_>>()
+                };
+                let (ends, beyond) = (all(&within.ends), all(&within.beyond));
+                Limit::Within(Within { cut: cut(within.cut), from, ends, beyond, ..within.clone() })
             }
         }
     }

@@ -231,9 +231,10 @@ impl Printer<'_, '_, '_> {
         match limit {
             Limit::Below { at, extent } => format!(" while {} < |{}|", self.map(at), self.program.extent_name(*extent)),
             Limit::Pieces { cut, turns } => format!(" pieces {cut} of {turns}"),
-            Limit::Within(Within { cut, place, from, unit, ends }) => {
+            Limit::Within(Within { cut, place, from, unit, ends, beyond }) => {
                 let ends: String = ends.iter().map(|(end, n)| format!(" to {} for {n}", terms(end))).collect();
-                format!(" within {cut} at {place} from {} for {unit}{ends}", terms(from))
+                let beyond: String = beyond.iter().map(|(part, n)| format!(" below {} for {n}", terms(part))).collect();
+                format!(" within {cut} at {place} from {} for {unit}{ends}{beyond}", terms(from))
             }
         }
     }

@@ -255,13 +255,19 @@ impl<'t> Reader<'t> {
         let from = self.terms()?;
         self.expect(Token::Word("for"))?;
         let unit = self.length()?;
+        let (ends, beyond) = (self.ends("to")?, self.ends("below")?);
+        Ok(Some(Limit::Within(Within { cut, place, from, unit, ends, beyond })))
+    }
+
+    /// `to p0 by 16 for 16`, or with another word, as often as it stands here.
+    fn ends(&mut self, word: &'static str) -> Read<Vec<(Terms, Length)>> {
         let mut ends = vec![];
-        while self.eat(Token::Word("to")) {
+        while self.eat(Token::Word(word)) {
             let end = self.terms()?;
             self.expect(Token::Word("for"))?;
             ends.push((end, self.length()?));
         }
-        Ok(Some(Limit::Within(Within { cut, place, from, unit, ends })))
+        Ok(ends)
     }
 
     /// `p0 by 16 + p1 by all/4`

@@ -168,8 +168,17 @@ impl Concretize<'_> {
         let unit = if counted { Length::Number(1) } else { said.length(rest) };
         let ends: Vec<(Terms, Length)> =
             said.spine(cut.whole).iter().map(|(before, end)| (terms(before), end.clone())).collect();
+        let beyond: Vec<(Terms, Length)> =
+            said.beyond(cut.whole).iter().map(|(parts, length)| (terms(parts), length.clone())).collect();
         for (place, l) in loops.iter().enumerate() {
-            let within = Within { cut: number, place, from: terms(&parts), unit: unit.clone(), ends: ends.clone() };
+            let within = Within {
+                cut: number,
+                place,
+                from: terms(&parts),
+                unit: unit.clone(),
+                ends: ends.clone(),
+                beyond: beyond.clone(),
+            };
             self.out.limits.push((Some(*l), Limit::Within(within)));
         }
         self.scheduled.pieces.insert(key, pieces.clone());
