@@ -64,7 +64,7 @@ impl Kind for Blocked {
     }
 
     fn leaves_out(&self, at: At) -> bool {
-        at.extent() % SIZE as u64 > 0
+        !at.extent().is_multiple_of(SIZE as u64)
     }
 
     fn is_set(&self, at: At, position: usize) -> bool {
