@@ -14,7 +14,7 @@ use crate::notation::syntax::CommandKind;
 use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::spell::{self, Planned};
-use crate::schedule::stage::{Stage, given};
+use crate::schedule::stage::{Stage, Staged, given};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
@@ -86,6 +86,8 @@ fn lower_here(
 
 /// What is decided of a program before loops are emitted.
 struct Decided<'a> {
+    /// Before sums were staged.
+    whole: &'a typed::Program,
     /// With a statement for each temporary.
     program: &'a typed::Program,
     classes: &'a Classes,
@@ -101,7 +103,8 @@ fn decide<T>(
     then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
 ) -> Result<T, Vec<Diagnostic>> {
     let given = given(program, options.mode, &options.thin)?;
-    let program = given.as_ref().unwrap_or(program);
+    let whole = given.as_ref().unwrap_or(program);
+    let program = whole;
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
     let program = &staged;
@@ -109,7 +112,7 @@ fn decide<T>(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
-    then(Decided { program, classes: &classes, sizes: &sizes, stages, copied, concrete })
+    then(Decided { whole, program, classes: &classes, sizes: &sizes, stages, copied, concrete })
 }
 
 /// What the planner decides of a checked program, as commands, each with its statement: given to the program, they make the same
@@ -122,7 +125,11 @@ pub fn plan(program: &typed::Program, options: &Options) -> Result<Vec<Planned>,
 }
 
 fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Vec<Planned> {
-    let Decided { program, classes, stages, copied, concrete, .. } = decided;
+    let Decided { whole, program, classes, mut stages, copied, concrete, .. } = decided;
+    // Of a product that was distributed before the command would find its sum in the whole.
+    let found: Vec<usize> =
+        stages.iter().map(|(n, _)| *n).filter(|n| finds(whole, program, (*n, &stages), options)).collect();
+    stages.retain(|(n, _)| found.contains(n));
     let again = |told: &typed::Program| {
         // What this asks of extents decides nothing.
         let sizes = Sizes::new(classes, &options.sizes, options.extents.as_ref());
@@ -149,6 +156,37 @@ fn said(program: &typed::Program, copied: &[Copied], same: impl Fn(&typed::Progr
         statement.commands.push(typed::Command { kind, span: statement.span });
     }
     !copied.is_empty() && same(&told)
+}
+
+/// Whether the stages of a statement, asked for by commands, leave of it what the planner has left.
+fn finds(
+    whole: &typed::Program,
+    program: &typed::Program,
+    (n, stages): (usize, &[(usize, Stage)]),
+    options: &Options,
+) -> bool {
+    let statement = &whole.statements[n];
+    // Shape operators bind variables by names that the statement may have given to others.
+    let mut shapes = false;
+    stages.iter().filter(|(of, _)| *of == n).for_each(|(_, stage)| {
+        stage.expr.walk(&mut |e| {
+            shapes |= matches!(
+                e.kind,
+                typed::Kind::Slice { .. }
+                    | typed::Kind::Split { .. }
+                    | typed::Kind::Collapse { .. }
+                    | typed::Kind::Concat { .. }
+            );
+        });
+    });
+    if shapes {
+        return false;
+    }
+    let mut staged = Staged::new(statement.rhs.clone());
+    let own = stages.iter().filter(|(of, _)| *of == n);
+    let all = own.map(|(_, stage)| staged.stage(stage.clone(), &program.vars, options.mode)).all(|made| made.is_some());
+    let left = program.statements.iter().find(|s| (s.tensor, s.span) == (statement.tensor, statement.span));
+    all && left.is_some_and(|left| program.expr(&left.rhs) == program.expr(&staged.rhs))
 }
 
 /// Whether two programs are the same but for the order in which their tensors are named.

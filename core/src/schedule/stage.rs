@@ -37,7 +37,7 @@ pub struct Stage {
 
 /// The right side of a statement, and its stages so far.
 pub(crate) struct Staged {
-    rhs: Expr,
+    pub(crate) rhs: Expr,
     stages: Vec<Stage>,
 }
 

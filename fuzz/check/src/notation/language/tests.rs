@@ -44,7 +44,6 @@ fn no_stage_panics_and_most_programs_are_well_typed() {
     println!("{fates:?}");
     let met = |fate: &str, least: u64| assert!(fates.get(fate).copied().unwrap_or(0) >= least, "{fate}: {fates:?}");
     met("ran", PROGRAMS / 4);
-    met("not lowered", PROGRAMS / 10);
     met("rejected", 1);
     assert!(fates["rejected"] * 2 < PROGRAMS, "{fates:?}");
 }
@@ -74,7 +73,7 @@ fn documented() -> Vec<String> {
         property commutative|property associative|property idempotent|property identity|property annihilator|\
         property identity at an argument|property annihilator at an argument|property iterate|property case|\
         pattern literal|pattern name|set parameter|set all|set !|set &|set ||schedule behind a statement|command none|\
-        command pos|command coord|command collapse|command split|command split_up|command reorder|command precompute|\
+        command pos|command collapse|command split|command split_up|command reorder|\
         command bound|command unroll|command parallelize|command protocol|unit CpuThread|unit CpuVector|unit GpuBlock|\
         unit GpuWarp|unit GpuThread|race NoRaces|race Atomics|race Temporary|race ParallelReduction|protocol Walk|\
         protocol Gallop|protocol Locate";
