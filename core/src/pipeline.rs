@@ -10,7 +10,7 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::syntax::CommandKind;
+use crate::notation::syntax::{Command, CommandKind};
 use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::spell::{self, Planned};
@@ -136,12 +136,14 @@ fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Ve
         let made = concretize(told, (classes, &sizes), options.mode, (&options.initial, &options.thin));
         made.is_ok_and(|(made, _)| alike(&made, &concrete))
     };
-    // Of a tensor whose lists the statement says how to iterate another copy would be iterated so.
+    // Of a tensor whose lists the statement says how to iterate another copy would be iterated so. What scatters or has shape operators
+    // makes temporaries of its own, which would read the copy, too.
     let free = |copy: &Copied| {
         let statement = &program.statements[copy.statement];
         let commands = statement.schedule.iter().flat_map(|schedule| &schedule.commands);
         let name = &program.tensors[copy.tensor.index()].name;
-        commands.into_iter().all(|c| !matches!(&c.kind, CommandKind::Protocol(a, _) if a.tensor.name == *name))
+        let asks = |c: &Command| matches!(&c.kind, CommandKind::Protocol(a, _) if a.tensor.name == *name);
+        !commands.into_iter().any(asks) && !statement.scatters() && !shaped(&statement.rhs)
     };
     let copied = if copied.iter().all(free) && said(program, &copied, again) { copied } else { vec![] };
     planned(original, program, &stages, &copied)
@@ -158,6 +160,14 @@ fn said(program: &typed::Program, copied: &[Copied], same: impl Fn(&typed::Progr
     !copied.is_empty() && same(&told)
 }
 
+/// Whether a shape operator stands in an expression.
+fn shaped(e: &typed::Expr) -> bool {
+    use typed::Kind::{Collapse, Concat, Slice, Split};
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e.kind, Slice { .. } | Split { .. } | Collapse { .. } | Concat { .. }));
+    found
+}
+
 /// Whether the stages of a statement, asked for by commands, leave of it what the planner has left.
 fn finds(
     whole: &typed::Program,
@@ -167,19 +177,7 @@ fn finds(
 ) -> bool {
     let statement = &whole.statements[n];
     // Shape operators bind variables by names that the statement may have given to others.
-    let mut shapes = false;
-    stages.iter().filter(|(of, _)| *of == n).for_each(|(_, stage)| {
-        stage.expr.walk(&mut |e| {
-            shapes |= matches!(
-                e.kind,
-                typed::Kind::Slice { .. }
-                    | typed::Kind::Split { .. }
-                    | typed::Kind::Collapse { .. }
-                    | typed::Kind::Concat { .. }
-            );
-        });
-    });
-    if shapes {
+    if stages.iter().any(|(of, stage)| *of == n && shaped(&stage.expr)) {
         return false;
     }
     let mut staged = Staged::new(statement.rhs.clone());
