@@ -308,7 +308,7 @@ mod tests {
     /// meaning. All of the product is `campaign --programs all`.
     #[test]
     fn a_directed_walk_reaches_every_pair_of_columns() {
-        let report = run(27_000, Engine::Loops, Walk::Directed);
+        let report = run(38_000, Engine::Loops, Walk::Directed);
         let met: Vec<&Meeting> = report.statistics.meetings.keys().collect();
         let columns = |m: &Meeting| {
             [
