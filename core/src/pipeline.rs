@@ -129,6 +129,8 @@ fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Ve
     // Of a product that was distributed before the command would find its sum in the whole.
     let found: Vec<usize> =
         stages.iter().map(|(n, _)| *n).filter(|n| finds(whole, program, (*n, &stages), options)).collect();
+    // A statement that has commands is not staged: where stages are not said, copies are not said either.
+    let whole_plan = stages.iter().all(|(n, _)| found.contains(n));
     stages.retain(|(n, _)| found.contains(n));
     let again = |told: &typed::Program| {
         // What this asks of extents decides nothing.
@@ -145,7 +147,7 @@ fn said_of(original: &typed::Program, options: &Options, decided: Decided) -> Ve
         let asks = |c: &Command| matches!(&c.kind, CommandKind::Protocol(a, _) if a.tensor.name == *name);
         !commands.into_iter().any(asks) && !statement.scatters() && !shaped(&statement.rhs)
     };
-    let copied = if copied.iter().all(free) && said(program, &copied, again) { copied } else { vec![] };
+    let copied = if whole_plan && copied.iter().all(free) && said(program, &copied, again) { copied } else { vec![] };
     planned(original, program, &stages, &copied)
 }
 
