@@ -33,7 +33,7 @@ pub struct Split {
 /// Loops that are cut into consecutive pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// What is split: it counts what the measure says.
+    /// What is split: it counts what `counted` says.
     pub whole: VarId,
     /// The loops, outermost first.
     pub loops: Vec<VarId>,
@@ -85,7 +85,7 @@ pub struct Loops {
     pub asked: Vec<(VarId, Asked)>,
     /// Loops whose turns are independent, or joined: nothing changes them any more.
     pub(super) parallel: Vec<VarId>,
-    /// Loops that stand for what two others were: inner ones of a `collapse`.
+    /// Loops that `collapse` has made, each with the two that it stands for.
     pub(super) collapsed: Vec<(VarId, [VarId; 2])>,
     /// Coordinates that are others by another name, by `pos` and `coord`.
     pub(super) named: Vec<(VarId, VarId)>,
@@ -210,23 +210,23 @@ impl Loops {
     /// The parts of what a cut counts, each with its factors, outermost first.
     pub fn parts(&self, v: VarId) -> Sum {
         let Some(split) = self.split(v) else { return vec![(v, vec![])] };
+        self.outer_parts(split).chain(self.parts(split.inner)).collect()
+    }
+
+    /// The parts of the outer of two loops, with its factor.
+    fn outer_parts(&self, split: &Split) -> impl Iterator<Item = (VarId, Vec<Length>)> {
         let by = self.factor(split);
-        let outer = self.parts(split.outer).into_iter().map(|(v, mut all)| {
+        self.parts(split.outer).into_iter().map(move |(v, mut all)| {
             all.push(by.clone());
             (v, all)
-        });
-        outer.chain(self.parts(split.inner)).collect()
+        })
     }
 
     /// Where parts that stand in each other end at the latest: each end counted from the parts before it.
     pub fn spine(&self, v: VarId) -> Vec<(Sum, Length)> {
         let (mut ends, mut before, mut at) = (vec![], vec![], v);
         while let Some(split) = self.split(at) {
-            let by = self.factor(split);
-            before.extend(self.parts(split.outer).into_iter().map(|(v, mut all)| {
-                all.push(by.clone());
-                (v, all)
-            }));
+            before.extend(self.outer_parts(split));
             // What is not split again ends where its unit does.
             if self.split(split.inner).is_some() {
                 ends.push((before.clone(), self.length(split.inner)));
@@ -251,7 +251,8 @@ impl Loops {
         all
     }
 
-    pub(super) fn factor(&self, split: &Split) -> Length {
+    /// What a part of the outer of two loops counts for in the whole.
+    fn factor(&self, split: &Split) -> Length {
         match split.parts {
             Parts::Of(n) => Length::Number(n),
             Parts::Into(_) => self.length(split.inner),

@@ -9,7 +9,6 @@
 
 use super::loops::{Apply, Counted, Cut, Legal, Loops};
 use crate::algebra::Op;
-use crate::format::LevelKind;
 use crate::notation::Diagnostic;
 use crate::notation::typed::{Command, CommandKind, Expr, Fun, Kind, Program, Statement, TensorId, VarId};
 
@@ -26,7 +25,7 @@ impl Apply<'_> {
         let levels = self.levels(tensor, &originals)?;
         let format = self.program.tensors[tensor.index()].format.as_ref();
         let last = *levels.last().expect("some are collapsed");
-        if let Some(kind) = format.map(|format| format.levels[last]).filter(|kind| !stores_positions(*kind)) {
+        if let Some(kind) = format.map(|format| format.levels[last]).filter(|kind| !kind.is_list()) {
             let variable = self.name(*originals.last().expect("some are collapsed"));
             let message =
                 format!("the level of `{name}` over `{variable}` is `{}`: it stores no positions", kind.name());
@@ -127,9 +126,4 @@ fn leads(e: &Expr, tensor: TensorId) -> bool {
         Kind::Reduce { body, start: None, .. } => leads(body, tensor),
         _ => false,
     }
-}
-
-/// Whether a level has a position for each entry, and none for anything else.
-fn stores_positions(kind: LevelKind) -> bool {
-    kind.is_list()
 }

@@ -35,6 +35,15 @@ pub struct Stage {
     pub expr: Expr,
 }
 
+impl Stage {
+    /// The access that reads it, under the variables that stand for those of its value.
+    fn read(&self, bound: &Bound) -> Expr {
+        let under: Vec<VarId> = self.vars.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
+        let Expr { ty, span, .. } = self.expr;
+        Expr { kind: Kind::Access(self.tensor, bare(&under, span)), ty, span }
+    }
+}
+
 /// The right side of a statement, and its stages so far.
 pub(crate) struct Staged {
     pub(crate) rhs: Expr,
@@ -49,12 +58,11 @@ impl Staged {
     /// Reads a temporary wherever its value occurs, in the temporaries before it too; `vars` has the names of variables. The
     /// stage with the statement's variables in the place of those that its value binds; `None` if that occurs nowhere.
     pub(crate) fn stage(&mut self, stage: Stage, vars: &[Var], mode: Mode) -> Option<Stage> {
-        let Stage { tensor, vars: under, expr, .. } = &stage;
+        let expr = &stage.expr;
         let first = RefCell::new(None);
         let read = |bound: &Bound| {
             first.borrow_mut().get_or_insert_with(|| bound.clone());
-            let under: Vec<VarId> = under.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
-            Expr { kind: Kind::Access(*tensor, bare(&under, expr.span)), ty: expr.ty, span: expr.span }
+            stage.read(bound)
         };
         let pattern = Pattern::new(expr, vars, mode);
         let replace = |e: &mut Expr| match pattern.replaced(e, &read) {
@@ -196,13 +204,8 @@ impl Staging {
     /// A statement's right side that reads its temporaries wherever their values occur: one that stood outside of what was planned, too.
     pub(super) fn everywhere(&self, statement: usize, rhs: Expr, mode: Mode) -> Expr {
         self.stages[statement].iter().fold(rhs, |rhs, stage| {
-            let read = |bound: &Bound| {
-                let under: Vec<VarId> = stage.vars.iter().map(|v| bound.get(v).copied().unwrap_or(*v)).collect();
-                let kind = Kind::Access(stage.tensor, bare(&under, stage.expr.span));
-                Expr { kind, ty: stage.expr.ty, span: stage.expr.span }
-            };
             let pattern = Pattern::new(&stage.expr, &self.program.vars, mode);
-            pattern.replaced(&rhs, &read).unwrap_or(rhs)
+            pattern.replaced(&rhs, &|bound: &Bound| stage.read(bound)).unwrap_or(rhs)
         })
     }
 

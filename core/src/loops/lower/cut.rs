@@ -106,11 +106,8 @@ impl Context<'_> {
         let (mut begin, mut end) = (fiber.position.clone(), plus(fiber.position, int(1)));
         for level in first..=last {
             (begin, end) = self.below(a, level, (begin, end))?;
-            if let (true, Some((shift, extent))) =
-                (level == first && format.levels[level].is_located(), self.tile(scope, a, level))
-            {
-                begin = plus(begin, shift);
-                end = binary(Op::Min, plus(begin.clone(), extent), end);
+            if level == first && format.levels[level].is_located() {
+                (begin, end) = self.in_tile(scope, a, level, (begin, end));
             }
         }
         let begin = held(d, "first", begin);
@@ -128,6 +125,13 @@ impl Context<'_> {
         let tiled = free.next().is_none() && factor.value() == Some(1) && around != Map::constant(Size::default());
         let shift = if tiled { self.mapped(scope, &around) } else { None };
         Some((shift?, self.extent(self.program.vars[v.0].extent)))
+    }
+
+    /// Of a located level's positions those in the tile that a loop sees.
+    fn in_tile(&self, scope: &Scope, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
+        let Some((shift, extent)) = self.tile(scope, a, level) else { return (begin, end) };
+        let begin = plus(begin, shift);
+        (begin.clone(), binary(Op::Min, plus(begin, extent), end))
     }
 
     /// The positions of a level below these of the level above.
@@ -156,13 +160,7 @@ impl Context<'_> {
         let pos = list.filter(|_| located && fiber.present.is_none())?;
         let extent = self.extent(tensor.extents[tensor.format.order[fiber.depth]]);
         let (begin, end) = (times(fiber.position.clone(), extent.clone()), times(plus(fiber.position, int(1)), extent));
-        let (begin, end) = match self.tile(scope, a, fiber.depth) {
-            None => (begin, end),
-            Some((shift, length)) => {
-                let begin = plus(begin, shift);
-                (begin.clone(), binary(Op::Min, plus(begin, length), end))
-            }
-        };
+        let (begin, end) = self.in_tile(scope, a, fiber.depth, (begin, end));
         Some((pos, held(d, "first", begin), held(d, "past", end)))
     }
 
@@ -355,8 +353,7 @@ impl Context<'_> {
                 continue;
             }
             let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
-            let coordinate = load(crd, at.clone());
-            all.push(coordinate);
+            all.push(load(crd, at.clone()));
             if let Some(pos) = buffers.array(Holds::Positions).filter(|_| level > first) {
                 let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
                 let here = at.clone();

@@ -103,10 +103,8 @@ impl Concretize<'_> {
 
     /// These loops in the order that the schedule says, if it says one of all of them; with loops over the pieces of what is cut.
     pub(super) fn said(&mut self, loops: &[Index]) -> Option<Vec<Index>> {
-        let said = self.scheduled.loops.clone();
-        if !said.ordered && !said.none && said.cuts.is_empty() {
-            return None;
-        }
+        let says = |said: &Loops| said.ordered || said.none || !said.cuts.is_empty();
+        let said = Some(&self.scheduled.loops).filter(|said| says(said)).cloned()?;
         let names: FxHashMap<Index, VarId> =
             loops.iter().filter_map(|l| Some((*l, *self.scheduled.named.get(l)?))).collect();
         let name = |l: &Index| names.get(l).copied();
