@@ -311,7 +311,9 @@ pub fn from_levels(
     let mut taken = taken.into_iter();
     let mut next = |_: &str, _: Holds| taken.next().ok_or(());
     let levels = format.levels.iter().map(|kind| Level::of(*kind, &mut next).ok().flatten());
-    let levels = levels.collect::<Option<Vec<Level>>>().ok_or_else(|| refused(py, name, "a level of kind `function` stores nothing"))?;
+    let levels = levels
+        .collect::<Option<Vec<Level>>>()
+        .ok_or_else(|| refused(py, name, "a level of kind `function` stores nothing"))?;
     let tensor = fiberloom::Tensor::from_levels(shape, format.order.to_vec(), levels, values);
     let mut tensor = tensor.map_err(|m| malformed(py, name, &m))?;
     if let Some(fill) = fill {
