@@ -1,13 +1,14 @@
 //! What Fiberloom's programs, formats, schedules and loops *are*, and the passes between them.
 //!
-//! The nine modules stand in the order in which a program passes through them. Imports go both ways between `shape`,
-//! `notation`, `schedule` and `iteration`, and between `stream` and `loops`.
+//! Each module imports those before it only (`cargo xtask tidy`):
 //!
 //! ```text
-//!  algebra ─▶ shape ─▶ format ─▶ notation ─▶ schedule ─▶ iteration ─▶ stream ─▶ looplet ─▶ loops
-//!  scalars    index    levels    programs    orders      lattices     iterators fibers     what runs
-//!             maps
+//!  algebra ─▶ looplet ─▶ format ─▶ notation ─▶ shape ─▶ iteration ─▶ schedule ─▶ stream ─▶ loops
+//!  scalars    fibers     levels    programs    extents  lattices     orders      iterators what runs
 //! ```
+//!
+//! [`check`] makes typed programs of syntax, [`concretize`] concrete ones of typed, [`loops::lower`] loops of those. Index maps
+//! ([`map`]) stand below all but scalars: programs, extents and loops are made of them.
 //!
 //! Beside them stand [`lower`], the passes in a row, and what their texts have in common (`text.rs`).
 //!
@@ -16,10 +17,13 @@
 #![forbid(unsafe_code)]
 
 pub mod algebra;
+pub mod check;
+pub mod concretize;
 pub mod format;
 pub mod iteration;
 pub mod looplet;
 pub mod loops;
+pub mod map;
 pub mod notation;
 pub mod schedule;
 pub mod shape;
@@ -28,7 +32,8 @@ pub mod stream;
 
 mod pipeline;
 mod text;
+mod words;
 
 pub use loops::lower::{Options, Widths};
 pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by, plan};
-pub use text::counted;
+pub use words::counted;

@@ -6,15 +6,17 @@
 //!
 //! Where debug assertions are on, the loops are checked as they are emitted and after each rewrite, too.
 
+use crate::concretize::{Copied, concretize};
 use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::syntax::{Command, CommandKind};
-use crate::notation::{Copied, Diagnostic, Span, concretize, typed};
+use crate::notation::typed::Stage;
+use crate::notation::{Diagnostic, Span, typed};
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::spell::{self, Planned};
-use crate::schedule::stage::{Stage, Staged, given};
+use crate::schedule::stage::{Staged, given};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;

@@ -18,18 +18,6 @@ pub const DEPTH: usize = 640;
 /// Words that are literals, so that nothing else can have them as names.
 pub const LITERALS: [&str; 6] = ["true", "false", "inf", "inff32", "nan", "nanf32"];
 
-/// A number of things as a sentence says it: `1 mode`, `2 modes`.
-///
-/// ```
-/// assert_eq!(fiberloom_core::counted(1, "mode", "modes"), "1 mode");
-/// assert_eq!(fiberloom_core::counted(0, "entry", "entries"), "0 entries");
-/// ```
-pub fn counted(n: impl fmt::Display, one: &str, many: &str) -> String {
-    let n = n.to_string();
-    let things = if n == "1" { one } else { many };
-    format!("{n} {things}")
-}
-
 /// Whether this can be the name of something: letters, digits and `_`, and no literal.
 pub fn is_name(name: &str) -> bool {
     let mut chars = name.chars();

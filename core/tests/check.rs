@@ -1,7 +1,8 @@
 //! Programs and what the checker says of them: a fragment of each message that has to come, in the order of the text.
 
 use fiberloom_core::algebra::Mode;
-use fiberloom_core::notation::{Diagnostic, check, typed};
+use fiberloom_core::check::check;
+use fiberloom_core::notation::{Diagnostic, typed};
 use fiberloom_core::schedule::loops::Loops;
 
 fn checked(text: &str) -> Result<typed::Program, Vec<Diagnostic>> {

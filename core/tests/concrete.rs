@@ -1,6 +1,7 @@
 //! Concrete notation as text: what is read from a print is the program, and no text makes the reader panic.
 
-use fiberloom_core::notation::{check, concrete};
+use fiberloom_core::check::check;
+use fiberloom_core::notation::concrete;
 use fiberloom_core::{Lowered, Options, lower};
 use std::path::{Path, PathBuf};
 

@@ -8,8 +8,9 @@
 //!
 //! Answers would be right either way, and slow. Temporaries are counted in the concrete notation.
 
+use fiberloom_core::check::check;
 use fiberloom_core::format::LevelKind;
-use fiberloom_core::notation::{check, concrete};
+use fiberloom_core::notation::concrete;
 use fiberloom_core::{Options, lower};
 
 /// The temporaries of a program, by name.

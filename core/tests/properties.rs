@@ -2,7 +2,7 @@
 //! nearly the same ones that hold are not. How near is pinned from both sides: one pair of bytes, a millionth and less, and the
 //! steps that may be taken.
 
-use fiberloom_core::notation::check;
+use fiberloom_core::check::check;
 
 /// A function's signature and body, and a property that it does not have.
 const FALSE: &[(&str, &str, &str)] = &[

@@ -1,6 +1,7 @@
 //! Programs that mean something else than their authors may think: what is said of them, and of those beside them nothing.
 
-use fiberloom_core::notation::{check, warnings};
+use fiberloom_core::check::check;
+use fiberloom_core::notation::warnings;
 
 const TENSORS: &str = "tensor A: f64[I, J] csr\ntensor B: f64[J, K] csr\ntensor S: f64[K, K] csr\ntensor x: f64[J]\ntensor z: f64[I]\n\
     tensor n: i64[I]\ntensor p: i64[I]\ntensor b: bool[I]\n";

@@ -97,14 +97,14 @@ impl Program {
         Program::checked_stored(file, text, syntax, &BTreeMap::new())
     }
 
-    /// The same with columns that are [stored](notation::check_stored) in other types.
+    /// The same with columns that are [stored](fiberloom_core::check::check_stored) in other types.
     pub(crate) fn checked_stored(
         file: &str,
         text: &str,
         syntax: syntax::Program,
         columns: &BTreeMap<String, Type>,
     ) -> Result<Program, Vec<Diagnostic>> {
-        let typed = notation::check_stored(&syntax, columns)?;
+        let typed = fiberloom_core::check::check_stored(&syntax, columns)?;
         Classes::of(&typed)?;
         let mut canonical = syntax.to_string();
         columns.iter().for_each(|(name, ty)| canonical += &format!("# {name}: {ty}\n"));

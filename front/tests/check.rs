@@ -1,6 +1,7 @@
 //! The checker on text: what it accepts, and what it says of what it refuses, by place and message.
 
-use fiberloom_core::notation::{check, typed};
+use fiberloom_core::check::check;
+use fiberloom_core::notation::typed;
 use fiberloom_front::{parse, render};
 
 fn checked(text: &str) -> Result<typed::Program, Vec<String>> {

@@ -13,7 +13,6 @@ use crate::semiring::{Sample, sample};
 use crate::theorem::{Case, tuples};
 use fiberloom_core::algebra::{Mode, Type, Value};
 use fiberloom_core::format::{Array, Format, Tensor};
-use fiberloom_core::notation;
 use fiberloom_semantics::meaning::{self, Function};
 use fiberloom_semantics::stream::{Attribute, Expr, MinPlus, Semiring, Shape};
 use quickcheck::{Gen, QuickCheck};
@@ -123,7 +122,7 @@ fn meant<K: Spoken>(case: &Case, value: impl Fn(u32) -> K) -> Function {
     let text = program::<K>(case, &|_, rank| Format::dense(rank));
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
-    let typed = notation::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+    let typed = fiberloom_core::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
     let context = case.context(value);
     let variables = case.variables.iter().zip(&context.variables).enumerate();
     let variables = variables.map(|(n, ((shape, _), v))| (format!("v{n}"), tensor(case, shape, |t| v.relation.at(t))));

@@ -18,7 +18,7 @@ use crate::theorem::{Case, Kinds, Tree, tuples};
 use fiberloom_core::algebra::Type;
 use fiberloom_core::format::{Format, LevelKind, Tensor};
 use fiberloom_core::loops::{self, Sound};
-use fiberloom_core::notation::{self, typed};
+use fiberloom_core::notation::typed;
 use fiberloom_core::{Options, shape};
 use fiberloom_semantics::machine;
 use fiberloom_semantics::stream::{Attribute, Context, Expr, MinPlus, Relation, Semiring, Shape};
@@ -84,7 +84,7 @@ impl Nest {
         let text = program::<K>(case, &|name, rank| formats.get(name).cloned().unwrap_or(Format::dense(rank)));
         let (syntax, wrong) = fiberloom_front::parse(&text);
         let syntax = syntax.unwrap_or_else(|| panic!("{wrong:?}\n{text}"));
-        let typed = notation::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
+        let typed = fiberloom_core::check::check(&syntax).unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}"));
         let lowered = fiberloom_core::lower(&typed, &Options::default());
         let kernel = lowered.unwrap_or_else(|wrong| panic!("{wrong:?}\n{text}")).kernel;
         Nest { typed, kernel }

@@ -3,6 +3,7 @@
 //! ```text
 //!  mirror      core/src and tests hold the nine nouns, and nothing that is none; which rooms are empty, its table says
 //!  arrows      each crate depends on those below it only
+//!  circles     each module of `core` imports those before it only
 //!  paths       a path that a document names exists
 //!  headers     each module begins with `//!`
 //!  words       no `Manager`, `Helper`, `Impl`, `util`; nothing unfinished
@@ -14,6 +15,29 @@ use std::path::{Path, PathBuf};
 /// The nine nouns, in the order in which data flows.
 const NOUNS: [&str; 9] =
     ["algebra", "shape", "format", "notation", "schedule", "iteration", "stream", "looplet", "loops"];
+
+/// The modules of `core`: each imports those before it only, but in tests. `pipeline` puts the passes in a row, `lib` the whole.
+const MODULES: [&str; 16] = [
+    "words",
+    "stack",
+    "algebra",
+    "map",
+    "looplet",
+    "format",
+    "text",
+    "notation",
+    "shape",
+    "iteration",
+    "schedule",
+    "check",
+    "concretize",
+    "stream",
+    "loops",
+    "pipeline",
+];
+
+/// Modules of `core` that are no noun, but passes between nouns, and have folders.
+const PASSES: [&str; 2] = ["check", "concretize"];
 
 /// Each crate's folder, its name, and the workspace's crates that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -103,6 +127,7 @@ pub fn check() -> Tidied {
         let name = file.display().to_string();
         tidied.expect(text.starts_with("//!"), || format!("{name}:1: a module begins with `//!`: what it is"));
         words(&name, &text, &mut tidied);
+        circles(&name, &text, &mut tidied);
         lengths.push((text.lines().count(), longest_function(&text), name));
     }
     report_lengths(lengths, &mut tidied);
@@ -115,7 +140,8 @@ fn mirror(tidied: &mut Tidied) {
         tidied.expect(module.exists(), || format!("{}: missing; it says what {noun} is", module.display()));
     }
     for folder in folders("core/src") {
-        tidied.expect(NOUNS.contains(&&*folder), || format!("core/src/{folder}: is none of the nine nouns"));
+        let known = NOUNS.contains(&&*folder) || PASSES.contains(&&*folder);
+        tidied.expect(known, || format!("core/src/{folder}: is none of the nine nouns, nor of {PASSES:?}"));
     }
     for folder in folders("tests") {
         let known = NOUNS.contains(&&*folder) || OTHER_TESTS.contains(&&*folder);
@@ -150,6 +176,32 @@ fn folders(path: &str) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Reads a file of `core`: what it imports of the crate stands in a module before its own. What is behind `#[cfg(test)]` may import
+/// everything.
+fn circles(name: &str, text: &str, tidied: &mut Tidied) {
+    let Some(path) = name.strip_prefix("core/src/").filter(|path| *path != "lib.rs" && !path.contains("tests")) else {
+        return;
+    };
+    let own = path.split(['/', '.']).next().unwrap_or_default();
+    let place = MODULES.iter().position(|module| *module == own);
+    tidied.expect(place.is_some(), || format!("{name}: `{own}` is not among the modules of core (xtask/src/tidy.rs)"));
+    let compiled = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    for (number, line) in compiled.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+        for imported in line.split("crate::").skip(1).map(|rest| rest.split(|c: char| !is_word(c)).next().unwrap_or(""))
+        {
+            let before = MODULES.iter().position(|module| *module == imported).is_some_and(|at| Some(at) <= place);
+            tidied.expect(before, || {
+                format!("{name}:{}: `{own}` imports `{imported}`, which is no module before it", number + 1)
+            });
+        }
+    }
+}
+
+/// Whether a letter may stand in the name of a module.
+fn is_word(c: char) -> bool {
+    c.is_ascii_lowercase() || c == '_'
 }
 
 /// Reads a crate's manifest: each dependency on a crate of this workspace is an allowed one.
@@ -301,11 +353,25 @@ fn report_lengths(mut files: Vec<(usize, (usize, String), String)>, tidied: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::{check, is_path, longest_function};
+    use super::{Tidied, check, circles, is_path, longest_function};
 
     /// Tests run in the package's folder.
     fn from_root() {
         std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).expect("the repository");
+    }
+
+    #[test]
+    fn an_import_of_a_module_behind_is_untidy() {
+        let wrong = |path: &str, text: &str| {
+            let mut tidied = Tidied::default();
+            circles(path, text, &mut tidied);
+            tidied.wrong.len()
+        };
+        assert_eq!(wrong("core/src/format/mod.rs", "use crate::loops::Kernel;\n"), 1);
+        assert_eq!(wrong("core/src/loops/bind.rs", "use crate::format::Format;\nuse crate::loops::Kernel;\n"), 0);
+        assert_eq!(wrong("core/src/format/mod.rs", "#[cfg(test)]\nmod tests {\n    use crate::loops::Kernel;\n}\n"), 0);
+        assert_eq!(wrong("core/src/new.rs", ""), 1);
+        assert_eq!(wrong("codegen/src/lib.rs", "use crate::jit::Kernel;\n"), 0);
     }
 
     #[test]

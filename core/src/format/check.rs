@@ -9,7 +9,7 @@ pub(super) mod structure;
 
 use super::levels::At;
 use super::{Array, Format, Malformed, Tensor};
-use crate::counted;
+use crate::words::counted;
 pub(super) use chain::Chain;
 use std::rc::Rc;
 

@@ -11,7 +11,7 @@
 
 use super::{Array, Format, Level, LevelKind, Malformed, Step, Tensor, triangle};
 use crate::algebra::{Type, Value};
-use crate::counted;
+use crate::words::counted;
 
 impl<'a> Tensor<'a> {
     /// A matrix in compressed rows: row i has the entries `pos[i]..pos[i + 1]`, in columns `crd` that ascend.

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Format, LevelKind, NAMES};
-use crate::counted;
+use crate::words::counted;
 use std::fmt;
 use std::str::FromStr;
 

@@ -3,8 +3,9 @@
 
 use super::{Cut, Space, SpaceLattice};
 use crate::algebra::{Mode, Value, evaluate, identity, properties, subject};
+use crate::map::Size;
 use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, Role, Statement, TensorId, VarId};
-use crate::shape::{Classes, Size};
+use crate::shape::Classes;
 use std::fmt::Write;
 
 /// Most points of a lattice that is printed.
@@ -115,7 +116,7 @@ impl Reader<'_> {
             Kind::Split { body, from, to } if to.0 == v => made(body, *from, &|s| Space::outer(s, self.extent(to.1))),
             Kind::Split { body, from, to } if to.1 == v => made(body, *from, &|s| Space::inner(s, self.extent(to.1))),
             Kind::Slice { body, from, to, start, end, step } if *to == v => {
-                let value = |b: &Bound| Size::bound(self.classes, b).value().and_then(|n| u64::try_from(n).ok());
+                let value = |b: &Bound| self.classes.bound(b).value().and_then(|n| u64::try_from(n).ok());
                 match (value(start), end.as_ref().map(value)) {
                     (Some(start), None) => {
                         made(body, *from, &|s| Space::slice(s, Cut { start, end: None, step: *step }))
@@ -140,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn extent(&self, v: VarId) -> Size {
-        Size::extent(self.classes, self.classes.class_of_var(v))
+        self.classes.size(self.classes.class_of_var(v))
     }
 
     /// The levels that a bare `v` moves; an index map is anywhere.

@@ -17,7 +17,7 @@
 //! Invariant: spaces are made by the functions that are named as their rules, so that ∅ and 𝓕 never stand inside of
 //! one.
 
-use crate::shape::{ClassId, Size};
+use crate::map::{ClassId, Size};
 use std::fmt::Write;
 
 /// A set of coordinates.

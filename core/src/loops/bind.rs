@@ -1,9 +1,9 @@
 //! From tensors to a kernel's parameters and operands, and from its results back to tensors.
 
 use super::{Argument, BufferId, Kernel, Role, Var};
-use crate::counted;
 use crate::format::{self, Array, Assembly, Format, Level, Tensor};
 use crate::notation::typed::{TensorId, VarId};
+use crate::words::counted;
 
 /// What a kernel is called with. The arrays are the tensors' own: borrowed where those are, else shared with them.
 #[derive(Clone, Debug)]

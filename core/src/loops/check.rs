@@ -17,8 +17,8 @@ mod typing;
 use super::print::role_name;
 use super::{Argument, BufferId, Expr, Holds, Kernel, LevelBuffers, Role, Stmt, Var};
 use crate::algebra::Type;
-use crate::counted;
 use crate::text::{DEPTH, LITERALS, is_name};
+use crate::words::counted;
 use rustc_hash::FxHashSet;
 
 pub use flow::{accumulates, private};

@@ -5,15 +5,12 @@ pub use crate::format::Holds;
 use crate::format::{Arrays, Format};
 pub use crate::notation::concrete::Asked;
 use crate::notation::typed::{TensorId, VarId};
+use crate::stream::{BufferId, Sought};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar variable of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Var(pub u32);
-
-/// A buffer of a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BufferId(pub u32);
 
 /// A kernel: what one call computes from operands and extents.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,63 +93,6 @@ impl LevelBuffers {
     /// The first of its buffers that holds this.
     pub fn array(&self, what: Holds) -> Option<BufferId> {
         self.first(what).copied()
-    }
-}
-
-/// The number of elements that [`Expr::Among`] compares at once.
-pub const LANES: i64 = 8;
-
-/// What [`Expr::Among`] seeks: the number of the first lane, counted from `begin` on, else [`LANES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sought {
-    /// The first before `end` whose element is the target.
-    Target,
-    /// The first whose element is not below the target, or that is at `end`: how many are below.
-    NotBelow,
-    /// The first whose element is not the target, or that is at `end`: how many are alike.
-    Other,
-}
-
-impl Sought {
-    /// Each.
-    pub const ALL: [Sought; 3] = [Sought::Target, Sought::NotBelow, Sought::Other];
-
-    /// Its name in the text of kernels.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sought::Target => "among",
-            Sought::NotBelow => "below",
-            Sought::Other => "alike",
-        }
-    }
-
-    /// The lane found, given `[begin, end, target]`. Loads every element before `end`, also behind the one found, as hardware does that
-    /// compares all lanes at once.
-    ///
-    /// # Errors
-    /// Those of a load.
-    pub fn of<E>(self, places: [i64; 3], mut load: impl FnMut(i64) -> Result<i64, E>) -> Result<i64, E> {
-        let [begin, end, target] = places;
-        let lanes = end.saturating_sub(begin).clamp(0, LANES);
-        let mut found = if self == Sought::Target { LANES } else { lanes };
-        // Of several from the last on the first is left.
-        for k in (0..lanes).rev() {
-            let element = load(begin + k)?;
-            let is_it = match self {
-                Sought::Target => element == target,
-                Sought::NotBelow => element >= target,
-                Sought::Other => element != target,
-            };
-            if is_it {
-                found = k;
-            }
-        }
-        Ok(found)
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Sought> {
-        Sought::ALL.into_iter().find(|sought| sought.name() == name)
     }
 }
 

@@ -30,9 +30,11 @@ mod partial;
 mod print;
 mod read;
 mod strips;
+mod symbolic;
 #[cfg(test)]
 mod tests;
 
+pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use blocks::blocks;
@@ -47,3 +49,4 @@ pub use partial::partials;
 pub use print::{expression, headline};
 pub use read::read;
 pub use strips::{strips, strips_of};
+pub use symbolic::{Symbolic, Term};

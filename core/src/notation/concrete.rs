@@ -38,7 +38,7 @@ use super::syntax::Protocol;
 use super::typed::{Fun, Function, TensorId};
 use crate::algebra::{Op, Type, Value, identity, result_type};
 use crate::format::Format;
-use crate::shape::{ClassId, Map, Size};
+use crate::map::{ClassId, Map, Size};
 use crate::text::is_name;
 pub use cut::{Asked, Counted, Cut, Length, Limit, Terms, Within};
 pub use function::{Extent, plain};

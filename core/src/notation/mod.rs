@@ -9,21 +9,18 @@
 //!
 //! [`syntax`] is what the parser and the builder both make. [`typed`] is what the reference semantics evaluates and
 //! what lowering starts from. Every rejection, and every warning, is a [`Diagnostic`].
-mod check;
 pub mod concrete;
-mod concretize;
 pub mod diagnostic;
+pub mod free;
 pub mod function;
 mod print;
 mod print_typed;
-mod property;
+pub mod property;
 pub mod relation;
 pub mod syntax;
 pub mod typed;
 mod warn;
 
-pub use check::{Undeclared, check, check_stored, undeclared};
-pub use concretize::{Copied, concretize, refuse, structures};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use relation::{MOST_DIGITS, Relations, relate};
 pub use warn::{Warning, warnings};

@@ -24,10 +24,12 @@
 //!
 //! Extents are *not* solved here: what is known without data has been checked, the rest waits for the data.
 
+mod extents;
 mod schedule;
 mod stored;
 
-pub use schedule::{Command, CommandKind, Parts};
+pub use extents::Extents;
+pub use schedule::{Command, CommandKind, Parts, Stage};
 
 use super::Span;
 use super::relation::Relations;

@@ -15,10 +15,10 @@
 //! Costs are estimated visits, in a few scenarios of extents and entries a fiber: a plan is taken that is better in each.
 
 use super::occurs::{distributed, terms};
-use super::stage::{Stage, Staging};
+use super::stage::Staging;
 use crate::algebra::{Mode, Op, Type, identity};
 use crate::format::Format;
-use crate::notation::typed::{Expr, Fun, Kind, Program, SizeId, TensorId, VarId};
+use crate::notation::typed::{Expr, Fun, Kind, Program, SizeId, Stage, TensorId, VarId};
 use crate::shape::Classes;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;

@@ -14,6 +14,7 @@
 
 use crate::algebra::Mode;
 use crate::notation::Diagnostic;
+use crate::notation::concrete::Counted;
 use crate::notation::concrete::{Asked, Length};
 use crate::notation::typed::{Command, CommandKind, Parts, Program, Statement, TensorId, VarId};
 
@@ -41,31 +42,6 @@ pub struct Cut {
     pub counted: Counted,
     /// Whose entries.
     pub tensors: Vec<TensorId>,
-}
-
-/// What makes pieces equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// Coordinates, in lexicographic order.
-    Coordinates,
-    /// Entries of a tensor: `pos`.
-    Entries,
-    /// Entries of tensors, in whole turns of the loop: `weigh`.
-    Weight,
-}
-
-impl Counted {
-    /// All of them.
-    pub const ALL: [Counted; 3] = [Counted::Coordinates, Counted::Entries, Counted::Weight];
-
-    /// The word for it in prints.
-    pub fn name(self) -> &'static str {
-        match self {
-            Counted::Coordinates => "coordinates",
-            Counted::Entries => "entries",
-            Counted::Weight => "weight",
-        }
-    }
 }
 
 /// What commands make of a statement's loops.

@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 /// Whether the schedules of a checked program are legal in a mode.
 ///
 /// # Errors
-/// Of each statement the first command that is not: what strict mode refuses, since [`check`](crate::notation::check()) has looked at
+/// Of each statement the first command that is not: what strict mode refuses, since [`check`](crate::check::check()) has looked at
 /// the rest.
 pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
     let loops = |statement| loops::Loops::of(program, statement, mode).err();

@@ -7,9 +7,10 @@
 //! Legal where the tensor is read under the loop's variable alone, at a level that has a position for each entry. Loops that are
 //! collapsed stand in the order of its levels. Whatever else the loops meet is searched where a piece begins.
 
-use super::loops::{Apply, Counted, Cut, Legal, Loops};
+use super::loops::{Apply, Cut, Legal, Loops};
 use crate::algebra::Op;
 use crate::notation::Diagnostic;
+use crate::notation::concrete::Counted;
 use crate::notation::typed::{Command, CommandKind, Expr, Fun, Kind, Program, Statement, TensorId, VarId};
 
 impl Apply<'_> {

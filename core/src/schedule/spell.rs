@@ -6,14 +6,13 @@
 //!
 //! Free variables have the names that the statement gives them. One that the expression binds has another name where two have one.
 
-use super::stage::Stage;
 use crate::algebra::{Op, Value};
 use crate::format::Format;
 use crate::notation::Span;
 use crate::notation::syntax::{
     self, Access, Affine, Argument, BinaryOp, CommandKind, ExprKind, Factor, Float, Ident, Literal, Term, UnaryOp,
 };
-use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, SizeId, TensorId, VarId};
+use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Program, SizeId, Stage, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
 /// A command of a statement, by the statement's place in the program.

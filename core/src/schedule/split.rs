@@ -7,7 +7,8 @@
 //!
 //! Of a coordinate an index map; of what a cut counts its pieces. Always legal.
 
-use super::loops::{Apply, Counted, Cut, Legal, Split};
+use super::loops::{Apply, Cut, Legal, Split};
+use crate::notation::concrete::Counted;
 use crate::notation::typed::{Parts, VarId};
 
 impl Apply<'_> {

@@ -14,26 +14,13 @@ use super::occurs::{Bound, Pattern};
 use crate::algebra::{Mode, Type, Value, identity};
 use crate::notation::syntax::{self, Schedule};
 use crate::notation::typed::{
-    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Statement, Step, Tensor, TensorId, Var,
-    VarId,
+    Command, CommandKind, Expr, Fun, Index, Kind, Map, Program, Role, SizeId, Stage, Statement, Step, Tensor, TensorId,
+    Var, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-
-/// A temporary that a statement needs before it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stage {
-    /// The temporary.
-    pub tensor: TensorId,
-    /// Its index variables, of the statement that reads it.
-    pub vars: Vec<VarId>,
-    /// Those of its own loops that have names, each with the variable that it stands for.
-    pub loops: Vec<(VarId, VarId)>,
-    /// Its value under them.
-    pub expr: Expr,
-}
 
 impl Stage {
     /// The access that reads it, under the variables that stand for those of its value.

@@ -14,9 +14,11 @@
 //! An unknown extent counts as narrow. The choice affects cost and memory, never results. Exact extents are used only
 //! for fill values of undeclared results that depend on them, such as a sum of a tensor that is filled with 2.
 
+use crate::map::ClassId;
 use crate::notation::concrete::WorkspaceKind;
+use crate::notation::typed::Extents;
 use crate::notation::typed::{Program, SizeId};
-use crate::shape::{ClassId, Classes, Extents};
+use crate::shape::Classes;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 

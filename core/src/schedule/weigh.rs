@@ -2,8 +2,9 @@
 //!
 //! Legal where the tensors say how much they store below each coordinate: at a located level with a list below it.
 
-use super::loops::{Apply, Counted, Cut, Legal};
+use super::loops::{Apply, Cut, Legal};
 use crate::format::LevelKind;
+use crate::notation::concrete::Counted;
 use crate::notation::typed::{TensorId, VarId};
 
 impl Apply<'_> {

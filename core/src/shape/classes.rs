@@ -2,19 +2,15 @@
 
 use super::bounds;
 use super::equation::{Equation, Formula, equations};
-use super::map::Size;
+use crate::map::{ClassId, Size};
 use crate::notation::typed::{
-    self, CommandKind, Index, Kind, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
+    self, Bound, CommandKind, Index, Kind, Parts, Program, Repeat, Role, SizeId, Step, Tensor, TensorId, Turns, VarId,
 };
 use crate::notation::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The extent of what a function gives at every coordinate: extents are below 2⁶³.
 const INFINITE: u64 = i64::MAX as u64;
-
-/// Sizes and index variables that have one extent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ClassId(pub u32);
 
 /// An extent, and what says so.
 #[derive(Clone, Debug)]
@@ -360,6 +356,18 @@ impl Classes {
     /// The extent, if the program says it.
     pub fn value(&self, class: ClassId) -> Option<u64> {
         self.extent(class.0 as usize)
+    }
+
+    /// The extent of a class: a number, if the program says it.
+    pub fn size(&self, class: ClassId) -> Size {
+        let known = self.value(class).and_then(|n| i64::try_from(n).ok());
+        known.map_or_else(|| Size::unknown(class), Size::number)
+    }
+
+    /// A bound of a slice.
+    pub fn bound(&self, bound: &Bound) -> Size {
+        let term = |(factor, size): &(i64, SizeId)| self.size(self.class_of_size(*size)).times(&Size::number(*factor));
+        bound.terms.iter().map(term).fold(Size::number(bound.constant), |sum, term| sum.plus(&term))
     }
 
     /// The extents that follow from these, each with how, in an order in which each follows from those before.

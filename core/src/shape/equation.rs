@@ -6,8 +6,8 @@
 //!  slice             to = ⌈(end − start) / step⌉,   end ≤ from,   end = from if it is not written
 //! ```
 
-use super::classes::{ClassId, Classes};
-use super::map::Size;
+use super::classes::Classes;
+use crate::map::{ClassId, Size};
 use crate::notation::typed::{self, Bound, Command, CommandKind, Expr, Kind, Parts, Program, SizeId, VarId};
 use crate::notation::{Diagnostic, Span};
 
@@ -317,13 +317,13 @@ impl Equation {
 
     /// An extent that is a polynomial in others whatever they are: a whole in its parts, what is sliced in the slice.
     pub(super) fn whole(&self, classes: &Classes) -> Option<(ClassId, Size)> {
-        let size = |n: &usize| Size::extent(classes, classes.class_of(*n));
+        let size = |n: &usize| classes.size(classes.class_of(*n));
         let (whole, size) = match &self.form {
             Form::Product { parts, whole } => (whole, parts.iter().fold(Size::number(1), |p, n| p.times(&size(n)))),
             Form::Sum { parts, whole } => (whole, parts.iter().fold(Size::default(), |s, n| s.plus(&size(n)))),
-            Form::Slice { from, to, start, end: None, step: 1 } => (from, size(to).plus(&Size::bound(classes, start))),
+            Form::Slice { from, to, start, end: None, step: 1 } => (from, size(to).plus(&classes.bound(start))),
             Form::Slice { to, start, end: Some(end), step: 1, .. } => {
-                (to, Size::bound(classes, end).plus(&Size::bound(classes, start).negative()))
+                (to, classes.bound(end).plus(&classes.bound(start).negative()))
             }
             Form::Slice { .. } => return None,
         };

@@ -11,10 +11,10 @@
 mod bounds;
 mod classes;
 mod equation;
-mod map;
 mod solve;
 
-pub use classes::{ClassId, Classes};
+pub use crate::map::{ClassId, Map, Size};
+pub use crate::notation::typed::Extents;
+pub use classes::Classes;
 pub use equation::Formula;
-pub use map::{Map, Size};
-pub use solve::{Extents, Unsolved, check, known, solve};
+pub use solve::{Unsolved, check, known, solve};

@@ -1,7 +1,7 @@
 //! The domain that runs: coordinates are integers, arrays are slices, nothing allocates.
 
 use super::domain::{Arith, Compare, Domain, State};
-use crate::loops::{BufferId, Sought};
+use super::domain::{BufferId, Sought};
 use std::convert::Infallible;
 
 /// The table that an iterator may write.

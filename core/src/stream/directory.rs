@@ -12,9 +12,9 @@
 //! Invariants: there are `(extent >> s) + 1` slots; each holds the first position whose coordinate is not before its
 //! stretch, or the list's end. Targets are neither negative nor greater than the extent.
 
+use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
 use super::list::{List, ListFiber};
-use crate::loops::BufferId;
 
 /// A directory, filled or to be filled.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! What an iterator may do: the operations that running and emitting have in common.
 
-use crate::loops::{BufferId, Sought};
+/// A buffer of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BufferId(pub u32);
 
 /// A variable that belongs to an iterator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +38,63 @@ pub enum Compare {
     Eq,
 }
 
+/// The number of elements that [`Domain::among`] compares at once.
+pub const LANES: i64 = 8;
+
+/// What [`Domain::among`] seeks: the number of the first lane, counted from `begin` on, else [`LANES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    /// The first before `end` whose element is the target.
+    Target,
+    /// The first whose element is not below the target, or that is at `end`: how many are below.
+    NotBelow,
+    /// The first whose element is not the target, or that is at `end`: how many are alike.
+    Other,
+}
+
+impl Sought {
+    /// Each.
+    pub const ALL: [Sought; 3] = [Sought::Target, Sought::NotBelow, Sought::Other];
+
+    /// Its name in the text of kernels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sought::Target => "among",
+            Sought::NotBelow => "below",
+            Sought::Other => "alike",
+        }
+    }
+
+    /// The lane found, given `[begin, end, target]`. Loads every element before `end`, also behind the one found, as hardware does that
+    /// compares all lanes at once.
+    ///
+    /// # Errors
+    /// Those of a load.
+    pub fn of<E>(self, places: [i64; 3], mut load: impl FnMut(i64) -> Result<i64, E>) -> Result<i64, E> {
+        let [begin, end, target] = places;
+        let lanes = end.saturating_sub(begin).clamp(0, LANES);
+        let mut found = if self == Sought::Target { LANES } else { lanes };
+        // Of several from the last on the first is left.
+        for k in (0..lanes).rev() {
+            let element = load(begin + k)?;
+            let is_it = match self {
+                Sought::Target => element == target,
+                Sought::NotBelow => element >= target,
+                Sought::Other => element != target,
+            };
+            if is_it {
+                found = k;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Sought> {
+        Sought::ALL.into_iter().find(|sought| sought.name() == name)
+    }
+}
+
 /// Where iterators live. `I` is a coordinate or position, `B` a truth value.
 ///
 /// In `Concrete` a read is a snapshot; in `Symbolic` it is an expression that is evaluated where it is used. The two
@@ -59,7 +118,7 @@ pub trait Domain: Sized {
     fn snapshot(&mut self, name: &str, x: Self::I) -> Self::I;
     /// An element of an array of positions or coordinates.
     fn load(&mut self, array: BufferId, i: &Self::I) -> Self::I;
-    /// The number, from `begin` on, of the first `sought` element among the next [`LANES`](crate::loops::LANES) before
+    /// The number, from `begin` on, of the first `sought` element among the next [`LANES`](super::LANES) before
     /// `end`; `places` are `[begin, end, target]`. If there is none, as [`Expr::Among`](crate::loops::Expr::Among)
     /// says.
     fn among(&mut self, sought: Sought, array: BufferId, places: [&Self::I; 3]) -> Self::I;

@@ -19,7 +19,7 @@
 use super::directory::Directory;
 use super::domain::{Arith, Compare, Domain, State};
 use super::view::{Mark, View};
-use crate::loops::{BufferId, LANES, Sought};
+use super::{BufferId, LANES, Sought};
 
 /// Number of next entries that are compared without a branch.
 const NEAR: i64 = 3;

@@ -10,9 +10,9 @@
 //! * [`wide`]: any number of lists, with code that is linear in their number; an exhausted one has the greatest coordinate, one
 //!   without an entry reads as absent.
 
+use super::LANES;
 use super::domain::{Arith, Compare, Domain, State};
 use super::list::{Entry, List};
-use crate::loops::LANES;
 
 /// Every coordinate at which all lists have an entry: `body(coordinate)`, lists resting on it.
 pub fn intersect<D: Domain>(d: &mut D, lists: &[&List<D::I>], body: &mut dyn FnMut(&mut D, &D::I)) {
@@ -286,8 +286,7 @@ fn all_valid<D: Domain>(d: &mut D, lists: &[&List<D::I>]) -> D::B {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loops::BufferId;
-    use crate::stream::{Concrete, ListFiber, Mark, Shift, TABLE, View};
+    use crate::stream::{BufferId, Concrete, ListFiber, Mark, Shift, TABLE, View};
     use std::ops::Range;
 
     const EXTENT: u32 = 5;

@@ -3,7 +3,7 @@
 //! ```text
 //!                     ┌ Concrete: runs at once on slices, without allocation (laws, proofs)
 //!  List, Directory, Table, Spread, Pieces, merges over a Domain
-//!                     └ Symbolic: emits loops (what the compiler generates)
+//!                     └ Symbolic: emits loops (what the compiler generates; it stands in `loops`)
 //! ```
 //!
 //! An iterator's state lives in the domain ([`State`] handles), never in the iterator. A stream here is always
@@ -19,17 +19,15 @@ mod list;
 mod merge;
 mod pieces;
 mod spread;
-mod symbolic;
 mod table;
 mod view;
 
 pub use concrete::{Concrete, PLACES, TABLE};
 pub use directory::Directory;
-pub use domain::{Arith, Compare, Domain, State};
+pub use domain::{Arith, BufferId, Compare, Domain, LANES, Sought, State};
 pub use list::{Entry, EntryRun, List, ListFiber, Run, bounds, each};
 pub use merge::{PATIENCE, Side, intersect, leap, meet, meet_lanes, unite_flat, unite_two, wide};
 pub use pieces::{Interval, Kind, Pieces, Places};
 pub use spread::Spread;
-pub use symbolic::{Symbolic, Term};
 pub use table::{Table, slot};
 pub use view::{Mark, Shift, View};

@@ -16,9 +16,9 @@
 //!
 //! Invariant between calls: the current piece is the first that does not end before the current coordinate.
 
+use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
 use super::list::{List, ListFiber};
-use crate::loops::BufferId;
 
 /// An interval of coordinates, each with a position; no coordinate outside has one.
 #[derive(Clone, Debug)]

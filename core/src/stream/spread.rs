@@ -10,9 +10,9 @@
 //! Invariant: a table is 0 wherever the list in it has no entry. So one table serves each list of a level in turn, at
 //! the cost of twice the list's entries, whatever the extent.
 
+use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
 use super::list::ListFiber;
-use crate::loops::BufferId;
 
 /// A list and its table.
 #[derive(Clone, Debug)]

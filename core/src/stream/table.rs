@@ -8,10 +8,10 @@
 //!
 //! Invariants: the number of places is a power of two, and at most half of them are taken, so that every search ends.
 
+use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
 use super::list::ListFiber;
 use crate::format::hash::{COORDINATE, PARENT};
-use crate::loops::BufferId;
 
 /// The arrays of a hashed level.
 #[derive(Clone, Debug)]

@@ -35,8 +35,8 @@
 //! Source: the offset, slice and projection iterators of the shape paper (section 7). The factor is at least 1. Entries
 //! below `c` stand before `start`, so that no coordinate in view is negative.
 
+use super::BufferId;
 use super::domain::{Arith, Compare, Domain, State};
-use crate::loops::BufferId;
 
 /// A view of a fiber. With `None` everywhere, all entries at their stored coordinates.
 #[derive(Clone, Debug)]

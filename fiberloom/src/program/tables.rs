@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::kernel::Outcome;
 use crate::relation::{self, Bound, Dictionary, Frame, Given, Holds, Relations, Table, What};
 use fiberloom_core::format::Tensor;
-use fiberloom_core::notation;
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::TensorId;
 
@@ -123,7 +122,8 @@ impl Program {
         if self.relations().tables.is_empty() {
             return Vec::new();
         }
-        let mut all: Vec<(TensorId, usize)> = notation::structures(self.typed()).into_iter().collect();
+        let mut all: Vec<(TensorId, usize)> =
+            fiberloom_core::concretize::structures(self.typed()).into_iter().collect();
         all.sort();
         all
     }

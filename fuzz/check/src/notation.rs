@@ -32,7 +32,7 @@ pub mod work;
 
 use arbitrary::Unstructured;
 use engines::{Engine, Outcome};
-use fiberloom_core::notation::{self, Diagnostic};
+use fiberloom_core::notation::Diagnostic;
 use language::Written;
 use std::path::{Path, PathBuf};
 use subject::Subject;
@@ -98,7 +98,7 @@ pub fn reads_back(text: &str) -> Read {
         "formatted it is another program\n{formatted}"
     );
     assert_eq!(fiberloom_front::format(&formatted).as_ref(), Ok(&formatted), "formatted twice");
-    let checked = notation::check(&program);
+    let checked = fiberloom_core::check::check(&program);
     if let Ok(typed) = &checked {
         einsum::by_the_rule(&program, typed).unwrap_or_else(|what| panic!("{what}"));
     }

@@ -3,7 +3,7 @@
 use arbitrary::Unstructured;
 use fiberloom_check::notation::case::case;
 use fiberloom_core::Options;
-use fiberloom_core::notation::check;
+use fiberloom_core::check::check;
 use fiberloom_core::notation::concrete::WorkspaceKind;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::{Above, malformed};
 use crate::algebra::Type;
-use crate::counted;
 use crate::format::{Array, Malformed};
+use crate::words::counted;
 
 /// An array of this length and of one of these types.
 pub(in crate::format) fn length_and_type(

@@ -2,9 +2,9 @@
 
 use super::{Above, Source, Unset, list, malformed, spread};
 use crate::algebra::Type;
-use crate::counted;
 use crate::format::levels::At;
 use crate::format::{Array, Malformed, room, triangle};
+use crate::words::counted;
 use std::rc::Rc;
 
 const INDICES: [Type; 2] = [Type::I32, Type::I64];

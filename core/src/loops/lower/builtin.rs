@@ -10,7 +10,7 @@
 
 use super::{Expr, binary};
 use crate::algebra::{Mode, Op, Value};
-use crate::stream::Symbolic;
+use crate::loops::Symbolic;
 
 /// A built-in applied to arguments, each of which is evaluated once. May emit statements that define them.
 pub(super) fn builtin(d: &mut Symbolic, op: Op, mut args: Vec<Expr>, mode: Mode) -> Expr {

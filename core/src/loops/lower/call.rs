@@ -12,9 +12,8 @@
 use super::builtin::{builtin, tests_numerator};
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::loops::{Entry, Failure, Stmt, Var};
+use crate::loops::{Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::typed::{self, FnId, Fun, Function, Kind, LocalId, TURNS};
-use crate::stream::Symbolic;
 
 impl Context<'_> {
     /// A declared function applied to the arguments.

@@ -17,9 +17,9 @@ use super::fiber::Scope;
 use super::range::{Bound, Piece, behind_last};
 use super::{Context, Expr, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::Symbolic;
 use crate::notation::concrete::{self, Index, Origin};
 use crate::notation::typed::Fun;
-use crate::stream::Symbolic;
 use std::cmp::Ordering;
 
 /// Most keys by which one loop is split; comparisons with others are tested at each coordinate.

@@ -15,9 +15,8 @@ use super::nest::Sink;
 use super::output::alloc;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
+use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
-use crate::stream::Symbolic;
 
 /// The arrays of a counted copy in one of its two passes.
 pub(super) struct Tally<'a> {

@@ -17,10 +17,10 @@ use super::fiber::Scope;
 use super::range::{Bound, Range};
 use super::{Context, Expr, Holds, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::loops::BufferId;
+use crate::loops::{BufferId, Symbolic, Term};
+use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
-use crate::shape::{Map, Size};
-use crate::stream::{Domain, Symbolic, Term};
+use crate::stream::Domain;
 
 /// A cut whose loops have not begun yet.
 #[derive(Clone, Debug)]

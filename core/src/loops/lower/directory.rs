@@ -19,11 +19,11 @@ use super::output::alloc;
 use super::{Context, binary, int, times};
 use crate::algebra::Op;
 use crate::iteration::background;
-use crate::loops::{Expr, Holds, Role};
+use crate::loops::{Expr, Holds, Role, Symbolic, Term};
+use crate::map::Map;
 use crate::notation::concrete::{AccessId, Index, Iterated, Nest};
 use crate::notation::syntax::Protocol;
-use crate::shape::Map;
-use crate::stream::{Directory, Domain, Symbolic, Term};
+use crate::stream::{Directory, Domain};
 use std::collections::BTreeMap;
 
 /// Most slots for each entry of the list. More slots make it rarer that a stretch has an entry before the target, which

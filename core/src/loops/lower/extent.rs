@@ -9,10 +9,10 @@
 
 use super::{Context, Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type};
-use crate::loops::Var;
+use crate::loops::{Symbolic, Var};
+use crate::map::ClassId;
 use crate::notation::concrete::{Limit, Origin, Program, Role};
-use crate::shape::{ClassId, Classes, Formula};
-use crate::stream::Symbolic;
+use crate::shape::{Classes, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A parameter for every extent of the caller's tensors.

@@ -15,8 +15,7 @@ use super::nest::yes;
 use super::output::{Output, Slot, alloc};
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Role, Stmt, Var};
-use crate::stream::Symbolic;
+use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 
 /// A set of few coordinates.
 #[derive(Clone, Copy)]

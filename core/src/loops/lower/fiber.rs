@@ -10,12 +10,12 @@ use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
 use crate::looplet::Looplet;
-use crate::loops::{self, Failure};
+use crate::loops::{self, Failure, Symbolic, Term};
+use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
-use crate::shape::{Map, Size};
-use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Symbolic, Table, Term, bounds};
+use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
 use rustc_hash::FxHashMap;
 
 /// How far an access has been opened.

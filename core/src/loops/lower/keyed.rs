@@ -23,10 +23,10 @@ use super::workspace::{Coordinate, Front, begun};
 use super::{Context, Expr, binary, checked_product, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::hash;
-use crate::loops::{BufferId, Entry, Role, Stmt, Var};
+use crate::loops::{BufferId, Entry, Role, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{Nest, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::{Symbolic, Term, slot};
+use crate::stream::slot;
 
 /// Most slots that a value inspects. In a table that is half full, unless keys are chosen to collide, one entry in some
 /// hundred thousand needs more.

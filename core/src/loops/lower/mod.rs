@@ -47,11 +47,14 @@ use super::{
 use crate::algebra::{Mode, Op, Type, Value};
 use crate::iteration::{Lattice, Simplify};
 use crate::looplet::Looplet;
+use crate::loops::{Symbolic, Term};
+use crate::map::{ClassId, Size};
 use crate::notation::concrete::{AccessId, Both, Index, Place, Program, Role, Tensor};
+use crate::notation::typed::Extents;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
-use crate::shape::{ClassId, Classes, Extents, Size};
-use crate::stream::{Directory, Symbolic, Term};
+use crate::shape::Classes;
+use crate::stream::Directory;
 use rustc_hash::FxHashSet;
 use shared::Kept;
 use std::cell::RefCell;

@@ -15,12 +15,12 @@ use super::workspace::Scratch;
 use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::{Asked, Stmt, Var};
+use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
+use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest, WorkspaceKind};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
-use crate::shape::Size;
-use crate::stream::{Domain, List, ListFiber, PATIENCE, Side, Symbolic, Term};
+use crate::stream::{Domain, List, ListFiber, PATIENCE, Side};
 use crate::stream::{intersect, leap, unite_flat, unite_two, wide};
 use std::collections::BTreeMap;
 

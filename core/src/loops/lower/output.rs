@@ -19,10 +19,10 @@ use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::loops::{BufferId, Entry, Failure, Stmt, Var};
+use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::{Symbolic, Table, Term};
+use crate::stream::Table;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 

@@ -27,9 +27,8 @@
 use super::output::Output;
 use super::{Context, Expr, binary, int, minus, plus, store_index, times};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Stmt};
+use crate::loops::{BufferId, Stmt, Symbolic};
 use crate::notation::concrete::{self, AccessId, Nest};
-use crate::stream::Symbolic;
 
 /// The most rows for which quotients are found by multiplying.
 const ROWS: i64 = 1 << 27;

@@ -18,9 +18,10 @@
 use super::fiber::{Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
+use crate::loops::{Symbolic, Term};
+use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{self, AccessId, Concat, Index, Limit};
-use crate::shape::{ClassId, Map, Size};
-use crate::stream::{Domain, Shift, State, Symbolic, Term, View};
+use crate::stream::{Domain, Shift, State, View};
 
 /// Where a range begins or ends.
 #[derive(Clone, Debug)]

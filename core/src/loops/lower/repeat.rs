@@ -17,10 +17,9 @@ use super::fiber::Scope;
 use super::nest::{Sink, yes};
 use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
-use crate::loops::{Entry, Failure, Var};
+use crate::loops::{Entry, Failure, Symbolic, Var};
 use crate::notation::concrete::{self, Carried, Place, Repeat, Role, Step, Turns};
 use crate::notation::typed::{Fun, TURNS};
-use crate::stream::Symbolic;
 
 impl<'a> Context<'a> {
     /// Whether a tensor's arrays have their lengths set: the caller gets it, or what it moves to.

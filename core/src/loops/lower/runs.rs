@@ -15,9 +15,8 @@ use super::output::{Output, Slot, reserve};
 use super::{Expr, binary, compared, held, int, plus, store_index};
 use crate::algebra::{Op, Type};
 use crate::looplet::Looplet;
-use crate::loops::{Stmt, Var};
+use crate::loops::{Stmt, Symbolic, Var};
 use crate::notation::concrete::Tensor;
-use crate::stream::Symbolic;
 
 /// How far a result's last level of runs reaches.
 #[derive(Clone, Copy)]

@@ -16,8 +16,7 @@ use super::nest::yes;
 use super::output::alloc;
 use super::{Expr, binary, int, plus, times};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Role, Stmt, Var};
-use crate::stream::Symbolic;
+use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 
 /// log₂ of the coordinates of a word, and of the words that a word of words stands for.
 const WORD: i64 = 6;

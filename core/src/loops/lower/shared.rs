@@ -15,10 +15,9 @@ use super::output::prune;
 use super::{Context, Expr, binary};
 use crate::algebra::Op;
 use crate::format::Format;
-use crate::loops::{BufferId, Entry, Failure, Holds, Stmt};
+use crate::loops::{BufferId, Entry, Failure, Holds, Stmt, Symbolic};
+use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
-use crate::shape::{ClassId, Map, Size};
-use crate::stream::Symbolic;
 use std::collections::BTreeSet;
 
 /// The arrays of a result's entries that are an operand's.

@@ -22,9 +22,9 @@
 use super::fiber::Scope;
 use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::Symbolic;
 use crate::notation::concrete::{self, Index};
 use crate::notation::typed::{Fun, Set};
-use crate::stream::Symbolic;
 
 impl Context<'_> {
     /// A condition, computable from what loops around have bound, without which a body has no effect, and the body

@@ -23,9 +23,9 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
-use crate::loops::{Holds, Role, Stmt};
+use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
-use crate::stream::{Spread, Symbolic, Term};
+use crate::stream::Spread;
 use std::collections::BTreeMap;
 
 /// The factor by which a list must be longer to be galloped through: one search costs about as much as so many entries.

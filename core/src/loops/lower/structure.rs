@@ -21,8 +21,9 @@ use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
+use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Interval, Symbolic, Term};
+use crate::stream::Interval;
 
 /// Most intervals of one loop that have phases of their own; of more, each is tested at each coordinate.
 const PHASES: usize = 3;

@@ -13,10 +13,10 @@ use super::fiber::Scope;
 use super::output::alloc;
 use super::{BufferId, Context, int};
 use crate::algebra::{Type, Value};
-use crate::loops::Role;
+use crate::loops::{Role, Symbolic, Term};
+use crate::map::Size;
 use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::shape::Size;
-use crate::stream::{Mark, Symbolic, Term};
+use crate::stream::Mark;
 use std::collections::BTreeMap;
 
 /// The most windows that are marked side by side.

@@ -22,10 +22,10 @@ use super::output::{Output, Slot, alloc};
 use super::set::Set;
 use super::{Context, Expr, binary, int, plus};
 use crate::algebra::{Op, Type, Value};
-use crate::loops::{BufferId, Role, Stmt, Var};
+use crate::loops::{BufferId, Role, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Origin, Workspace, WorkspaceKind};
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Symbolic};
+use crate::stream::Domain;
 
 /// The coordinate of an index variable, if it is bound.
 pub(super) type Coordinate<'a> = &'a dyn Fn(Index) -> Option<Expr>;

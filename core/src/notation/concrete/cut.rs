@@ -13,9 +13,7 @@
 //! counts. The first begins with coordinate 0, the last ends with the extents.
 
 use super::{Index, Place};
-use crate::shape::{ClassId, Map};
-
-pub use crate::schedule::loops::Counted;
+use crate::map::{ClassId, Map};
 
 /// What cuts loops into pieces.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,6 +129,31 @@ impl std::fmt::Display for Length {
             Length::All => f.write_str("all"),
             Length::Number(n) => write!(f, "{n}"),
             Length::Over(of, n) => write!(f, "{of}/{n}"),
+        }
+    }
+}
+
+/// What makes pieces equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Coordinates, in lexicographic order.
+    Coordinates,
+    /// Entries of a tensor: `pos`.
+    Entries,
+    /// Entries of tensors, in whole turns of the loop: `weigh`.
+    Weight,
+}
+
+impl Counted {
+    /// All of them.
+    pub const ALL: [Counted; 3] = [Counted::Coordinates, Counted::Entries, Counted::Weight];
+
+    /// The word for it in prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counted::Coordinates => "coordinates",
+            Counted::Entries => "entries",
+            Counted::Weight => "weight",
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step,
     Turns, Var,
 };
-use crate::shape::Map;
+use crate::map::Map;
 
 impl Program {
     /// The same with its variables and accesses numbered in order of appearance, those of each loop its own: a nest's

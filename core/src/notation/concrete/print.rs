@@ -46,8 +46,8 @@ use super::{
     Terms, Turns, Within, Workspace, reduction_name,
 };
 use crate::algebra::{Op, Value};
+use crate::map::{ClassId, Map, Size};
 use crate::notation::typed::Fun;
-use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Printing, literal};
 use std::fmt::{self, Write};
 

@@ -9,15 +9,15 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Column, Computed, Concat, Cut, Expr, Fold, Index, Iterated, Length, Limit, Nest, Origin,
-    Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Within, Workspace, WorkspaceKind, reduction_name,
+    Access, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated, Length, Limit, Nest,
+    Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Within, Workspace, WorkspaceKind,
+    reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
-use crate::counted;
+use crate::map::{ClassId, Map, Size};
 use crate::notation::typed::{FnId, Fun, TensorId};
-use crate::schedule::loops::Counted;
-use crate::shape::{ClassId, Map, Size};
 use crate::text::{DEPTH, Operators, Read, Reading, Text, Token, applied, is_name};
+use crate::words::counted;
 use std::collections::HashMap;
 
 /// The concrete program of this text, checked.

@@ -5,9 +5,9 @@ use super::expression::{Made, Of, binary, call, int};
 use super::scope::Scope;
 use super::{Holds, calendar};
 use crate::algebra::Type;
-use crate::counted;
 use crate::format::LevelKind;
 use crate::notation::syntax::{self, Access, BinaryOp, Expr, ExprKind, Format, Ident, Index};
+use crate::words::counted;
 
 impl Relate {
     /// Whether a tensor is what a function gives of labels: all of its levels are `function`, a declared function or a part of a date has

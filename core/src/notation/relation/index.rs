@@ -234,7 +234,7 @@ fn variable(name: crate::notation::syntax::Ident, span: Span) -> Index {
 
 /// Names of index variables that a statement uses and does not bind, and perhaps others.
 fn variables(s: &Statement) -> BTreeSet<String> {
-    crate::notation::check::variables(&s.lhs, &s.rhs).into_iter().collect()
+    crate::notation::free::variables(&s.lhs, &s.rhs).into_iter().collect()
 }
 
 /// The scale of what is stored, as a literal.

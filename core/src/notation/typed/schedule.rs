@@ -5,9 +5,8 @@
 
 use super::super::Span;
 use super::super::syntax::{Race, Unit};
-use super::{Program, TensorId, VarId};
+use super::{Expr, Program, TensorId, VarId};
 use crate::format::Format;
-use crate::schedule::stage::Stage;
 use std::collections::BTreeSet;
 
 /// A command.
@@ -117,4 +116,17 @@ impl Program {
         }
         counted
     }
+}
+
+/// A temporary that a statement needs before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The temporary.
+    pub tensor: TensorId,
+    /// Its index variables, of the statement that reads it.
+    pub vars: Vec<VarId>,
+    /// Those of its own loops that have names, each with the variable that it stands for.
+    pub loops: Vec<(VarId, VarId)>,
+    /// Its value under them.
+    pub expr: Expr,
 }

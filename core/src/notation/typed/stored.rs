@@ -10,9 +10,8 @@
 //! operand's outermost level leads its mode, or the tensor is *thin*: that mode's extent is over [`THIN`] times the entries
 //! that the statement reads. The other levels are compressed.
 
-use super::{Kind, Program, Role, Statement, TensorId, VarId};
+use super::{Extents, Kind, Program, Role, Statement, TensorId, VarId};
 use crate::format::{Format, LevelKind};
-use crate::shape::Extents;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 

@@ -269,7 +269,7 @@ mod tests {
     use crate::notation::{language, product};
     use arbitrary::Unstructured;
     use fiberloom_core::algebra::Type;
-    use fiberloom_core::notation::{check, undeclared};
+    use fiberloom_core::check::{check, undeclared};
     use std::path::{Path, PathBuf};
 
     fn read(text: &str) -> Option<syntax::Program> {

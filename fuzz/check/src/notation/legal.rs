@@ -124,7 +124,7 @@ fn taken(text: &str) -> Result<(), String> {
     let first = |wrong: Vec<notation::Diagnostic>| wrong.into_iter().next().map_or(String::new(), |d| d.message);
     let (syntax, wrong) = fiberloom_front::parse(text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| first(wrong))?;
-    let typed = notation::check(&syntax).map_err(first)?;
+    let typed = fiberloom_core::check::check(&syntax).map_err(first)?;
     fiberloom_core::lower(&typed, &Default::default()).map(drop).map_err(first)
 }
 

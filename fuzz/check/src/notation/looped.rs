@@ -13,8 +13,9 @@ use super::subject::{Operands, Subject};
 use arbitrary::Unstructured;
 use fiberloom_core::Options;
 use fiberloom_core::algebra::Mode;
+use fiberloom_core::check::check;
 use fiberloom_core::notation::syntax::{Item, Program};
-use fiberloom_core::notation::{check, typed};
+use fiberloom_core::notation::typed;
 use fiberloom_core::schedule::loops::Loops;
 use std::fmt::{self, Display};
 

@@ -19,7 +19,7 @@ use fiberloom_core::{Lowered, Options};
 pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<(), Stop> {
     let (syntax, _) = fiberloom_front::parse(&subject.to_string());
     let mut told = syntax.expect("it has been parsed before");
-    let typed = notation::check(&told).expect("it has been checked before");
+    let typed = fiberloom_core::check::check(&told).expect("it has been checked before");
     let options = Options { mode: subject.mode(), ..subject.options(&typed) };
     let planned = fiberloom_core::plan(&typed, &options).expect("it has been lowered before");
     if planned.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn reads_back(subject: &impl Subject, lowered: &Lowered) -> Result<()
     let text = told.to_string();
     let (syntax, wrong) = fiberloom_front::parse(&text);
     let syntax = syntax.filter(|_| wrong.is_empty()).ok_or_else(|| refused(wrong))?;
-    let typed = notation::check(&syntax).map_err(refused)?;
+    let typed = fiberloom_core::check::check(&syntax).map_err(refused)?;
     let options = Options { mode: subject.mode(), ..subject.options(&typed) };
     let again = fiberloom_core::lower(&typed, &options).map_err(refused)?;
     let [loops, other] = [&lowered.kernel, &again.kernel].map(|kernel| unnumbered(&kernel.to_string()));

@@ -19,9 +19,10 @@ use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, Expr, binary, int};
+use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
-use crate::stream::{Arith, Domain, List, Symbolic, Term, wide};
+use crate::stream::{Arith, Domain, List, wide};
 
 impl Context<'_> {
     /// The loop of a point over the whole extent.

@@ -8,11 +8,11 @@
 
 use super::{Driven, Here, Sink, has_loops, placed};
 use crate::iteration::Point;
-use crate::loops::Stmt;
 use crate::loops::lower::Context;
 use crate::loops::lower::fiber::Scope;
+use crate::loops::{Stmt, Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, Symbolic, Term, each};
+use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, each};
 use std::ops::RangeInclusive;
 
 /// Longest fiber of which testing each entry takes less time than searching for those in view.

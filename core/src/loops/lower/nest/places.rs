@@ -4,8 +4,8 @@ use super::super::fiber::Scope;
 use super::super::{Context, Expr, binary, int};
 use super::Sink;
 use crate::algebra::{Op, Type};
+use crate::loops::Symbolic;
 use crate::notation::concrete::{self, Nest};
-use crate::stream::Symbolic;
 
 impl Context<'_> {
     /// That each coordinate to which a scatter writes is there; `None` if none can be missing.

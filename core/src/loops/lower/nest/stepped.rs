@@ -25,8 +25,9 @@ use crate::loops::lower::fiber::{Finger, Scope};
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
+use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
-use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, Symbolic, Term, View};
+use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, View};
 
 /// Most packed levels of one loop that have code for either kind of piece; of more, positions are computed without a
 /// branch.

@@ -10,8 +10,9 @@
 use super::{Context, Driven, Expr, Forall, Here, Sink};
 use crate::iteration::Point;
 use crate::loops::lower::fiber::{Scope, placed};
+use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
-use crate::stream::{Domain, Entry, List, Symbolic, Term, meet, meet_lanes};
+use crate::stream::{Domain, Entry, List, meet, meet_lanes};
 
 impl Context<'_> {
     /// Whether an intersection writes its values at every step and keeps them where the lists meet: they must be cheap

@@ -88,7 +88,7 @@ fn everything_documented_is_generated() {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..6 * PROGRAMS {
         let made = program(&mut Unstructured::new(&bytes(seed, 1500)), 0);
-        if fiberloom_core::notation::check(&made.program).is_ok() {
+        if fiberloom_core::check::check(&made.program).is_ok() {
             for word in constructs(&made.program) {
                 *counts.entry(word).or_default() += 1;
             }

@@ -112,7 +112,7 @@ impl Subject for Written {
     }
 
     fn data(&self) -> String {
-        let typed = fiberloom_core::notation::check(&self.made.program).ok();
+        let typed = fiberloom_core::check::check(&self.made.program).ok();
         format!("{:?} {:#?}\n", self.mode, typed.and_then(|typed| self.operands(&typed)))
     }
 }

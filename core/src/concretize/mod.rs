@@ -30,20 +30,21 @@ mod schedule;
 mod shape;
 mod steps;
 
-use super::Diagnostic;
-use super::concrete::{
-    self, AccessId, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
-};
-use super::syntax::Protocol;
-use super::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::format::Format;
 use crate::iteration::Simplify;
+use crate::map::ClassId;
+use crate::notation::Diagnostic;
+use crate::notation::concrete::{
+    self, AccessId, Expr, Fold, Index, Iterated, Nest, Origin, Place, Program, Role, Tensor, Workspace, WorkspaceKind,
+};
+use crate::notation::syntax::Protocol;
+use crate::notation::typed::{self, Fun, Kind, Map, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use crate::schedule::order::{Assembly, Question, Target, assembly, choose};
 use crate::schedule::protocol;
 use crate::schedule::storage::Sizes;
-use crate::shape::{ClassId, Classes};
+use crate::shape::Classes;
 pub use columns::structures;
 pub use follow::Copied;
 pub use refuse::refuse;
@@ -116,7 +117,7 @@ struct Concretize<'a> {
     current: Vec<Option<Place>>,
     vars: FxHashMap<VarId, Index>,
     /// The permitted indices so far of the argument of `coalesce` at hand, each with the variable that is within its array.
-    windows: Vec<(crate::shape::Map<Index>, Index)>,
+    windows: Vec<(crate::map::Map<Index>, Index)>,
     /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
     caught: bool,
     /// Whether some expression of the statement has too many ranges.

@@ -7,14 +7,14 @@
 //!  copy(B, {dense, compressed} order(1, 0))  B is read from a copy
 //! ```
 
-use super::statement::free_names;
 use super::{Check, Scope};
 use crate::algebra::Mode;
 use crate::format::Format;
 use crate::notation::Diagnostic;
+use crate::notation::free::free_names;
 use crate::notation::syntax::{self, Access, Ident};
-use crate::notation::typed::{self, CommandKind, Expr, Kind, Role, SizeId, Statement, TensorId, VarId};
-use crate::schedule::stage::{Stage, Staged, filled, refused};
+use crate::notation::typed::{self, CommandKind, Expr, Kind, Role, SizeId, Stage, Statement, TensorId, VarId};
+use crate::schedule::stage::{Staged, filled, refused};
 
 /// What the commands of a schedule have made so far.
 pub(super) struct Made {

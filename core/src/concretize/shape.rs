@@ -23,11 +23,11 @@
 //! coordinate is no loop's, nor of the form `|J|*i + j`, or is collapsed twice from different parts, the collapsed
 //! expression is made first, as a temporary.
 
-use super::super::concrete::{Computed, Concat, Expr, Index, Origin};
-use super::super::typed::{self, Fun, Kind, VarId};
 use super::{Concretize, distinct};
 use crate::algebra::{Op, Type, Value};
-use crate::shape::{ClassId, Map, Size};
+use crate::map::{ClassId, Map, Size};
+use crate::notation::concrete::{Computed, Concat, Expr, Index, Origin};
+use crate::notation::typed::{self, Fun, Kind, VarId};
 use std::collections::BTreeMap;
 
 /// Most ranges into which the concatenations of operands that meet may split a loop: each is code of its own. What would have more
@@ -103,7 +103,7 @@ impl Concretize<'_> {
     ) -> Expr {
         let to = self.map_of(to);
         // Past 2⁶³ there is no coordinate: such a slice is empty, and its map is never asked.
-        let start = Size::bound(self.classes, start);
+        let start = self.classes.bound(start);
         self.mapped(from, Map::slice(&to, start, step as i64));
         self.expr(body)
     }
@@ -111,7 +111,7 @@ impl Concretize<'_> {
     /// A size's extent: a number if the program says it, else the value of a variable that is mapped to it.
     pub(super) fn size(&mut self, size: typed::SizeId) -> Expr {
         let class = self.classes.class_of_size(size);
-        let extent = Size::extent(self.classes, class);
+        let extent = self.classes.size(class);
         match extent.value() {
             Some(n) => Expr::Literal(Value::i64(n)),
             None => Expr::Index(self.at(class, Origin::Mapped(Map::constant(extent)))),
@@ -120,7 +120,7 @@ impl Concretize<'_> {
 
     /// Where a slice on a left side begins.
     pub(super) fn bound(&mut self, bound: &typed::Bound) -> Expr {
-        let start = Size::bound(self.classes, bound);
+        let start = self.classes.bound(bound);
         match (start.value(), bound.terms.first()) {
             (None, Some((_, size))) => {
                 let extent = self.classes.class_of_size(*size);
@@ -214,12 +214,12 @@ impl Concretize<'_> {
         let parted = |size: Size| size.within(&|c| sizes.get(&c).cloned());
         // One past the last: what the map is where each variable is as far as it goes.
         let last = |(v, f): (&Index, &Size)| {
-            let extent = parted(Size::extent(self.classes, self.out.vars[v.0].extent));
+            let extent = parted(self.classes.size(self.out.vars[v.0].extent));
             extent.plus(&Size::number(-1)).times(&parted(f.clone()))
         };
         let reach = outermost.factors.iter().map(last);
         let reach = reach.fold(parted(outermost.constant.plus(&Size::number(1))), |sum, term| sum.plus(&term));
-        from[1..].iter().all(some) || reach == parted(Size::extent(self.classes, self.classes.class_of_var(from[0])))
+        from[1..].iter().all(some) || reach == parted(self.classes.size(self.classes.class_of_var(from[0])))
     }
 
     /// A collapsed expression that is made: its variables, and those that it is collapsed to.
@@ -314,7 +314,7 @@ impl Concretize<'_> {
     }
 
     fn length_of(&self, class: ClassId) -> Size {
-        Some(Size::extent(self.classes, class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
+        Some(self.classes.size(class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
     }
 
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.

@@ -17,15 +17,15 @@
 //!    ─▶  C[i,j] += select(M[i,j], A[i,k] * B[k,j], 0)
 //! ```
 
-use super::super::concrete::{
-    self, AccessId, Computed, Concat, Expr, Fold, Index, Limit, Origin, Program, Role, Tensor,
-};
-use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value, evaluate};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
-use crate::shape::Map;
+use crate::map::Map;
+use crate::notation::concrete::{
+    self, AccessId, Computed, Concat, Expr, Fold, Index, Limit, Origin, Program, Role, Tensor,
+};
+use crate::notation::typed::Fun;
 use rustc_hash::FxHashMap;
 
 /// What stands beside a part of a body.

@@ -7,12 +7,12 @@
 //!                         forall m0:  y[m0] = if i < 0 then y_was[m0] else part[i],   i = (m0 - 1) / 2 where that has no rest
 //! ```
 
-use super::super::concrete::{Computed, Concat, Expr, Index, Origin, Role, Tensor};
-use super::super::typed::{self, Fun, Line};
 use super::Concretize;
 use crate::algebra::{Op, Type, Value};
 use crate::format::Format;
-use crate::shape::{Map, Size};
+use crate::map::{Map, Size};
+use crate::notation::concrete::{Computed, Concat, Expr, Index, Origin, Role, Tensor};
+use crate::notation::typed::{self, Fun, Line};
 
 /// What says whether a coordinate is in the part, in one mode.
 enum Inside {
@@ -87,7 +87,7 @@ impl Concretize<'_> {
 
     /// Binds a line's variable where the target's coordinate is `at`; what says that this is in the part, unless it always is.
     fn inside_of(&mut self, at: Index, line: &Line) -> Option<Inside> {
-        let start = Size::bound(self.classes, &line.start);
+        let start = self.classes.bound(&line.start);
         let Some((v, factor)) = line.var else {
             let start = self.bound(&line.start);
             let same = Expr::Call(Fun::Op(Op::Eq), vec![Expr::Index(at), start], Type::Bool);

@@ -10,11 +10,11 @@
 //! a tensor. A list that some outer loop moves, and the last one does not, is
 //! not copied but spread in each turn of those that move it (`loops/lower/spread.rs`).
 
-use super::super::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Role, Tensor};
-use super::super::typed::{self, TensorId};
 use super::Concretize;
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
+use crate::notation::concrete::{self, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Role, Tensor};
+use crate::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 

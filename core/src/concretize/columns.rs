@@ -6,8 +6,8 @@
 //!
 //! The first of them that a program reads is walked for all. That they have the same levels is checked where they are given.
 
-use super::super::concrete::{Access, Column, Expr, Role};
 use super::Concretize;
+use crate::notation::concrete::{Access, Column, Expr, Role};
 use crate::notation::relation::What;
 use crate::notation::typed::{Program, TensorId};
 use rustc_hash::FxHashMap;

@@ -6,13 +6,13 @@
 //!                               a loop over q0 counts pieces; that over j, which q1 stands for, visits one
 //! ```
 
-use super::super::Diagnostic;
-use super::super::concrete::{self, Index, Length, Limit, Origin, Terms, Within};
-use super::super::typed::{self, Parts, VarId};
 use super::Concretize;
 use crate::algebra::Mode;
+use crate::map::{Map, Size};
+use crate::notation::Diagnostic;
+use crate::notation::concrete::{self, Index, Length, Limit, Origin, Terms, Within};
+use crate::notation::typed::{self, Parts, VarId};
 use crate::schedule::loops::{Cut, Loops, Split};
-use crate::shape::{Map, Size};
 use rustc_hash::FxHashMap;
 
 /// What a statement's schedule says of its loops.
@@ -70,7 +70,7 @@ impl Concretize<'_> {
         let loops = [self.part_of(outer), self.part_of(inner)].concat();
         let length = match parts {
             Parts::Of(n) => Size::number(n as i64),
-            Parts::Into(_) => Size::extent(self.classes, self.classes.class_of_var(inner)),
+            Parts::Into(_) => self.classes.size(self.classes.class_of_var(inner)),
         };
         let at = Map::split((&self.map_of(outer), &self.map_of(inner)), &length);
         let extent = self.classes.class_of_var(whole);

@@ -1,9 +1,9 @@
 //! What of the language is not lowered yet, refused by name.
 
-use super::super::concrete::Extent;
-use super::super::typed::{self, Fun, Kind};
-use super::super::{Diagnostic, Span};
 use crate::algebra::Op;
+use crate::notation::concrete::Extent;
+use crate::notation::typed::{self, Fun, Kind};
+use crate::notation::{Diagnostic, Span};
 
 /// Everything of a program that is not lowered yet.
 pub fn refuse(program: &typed::Program) -> Vec<Diagnostic> {

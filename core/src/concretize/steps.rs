@@ -10,11 +10,11 @@
 //!        }
 //! ```
 
-use super::super::concrete::{self, Carried, Expr, Nest, Place, Role, Step, Tensor, Turns};
-use super::super::typed::{self, TensorId};
 use super::Concretize;
 use super::schedule::Scheduled;
 use crate::algebra::Value;
+use crate::notation::concrete::{self, Carried, Expr, Nest, Place, Role, Step, Tensor, Turns};
+use crate::notation::typed::{self, TensorId};
 use rustc_hash::FxHashMap;
 
 /// A place among the steps: in which of the lists that are open, and behind how many steps there.

@@ -11,10 +11,10 @@
 //! It needs a fold whose order is free, into a vector with a place for each coordinate; and operands beside the symmetric one with places
 //! too, of the fold's variable alone: where rows are looked at, those of the mirrored entry are at hand.
 
-use super::super::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Place};
-use super::super::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type};
+use crate::notation::concrete::{Access, AccessId, Both, Expr, Index, Nest, Origin, Place};
+use crate::notation::typed::Fun;
 
 impl Concretize<'_> {
     /// The nest that visits each stored entry once, if that is possible.

@@ -24,17 +24,16 @@ mod steps;
 mod temporaries;
 mod undeclared;
 
-use super::diagnostic::{Diagnostic, Span};
-use super::relation::{Relations, relate};
-use super::syntax::{self, Ident, Item};
-use super::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::algebra::{Mode, Type};
+use crate::notation::diagnostic::{Diagnostic, Span};
+use crate::notation::relation::{Relations, relate};
+use crate::notation::syntax::{self, Ident, Item};
+use crate::notation::typed::{self, FnId, LocalId, SizeId, TensorId, VarId};
 use crate::schedule::loops::Loops;
 use crate::schedule::protocol;
 use crate::stack::with_room;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-pub(super) use statement::variables;
 pub use undeclared::{Undeclared, undeclared};
 
 /// Checks a program.
@@ -73,7 +72,7 @@ fn check_here(program: &syntax::Program, stored: &BTreeMap<String, Type>) -> Res
     c.carried();
     if c.errors.is_empty() {
         c.errors.extend(crate::shape::check(&c.out).err().into_iter().flatten());
-        c.errors.extend(super::property::check(&c.out));
+        c.errors.extend(crate::notation::property::check(&c.out));
         c.errors.extend(c.out.statements.iter().flat_map(|s| protocol::check(&c.out, s)));
         // What is legal in some mode: lowering knows the mode.
         let illegal = |s| Loops::of(&c.out, s, Mode::Algebraic).err();

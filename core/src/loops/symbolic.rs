@@ -5,10 +5,10 @@
 //! carries the variables it reads with their versions. Placing a stale one is a defect of the compiler: it panics where
 //! debug assertions are on (`cargo test`), and is not looked for elsewhere.
 
-use super::domain::{Arith, Compare, Domain, State};
+use super::names::Names;
+use super::{Asked, Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
 use crate::algebra::{Op, Type, Value, apply, result_type};
-use crate::loops::names::Names;
-use crate::loops::{Asked, Buffer, BufferId, Entry, Expr, How, Role, Sought, Stmt, Var};
+use crate::stream::{Arith, Compare, Domain, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 

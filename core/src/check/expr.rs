@@ -5,10 +5,10 @@
 
 use super::{Check, Scope};
 use crate::algebra::{COUNT, Op, Type, Value, properties, result_type};
-use crate::counted;
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Argument, BinaryOp, ExprKind, Float, Ident, Literal, UnaryOp};
 use crate::notation::typed::{Bound, Expr, Fun, Index, Kind, Map, Property, Role, SizeId, TensorId};
+use crate::words::counted;
 
 impl Check {
     /// A literal as a value of a type.

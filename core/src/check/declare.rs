@@ -2,11 +2,11 @@
 
 use super::{Check, statements};
 use crate::algebra::{Type, Value};
-use crate::counted;
 use crate::format::{Format, LevelKind, NAMES};
 use crate::notation::diagnostic::{Diagnostic, Span};
 use crate::notation::syntax::{self, Item, Size};
 use crate::notation::typed::{self, Role, SizeId, TensorId};
+use crate::words::counted;
 
 /// The most modes of a tensor. The time to choose an order of loops grows with the fourth power of their number.
 const MODES: usize = 128;

@@ -12,9 +12,11 @@
 //!
 //! Invariant: a size has no term that is 0, a map no variable under the factor 0, so that equal ones are one value.
 
-use super::{ClassId, Classes};
-use crate::notation::typed::{Bound, SizeId};
 use std::collections::BTreeMap;
+
+/// Extents that are equal wherever a program runs: a class of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ClassId(pub u32);
 
 /// A polynomial in extents: Σ c · n₁ · n₂ · …
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -29,23 +31,9 @@ impl Size {
         Size { terms: (n != 0).then(|| (vec![], n)).into_iter().collect() }
     }
 
-    /// An extent: a number, if the program says it.
-    pub fn extent(classes: &Classes, class: ClassId) -> Size {
-        let known = classes.value(class).and_then(|n| i64::try_from(n).ok());
-        known.map_or_else(|| Size::unknown(class), Size::number)
-    }
-
     /// An extent of which nothing is known.
     pub fn unknown(class: ClassId) -> Size {
         Size { terms: BTreeMap::from([(vec![class], 1)]) }
-    }
-
-    /// A bound of a slice.
-    pub fn bound(classes: &Classes, bound: &Bound) -> Size {
-        let term = |(factor, size): &(i64, SizeId)| {
-            Size::extent(classes, classes.class_of_size(*size)).times(&Size::number(*factor))
-        };
-        bound.terms.iter().map(term).fold(Size::number(bound.constant), |sum, term| sum.plus(&term))
     }
 
     /// Its terms: a factor, and the extents that it is multiplied with.

@@ -1,0 +1,120 @@
+//! Names that expressions of the syntax use and do not bind.
+
+use super::syntax::{self, ExprKind, Ident};
+
+/// Names that a statement's sides use and do not bind, each side's once: index variables, and perhaps sizes.
+pub fn variables(lhs: &syntax::Access, rhs: &syntax::Expr) -> Vec<String> {
+    left_names(lhs)
+        .into_iter()
+        .chain(free_names(rhs).into_iter().map(|free| free.name))
+        .map(|n| n.name.clone())
+        .collect()
+}
+
+/// Index variables of a left side, each once.
+pub fn left_names(lhs: &syntax::Access) -> Vec<&Ident> {
+    let mut names = Vec::new();
+    access_names(lhs, &mut Vec::new(), &mut names);
+    names.into_iter().filter(|free| free.indexes).map(|free| free.name).collect()
+}
+
+/// A name that an expression uses and does not bind.
+pub struct Free<'e> {
+    /// It.
+    pub name: &'e Ident,
+    /// Whether it stands in an index, or a shape operator leaves it: it is an index variable. As a value alone it may be
+    /// a size.
+    pub indexes: bool,
+}
+
+/// Index variables that an expression uses and does not bind, each once, in order of appearance.
+pub fn indexing_names(e: &syntax::Expr) -> Vec<&Ident> {
+    free_names(e).into_iter().filter(|free| free.indexes).map(|free| free.name).collect()
+}
+
+/// Names that an expression uses and does not bind, each once, in order of appearance.
+pub fn free_names(e: &syntax::Expr) -> Vec<Free<'_>> {
+    let mut names = Vec::new();
+    expr_names(e, &mut Vec::new(), &mut names);
+    names
+}
+
+fn see<'e>(name: &'e Ident, bound: &[&'e str], names: &mut Vec<Free<'e>>, indexes: bool) {
+    if bound.contains(&name.name.as_str()) {
+        return;
+    }
+    match names.iter_mut().find(|free| free.name.name == name.name) {
+        Some(free) => free.indexes |= indexes,
+        None => names.push(Free { name, indexes }),
+    }
+}
+
+fn access_names<'e>(a: &'e syntax::Access, bound: &mut Vec<&'e str>, names: &mut Vec<Free<'e>>) {
+    for index in &a.indices {
+        match index {
+            syntax::Index::Affine { map, .. } => affine_names(map, bound, names),
+            syntax::Index::Slice { var, .. } => see(var, bound, names, true),
+            syntax::Index::Access(inner) => access_names(inner, bound, names),
+            syntax::Index::Computed { of, .. } => expr_names(of, bound, names),
+        }
+    }
+}
+
+fn affine_names<'e>(a: &'e syntax::Affine, bound: &[&'e str], names: &mut Vec<Free<'e>>) {
+    for (_, term) in &a.terms {
+        match &term.factor {
+            syntax::Factor::Var(v) => see(v, bound, names, true),
+            syntax::Factor::Group(inner) => affine_names(inner, bound, names),
+            syntax::Factor::Int(_) => {}
+        }
+    }
+}
+
+fn expr_names<'e>(e: &'e syntax::Expr, bound: &mut Vec<&'e str>, names: &mut Vec<Free<'e>>) {
+    let depth = bound.len();
+    match &e.kind {
+        ExprKind::Literal(_) => {}
+        ExprKind::Name(name) => see(name, bound, names, false),
+        ExprKind::Access(a) => access_names(a, bound, names),
+        ExprKind::Unary(_, x) => expr_names(x, bound, names),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|x| expr_names(x, bound, names)),
+        ExprKind::If(c, t, e) => [c, t, e].into_iter().for_each(|x| expr_names(x, bound, names)),
+        ExprKind::Call(_, args) => {
+            for a in args {
+                if let syntax::Argument::Expr(x) = a {
+                    expr_names(x, bound, names);
+                }
+            }
+        }
+        ExprKind::Reduce { vars, body, start, .. } => {
+            start.iter().for_each(|s| expr_names(s, bound, names));
+            bound.extend(vars.iter().map(|v| v.name.as_str()));
+            expr_names(body, bound, names);
+        }
+        ExprKind::Collapse { body, from, to } => {
+            see(to, bound, names, true);
+            bound.extend(from.iter().map(|v| v.name.as_str()));
+            expr_names(body, bound, names);
+        }
+        ExprKind::Split { body, from, to } => {
+            see(&to.0, bound, names, true);
+            see(&to.1, bound, names, true);
+            bound.push(&from.name);
+            expr_names(body, bound, names);
+        }
+        ExprKind::Concat { parts, from, to } => {
+            see(to, bound, names, true);
+            for (part, v) in parts.iter().zip(from) {
+                bound.push(&v.name);
+                expr_names(part, bound, names);
+                bound.truncate(depth);
+            }
+        }
+        ExprKind::Slice { body, from, to, .. } => {
+            see(to, bound, names, true);
+            bound.push(&from.name);
+            expr_names(body, bound, names);
+        }
+    }
+    bound.truncate(depth);
+}
