@@ -17,7 +17,7 @@
 //!
 //! Each statement defines a new version of its tensor, so that the right side reads it as it was before. The version
 //! before the first statement is the caller's: an operand `T_in`, where the program reads it or `initial` has it. In a block the
-//! last version of a turn is the one with which the next begins ([`steps`]).
+//! last version of a turn is the one with which the next begins (`steps.rs`).
 
 mod columns;
 mod follow;

@@ -106,8 +106,8 @@ pub enum Expr {
     Var(Var),
     /// An element; the index is an `i64` and in bounds.
     Load(BufferId, Box<Expr>),
-    /// The lane, among the next [`LANES`] elements, of the first that is sought; from `begin`, `end` and a target, all `i64`. An `i64`.
-    /// Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
+    /// The lane, among the next [`LANES`](crate::stream::LANES) elements, of the first that is sought; from `begin`, `end` and a
+    /// target, all `i64`. An `i64`. Elements are `i32` or `i64`, and in bounds; nothing at or behind `end` is read.
     Among(Sought, BufferId, Box<[Expr; 3]>),
     /// A built-in function, typed as `algebra::Op` says. Never `Coalesce`.
     Op(Op, Vec<Expr>),
