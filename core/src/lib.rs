@@ -10,7 +10,7 @@
 //! [`check`] makes typed programs of syntax, [`concretize`] concrete ones of typed, [`loops::lower`] loops of those. Index maps
 //! ([`map`]) stand below all but scalars: programs, extents and loops are made of them.
 //!
-//! Beside them stand [`lower`], the passes in a row, and what their texts have in common (`text.rs`).
+//! Beside them stand [`lower()`], the passes in a row, [`plan()`], what the planner decides as commands, and what their texts have in common (`text.rs`).
 //!
 //! Invariants, as absences: this crate does no I/O, knows no LLVM, holds no `unsafe`, and reads no text but its own
 //! prints. What each noun *means* stands in `fiberloom-semantics`, which uses these types and none of these passes.
@@ -31,9 +31,11 @@ pub mod stack;
 pub mod stream;
 
 mod pipeline;
+mod plan;
 mod text;
 mod words;
 
 pub use loops::lower::{Options, Widths};
-pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by, plan};
+pub use pipeline::{Lowered, REWRITES, Rewrite, lower, lower_by};
+pub use plan::{give, plan};
 pub use words::counted;

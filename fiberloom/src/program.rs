@@ -185,8 +185,8 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] says what is not lowered.
     pub fn plan(&self, mode: Mode) -> Result<Vec<Planned>, Error> {
-        let options = fiberloom_core::Options { mode, ..Default::default() };
-        plan(&self.inner.typed, &options).map_err(|diagnostics| self.refused(diagnostics))
+        let options = |_: &typed::Program| fiberloom_core::Options { mode, ..Default::default() };
+        plan(&self.inner.syntax, &options).map_err(|diagnostics| self.refused(diagnostics))
     }
 
     /// What of extents says how it is lowered, if it can be: found out once.

@@ -37,6 +37,11 @@ pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Copy(ident(tensor), written(format))
 }
 
+/// An order of loops as a command.
+pub(crate) fn reorder<'a>(loops: impl Iterator<Item = &'a str>) -> CommandKind {
+    CommandKind::Reorder(loops.map(ident).collect())
+}
+
 /// A format as it is written: its levels.
 fn written(format: &Format) -> syntax::Format {
     let levels = format.levels.iter().map(|kind| ident(kind.name())).collect();
