@@ -1,0 +1,187 @@
+//! The planner's decisions as commands: given to their statements, they make the same loops.
+//!
+//! ```text
+//!  syntax ──check──▶ typed ──decide──▶ stages, copies, orders ──spell──▶ commands
+//!     └─ with commands ──check──▶ typed ──decide──▶ concrete notation, the same?
+//! ```
+//!
+//! A command is said only where it reads back: what is decided of the program that has it is what was decided without.
+
+use crate::algebra::Mode;
+use crate::check::check;
+use crate::concretize::Copied;
+use crate::loops::lower::Options;
+use crate::notation::syntax::{self, Command, Item, Schedule};
+use crate::notation::typed::{self, Stage, VarId};
+use crate::notation::{Diagnostic, Span, concrete};
+use crate::pipeline::{Decided, decide};
+use crate::schedule::loops::Loops;
+use crate::schedule::spell::{self, Planned};
+use crate::stack::with_room;
+
+/// What the planner decides of a program, as commands, each with its statement: those that read back. `options` are those of a checked
+/// program: one that has commands numbers its tensors otherwise.
+///
+/// # Errors
+/// What is wrong with the program, and those of [`lower`](crate::lower()).
+pub fn plan(
+    program: &syntax::Program,
+    options: &dyn Fn(&typed::Program) -> Options,
+) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+    with_room(|| {
+        let typed = check(program)?;
+        let own = options(&typed);
+        let (decided, concrete) = decide(&typed, &own, |decided| {
+            let commands = Decisions::of(&typed, &decided, own.mode);
+            Ok((commands, decided.concrete))
+        })?;
+        let reads_back = |said: &[Planned]| {
+            let mut told = program.clone();
+            give(&mut told, said);
+            let same = |again: Decided| Ok(alike(&again.concrete, &concrete));
+            check(&told).and_then(|typed| decide(&typed, &options(&typed), same)) == Ok(true)
+        };
+        Ok(decided.said(reads_back))
+    })
+}
+
+/// Gives each statement the commands that are planned for it.
+pub fn give(program: &mut syntax::Program, planned: &[Planned]) {
+    let mut count = 0;
+    each(&mut program.items, &mut |s| {
+        let own = planned.iter().filter(|p| p.statement == count);
+        let commands: Vec<Command> = own.map(|p| Command { kind: p.command.clone(), span: s.span }).collect();
+        count += 1;
+        if !commands.is_empty() {
+            let empty = || Schedule { commands: vec![], span: Span::default() };
+            s.schedule.get_or_insert_with(empty).commands.extend(commands);
+        }
+    });
+}
+
+/// Statements as the checker counts them: those of a `where` block before the one that has it.
+fn each(items: &mut [Item], seen: &mut dyn FnMut(&mut syntax::Statement)) {
+    fn whole(s: &mut syntax::Statement, seen: &mut dyn FnMut(&mut syntax::Statement)) {
+        s.locals.iter_mut().for_each(|local| whole(local, seen));
+        seen(s);
+    }
+    for item in items {
+        match item {
+            Item::Statement(s) => whole(s, seen),
+            Item::Repeat(block) => each(&mut block.body, seen),
+            _ => {}
+        }
+    }
+}
+
+/// What was decided, spelled.
+struct Decisions {
+    /// Sums that became temporaries.
+    stages: Vec<Planned>,
+    /// Operands in another order or format.
+    copies: Vec<Planned>,
+    /// Loops in another order than the meaning's.
+    orders: Vec<Planned>,
+}
+
+impl Decisions {
+    fn of(original: &typed::Program, decided: &Decided, mode: Mode) -> Decisions {
+        let Decided { program, stages, copied, concrete, .. } = decided;
+        let own = |s: &typed::Statement| s.tensor.index() < original.tensors.len() && !original.is_staged(s.tensor);
+        let owner = |n: usize| program.statements[..n].iter().filter(|s| own(s)).count();
+        let stage = |(_, stage): &(usize, Stage)| {
+            let made = program.statements.iter().position(|s| s.tensor == stage.tensor).expect("it has a statement");
+            Planned { statement: owner(made), command: spell::stage(program, stage) }
+        };
+        let order = |(n, s): (usize, &typed::Statement)| {
+            let loops = ordered(program, s, concrete, mode).filter(|_| own(s))?;
+            let names = loops.iter().map(|v| program.vars[v.index()].name.as_str());
+            Some(Planned { statement: owner(n), command: spell::reorder(names) })
+        };
+        Decisions {
+            stages: stages.iter().map(stage).collect(),
+            copies: copies(program, copied, &owner),
+            orders: program.statements.iter().enumerate().filter_map(order).collect(),
+        }
+    }
+
+    /// Those that read back: all, else of each statement what does with what is said of those before it.
+    fn said(self, reads_back: impl Fn(&[Planned]) -> bool) -> Vec<Planned> {
+        let Decisions { stages, copies, orders } = &self;
+        let of = |n: Option<usize>, kinds: &[&Vec<Planned>]| -> Vec<Planned> {
+            let all = kinds.iter().flat_map(|kind| kind.iter());
+            all.filter(|p| n.is_none_or(|n| p.statement == n)).cloned().collect()
+        };
+        let whole = of(None, &[stages, copies, orders]);
+        if whole.is_empty() || reads_back(&whole) {
+            return whole;
+        }
+        let mut statements: Vec<usize> = whole.iter().map(|p| p.statement).collect();
+        statements.sort_unstable();
+        statements.dedup();
+        let tried: [&[&Vec<Planned>]; 7] = [
+            &[stages, copies, orders],
+            &[stages, copies],
+            &[stages, orders],
+            &[stages],
+            &[copies, orders],
+            &[copies],
+            &[orders],
+        ];
+        let mut said: Vec<Planned> = vec![];
+        for n in statements {
+            let more = tried.iter().map(|kinds| of(Some(n), kinds)).filter(|more| !more.is_empty());
+            let with = |more: Vec<Planned>| said.iter().cloned().chain(more).collect::<Vec<_>>();
+            said = more.map(with).find(|said| reads_back(said)).unwrap_or(said);
+        }
+        said
+    }
+}
+
+/// Copies as commands. A command is about all statements that a statement has become, and about none where one of them defines its
+/// tensor.
+fn copies(program: &typed::Program, copied: &[Copied], owner: &dyn Fn(usize) -> usize) -> Vec<Planned> {
+    let command = |copy: &Copied| {
+        let name = &program.tensors[copy.tensor.index()].name;
+        Planned { statement: owner(copy.statement), command: spell::copy(name, &copy.format) }
+    };
+    let mut planned: Vec<Planned> = vec![];
+    for copy in copied.iter().map(command) {
+        if !planned.contains(&copy) {
+            planned.push(copy);
+        }
+    }
+    planned
+}
+
+/// The loops of a statement that is one nest, outermost first, where their order is not the meaning's and no command is about them.
+fn ordered(
+    program: &typed::Program,
+    s: &typed::Statement,
+    concrete: &concrete::Program,
+    mode: Mode,
+) -> Option<Vec<VarId>> {
+    let bare = Loops::of(program, s, mode).ok().filter(Loops::is_bare)?;
+    let name = &program.tensors[s.tensor.index()].name;
+    let mut nests = concrete.nests().filter(|nest| concrete.tensors[nest.target.tensor.0].name == *name);
+    let nest = nests.next().filter(|_| nests.next().is_none())?;
+    let loops = nest.order.iter().copied().chain(nest.summed());
+    let of_name = |v: concrete::Index| {
+        let name = &concrete.vars[v.0].name;
+        bare.order.iter().copied().find(|w| program.vars[w.index()].name == *name)
+    };
+    let loops: Vec<VarId> = loops.map(of_name).collect::<Option<_>>()?;
+    (!bare.order.starts_with(&loops)).then_some(loops)
+}
+
+/// Whether two programs are the same but for the order in which their tensors are named.
+fn alike(one: &concrete::Program, other: &concrete::Program) -> bool {
+    let parts = |program: &concrete::Program| {
+        let text = program.to_string();
+        let (tensors, steps) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let mut tensors: Vec<String> = tensors.lines().map(str::to_string).collect();
+        tensors.sort();
+        (tensors, steps.to_string())
+    };
+    parts(one) == parts(other)
+}
