@@ -340,7 +340,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         match self.below(4) {
             0 | 1 if !fitting.is_empty() => Place::Var(self.one(&fitting)),
             2 if !fitting.is_empty() => Place::Quotient(self.one(&fitting), n),
-            3 => Place::Constant(self.below(extent as usize) as u64),
+            3 if extent > 0 => Place::Constant(self.below(extent as usize) as u64),
             _ => Place::Mixed(any, n, other, extent),
         }
     }
