@@ -105,7 +105,10 @@ impl Context<'_> {
     /// An expression as the moving side of a comparison, if it moves with a loop over `v` and cannot wrap.
     fn side(&self, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Side> {
         use concrete::Expr::{Call, Index, Literal};
-        let moves = |w| self.program.root_map(w).factors.contains_key(&v) && self.binds(&piece.scope, v, w);
+        // A part that is asked is computed where it does not hold, too: there its coordinate may not fit.
+        let certain = |w| !self.is_of_asked(&piece.scope, w);
+        let moves =
+            |w| self.program.root_map(w).factors.contains_key(&v) && self.binds(&piece.scope, v, w) && certain(w);
         let number = |w: concrete::Index, c: Option<i64>| {
             let small = || self.constants.get(&self.program.vars[w.0].extent).is_some_and(|n| *n < 1 << 62);
             c.filter(|c| (0..SMALL).contains(c) || (-SMALL..0).contains(c) && small())

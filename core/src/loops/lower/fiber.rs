@@ -3,6 +3,7 @@
 use super::builtin::builtin;
 use super::cut::Opened;
 use super::nest::Sink;
+use super::range::Range;
 use super::spread::Laid;
 use super::structure::Phase;
 use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
@@ -16,7 +17,7 @@ use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::shape::{Map, Size};
 use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Symbolic, Table, Term, bounds};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How far an access has been opened.
 #[derive(Clone, Debug)]
@@ -73,6 +74,29 @@ pub(super) struct Scope {
     pub pieces: FxHashMap<usize, super::cut::Piece>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Expr, Expr)>,
+    /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
+    loose: FxHashSet<Index>,
+    /// Parts of concatenations of which each coordinate is asked whether they hold there.
+    asked: Vec<Asked>,
+}
+
+/// A part of a concatenation that a loop does not end with (`choice.rs`).
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The loop's variable.
+    pub by: Index,
+    /// The part's variable.
+    pub part: Index,
+    /// Where it holds.
+    pub range: Range,
+    /// The ends of the range inside of the loop's.
+    pub ends: [Option<Expr>; 2],
+    /// The accesses below it that are present where it holds.
+    pub under: Vec<AccessId>,
+    /// The lists below it that are walked in its range.
+    pub walked: Vec<AccessId>,
+    /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
+    pub inside: Option<Expr>,
 }
 
 /// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
@@ -207,6 +231,50 @@ impl Scope {
         self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
     }
 
+    /// Notes that a variable may leave its extent: what is under it are lists.
+    pub fn loosen(&mut self, w: Index) {
+        self.loose.insert(w);
+    }
+
+    /// Whether a variable may leave its extent.
+    pub fn is_loose(&self, w: Index) -> bool {
+        self.loose.contains(&w)
+    }
+
+    /// Notes a part that is asked. What is walked in its range is no piece behind another.
+    pub fn ask(&mut self, asked: Asked) {
+        asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
+        self.asked.push(asked);
+    }
+
+    /// The part under a variable, if it is asked.
+    pub fn asked(&self, w: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.part == w)
+    }
+
+    /// The parts that are asked.
+    pub fn all_asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Notes whether the nth part that is asked holds at the coordinate that its loop is at.
+    pub fn answer(&mut self, n: usize, inside: Expr) {
+        self.asked[n].inside = Some(inside.clone());
+        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside.clone()));
+    }
+
+    /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
+    pub fn is_pending(&self, a: AccessId) -> bool {
+        let pending = |asked: &&Asked| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
+        self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
+    }
+
+    /// The range of a loop over `v` in which a list is walked, if it is that of a part.
+    pub fn seen_of(&self, a: AccessId, v: Index) -> Option<&Range> {
+        let of = self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a));
+        of.map(|asked| &asked.range)
+    }
+
     pub fn keep(&mut self, a: AccessId, value: Expr) {
         let fiber = Fiber { value: Some(value), ..self.fiber(a) };
         self.fibers.insert(a, fiber);
@@ -338,7 +406,10 @@ impl Context<'_> {
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let directory = self.directories.get(&a).filter(|_| fiber.depth == 0 && scope.block(a).is_none()).cloned();
+        // A directory knows no coordinate out of the extent.
+        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
+        let sought = fiber.depth == 0 && scope.block(a).is_none() && within();
+        let directory = self.directories.get(&a).filter(|_| sought).cloned();
         let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
         let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
@@ -375,6 +446,7 @@ impl Context<'_> {
                 && let Some(at) = self.come_to(d, scope, v)
             {
                 let inside = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+                let asked = self.asked_around(scope, v);
                 inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
@@ -395,8 +467,8 @@ impl Context<'_> {
                     if self.open_computed(d, scope, a, at) {
                         searched.push(a);
                     }
-                    // An interval that begins with 0 has no test of its begin, so −1 must be excluded here.
-                    inside.into_iter().for_each(|inside| scope.require(a, inside));
+                    // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
+                    inside.into_iter().chain(asked).for_each(|inside| scope.require(a, inside));
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
                     self.search(d, scope, a, at);
@@ -441,6 +513,7 @@ impl Context<'_> {
         };
         let under = self.program.under(of).into_iter().filter(|u| !caught && self.program.may_miss(*u));
         let missing = under.map(|u| binary(Op::Lt, self.coordinate(scope, u).expect("computed before"), int(0)));
+        let missing = missing.chain(self.is_outside(scope, &self.program.under(of)));
         let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
         if *permit {
             return unless(d, leaves);
@@ -555,7 +628,7 @@ impl Context<'_> {
             }
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
             concrete::Expr::Fold(fold, ty) => self.fold(d, scope, fold, *ty),
-            concrete::Expr::Concat(..) => unreachable!("the loop that binds its coordinate is split"),
+            concrete::Expr::Concat(c, ty) => self.asked_value(d, scope, c, *ty),
         }
     }
 

@@ -19,6 +19,7 @@
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
 mod builtin;
 mod call;
+mod choice;
 mod compare;
 mod counting;
 mod cut;

@@ -246,7 +246,7 @@ impl<'a> Context<'a> {
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.open_cut(d, &mut scope, v, body);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
-        let pieces = self.ranges(d, &scope, v, body).into_iter();
+        let pieces = self.ranges(d, &scope, (v, rest), body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         // Several parts may together visit a whole fiber, but nothing shows that they do.
         if let Some((output, _)) =
@@ -636,7 +636,7 @@ impl<'a> Context<'a> {
         here: impl IntoIterator<Item = Here>,
     ) -> Scope {
         let mut inner = scope.clone();
-        inner.bind(v, at);
+        self.bind(d, &mut inner, v, at);
         for Here { access, entry, present } in here {
             if scope.in_blocks.contains(&access) {
                 let (begin, run) = entry;

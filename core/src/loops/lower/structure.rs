@@ -146,7 +146,7 @@ impl Context<'_> {
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
         let mut all = self.opened_by(scope, body, v, phases);
-        all.retain(|a| scope.phase(*a).is_none());
+        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
         // A block has phases once a stepped loop is at it.
         let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
         all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());

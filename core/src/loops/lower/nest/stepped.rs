@@ -43,7 +43,7 @@ impl Context<'_> {
     /// The accesses of a body whose next level has pieces along `v` and is in none yet.
     pub(super) fn stepped_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = self.opened_by(scope, body, v, LevelKind::is_stepped);
-        all.retain(|a| scope.phase(*a).is_none());
+        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
         all
     }
 

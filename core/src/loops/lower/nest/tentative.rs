@@ -128,7 +128,7 @@ impl Context<'_> {
         for Here { access, entry, present } in here {
             scope.descend(access, entry, present);
         }
-        scope.bind(v, at);
+        self.bind(d, &mut scope, v, at);
         let searched = self.locate(d, &mut scope, &point.body, false);
         debug_assert!(searched.is_empty(), "tentative values need no search");
         let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");
