@@ -160,7 +160,8 @@ impl Context<'_> {
         let along = |c: &Concat| self.is_along(&piece.scope, v, c);
         let (ranges, text) = self.alternatives(piece, v, &[&piece.body], &along);
         let located = self.is_all_located(&piece.scope, &piece.body);
-        ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS })
+        let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
+        few && self.affords(&piece.scope, &piece.body, ranges)
     }
 
     /// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
@@ -202,7 +203,8 @@ impl Context<'_> {
         let body = self.asking(d, &mut of, &piece.body, &piece.range);
         let asked = Piece { body: self.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
         let innermost = rest.is_empty() && !piece.body.has_loops();
-        if !(innermost || self.is_all_located(&piece.scope, &piece.body)) || !self.is_full(v, &asked) {
+        let worth = innermost || self.is_all_located(&piece.scope, &piece.body);
+        if !worth || !self.affords(&piece.scope, &piece.body, 3) || !self.is_full(v, &asked) {
             return vec![asked];
         }
         let Some((body, holds)) = self.within_windows(v, &piece, &asked.scope) else { return vec![asked] };
@@ -219,8 +221,11 @@ impl Context<'_> {
         let last = last.map(|at| bound(d, "last", binary(Op::Max, at, lo.at.clone())));
         let hi = last.clone().unwrap_or(piece.range.hi.clone());
         let middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
-        let before = first.map(|_| asked.within(piece.range.lo.clone(), lo));
-        let behind = last.map(|_| asked.within(hi, piece.range.hi.clone()));
+        // What is before it and behind it is short.
+        let mut short = asked;
+        short.scope.among = short.scope.among.whole();
+        let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
+        let behind = last.map(|_| short.within(hi, piece.range.hi.clone()));
         before.into_iter().chain([middle]).chain(behind).collect()
     }
 
@@ -291,9 +296,10 @@ impl Context<'_> {
     fn ask_for(&self, of: &mut Asking, (w, part): (Index, &concrete::Expr), range: Range) {
         let (v, scope) = (of.v, &mut of.scope);
         let extent = |c| self.known(&Size::unknown(c));
-        let mut under = self.under(part, w);
-        let known = |a: &AccessId| scope.all_asked().iter().any(|of| of.under.contains(a) || of.walked.contains(a));
-        under.retain(|a| !known(a));
+        let here = |of: &&Asked| of.by == v;
+        let within = |of: &Asked, a: &AccessId| of.under.contains(a) || of.walked.contains(a);
+        let known = |a: &AccessId| scope.all_asked().iter().filter(here).any(|of| within(of, a));
+        let (inner, mut under): (Vec<AccessId>, _) = self.under(part, w).into_iter().partition(known);
         let exact = |a: &AccessId| {
             let tensor = self.program.tensor(*a);
             let mode = self.program.accesses[a.0].vars.iter().position(|u| *u == w);
@@ -308,7 +314,7 @@ impl Context<'_> {
         let (walked, under) = under.into_iter().partition(|a| lists.contains(a));
         let end = |at: &Bound, of: &Bound| (at.at != of.at).then(|| at.at.clone());
         let ends = [end(&range.lo, &of.whole.lo), end(&range.hi, &of.whole.hi)];
-        scope.ask(Asked { by: v, part: w, range, ends, under, walked, inside: None });
+        scope.ask(Asked { by: v, part: w, range, ends, under, walked, inner, inside: None });
     }
 
     /// Binds a loop's variable: of what is asked, it is known from there on whether it holds.

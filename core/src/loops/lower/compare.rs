@@ -55,10 +55,10 @@ enum Less {
 
 impl Context<'_> {
     /// The parts of a piece, in each of which the comparisons with one key are constants; `None` if the body has no comparison, or the
-    /// loop is split by [`KEYS`] of them already.
+    /// loop is split by [`KEYS`] of them already, or its lines would be too many (`budget.rs`).
     pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let mut found: Vec<(Op, Key)> = Vec::new();
-        if piece.keys < KEYS {
+        if piece.keys < KEYS && self.affords(&piece.scope, &piece.body, 3) {
             piece.body.each(&mut |e| found.extend(self.comparison(v, piece, e)));
         }
         let (_, key) = found.first()?.clone();

@@ -1,5 +1,6 @@
 //! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
+use super::budget::Among;
 use super::builtin::builtin;
 use super::cut::Opened;
 use super::nest::Sink;
@@ -33,6 +34,8 @@ pub(super) struct Fiber {
     /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not
     /// used.
     pub present: Option<Expr>,
+    /// Conditions of parts that are asked, which hold wherever the access has this fiber.
+    pub implies: Vec<Expr>,
     /// The value, if it is loaded already.
     pub value: Option<Expr>,
 }
@@ -74,6 +77,8 @@ pub(super) struct Scope {
     pub pieces: FxHashMap<usize, super::cut::Piece>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Expr, Expr)>,
+    /// Of how many ranges of the loops that have begun this place is one.
+    pub among: Among,
     /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
     loose: FxHashSet<Index>,
     /// Parts of concatenations of which each coordinate is asked whether they hold there.
@@ -95,6 +100,8 @@ pub(super) struct Asked {
     pub under: Vec<AccessId>,
     /// The lists below it that are walked in its range.
     pub walked: Vec<AccessId>,
+    /// The accesses below it that are already noted of a part within it.
+    pub inner: Vec<AccessId>,
     /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
     pub inside: Option<Expr>,
 }
@@ -175,14 +182,39 @@ impl Scope {
 
     /// Where an access stands.
     pub fn fiber(&self, a: AccessId) -> Fiber {
-        let root = || Fiber { depth: 0, position: int(0), above: int(0), run: None, present: None, value: None };
+        let root = || Fiber {
+            depth: 0,
+            position: int(0),
+            above: int(0),
+            run: None,
+            present: None,
+            implies: vec![],
+            value: None,
+        };
         self.fibers.get(&a).cloned().unwrap_or_else(root)
+    }
+
+    /// Moves an access one level down, to an entry of a list that is walked. In a part that is asked, a list is walked where that
+    /// holds.
+    pub fn walk(&mut self, a: AccessId, place: Place, present: Option<Expr>) {
+        self.descend(a, place, present);
+        let walked = self.asked.iter().filter(|asked| asked.walked.contains(&a));
+        walked.filter_map(|asked| asked.inside.clone()).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
+    }
+
+    /// Notes that a condition holds wherever an access has its fiber.
+    fn imply(&mut self, a: AccessId, condition: Expr) {
+        let mut fiber = self.fiber(a);
+        if !fiber.implies.contains(&condition) {
+            fiber.implies.push(condition);
+            self.fibers.insert(a, fiber);
+        }
     }
 
     /// Moves an access one level down, to an entry there.
     pub fn descend(&mut self, a: AccessId, (position, run): Place, present: Option<Expr>) {
-        let Fiber { depth, position: above, .. } = self.fiber(a);
-        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, value: None });
+        let Fiber { depth, position: above, implies, .. } = self.fiber(a);
+        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, implies, value: None });
     }
 
     /// The phase of the level that an access opens next, if loops around have determined it.
@@ -215,7 +247,7 @@ impl Scope {
         let level = (a, self.fiber(a).depth);
         self.fingers.remove(&level);
         self.blocks.insert(level, block);
-        present.into_iter().for_each(|present| self.require(a, present));
+        present.into_iter().for_each(|present| self.restrict(a, present));
     }
 
     /// Notes that a condition around this place implies that the access has its fiber.
@@ -224,8 +256,16 @@ impl Scope {
         self.fibers.insert(a, fiber);
     }
 
-    /// Adds a condition under which alone the access has its fiber.
+    /// Adds a condition under which alone the access has its fiber, unless that implies it.
     fn require(&mut self, a: AccessId, condition: Expr) {
+        if !self.fiber(a).implies.contains(&condition) {
+            self.imply(a, condition.clone());
+            self.restrict(a, condition);
+        }
+    }
+
+    /// Adds a condition under which alone the access has its fiber.
+    fn restrict(&mut self, a: AccessId, condition: Expr) {
         let fiber = self.fiber(a);
         let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
         self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
@@ -261,6 +301,7 @@ impl Scope {
     pub fn answer(&mut self, n: usize, inside: Expr) {
         self.asked[n].inside = Some(inside.clone());
         self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside.clone()));
+        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside.clone()));
     }
 
     /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
@@ -433,6 +474,9 @@ impl Context<'_> {
 
     /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
     /// accesses that may be absent; flags are loaded only if `flagged`.
+    ///
+    /// Nothing is read at a coordinate out of its array: an access is absent where a coordinate is missing, or out of a part that is
+    /// asked.
     pub(super) fn locate(
         &self,
         d: &mut Symbolic,
@@ -445,8 +489,7 @@ impl Context<'_> {
             while let Some((level, v)) = self.next_var(scope, a)
                 && let Some(at) = self.come_to(d, scope, v)
             {
-                let inside = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
-                let asked = self.asked_around(scope, v);
+                let inside = self.in_array(scope, (a, level), v, &at);
                 inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
@@ -468,15 +511,24 @@ impl Context<'_> {
                         searched.push(a);
                     }
                     // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
-                    inside.into_iter().chain(asked).for_each(|inside| scope.require(a, inside));
+                    inside.into_iter().filter(|_| fiber.present.is_some()).for_each(|inside| scope.restrict(a, inside));
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
-                    self.search(d, scope, a, at);
+                    let inside = inside.into_iter().filter(|_| fiber.present.is_some());
+                    self.search(d, scope, a, (at, inside.reduce(|a, b| binary(Op::AndAlso, a, b))));
                     searched.push(a);
                 }
             }
         }
         searched
+    }
+
+    /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+    fn in_array(&self, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
+        let missing = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+        let list = self.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
+        let asked = if list && scope.is_loose(v) { vec![] } else { self.asked_around(scope, v) };
+        missing.into_iter().chain(asked).collect()
     }
 
     /// An index variable's value, if loops have bound it or every variable that it is computed from.
@@ -525,10 +577,11 @@ impl Context<'_> {
         missing.map_or(at.clone(), |missing| unless(d, missing))
     }
 
-    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
+    /// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
+    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, (at, inside): (Expr, Option<Expr>)) {
         let name = format!("p_{}", self.program.tensor(a).name);
         if let Some(table) = scope.laid(a) {
-            return self.ask(d, scope, (a, table), at);
+            return self.ask(d, scope, (a, table), (at, inside));
         }
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);

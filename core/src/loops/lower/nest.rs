@@ -115,6 +115,7 @@ impl<'a> Context<'a> {
             self.arrays[place.0] = self.arrays[operand.0].clone();
             return;
         }
+        self.most = self.most_lines(nest);
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
         self.directories = self.directories(d, nest);
@@ -644,7 +645,7 @@ impl<'a> Context<'a> {
                 let block = self.block(&inner, access, v, (begin, d.place(&end)));
                 inner.narrow(access, block, present);
             } else {
-                inner.descend(access, entry, present);
+                inner.walk(access, entry, present);
             }
         }
         inner

@@ -207,18 +207,24 @@ impl Context<'_> {
         let along = |c: &Concat| self.is_along(&piece.scope, v, c);
         let Some(c) = find(&piece.body, &along).cloned() else {
             let parts = self.decided(d, v, &piece).or_else(|| self.phases(d, v, &piece));
-            return match parts {
-                Some(parts) => parts.into_iter().for_each(|part| self.split(d, v, part, pieces)),
-                None => pieces.push(piece),
-            };
-        };
-        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
-        for (n, pair) in cuts.windows(2).enumerate() {
-            let mut part = piece.within(pair[0].clone(), pair[1].clone());
-            if part.range.lo.size.is_none() || part.range.lo.size != part.range.hi.size {
-                part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            let Some(parts) = parts else { return pieces.push(piece) };
+            let among = piece.scope.among.one_of(parts.len());
+            for mut part in parts {
+                part.scope.among = among;
                 self.split(d, v, part, pieces);
             }
+            return;
+        };
+        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
+        let within = |pair: &[Bound]| piece.within(pair[0].clone(), pair[1].clone());
+        let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
+        let parts = cuts.windows(2).map(within).enumerate().filter(|(_, part)| !empty(part));
+        let parts: Vec<(usize, Piece)> = parts.collect();
+        let among = piece.scope.among.one_of(parts.len());
+        for (n, mut part) in parts {
+            part.scope.among = among;
+            part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            self.split(d, v, part, pieces);
         }
     }
 

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the
-//! number of phases. Where more than [`PHASES`] meet, one loop runs from the first coordinate of any to the last of
-//! any, and tests each.
+//! number of phases. Where more than [`PHASES`] meet, or the statement's lines would be too many (`budget.rs`), one loop
+//! runs from the first coordinate of any to the last of any, and tests each.
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
@@ -96,7 +96,9 @@ impl Context<'_> {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
         match scope.phase(a).cloned() {
-            None if kind.is_stepped() && scope.interval(a).is_none() => return self.open_at(d, scope, a, at),
+            None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
+                return self.open_at(d, scope, a, at);
+            }
             Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
             Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
             Some(Phase::Mirrored) => {
@@ -165,7 +167,9 @@ impl Context<'_> {
                 piece.scope.found(*a, interval);
             }
         }
-        Some(if rest.len() < PHASES { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
+        let parts = 3_u64.saturating_pow(phased.len() as u32);
+        let few = rest.len() < PHASES && self.affords(&piece.scope, &piece.body, parts);
+        Some(if few { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
     }
 
     fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
@@ -205,7 +209,7 @@ impl Context<'_> {
         let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)].is_mirrored();
         let mut middle = piece.clone();
         all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
-        if all.iter().any(symmetric) {
+        if all.iter().any(symmetric) || !self.affords(&piece.scope, &piece.body, 3) {
             return vec![middle];
         }
         let ends = all.iter().map(|a| {

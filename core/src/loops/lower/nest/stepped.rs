@@ -58,8 +58,15 @@ impl Context<'_> {
     ) {
         let seen = self.foralls.borrow().len();
         let absent = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
+        if absent.is_some() && !self.affords(&piece.scope, &piece.body, 2) {
+            let mut asked = piece.clone();
+            stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
+            return self.part_within(d, asked, (v, rest), sink);
+        }
         if let Some((a, present)) = absent {
-            let (mut with, mut without) = (piece.clone(), piece.clone());
+            let mut with = piece.clone();
+            with.scope.among = with.scope.among.one_of(2);
+            let mut without = with.clone();
             with.scope.certain(a);
             without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
             let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
@@ -106,7 +113,8 @@ impl Context<'_> {
             let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
             let gapless = gapless && in_runs;
             let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
-            self.entered(d, within, (&all, SWITCHES), &|d, piece| {
+            let switches = if self.affords(&within.scope, &within.body, 1 << SWITCHES) { SWITCHES } else { 0 };
+            self.entered(d, within, (&all, switches), &|d, piece| {
                 let differs = self.differs(d, &piece, &passed, (rest, sink));
                 let go = |d: &mut Symbolic| {
                     let parts = self.pieces(d, v, piece).into_iter();
@@ -298,6 +306,7 @@ impl Context<'_> {
                 let (lookup, base, begin) = pieces.packed(d, name);
                 let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
                 if let Some(fewer) = switches.checked_sub(1) {
+                    piece.scope.among = piece.scope.among.one_of(2);
                     let mut run = piece.clone();
                     run.scope.descend(*access, (begin, None), None);
                     piece.scope.enter(*access, Phase::Inside(base));
