@@ -177,3 +177,30 @@ fn loops_are_linear_in_shifted_copies() {
         }
     }
 }
+
+/// Ranges of all loops of a statement count together, whatever splits them: the windows of each loop, and the intervals and pieces
+/// of levels. Lines are no more than 40 for each access and each range of its windows and levels.
+#[test]
+fn loops_are_linear_in_windows_of_several_levels() {
+    let levels =
+        ["dense, dense", "compressed, compressed", "blocked, hashed", "runs, runs", "band, vbl", "packbits, vbl"];
+    let windows = |copies: usize| {
+        let shift = |k: usize, by: usize| format!("{} {}", if k.is_multiple_of(2) { "+" } else { "-" }, (k * by) % 5);
+        let window =
+            |k: usize| format!("coalesce(A[~(i {}), ~(j {})], {})", shift(k, 2), shift(k + 1, 3), k % 3 / 2 * 7);
+        (0..copies).map(window).collect::<Vec<_>>().join(" - ")
+    };
+    for (levels, copies) in levels.iter().flat_map(|levels| [3, 7, 14].map(|copies| (levels, copies))) {
+        let text = format!(
+            "tensor A: i64[P,Q] {{{levels}}}  tensor B: i64[M,N,L] {{blocked, hashed, blocked}} order(1, 0, 2)  \
+             tensor R: i64[M,N,L] {{dense, dense, compressed}}  R[i,j,k] = ({}) + B[i,j,k]",
+            windows(copies)
+        );
+        let lowered =
+            Program::parse(&text).and_then(|p| p.lowered(Mode::Algebraic)).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let lines = lowered.kernel.to_string().lines().count();
+        // Of a window: itself, three ranges of rows and, within it, of columns, and three of each level.
+        let most = 40 * (copies * (1 + 5 + 6) + 1 + 9);
+        assert!(lines <= most, "{lines} lines of loops, where {most} are enough: {text}");
+    }
+}

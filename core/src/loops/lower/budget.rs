@@ -19,12 +19,16 @@ use crate::notation::typed::Fun;
 const LINES: u64 = 40;
 
 /// Lines that any statement may have.
-const FEW: u64 = 4000;
+const FEW: u64 = 1000;
 
-/// Lines of a loop, of a list in it, and of a level of any other kind that is not dense.
+/// Lines of a loop.
 const OF_LOOP: u64 = 4;
-const OF_LIST: u64 = 12;
-const OF_LEVEL: u64 = 6;
+
+/// Lines of a list: its begin is sought, and it is walked.
+const OF_LIST: u64 = 25;
+
+/// Lines of a level with intervals or pieces: these are sought, and each has loops.
+const OF_LEVEL: u64 = 60;
 
 /// Of how many ranges of the loops around a place is one.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +46,8 @@ impl Among {
         Among(self.0.saturating_mul(parts.max(1) as u64))
     }
 
-    /// A range that is not worth a split.
-    pub fn whole(self) -> Among {
+    /// One that is not worth a split.
+    pub fn whole() -> Among {
         Among(u64::MAX)
     }
 }
@@ -52,22 +56,22 @@ impl Context<'_> {
     /// Most lines that a nest's loops may have.
     pub(super) fn most_lines(&self, nest: &Nest) -> u64 {
         let others = nest.both.iter().map(|both| &both.rhs);
-        let text: u64 = [&nest.rhs].into_iter().chain(others).map(|e| self.of_text(e)).sum();
+        let text: u64 = others.chain([&nest.rhs]).map(|e| self.of_text(e)).sum();
         FEW.max(LINES.saturating_mul(text))
     }
 
-    /// The number of accesses of an expression and of ranges that these, choices and comparisons have.
+    /// The number of accesses of an expression and of the ranges of its choices, comparisons and levels.
     fn of_text(&self, e: &concrete::Expr) -> u64 {
-        let mut ranges = 0;
+        let mut text = 0;
         e.each(&mut |e| {
-            ranges += match e {
+            text += match e {
                 concrete::Expr::Concat(c, _) => c.choices().count() as u64,
                 concrete::Expr::Access(a, _) => 1 + 3 * self.structured(*a, 0),
                 concrete::Expr::Call(Fun::Op(op), ..) if op.is_comparison() => 3,
                 _ => 0,
             }
         });
-        ranges
+        text
     }
 
     /// The number of an access's levels from one on that are neither dense nor lists.

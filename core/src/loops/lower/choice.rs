@@ -10,14 +10,17 @@
 //!
 //! *Split* multiplies: of k concatenations that end in different places every order of the ends is possible, and each
 //! range has its own loops. More than [`RANGES`] are asked, or where there are
-//! lists [`RANGES_OF_LISTS`], unless the text itself has as many ranges.
+//! lists [`RANGES_OF_LISTS`], unless the text itself has as many ranges; so are those whose lines would be too many, those of
+//! the loops around counted (`budget.rs`).
 //!
 //! *Asked* windows over a whole extent leave one range in which all hold, without a test; before it and behind it each is
 //! tested.
 //!
-//! An access below a choice is present only where the choice holds, so that nothing is read out of its array. Lists are
-//! walked under a view that ends with the choice.
+//! An access below a choice is present only where the choice holds: from the loop on that asks, as far as that is known here,
+//! and wherever a level opens at a coordinate (`Context::locate`), so that nothing is read out of its array. Lists are walked
+//! under a view that ends with the choice.
 
+use super::budget::Among;
 use super::fiber::{Asked, Scope};
 use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary};
@@ -223,7 +226,7 @@ impl Context<'_> {
         let middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
         // What is before it and behind it is short.
         let mut short = asked;
-        short.scope.among = short.scope.among.whole();
+        short.scope.among = Among::whole();
         let before = first.map(|_| short.within(piece.range.lo.clone(), lo));
         let behind = last.map(|_| short.within(hi, piece.range.hi.clone()));
         before.into_iter().chain([middle]).chain(behind).collect()

@@ -190,9 +190,9 @@ impl Context<'_> {
         }
         let tensor = self.program.tensor(a);
         let value = Expr::Load(table.buffer, Box::new(at));
-        let value = inside.iter().fold(value, |value, inside| {
-            Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(tensor.fill)])
-        });
+        let value = inside
+            .iter()
+            .fold(value, |value, inside| Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(tensor.fill)]));
         let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
         let some = match tensor.fill == Value::bool(false) {
             true => value.clone(),
