@@ -310,10 +310,9 @@ impl Scope {
         self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
     }
 
-    /// The range of a loop over `v` in which a list is walked, if it is that of a part.
-    pub fn seen_of(&self, a: AccessId, v: Index) -> Option<&Range> {
-        let of = self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a));
-        of.map(|asked| &asked.range)
+    /// The part in whose range a loop over `v` walks a list, if there is one.
+    pub fn walked_in(&self, a: AccessId, v: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
     }
 
     pub fn keep(&mut self, a: AccessId, value: Expr) {

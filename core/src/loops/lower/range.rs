@@ -15,7 +15,7 @@
 //! lists, or has to visit its whole extent, each of its turns sees a piece, and a cursor, the finger, stays where the
 //! last piece ended.
 
-use super::fiber::{Block, Finger, Scope};
+use super::fiber::{Asked, Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::notation::concrete::{self, AccessId, Concat, Index, Limit};
@@ -494,7 +494,8 @@ impl Context<'_> {
     ) -> View<Term> {
         let tensor = self.program.tensor(a);
         let w = self.program.level_var(&self.program.accesses[a.0], level);
-        let range = scope.seen_of(a, v).unwrap_or(range);
+        let shared = scope.walked_in(a, v).map(|asked| holding(scope, asked, range));
+        let range = shared.as_ref().unwrap_or(range);
         let mut line = self.line(self.program.root_map(w), v);
         let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
         line.c = self.reached(scope, line.c);
@@ -540,6 +541,19 @@ impl Context<'_> {
         let mark = self.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
         View { start, stop, stride, blocks, shift, finger, mark }
     }
+}
+
+/// The coordinates of a range of a loop at which a part holds.
+fn holding(scope: &Scope, asked: &Asked, range: &Range) -> Range {
+    let (first, past) = &scope.ranges[&asked.by];
+    let joined = |op: Op, part: (&Option<Expr>, &Bound), of: &Bound, whole: &Expr| match part {
+        (Some(_), bound) if of.at == *whole => bound.clone(),
+        (Some(at), _) if of.at != *at => Bound::at(binary(op, at.clone(), of.at.clone())),
+        _ => of.clone(),
+    };
+    let [from, to] = &asked.ends;
+    let lo = joined(Op::Max, (from, &asked.range.lo), &range.lo, first);
+    Range { lo, hi: joined(Op::Min, (to, &asked.range.hi), &range.hi, past) }
 }
 
 /// Whether a map is a number or a size that is negative or 0.
