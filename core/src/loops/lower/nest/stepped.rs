@@ -56,23 +56,10 @@ impl Context<'_> {
         (v, rest): (Index, &[Index]),
         sink: &Sink,
     ) {
+        if let Some((a, present)) = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?))) {
+            return self.stepped_where(d, piece, (stepped, a, present), (v, rest), sink);
+        }
         let seen = self.foralls.borrow().len();
-        let absent = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
-        if absent.is_some() && !self.affords(&piece.scope, &piece.body, 2) {
-            let mut asked = piece.clone();
-            stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
-            return self.part_within(d, asked, (v, rest), sink);
-        }
-        if let Some((a, present)) = absent {
-            let mut with = piece.clone();
-            with.scope.among = with.scope.among.one_of(2);
-            let mut without = with.clone();
-            with.scope.certain(a);
-            without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
-            let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
-            d.when(present, |d| go(d, with), |d| go(d, without));
-            return self.foralls.borrow_mut().truncate(seen);
-        }
         let mut piece = piece.clone();
         self.follow_lists(d, &mut piece, v);
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
@@ -131,6 +118,31 @@ impl Context<'_> {
             }
             d.set(from, Term::fixed(stop));
         });
+        self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// The same where the fiber of one of the accesses may be absent: with it where it is present, and without it. If these were too many
+    /// lines, pieces are searched at each coordinate.
+    fn stepped_where(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        (stepped, a, present): (&[AccessId], AccessId, Expr),
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
+        let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
+        let mut with = piece.clone();
+        if !self.affords(&piece.scope, &piece.body, 2) {
+            stepped.iter().for_each(|a| with.scope.enter(*a, Phase::Asked));
+            return go(d, with);
+        }
+        with.scope.among = with.scope.among.one_of(2);
+        let mut without = with.clone();
+        with.scope.certain(a);
+        without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
+        let seen = self.foralls.borrow().len();
+        d.when(present, |d| go(d, with), |d| go(d, without));
         self.foralls.borrow_mut().truncate(seen);
     }
 
