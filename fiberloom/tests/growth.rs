@@ -1,7 +1,7 @@
 //! Programs that people write, whose operations grow as a good loop's do: counted on the interpreter at a size and at twice the size, with
 //! a fixed number of entries a row. Without the plan each would be a square or worse.
 
-use fiberloom::{Engine, Options, Program, Tensor, Type, Value};
+use fiberloom::{Engine, Mode, Options, Program, Tensor, Type, Value};
 
 /// Entries of a matrix or a vector of so many rows.
 type Entries = Vec<(Vec<i64>, i64)>;
@@ -99,5 +99,108 @@ fn short_rows_are_added_up_whatever_they_are_stored_in() {
         for statement in ["R[i,j] = A[i,k] * A[k,j]", "R[i,j] = A[k,i] * A[k,j]", "R[j,i] = A[i,j]"] {
             grows_linearly(&format!("{declared}{statement}"), &|n| vec![("A", banded(n))]);
         }
+    }
+}
+
+/// A sum of so many copies of a vector, each shifted further.
+fn shifted(count: usize) -> String {
+    let copies: Vec<String> = (0..count).map(|k| format!("coalesce(v[~(i + {k} - 3)], 0)")).collect();
+    format!("tensor v: i64[N] sparse  tensor R: i64[N] sparse  R[i] = {}", copies.join(" + "))
+}
+
+/// A vector of so many entries, the last of which is the last of its extent.
+fn sparse(entries: i64, extent: i64) -> Entries {
+    (1..=entries).map(|k| (vec![k * (extent / entries) - 1], k % 4 + 1)).collect()
+}
+
+#[test]
+fn shifted_copies_visit_what_is_stored() {
+    let [near, far] = [4_000, 4_000_000].map(|n| operations(&shifted(7), &[("v", sparse(20, n))]));
+    assert!(far < near + near / 10, "{near} operations become {far} in a longer vector");
+    for copies in [5, 9, 30] {
+        // Each of the entries that all copies have is compared with the next of each copy.
+        let count = operations(&shifted(copies), &[("v", sparse(50, 100_000))]);
+        assert!(count < 20 * (copies * copies * 50) as u64, "{count} operations for {copies} copies");
+    }
+    let places = || (0..3).flat_map(|p| (0..3).map(move |q| (p, q)));
+    let copies: Vec<String> =
+        places().map(|(p, q)| format!("coalesce(A[~(i + {p} - 1), ~(j + {q} - 1)], 0)")).collect();
+    let declared = "tensor A: i64[N,N] csr  tensor R: i64[N,N] csr  ";
+    grows_linearly(&format!("{declared}R[i,j] = {}", copies.join(" + ")), &|n| vec![("A", scattered(n, 5))]);
+    let text =
+        "dim K = 3  tensor g: i64[K,K] dense  R[i,j] = sum(k, l: coalesce(A[~(i + k - 1), ~(j + l - 1)], 0) * g[k,l])";
+    grows_linearly(&format!("{declared}{text}"), &|n| vec![("A", scattered(n, 5)), ("g", full(3, 3))]);
+}
+
+/// The loops of shifted copies are no more than 40 lines for each access, and each range
+/// that a window or a concatenation has in the text.
+#[test]
+fn loops_are_linear_in_shifted_copies() {
+    let sum = |copies: usize, one: &dyn Fn(usize) -> String| (0..copies).map(one).collect::<Vec<_>>().join(" + ");
+    let vector = "tensor v: i64[N] sparse  tensor R: i64[M] sparse  ";
+    let joined = "tensor u: i64[50] sparse  tensor v: i64[N] sparse  tensor R: i64[M] sparse  ";
+    let matrix = "tensor A: i64[M,N] csr  tensor R: i64[M,N] csr  ";
+    for copies in [2, 3, 4, 5, 9, 30] {
+        let texts = [
+            (3, format!("{vector}R[i] = v[i] + {}", sum(copies, &|k| format!("coalesce(v[~(i + {k} - 3)], 0)")))),
+            (3, format!("{vector}R[i] = v[i] + {}", sum(copies, &|k| format!("coalesce(v[~(i + {k} - 3)], 1)")))),
+            (1, format!("{vector}R[i] = {}", sum(copies, &|k| format!("v[i({k}:{})]", 1000 + k)))),
+            (
+                3,
+                format!("{matrix}R[i,j] = A[i,j] + {}", sum(copies, &|k| format!("coalesce(A[i, ~(j + {k} - 3)], 0)"))),
+            ),
+            (
+                5,
+                format!(
+                    "{joined}R[l] = {}",
+                    sum(copies, &|k| {
+                        let parts = format!("u[p{k}(0:{})], v[q{k}], u[r{k}(0:{})]", k + 1, 40 - k);
+                        format!("concat(({parts}), (p{k}, q{k}, r{k}) -> l)")
+                    })
+                ),
+            ),
+            (
+                6,
+                format!(
+                    "{matrix}R[i,j] = A[i,j] + {}",
+                    sum(copies, &|k| { format!("coalesce(A[~(i + {} - 1), ~(j + {} - 2)], 0)", k / 5, k % 5) })
+                ),
+            ),
+        ];
+        for (ranges, text) in texts {
+            let lowered = Program::parse(&text)
+                .and_then(|p| p.lowered(Mode::Algebraic))
+                .unwrap_or_else(|e| panic!("{text}: {e}"));
+            let lines = lowered.kernel.to_string().lines().count();
+            let most = 40 * (copies + 1) * (1 + ranges);
+            assert!(lines <= most, "{lines} lines of loops, where {most} are enough: {text}");
+        }
+    }
+}
+
+/// Ranges of all loops of a statement count together, whatever splits them: the windows of each loop, and the intervals and pieces
+/// of levels. Lines are no more than 40 for each access and each range of its windows and levels.
+#[test]
+fn loops_are_linear_in_windows_of_several_levels() {
+    let levels =
+        ["dense, dense", "compressed, compressed", "blocked, hashed", "runs, runs", "band, vbl", "packbits, vbl"];
+    let windows = |copies: usize| {
+        let shift = |k: usize, by: usize| format!("{} {}", if k.is_multiple_of(2) { "+" } else { "-" }, (k * by) % 5);
+        let window =
+            |k: usize| format!("coalesce(A[~(i {}), ~(j {})], {})", shift(k, 2), shift(k + 1, 3), k % 3 / 2 * 7);
+        (0..copies).map(window).collect::<Vec<_>>().join(" - ")
+    };
+    for (levels, copies) in levels.iter().flat_map(|levels| [3, 7, 14].map(|copies| (levels, copies))) {
+        let text = format!(
+            "tensor A: i64[P,Q] {{{levels}}}  tensor B: i64[M,N,L] {{blocked, hashed, blocked}} order(1, 0, 2)  \
+             tensor R: i64[M,N,L] {{dense, dense, compressed}}  R[i,j,k] = ({}) + B[i,j,k]",
+            windows(copies)
+        );
+        let lowered =
+            Program::parse(&text).and_then(|p| p.lowered(Mode::Algebraic)).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let lines = lowered.kernel.to_string().lines().count();
+        // Of a window: itself, three ranges of rows and, within it, of columns, and three of each level.
+        let most = 40 * (copies * (1 + 5 + 6) + 1 + 9);
+        assert!(lines <= most, "{lines} lines of loops, where {most} are enough: {text}");
     }
 }

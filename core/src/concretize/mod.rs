@@ -85,7 +85,6 @@ pub fn concretize(
         vars: FxHashMap::default(),
         windows: vec![],
         caught: false,
-        crowded: false,
         apart: false,
         missing: vec![],
         asked: vec![],
@@ -120,9 +119,7 @@ struct Concretize<'a> {
     windows: Vec<(crate::map::Map<Index>, Index)>,
     /// Whether what is missing here is caught by a `coalesce`, with nothing around it that would have to be missing as well.
     caught: bool,
-    /// Whether some expression of the statement has too many ranges.
-    crowded: bool,
-    /// Whether what is made here is an operand of one: its concatenations are made before it, and it has no windows.
+    /// Whether what is made here is a coordinate: its concatenations are made before it, and it has no windows.
     apart: bool,
     /// Where what has been made of an expression so far is missing, if no window says so.
     missing: Vec<Expr>,
@@ -152,7 +149,6 @@ impl Concretize<'_> {
     fn statement(&mut self, s: &typed::Statement, last: bool) {
         self.asked = protocol::asked(self.typed, s);
         self.copies.begin(s);
-        self.crowded = shape::meets_too_often(&s.rhs);
         if s.scatters() {
             return self.scattering(s, last);
         }
@@ -352,14 +348,6 @@ impl Concretize<'_> {
     }
 
     fn expr(&mut self, e: &typed::Expr) -> Expr {
-        let around = self.apart;
-        self.apart |= self.crowded && matches!(e.kind, Kind::Call(..)) && shape::meets_too_often(e);
-        let made = self.expr_here(e);
-        self.apart = around;
-        made
-    }
-
-    fn expr_here(&mut self, e: &typed::Expr) -> Expr {
         match &e.kind {
             Kind::Literal(v) => Expr::Literal(*v),
             Kind::Index(v) => Expr::Index(self.var(*v)),
@@ -480,7 +468,8 @@ impl Concretize<'_> {
 
     /// The cheapest order of loops; the parts of one that a command has split stand in its place.
     fn order(&self, target: Target, sums: &[Index], body: &Expr) -> Vec<Index> {
-        let question = Question { program: &self.out, target, sums, body, simplify: self.simplify };
+        let (program, classes, simplify) = (&self.out, self.classes, self.simplify);
+        let question = Question { program, target, sums, body, classes, simplify };
         let Some((program, parts)) = self.unsplit() else { return choose(&question) };
         let whole = |v: &Index| parts.iter().find(|(_, parts)| parts.contains(v)).map_or(*v, |(whole, _)| *whole);
         let mut sums: Vec<Index> = sums.iter().map(whole).collect();

@@ -30,36 +30,6 @@ use crate::notation::concrete::{Computed, Concat, Expr, Index, Origin};
 use crate::notation::typed::{self, Fun, Kind, VarId};
 use std::collections::BTreeMap;
 
-/// Most ranges into which the concatenations of operands that meet may split a loop: each is code of its own. What would have more
-/// has its concatenations made before it, each of which has as many ranges as parts.
-const RANGES: u64 = 256;
-
-/// Whether operands of some call in an expression meet in too many ranges.
-pub(super) fn meets_too_often(e: &typed::Expr) -> bool {
-    ranges(e).1
-}
-
-/// Into how many ranges the concatenations of an expression can split its loops, those of parts standing beside one another, and those
-/// of operands meeting; and whether operands meet in too many, of which one alone has fewer.
-fn ranges(e: &typed::Expr) -> (u64, bool) {
-    let parts: Vec<(u64, bool)> = e.children().map(ranges).collect();
-    let crowded = parts.iter().any(|(_, crowded)| *crowded);
-    let product = || parts.iter().fold(1, |n: u64, (m, _)| n.saturating_mul(*m));
-    match &e.kind {
-        // Before a window, in it, behind it.
-        Kind::Access(_, indices) => {
-            let n = indices.iter().filter(|i| i.permit).fold(1, |n: u64, _| n.saturating_mul(3));
-            (n, n > RANGES)
-        }
-        Kind::Concat { .. } => (parts.iter().fold(0, |n: u64, (m, _)| n.saturating_add(*m)), crowded),
-        Kind::Call(..) => {
-            let meet = parts.iter().filter(|(n, _)| *n > 1).count() > 1;
-            (product(), crowded || meet && product() > RANGES)
-        }
-        _ => (product(), crowded),
-    }
-}
-
 /// An index as `c + Σ f·v`, no f being 0; `None` of what is no such sum.
 pub(super) fn linear(index: &typed::Index) -> Option<(i64, BTreeMap<VarId, i64>)> {
     type Sum = (i64, BTreeMap<VarId, i64>);

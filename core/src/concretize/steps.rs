@@ -154,7 +154,7 @@ impl Concretize<'_> {
             typed::Turns::Count(n) => Turns::Count(*n),
             typed::Turns::Extent(_, var) => Turns::Extent(self.classes.class_of_var(*var)),
             typed::Turns::While(condition) => {
-                (self.asked, self.crowded) = (vec![], false);
+                self.asked = vec![];
                 self.copies.none();
                 let condition = self.expr(condition);
                 Turns::While(self.simplify.simplify(&condition))

@@ -6,8 +6,8 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has `EXTENT` coordinates, a list `ENTRIES` (the outermost one `FIRST`),
-//! and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
+//! The model knows no data: a dense level has `EXTENT` coordinates, a list `ENTRIES` (the outermost one `FIRST`), neither more than
+//! the program says of the extent, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
 //! coordinates at which a list has no entry, levels below the list are present in that proportion: of
 //! `{dense, compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations leaves out
 //! orders that are worse than the best so far.
@@ -17,6 +17,7 @@ use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, Simplify, background};
 use crate::notation::concrete::{AccessId, Expr, Index, Program};
 use crate::notation::typed::Fun;
+use crate::shape::Classes;
 use std::collections::BTreeMap;
 
 const EXTENT: f64 = 1000.0;
@@ -45,6 +46,8 @@ pub struct Question<'a> {
     pub sums: &'a [Index],
     /// The value.
     pub body: &'a Expr,
+    /// The extents that the program states.
+    pub classes: &'a Classes,
     /// Simplification under the program's mode.
     pub simplify: Simplify<'a>,
 }
@@ -157,12 +160,15 @@ impl Search<'_, '_> {
             return Trips { trips: 1.0, work: 1.0, there: there.clone() };
         }
         let part = |a: AccessId| there.get(&a).copied().unwrap_or(1.0);
-        let lists: Vec<(AccessId, f64)> = self.accesses.iter().filter_map(|&a| self.list(order, a, v)).collect();
+        let extent = self.extent(v);
+        let of_extent = |(a, n): (AccessId, f64)| (a, n.min(extent));
+        let lists = self.accesses.iter().filter_map(|&a| self.list(order, a, v).map(of_extent));
+        let lists: Vec<(AccessId, f64)> = lists.collect();
         // An access that is not always present counts as a list of all coordinates.
         let seldom = |a: &&AccessId| part(**a) < 1.0 && lists.iter().all(|(b, _)| b != *a) && self.moves(**a, v);
         let seldom: Vec<AccessId> = self.accesses.iter().filter(seldom).copied().collect();
         let sequence = self.visited(lists.iter().map(|(a, _)| *a).chain(seldom).collect());
-        let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(EXTENT, |(_, n)| *n);
+        let listed = |a: AccessId| lists.iter().find(|(b, _)| *b == a).map_or(extent, |(_, n)| *n);
         let length = |a: AccessId| part(a) * listed(a);
         // A list that no outer loop moves, beside one that they all move, is searched instead of walked.
         let parts: Vec<Vec<AccessId>> = sequence.intersections();
@@ -170,9 +176,9 @@ impl Search<'_, '_> {
         let led = |a: AccessId| parts.iter().any(|part| part.contains(&a) && part.iter().any(|b| moved(*b)));
         let walked: f64 = lists.iter().filter(|(a, _)| moved(*a) || !led(*a)).map(|(a, n)| part(*a) * n).sum();
         // Lists are taken as independent.
-        let (mut both, mut either) = (|a: f64, b: f64| a * b / EXTENT, |a: f64, b: f64| (a + b).min(EXTENT));
+        let (mut both, mut either) = (|a: f64, b: f64| a * b / extent, |a: f64, b: f64| (a + b).min(extent));
         let (trips, work) = match sequence {
-            Sequence::Full => (EXTENT, walked.max(EXTENT)),
+            Sequence::Full => (extent, walked.max(extent)),
             _ => (sequence.fold(&mut |a| length(a), &|_| 0.0, &mut both, &mut either), walked),
         };
         let mut there = there.clone();
@@ -180,6 +186,12 @@ impl Search<'_, '_> {
             *there.entry(*a).or_insert(1.0) *= n / trips;
         }
         Trips { trips, work, there }
+    }
+
+    /// The number of coordinates that the model gives a loop.
+    fn extent(&self, v: Index) -> f64 {
+        let stated = self.q.classes.value(self.q.program.vars[v.0].extent);
+        stated.map_or(EXTENT, |n| (n as f64).clamp(1.0, EXTENT))
     }
 
     /// Whether a loop over `v` moves an access.

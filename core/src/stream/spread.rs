@@ -45,6 +45,17 @@ impl<I: Clone> Spread<I> {
     /// The condition that the list in a table has an entry at a coordinate, and the entry's position if so.
     pub fn ask<D: Domain<I = I>>(d: &mut D, table: BufferId, at: &I) -> (D::B, I) {
         let place = d.load(table, at);
+        Self::entry(d, place)
+    }
+
+    /// The same at a coordinate that is one of the table where a condition holds: elsewhere there is no entry.
+    pub fn ask_within<D: Domain<I = I>>(d: &mut D, table: BufferId, at: &I, inside: &D::B) -> (D::B, I) {
+        let none = d.int(0);
+        let place = d.select(inside, &|d| d.load(table, at), none);
+        Self::entry(d, place)
+    }
+
+    fn entry<D: Domain<I = I>>(d: &mut D, place: I) -> (D::B, I) {
         let (place, one) = (d.snapshot("place", place), d.int(1));
         (d.compare(Compare::Le, &one, &place), d.arith(Arith::Sub, &place, &one))
     }

@@ -55,10 +55,10 @@ enum Less {
 
 impl Context<'_> {
     /// The parts of a piece, in each of which the comparisons with one key are constants; `None` if the body has no comparison, or the
-    /// loop is split by [`KEYS`] of them already.
+    /// loop is split by [`KEYS`] of them already, or its lines would be too many (`budget.rs`).
     pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
         let mut found: Vec<(Op, Key)> = Vec::new();
-        if piece.keys < KEYS {
+        if piece.keys < KEYS && self.affords(&piece.scope, &piece.body, 3) {
             piece.body.each(&mut |e| found.extend(self.comparison(v, piece, e)));
         }
         let (_, key) = found.first()?.clone();
@@ -105,7 +105,10 @@ impl Context<'_> {
     /// An expression as the moving side of a comparison, if it moves with a loop over `v` and cannot wrap.
     fn side(&self, v: Index, piece: &Piece, e: &concrete::Expr) -> Option<Side> {
         use concrete::Expr::{Call, Index, Literal};
-        let moves = |w| self.program.root_map(w).factors.contains_key(&v) && self.binds(&piece.scope, v, w);
+        // A part that is asked is computed where it does not hold, too: there its coordinate may not fit.
+        let certain = |w| !self.is_of_asked(&piece.scope, w);
+        let moves =
+            |w| self.program.root_map(w).factors.contains_key(&v) && self.binds(&piece.scope, v, w) && certain(w);
         let number = |w: concrete::Index, c: Option<i64>| {
             let small = || self.constants.get(&self.program.vars[w.0].extent).is_some_and(|n| *n < 1 << 62);
             c.filter(|c| (0..SMALL).contains(c) || (-SMALL..0).contains(c) && small())

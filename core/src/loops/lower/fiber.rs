@@ -1,8 +1,10 @@
 //! Where accesses stand: the fibers that the loops around have opened, levels that are located or searched, and loads.
 
+use super::budget::Among;
 use super::builtin::builtin;
 use super::cut::Opened;
 use super::nest::Sink;
+use super::range::Range;
 use super::spread::Laid;
 use super::structure::Phase;
 use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
@@ -16,7 +18,7 @@ use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated}
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How far an access has been opened.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub(super) struct Fiber {
     /// A condition under which the access has this fiber; `None` if it always has. Where it fails, `position` is not
     /// used.
     pub present: Option<Expr>,
+    /// Conditions of parts that are asked, which hold wherever the access has this fiber.
+    pub implies: Vec<Expr>,
     /// The value, if it is loaded already.
     pub value: Option<Expr>,
 }
@@ -73,6 +77,33 @@ pub(super) struct Scope {
     pub pieces: FxHashMap<usize, super::cut::Piece>,
     /// The ranges of the loops that have begun, before they were split.
     pub ranges: FxHashMap<Index, (Expr, Expr)>,
+    /// Of how many ranges of the loops that have begun this place is one.
+    pub among: Among,
+    /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
+    loose: FxHashSet<Index>,
+    /// Parts of concatenations of which each coordinate is asked whether they hold there.
+    asked: Vec<Asked>,
+}
+
+/// A part of a concatenation that a loop does not end with (`choice.rs`).
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The loop's variable.
+    pub by: Index,
+    /// The part's variable.
+    pub part: Index,
+    /// Where it holds.
+    pub range: Range,
+    /// The ends of the range inside of the loop's.
+    pub ends: [Option<Expr>; 2],
+    /// The accesses below it that are present where it holds.
+    pub under: Vec<AccessId>,
+    /// The lists below it that are walked in its range.
+    pub walked: Vec<AccessId>,
+    /// The accesses below it that are already noted of a part within it.
+    pub inner: Vec<AccessId>,
+    /// Whether it holds at the loop's coordinate, once that is bound; `None` if it always does.
+    pub inside: Option<Expr>,
 }
 
 /// The block of a list's fiber that a loop around, which sees the list in blocks, is at.
@@ -151,14 +182,39 @@ impl Scope {
 
     /// Where an access stands.
     pub fn fiber(&self, a: AccessId) -> Fiber {
-        let root = || Fiber { depth: 0, position: int(0), above: int(0), run: None, present: None, value: None };
+        let root = || Fiber {
+            depth: 0,
+            position: int(0),
+            above: int(0),
+            run: None,
+            present: None,
+            implies: vec![],
+            value: None,
+        };
         self.fibers.get(&a).cloned().unwrap_or_else(root)
+    }
+
+    /// Moves an access one level down, to an entry of a list that is walked. In a part that is asked, a list is walked where that
+    /// holds.
+    pub fn walk(&mut self, a: AccessId, place: Place, present: Option<Expr>) {
+        self.descend(a, place, present);
+        let walked = self.asked.iter().filter(|asked| asked.walked.contains(&a));
+        walked.filter_map(|asked| asked.inside.clone()).collect::<Vec<_>>().into_iter().for_each(|c| self.imply(a, c));
+    }
+
+    /// Notes that a condition holds wherever an access has its fiber.
+    fn imply(&mut self, a: AccessId, condition: Expr) {
+        let mut fiber = self.fiber(a);
+        if !fiber.implies.contains(&condition) {
+            fiber.implies.push(condition);
+            self.fibers.insert(a, fiber);
+        }
     }
 
     /// Moves an access one level down, to an entry there.
     pub fn descend(&mut self, a: AccessId, (position, run): Place, present: Option<Expr>) {
-        let Fiber { depth, position: above, .. } = self.fiber(a);
-        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, value: None });
+        let Fiber { depth, position: above, implies, .. } = self.fiber(a);
+        self.fibers.insert(a, Fiber { depth: depth + 1, position, above, run, present, implies, value: None });
     }
 
     /// The phase of the level that an access opens next, if loops around have determined it.
@@ -191,7 +247,7 @@ impl Scope {
         let level = (a, self.fiber(a).depth);
         self.fingers.remove(&level);
         self.blocks.insert(level, block);
-        present.into_iter().for_each(|present| self.require(a, present));
+        present.into_iter().for_each(|present| self.restrict(a, present));
     }
 
     /// Notes that a condition around this place implies that the access has its fiber.
@@ -200,11 +256,63 @@ impl Scope {
         self.fibers.insert(a, fiber);
     }
 
-    /// Adds a condition under which alone the access has its fiber.
+    /// Adds a condition under which alone the access has its fiber, unless that implies it.
     fn require(&mut self, a: AccessId, condition: Expr) {
+        if !self.fiber(a).implies.contains(&condition) {
+            self.imply(a, condition.clone());
+            self.restrict(a, condition);
+        }
+    }
+
+    /// Adds a condition under which alone the access has its fiber.
+    fn restrict(&mut self, a: AccessId, condition: Expr) {
         let fiber = self.fiber(a);
         let all = fiber.present.into_iter().fold(condition, |all, present| binary(Op::AndAlso, all, present));
         self.fibers.insert(a, Fiber { present: Some(all), ..fiber });
+    }
+
+    /// Notes that a variable may leave its extent: what is under it are lists.
+    pub fn loosen(&mut self, w: Index) {
+        self.loose.insert(w);
+    }
+
+    /// Whether a variable may leave its extent.
+    pub fn is_loose(&self, w: Index) -> bool {
+        self.loose.contains(&w)
+    }
+
+    /// Notes a part that is asked. What is walked in its range is no piece behind another.
+    pub fn ask(&mut self, asked: Asked) {
+        asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
+        self.asked.push(asked);
+    }
+
+    /// The part under a variable, if it is asked.
+    pub fn asked(&self, w: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.part == w)
+    }
+
+    /// The parts that are asked.
+    pub fn all_asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// Notes whether the nth part that is asked holds at the coordinate that its loop is at.
+    pub fn answer(&mut self, n: usize, inside: Expr) {
+        self.asked[n].inside = Some(inside.clone());
+        self.asked[n].under.clone().into_iter().for_each(|a| self.require(a, inside.clone()));
+        self.asked[n].inner.clone().into_iter().for_each(|a| self.imply(a, inside.clone()));
+    }
+
+    /// Whether an access is present only in a part of the loop that comes, which asks at each coordinate.
+    pub fn is_pending(&self, a: AccessId) -> bool {
+        let pending = |asked: &&Asked| asked.ends.iter().any(Option::is_some) && self.coordinate(asked.by).is_none();
+        self.asked.iter().filter(pending).any(|asked| asked.under.contains(&a))
+    }
+
+    /// The part in whose range a loop over `v` walks a list, if there is one.
+    pub fn walked_in(&self, a: AccessId, v: Index) -> Option<&Asked> {
+        self.asked.iter().find(|asked| asked.by == v && asked.walked.contains(&a))
     }
 
     pub fn keep(&mut self, a: AccessId, value: Expr) {
@@ -338,7 +446,10 @@ impl Context<'_> {
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        let directory = self.directories.get(&a).filter(|_| fiber.depth == 0 && scope.block(a).is_none()).cloned();
+        // A directory knows no coordinate out of the extent.
+        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
+        let sought = fiber.depth == 0 && scope.block(a).is_none() && within();
+        let directory = self.directories.get(&a).filter(|_| sought).cloned();
         let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
         let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
@@ -362,6 +473,9 @@ impl Context<'_> {
 
     /// Opens every further level whose variable is bound: located ones by arithmetic, lists by search. Returns the
     /// accesses that may be absent; flags are loaded only if `flagged`.
+    ///
+    /// Nothing is read at a coordinate out of its array: an access is absent where a coordinate is missing, or out of a part that is
+    /// asked.
     pub(super) fn locate(
         &self,
         d: &mut Symbolic,
@@ -374,7 +488,7 @@ impl Context<'_> {
             while let Some((level, v)) = self.next_var(scope, a)
                 && let Some(at) = self.come_to(d, scope, v)
             {
-                let inside = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+                let inside = self.in_array(scope, (a, level), v, &at);
                 inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
@@ -395,16 +509,25 @@ impl Context<'_> {
                     if self.open_computed(d, scope, a, at) {
                         searched.push(a);
                     }
-                    // An interval that begins with 0 has no test of its begin, so −1 must be excluded here.
-                    inside.into_iter().for_each(|inside| scope.require(a, inside));
+                    // An interval that begins with 0 has no test of its begin, so what is before it must be excluded here.
+                    inside.into_iter().filter(|_| fiber.present.is_some()).for_each(|inside| scope.restrict(a, inside));
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
-                    self.search(d, scope, a, at);
+                    let inside = inside.into_iter().filter(|_| fiber.present.is_some());
+                    self.search(d, scope, a, (at, inside.reduce(|a, b| binary(Op::AndAlso, a, b))));
                     searched.push(a);
                 }
             }
         }
         searched
+    }
+
+    /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
+    fn in_array(&self, scope: &Scope, (a, level): (AccessId, usize), v: Index, at: &Expr) -> Vec<Expr> {
+        let missing = self.program.may_miss(v).then(|| binary(Op::Ge, at.clone(), int(0)));
+        let list = self.program.tensor(a).format.levels[level].is_list() && scope.laid(a).is_none();
+        let asked = if list && scope.is_loose(v) { vec![] } else { self.asked_around(scope, v) };
+        missing.into_iter().chain(asked).collect()
     }
 
     /// An index variable's value, if loops have bound it or every variable that it is computed from.
@@ -441,6 +564,7 @@ impl Context<'_> {
         };
         let under = self.program.under(of).into_iter().filter(|u| !caught && self.program.may_miss(*u));
         let missing = under.map(|u| binary(Op::Lt, self.coordinate(scope, u).expect("computed before"), int(0)));
+        let missing = missing.chain(self.is_outside(scope, &self.program.under(of)));
         let missing = missing.reduce(|a, b| binary(Op::OrElse, a, b));
         if *permit {
             return unless(d, leaves);
@@ -452,10 +576,11 @@ impl Context<'_> {
         missing.map_or(at.clone(), |missing| unless(d, missing))
     }
 
-    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, at: Expr) {
+    /// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
+    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, (at, inside): (Expr, Option<Expr>)) {
         let name = format!("p_{}", self.program.tensor(a).name);
         if let Some(table) = scope.laid(a) {
-            return self.ask(d, scope, (a, table), at);
+            return self.ask(d, scope, (a, table), (at, inside));
         }
         let target = Term::fixed(at);
         let fiber = scope.fiber(a);
@@ -555,7 +680,7 @@ impl Context<'_> {
             }
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
             concrete::Expr::Fold(fold, ty) => self.fold(d, scope, fold, *ty),
-            concrete::Expr::Concat(..) => unreachable!("the loop that binds its coordinate is split"),
+            concrete::Expr::Concat(c, ty) => self.asked_value(d, scope, c, *ty),
         }
     }
 

@@ -17,8 +17,10 @@
 //!
 //! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
+mod budget;
 mod builtin;
 mod call;
+mod choice;
 mod compare;
 mod counting;
 mod cut;
@@ -170,6 +172,8 @@ struct Context<'a> {
     directories: BTreeMap<AccessId, Directory<Term>>,
     /// Tables of the lists that the current statement spreads, by access and level.
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
+    /// Most lines that the current statement's loops may have.
+    most: u64,
     /// The loops so far that `show` prints.
     foralls: RefCell<Vec<Forall>>,
 }
@@ -221,6 +225,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         marks,
         directories,
         tables,
+        most: 0,
         foralls,
     };
     cx.derive(&mut d, classes);

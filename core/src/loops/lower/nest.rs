@@ -115,6 +115,7 @@ impl<'a> Context<'a> {
             self.arrays[place.0] = self.arrays[operand.0].clone();
             return;
         }
+        self.most = self.most_lines(nest);
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
         self.directories = self.directories(d, nest);
@@ -246,7 +247,7 @@ impl<'a> Context<'a> {
         scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
         self.open_cut(d, &mut scope, v, body);
         self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
-        let pieces = self.ranges(d, &scope, v, body).into_iter();
+        let pieces = self.ranges(d, &scope, (v, rest), body).into_iter();
         let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         // Several parts may together visit a whole fiber, but nothing shows that they do.
         if let Some((output, _)) =
@@ -636,7 +637,7 @@ impl<'a> Context<'a> {
         here: impl IntoIterator<Item = Here>,
     ) -> Scope {
         let mut inner = scope.clone();
-        inner.bind(v, at);
+        self.bind(d, &mut inner, v, at);
         for Here { access, entry, present } in here {
             if scope.in_blocks.contains(&access) {
                 let (begin, run) = entry;
@@ -644,7 +645,7 @@ impl<'a> Context<'a> {
                 let block = self.block(&inner, access, v, (begin, d.place(&end)));
                 inner.narrow(access, block, present);
             } else {
-                inner.descend(access, entry, present);
+                inner.walk(access, entry, present);
             }
         }
         inner

@@ -15,7 +15,7 @@
 //! lists, or has to visit its whole extent, each of its turns sees a piece, and a cursor, the finger, stays where the
 //! last piece ended.
 
-use super::fiber::{Block, Finger, Scope};
+use super::fiber::{Asked, Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::loops::{Symbolic, Term};
@@ -153,7 +153,7 @@ impl Context<'_> {
     }
 
     /// The whole extent of a loop.
-    fn whole(&self, v: Index) -> Range {
+    pub(super) fn whole(&self, v: Index) -> Range {
         let extent = self.program.vars[v.0].extent;
         let size = self.known(&Size::unknown(extent));
         let lo = Bound { at: int(0), size: Some(Size::default()) };
@@ -196,16 +196,8 @@ impl Context<'_> {
         Range { hi: Bound::at(held(d, "limit", within)), ..range }
     }
 
-    /// The ranges of a loop over `v`. In each, the body has no concatenation along `v`, and every level with phases is
-    /// in one of them.
-    pub(super) fn ranges(&self, d: &mut Symbolic, scope: &Scope, v: Index, body: &concrete::Expr) -> Vec<Piece> {
-        let (body, mut scope) = (body.clone(), scope.clone());
-        let range = self.limited(d, &mut scope, v);
-        let whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
-        self.pieces(d, v, whole)
-    }
-
-    /// The same, within a part of the loop.
+    /// The ranges of a part of a loop over `v`: in each, every concatenation along `v` that is not asked is one of its choices, and
+    /// every level with phases is in one of them.
     pub(super) fn pieces(&self, d: &mut Symbolic, v: Index, piece: Piece) -> Vec<Piece> {
         let mut pieces = vec![];
         self.split(d, v, piece, &mut pieces);
@@ -213,24 +205,27 @@ impl Context<'_> {
     }
 
     fn split(&self, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
-        let along = |c: &Concat| {
-            let roots = self.program.roots_of(&c.of);
-            roots.contains(&v) && roots.iter().all(|u| *u == v || piece.scope.coordinate(*u).is_some())
-        };
+        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
         let Some(c) = find(&piece.body, &along).cloned() else {
             let parts = self.decided(d, v, &piece).or_else(|| self.phases(d, v, &piece));
-            return match parts {
-                Some(parts) => parts.into_iter().for_each(|part| self.split(d, v, part, pieces)),
-                None => pieces.push(piece),
-            };
-        };
-        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
-        for (n, pair) in cuts.windows(2).enumerate() {
-            let mut part = piece.within(pair[0].clone(), pair[1].clone());
-            if part.range.lo.size.is_none() || part.range.lo.size != part.range.hi.size {
-                part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            let Some(parts) = parts else { return pieces.push(piece) };
+            let among = piece.scope.among.one_of(parts.len());
+            for mut part in parts {
+                part.scope.among = among;
                 self.split(d, v, part, pieces);
             }
+            return;
+        };
+        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
+        let within = |pair: &[Bound]| piece.within(pair[0].clone(), pair[1].clone());
+        let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
+        let parts = cuts.windows(2).map(within).enumerate().filter(|(_, part)| !empty(part));
+        let parts: Vec<(usize, Piece)> = parts.collect();
+        let among = piece.scope.among.one_of(parts.len());
+        for (n, mut part) in parts {
+            part.scope.among = among;
+            part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            self.split(d, v, part, pieces);
         }
     }
 
@@ -305,7 +300,7 @@ impl Context<'_> {
     }
 
     /// The bounds along `v`, inside of a range, between the parts of a concatenation, the range's ends included.
-    fn cuts(&self, d: &mut Symbolic, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
+    pub(super) fn cuts(&self, d: &mut Symbolic, scope: &Scope, v: Index, range: &Range, c: &Concat) -> Vec<Bound> {
         let of = c.of.within(|u| self.program.root_map(u));
         let line = self.line(of, v);
         let extents: Vec<Size> = c.parts.iter().map(|(u, _)| Size::unknown(self.program.vars[u.0].extent)).collect();
@@ -350,16 +345,12 @@ impl Context<'_> {
 
     /// The body with choice `n` of a concatenation in its place, and in that of others that are split at the same
     /// coordinates.
-    fn chosen(&self, body: &concrete::Expr, of: &Concat, n: usize) -> concrete::Expr {
-        let extents = |c: &Concat| -> Vec<Size> {
-            let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
-            c.parts.iter().map(extent).collect()
-        };
-        let same =
-            |c: &Concat| c.of == of.of && extents(c) == extents(of) && c.outside.is_some() == of.outside.is_some();
+    pub(super) fn chosen(&self, body: &concrete::Expr, of: &Concat, n: usize) -> concrete::Expr {
         let again = |e: &concrete::Expr| self.chosen(e, of, n);
         match body {
-            concrete::Expr::Concat(c, _) if same(c) => again(c.choices().nth(n).expect("a range for each")),
+            concrete::Expr::Concat(c, _) if self.ends_with(c, of) => {
+                again(c.choices().nth(n).expect("a range for each"))
+            }
             concrete::Expr::Concat(c, ty) => concrete::Expr::Concat(Box::new((**c).clone().map(|e| again(&e))), *ty),
             concrete::Expr::Call(fun, args, ty) => concrete::Expr::Call(*fun, args.iter().map(again).collect(), *ty),
             concrete::Expr::Reduce(op, vars, inner, ty) => {
@@ -370,6 +361,31 @@ impl Context<'_> {
             | concrete::Expr::Index(_)
             | concrete::Expr::Access(..)
             | concrete::Expr::Column(_) => body.clone(),
+        }
+    }
+
+    /// Whether two concatenations are split at the same coordinates.
+    pub(super) fn ends_with(&self, a: &Concat, b: &Concat) -> bool {
+        let extents = |c: &Concat| -> Vec<Size> {
+            let extent = |(u, _): &(Index, _)| self.known(&Size::unknown(self.program.vars[u.0].extent));
+            c.parts.iter().map(extent).collect()
+        };
+        a.of == b.of && extents(a) == extents(b) && a.outside.is_some() == b.outside.is_some()
+    }
+
+    /// Whether no coordinate of a range lies before a window, for the first choice, or behind it, for the last.
+    pub(super) fn never(&self, range: &Range, v: Index, c: &Concat, choice: usize) -> bool {
+        let line = self.line(c.of.within(|u| self.program.root_map(u)), v);
+        let not_negative = |size: Size| self.known(&size).value().is_some_and(|n| n >= 0);
+        let extents = c.parts.iter().map(|(u, _)| Size::unknown(self.program.vars[u.0].extent));
+        let total = || extents.fold(Size::default(), |sum, e| sum.plus(&e));
+        match choice {
+            _ if c.outside.is_none() => false,
+            0 => self.reach(&line, &range.lo).is_some_and(not_negative),
+            n if n > c.parts.len() => {
+                self.reach(&line, &range.hi).is_some_and(|past| not_negative(total().plus(&past.negative())))
+            }
+            _ => false,
         }
     }
 
@@ -461,6 +477,13 @@ impl Context<'_> {
         (*last == v && scope.order.ends_with(outer)).then_some(*at)
     }
 
+    /// The end of a range, or the first coordinate at which a line leaves an extent, if that comes before: the line may not fit 64 bits
+    /// behind it.
+    fn until(&self, scope: &Scope, line: &Line, hi: &Bound, extent: &Size) -> Bound {
+        let left = self.behind(scope, self.size(extent), &line.c).expect("bound outside");
+        Bound::at(binary(Op::Min, hi.at.clone(), steps_to(left, self.size(&line.r))))
+    }
+
     /// The view under which a loop over a range of `v` walks the fiber of an access's level that it opens.
     pub(super) fn view(
         &self,
@@ -472,6 +495,8 @@ impl Context<'_> {
     ) -> View<Term> {
         let tensor = self.program.tensor(a);
         let w = self.program.level_var(&self.program.accesses[a.0], level);
+        let shared = scope.walked_in(a, v).map(|asked| holding(scope, asked, range));
+        let range = shared.as_ref().unwrap_or(range);
         let mut line = self.line(self.program.root_map(w), v);
         let blocks = line.c.factors.keys().any(|u| scope.coordinate(*u).is_none());
         line.c = self.reached(scope, line.c);
@@ -482,9 +507,7 @@ impl Context<'_> {
         let length = range.hi.size.as_ref().map(|size| self.known(&line.r.times(size)));
         let begins = block.is_some() || first.as_ref().and_then(|s| s.value()).is_some_and(|s| s <= 0);
         let ends = block.is_some_and(|block| Some(&block.length) == length.as_ref())
-            || past
-                .as_ref()
-                .is_some_and(|s| *s == extent || s.value().zip(extent.value()).is_some_and(|(s, n)| s >= n));
+            || past.as_ref().is_some_and(|s| s.plus(&extent.negative()).value().is_some_and(|n| n >= 0));
         let c = self.mapped(scope, &line.c).expect("bound outside");
         let r = self.size(&line.r);
         let mut fixed = |name: &str, e: Expr| Term::fixed(held(d, name, e));
@@ -500,13 +523,15 @@ impl Context<'_> {
         };
         let from_zero = range.lo.at == int(0);
         let start = (!begins).then(|| reached("start", &range.lo, first, strides && !from_zero));
-        let stop = (!ends).then(|| reached("stop", &range.hi, past, strides));
+        let (hi, past) = match scope.is_loose(w) && !(ends || falls(&line.c)) {
+            true => (self.until(scope, &line, &range.hi, &extent), None),
+            false => (range.hi.clone(), past),
+        };
+        let stop = (!ends).then(|| reached("stop", &hi, past, strides));
         let shift = match &start {
             Some(start) if from_zero => Some(Shift::Up(start.clone())),
             _ if c == int(0) => None,
-            _ if line.c.factors.is_empty() && line.c.constant.terms().all(|(n, _)| n < 0) => {
-                Some(Shift::Down(fixed("shift", self.size(&line.c.constant.negative()))))
-            }
+            _ if falls(&line.c) => Some(Shift::Down(fixed("shift", self.size(&line.c.constant.negative())))),
             _ => Some(Shift::Up(fixed("shift", c.clone()))),
         };
         let mut factor = |name: &str| fixed(name, r.clone());
@@ -517,6 +542,24 @@ impl Context<'_> {
         let mark = self.marks.get(&(a, level)).filter(|_| marks).and_then(|mark| mark.here(scope));
         View { start, stop, stride, blocks, shift, finger, mark }
     }
+}
+
+/// The coordinates of a range of a loop at which a part holds.
+fn holding(scope: &Scope, asked: &Asked, range: &Range) -> Range {
+    let (first, past) = &scope.ranges[&asked.by];
+    let joined = |op: Op, part: (&Option<Expr>, &Bound), of: &Bound, whole: &Expr| match part {
+        (Some(_), bound) if of.at == *whole => bound.clone(),
+        (Some(at), _) if of.at != *at => Bound::at(binary(op, at.clone(), of.at.clone())),
+        _ => of.clone(),
+    };
+    let [from, to] = &asked.ends;
+    let lo = joined(Op::Max, (from, &asked.range.lo), &range.lo, first);
+    Range { lo, hi: joined(Op::Min, (to, &asked.range.hi), &range.hi, past) }
+}
+
+/// Whether a map is a number or a size that is negative or 0.
+fn falls(map: &Map<Index>) -> bool {
+    map.factors.is_empty() && map.constant.terms().all(|(n, _)| n < 0)
 }
 
 /// One more than the coordinate a step of `r` before one, whether or not that one fits 64 bits.

@@ -164,20 +164,35 @@ impl Context<'_> {
         });
     }
 
-    /// Opens a scattered list at a coordinate.
-    pub(super) fn ask(&self, d: &mut Symbolic, scope: &mut Scope, (a, table): (AccessId, Laid), at: Expr) {
+    /// Opens a scattered list at a coordinate, which may be out of the table where the condition does not hold.
+    pub(super) fn ask(
+        &self,
+        d: &mut Symbolic,
+        scope: &mut Scope,
+        (a, table): (AccessId, Laid),
+        (at, inside): (Expr, Option<Expr>),
+    ) {
+        let position = |d: &mut Symbolic, at: Expr| match inside.clone().map(Term::fixed) {
+            Some(inside) => Spread::ask_within(d, table.buffer, &Term::fixed(at), &inside),
+            None => Spread::ask(d, table.buffer, &Term::fixed(at)),
+        };
         if let Some(flags) = table.flags {
-            let found = d.define("asked", Type::Bool, Expr::Load(flags, Box::new(at.clone())));
-            let position = Spread::ask(d, table.buffer, &Term::fixed(at)).1;
+            let flag = Expr::Load(flags, Box::new(at.clone()));
+            let flag = inside.iter().fold(flag, |flag, inside| binary(Op::AndAlso, inside.clone(), flag));
+            let found = d.define("asked", Type::Bool, flag);
+            let position = position(d, at).1;
             return scope.descend(a, (d.place(&position), None), Some(found));
         }
         if !table.by_value {
-            let (found, position) = Spread::ask(d, table.buffer, &Term::fixed(at));
+            let (found, position) = position(d, at);
             let (found, position) = (d.place(&found), d.place(&position));
             return scope.descend(a, (position, None), Some(found));
         }
         let tensor = self.program.tensor(a);
         let value = Expr::Load(table.buffer, Box::new(at));
+        let value = inside
+            .iter()
+            .fold(value, |value, inside| Expr::Op(Op::Select, vec![inside.clone(), value, Expr::Const(tensor.fill)]));
         let value = d.define(&tensor.name.to_lowercase(), tensor.ty, value);
         let some = match tensor.fill == Value::bool(false) {
             true => value.clone(),

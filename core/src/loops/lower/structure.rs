@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A phase is a range of its own, split before a lattice is built (`range`). Each interval in a loop multiplies the
-//! number of phases. Where more than [`PHASES`] meet, one loop runs from the first coordinate of any to the last of
-//! any, and tests each.
+//! number of phases. Where more than [`PHASES`] meet, or the statement's lines would be too many (`budget.rs`), one loop
+//! runs from the first coordinate of any to the last of any, and tests each.
 
 use super::fiber::Scope;
 use super::range::{Bound, Piece};
@@ -97,7 +97,9 @@ impl Context<'_> {
         let fiber = scope.fiber(a);
         let kind = self.program.tensor(a).format.levels[fiber.depth];
         match scope.phase(a).cloned() {
-            None if kind.is_stepped() && scope.interval(a).is_none() => return self.open_at(d, scope, a, at),
+            None | Some(Phase::Asked) if kind.is_stepped() && scope.interval(a).is_none() => {
+                return self.open_at(d, scope, a, at);
+            }
             Some(Phase::Packed { base, step }) => scope.descend(a, (plus(base, times(step, at)), None), None),
             Some(Phase::Inside(base)) => scope.descend(a, (plus(base, at), None), None),
             Some(Phase::Mirrored) => {
@@ -147,7 +149,7 @@ impl Context<'_> {
     fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
         let mut all = self.opened_by(scope, body, v, phases);
-        all.retain(|a| scope.phase(*a).is_none());
+        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
         // A block has phases once a stepped loop is at it.
         let blocks = |a: AccessId| self.program.tensor(a).format.levels[scope.fiber(a).depth].is_in_blocks();
         all.retain(|a| !blocks(*a) || scope.interval(*a).is_some());
@@ -166,7 +168,9 @@ impl Context<'_> {
                 piece.scope.found(*a, interval);
             }
         }
-        Some(if rest.len() < PHASES { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
+        let parts = 3_u64.saturating_pow(phased.len() as u32);
+        let few = rest.len() < PHASES && self.affords(&piece.scope, &piece.body, parts);
+        Some(if few { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
     }
 
     fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
@@ -206,7 +210,7 @@ impl Context<'_> {
         let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)].is_mirrored();
         let mut middle = piece.clone();
         all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
-        if all.iter().any(symmetric) {
+        if all.iter().any(symmetric) || !self.affords(&piece.scope, &piece.body, 3) {
             return vec![middle];
         }
         let ends = all.iter().map(|a| {

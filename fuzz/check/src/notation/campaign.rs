@@ -413,7 +413,7 @@ mod tests {
         let others = "commutative|associative|idempotent|iterate|case".split('|').map(|p| format!("property {p}"));
         let words = "call f0|reduction f0|reduction with start|pattern literal|pattern name|set parameter|set all|set &|set !|\
             index gather|left gather|index ~|index slice in place|affine /|affine %|call coalesce|statement while|\
-            statement if with else|protocol Gallop|tensor that a function gives|where|strict|algebraic";
+            statement if with else|protocol Gallop|tensor that a function gives|where|shifted copies|strict|algebraic";
         let words = words.split('|').map(str::to_string).chain(["set |".to_string()]);
         for construct in properties.chain(others).chain(words) {
             let count = report.exercised.get(&construct).copied().unwrap_or(0);

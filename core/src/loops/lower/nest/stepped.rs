@@ -44,7 +44,7 @@ impl Context<'_> {
     /// The accesses of a body whose next level has pieces along `v` and is in none yet.
     pub(super) fn stepped_along(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let mut all = self.opened_by(scope, body, v, LevelKind::is_stepped);
-        all.retain(|a| scope.phase(*a).is_none());
+        all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
         all
     }
 
@@ -57,16 +57,10 @@ impl Context<'_> {
         (v, rest): (Index, &[Index]),
         sink: &Sink,
     ) {
-        let seen = self.foralls.borrow().len();
-        let absent = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?)));
-        if let Some((a, present)) = absent {
-            let (mut with, mut without) = (piece.clone(), piece.clone());
-            with.scope.certain(a);
-            without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
-            let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
-            d.when(present, |d| go(d, with), |d| go(d, without));
-            return self.foralls.borrow_mut().truncate(seen);
+        if let Some((a, present)) = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?))) {
+            return self.stepped_where(d, piece, (stepped, a, present), (v, rest), sink);
         }
+        let seen = self.foralls.borrow().len();
         let mut piece = piece.clone();
         self.follow_lists(d, &mut piece, v);
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
@@ -107,7 +101,8 @@ impl Context<'_> {
             let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
             let gapless = gapless && in_runs;
             let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
-            self.entered(d, within, (&all, SWITCHES), &|d, piece| {
+            let switches = if self.affords(&within.scope, &within.body, 1 << SWITCHES) { SWITCHES } else { 0 };
+            self.entered(d, within, (&all, switches), &|d, piece| {
                 let differs = self.differs(d, &piece, &passed, (rest, sink));
                 let go = |d: &mut Symbolic| {
                     let parts = self.pieces(d, v, piece).into_iter();
@@ -124,6 +119,31 @@ impl Context<'_> {
             }
             d.set(from, Term::fixed(stop));
         });
+        self.foralls.borrow_mut().truncate(seen);
+    }
+
+    /// The same where the fiber of one of the accesses may be absent: with it where it is present, and without it. If these were too many
+    /// lines, pieces are searched at each coordinate.
+    fn stepped_where(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        (stepped, a, present): (&[AccessId], AccessId, Expr),
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
+        let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
+        let mut with = piece.clone();
+        if !self.affords(&piece.scope, &piece.body, 2) {
+            stepped.iter().for_each(|a| with.scope.enter(*a, Phase::Asked));
+            return go(d, with);
+        }
+        with.scope.among = with.scope.among.one_of(2);
+        let mut without = with.clone();
+        with.scope.certain(a);
+        without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
+        let seen = self.foralls.borrow().len();
+        d.when(present, |d| go(d, with), |d| go(d, without));
         self.foralls.borrow_mut().truncate(seen);
     }
 
@@ -299,6 +319,7 @@ impl Context<'_> {
                 let (lookup, base, begin) = pieces.packed(d, name);
                 let [lookup, base, begin] = [lookup, base, begin].map(|term| d.place(&term));
                 if let Some(fewer) = switches.checked_sub(1) {
+                    piece.scope.among = piece.scope.among.one_of(2);
                     let mut run = piece.clone();
                     run.scope.descend(*access, (begin, None), None);
                     piece.scope.enter(*access, Phase::Inside(base));

@@ -126,10 +126,10 @@ impl Context<'_> {
     ) {
         let (output, slot) = sink.appends(v).expect("tentative stores append");
         let mut scope = scope.clone();
+        self.bind(d, &mut scope, v, at);
         for Here { access, entry, present } in here {
-            scope.descend(access, entry, present);
+            scope.walk(access, entry, present);
         }
-        scope.bind(v, at);
         let searched = self.locate(d, &mut scope, &point.body, false);
         debug_assert!(searched.is_empty(), "tentative values need no search");
         let at = output.next_var(slot).and_then(|w| self.coordinate(&scope, w)).expect("its loops are bound");

@@ -148,6 +148,9 @@ impl Words<'_> {
         }
         self.access(&s.lhs);
         self.expr(&s.rhs);
+        if side_by_side(&s.rhs) >= 4 {
+            self.say("shifted copies");
+        }
         if !s.locals.is_empty() {
             self.say("where");
         }
@@ -379,5 +382,24 @@ fn kind(index: &Index) -> &'static str {
         Index::Slice { .. } => "slice in place",
         Index::Access(_) => "gather",
         Index::Computed { .. } => "computed index",
+    }
+}
+
+/// How many elements under indices that may leave their arrays the operands of one operation have, at most.
+fn side_by_side(e: &Expr) -> usize {
+    let moved = |a: &Access| a.indices.iter().any(|i| matches!(i, Index::Affine { permit: true, .. }));
+    let of_argument = |a: &Argument| if let Argument::Expr(e) = a { side_by_side(e) } else { 0 };
+    match &e.kind {
+        ExprKind::Access(a) => usize::from(moved(a)),
+        ExprKind::Binary(_, a, b) => side_by_side(a) + side_by_side(b),
+        ExprKind::Call(_, args) => args.iter().map(of_argument).sum(),
+        ExprKind::Literal(_) | ExprKind::Name(_) => 0,
+        ExprKind::Unary(_, a) => side_by_side(a),
+        ExprKind::If(c, a, b) => side_by_side(c) + side_by_side(a) + side_by_side(b),
+        ExprKind::Reduce { body, .. }
+        | ExprKind::Collapse { body, .. }
+        | ExprKind::Split { body, .. }
+        | ExprKind::Slice { body, .. } => side_by_side(body),
+        ExprKind::Concat { parts, .. } => parts.iter().map(side_by_side).max().unwrap_or(0),
     }
 }

@@ -42,7 +42,7 @@ impl Maker<'_, '_> {
     pub(super) fn expr(&mut self, ty: Type, deep: usize) -> Expr {
         let ty = self.ty(ty);
         let Some(deep) = deep.checked_sub(1).filter(|_| self.below(6) < 5) else { return self.leaf(ty) };
-        match self.below(if self.inside { 9 } else { 16 }) {
+        match self.below(if self.inside { 9 } else { 17 }) {
             0..=3 => self.binary(ty, deep),
             4 => self.unary(ty, deep),
             5 | 6 => self.call(ty, deep),
@@ -57,6 +57,7 @@ impl Maker<'_, '_> {
             12 => self.split(ty, deep),
             13 => self.concat(ty, deep),
             14 => self.slice(ty, deep),
+            15 => self.shifted(ty),
             _ => self.coalesce(ty, deep),
         }
     }
@@ -165,6 +166,40 @@ impl Maker<'_, '_> {
         self.permits = outer;
         args.push(self.expr(ty, 0));
         call(self.ident("coalesce"), args)
+    }
+
+    /// What stencils are made of: several elements of one tensor side by side, each shifted otherwise, most of them 0 outside of it.
+    fn shifted(&mut self, ty: Type) -> Expr {
+        let Some(some) = self.var_where(|_| true) else { return self.leaf(ty) };
+        let (mut vars, mut extents) = (vec![], vec![]);
+        for _ in 0..1 + self.below(2) {
+            let (v, n) = self.var_where(|_| true).unwrap_or(some.clone());
+            extents.push(if self.chance(3) { self.extent() } else { n });
+            vars.push(v);
+        }
+        let tensor = self.tensor(ty, &extents, None);
+        let nothing = if ty == Type::Bool { Literal::Bool(false) } else { Literal::Int(0) };
+        let op = match ty {
+            Type::Bool => BinaryOp::OrElse,
+            _ => self.one(&[BinaryOp::Add, BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul]),
+        };
+        let copies: Vec<Expr> = (0..3 + self.below(5))
+            .map(|_| {
+                let indices = vars.iter().map(|v| self.moved(v)).collect();
+                let access = Access { tensor: self.ident(&tensor), indices, span: NOWHERE };
+                let outside = if self.chance(4) { self.literal(ty) } else { nothing.clone() };
+                call(self.ident("coalesce"), vec![expr(ExprKind::Access(access)), literal(outside)])
+            })
+            .collect();
+        copies.into_iter().reduce(|a, b| binary(op, a, b)).expect("three or more")
+    }
+
+    /// A variable, some coordinates further or before, which may leave the array.
+    fn moved(&mut self, v: &str) -> Index {
+        let mut map = affine(&self.ident(v));
+        let term = Term { coefficient: None, factor: Factor::Int(self.below(4) as u64), divisions: vec![] };
+        map.terms.push((self.below(2) == 0, term));
+        Index::Affine { permit: true, map, span: NOWHERE }
     }
 
     /// An element of a tensor under indices that may leave it, each rising with its variables.
