@@ -29,6 +29,7 @@ mod refuse;
 mod schedule;
 mod shape;
 mod steps;
+mod turn;
 
 use super::Diagnostic;
 use super::concrete::{
@@ -427,7 +428,9 @@ impl Concretize<'_> {
         if let Some(nest) = self.mirrored(place, &target, &rhs) {
             return self.emit(nest);
         }
-        let (fold, sums, body) = match self.taken_in(rhs, &target) {
+        let rhs = self.taken_in(rhs, &target);
+        let rhs = self.turned(rhs, &target, self.out.tensors[place.0].fill);
+        let (fold, sums, body) = match rhs {
             Expr::Reduce(fun, vars, body, _) => (Some(fun), vars, *body),
             other => (None, Vec::new(), other),
         };
