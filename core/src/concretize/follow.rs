@@ -222,7 +222,18 @@ impl Concretize<'_> {
         let wide = self.sizes.wide(tensor.extents[tensor.format.order[l]]);
         levels[l] = if l == 0 && !wide { LevelKind::Bytemap } else { LevelKind::Hashed };
         let format = Format { levels: levels.into(), order: tensor.format.order.clone() };
+        if self.is_still_to_be_made(place) {
+            self.out.tensors[place.0].format = format;
+            return place;
+        }
         self.copied_by_loops(place, format)
+    }
+
+    /// Whether a tensor is a copy that loops ask for, that is not made yet, and that nothing reads but one access.
+    fn is_still_to_be_made(&self, place: Place) -> bool {
+        let is = |(copy, _): &(Place, Place)| *copy == place;
+        let waits = self.copies.waiting.iter().any(is) && self.copies.made.iter().any(is);
+        waits && self.out.accesses.iter().filter(|a| a.tensor == place).count() == 1
     }
 
     /// A copy of a tensor whose levels are in the order of these times, made once.

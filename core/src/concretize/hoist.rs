@@ -341,7 +341,7 @@ impl Concretize<'_> {
     }
 
     /// A loop's variable of its own for each.
-    fn fresh_loops(&mut self, vars: &[Index]) -> FxHashMap<Index, Index> {
+    pub(super) fn fresh_loops(&mut self, vars: &[Index]) -> FxHashMap<Index, Index> {
         let own = |v: &Index| {
             let concrete::Var { name, extent, .. } = self.out.vars[v.0].clone();
             (*v, self.fresh(name, extent))
@@ -416,7 +416,7 @@ impl Concretize<'_> {
     }
 
     /// A variable for one that is, or is a function of, a renamed one.
-    fn renamed(&mut self, v: Index, fresh: &mut FxHashMap<Index, Index>) -> Index {
+    pub(super) fn renamed(&mut self, v: Index, fresh: &mut FxHashMap<Index, Index>) -> Index {
         if let Some(known) = fresh.get(&v) {
             return *known;
         }

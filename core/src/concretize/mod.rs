@@ -29,6 +29,7 @@ mod refuse;
 mod schedule;
 mod shape;
 mod steps;
+mod turn;
 
 use crate::algebra::{Mode, Op, Type, Value, properties};
 use crate::format::Format;
@@ -416,7 +417,9 @@ impl Concretize<'_> {
         if let Some(nest) = self.mirrored(place, &target, &rhs) {
             return self.emit(nest);
         }
-        let (fold, sums, body) = match self.taken_in(rhs, &target) {
+        let rhs = self.taken_in(rhs, &target);
+        let rhs = self.turned(rhs, &target, self.out.tensors[place.0].fill);
+        let (fold, sums, body) = match rhs {
             Expr::Reduce(fun, vars, body, _) => (Some(fun), vars, *body),
             other => (None, Vec::new(), other),
         };
@@ -559,8 +562,9 @@ impl Concretize<'_> {
         }
     }
 
-    /// The loops of a nest that copies a matrix, column by column of the result, into `{dense, compressed}`: each of its
-    /// entries comes once, and those of a row in the order of the row. `None` of any other nest.
+    /// The loops of a nest that copies what is stored column by column of the result, a matrix or a vector that is split into
+    /// columns, into `{dense, compressed}`: each of its entries comes once, and those of a row in the order of the row. `None` of any
+    /// other nest.
     fn counted(&self, place: Place, target: &[Index], rhs: &Expr) -> Option<Vec<Index>> {
         let Expr::Access(a, _) = rhs else { return None };
         let (to, from) = (&self.out.tensors[place.0], self.out.tensor(*a));
@@ -568,11 +572,13 @@ impl Concretize<'_> {
         let mut columns = levels(&to.format, target);
         columns.reverse();
         let loops = |v: &Index| self.out.vars[v.0].origin == Origin::Loop;
+        let read = levels(&from.format, &self.out.accesses[a.0].vars);
+        let split = || matches!(read[..], [v] if self.is_split(v, &columns));
         let copies = columns.iter().all(loops)
             && matches!(to.format.levels[..], [rows, columns] if rows.is_full() && columns.is_plain())
             && self.simplify.same(to.fill, from.fill)
-            && levels(&from.format, &self.out.accesses[a.0].vars) == columns
-            && from.format.levels[1].is_list();
+            && (read == columns || split())
+            && from.format.levels.last().is_some_and(|kind| kind.is_list());
         copies.then_some(columns)
     }
 

@@ -42,6 +42,11 @@ impl Scheduled {
         Scheduled { loops, ..Scheduled::default() }
     }
 
+    /// Whether no command is about loops.
+    pub(super) fn is_bare(&self) -> bool {
+        self.loops.is_bare()
+    }
+
     /// How a coordinate is split, if it is.
     pub(super) fn split(&self, v: VarId) -> Option<Split> {
         self.loops.split(v).filter(|split| self.loops.cut(split.whole).is_none()).cloned()

@@ -287,6 +287,14 @@ impl Concretize<'_> {
         Some(self.classes.size(class)).filter(|n| *n != Size::default()).unwrap_or(Size::unknown(class))
     }
 
+    /// Whether a variable is split into these, outermost first: each turn of the outer loops has a run of it.
+    pub(super) fn is_split(&self, v: Index, loops: &[Index]) -> bool {
+        let Origin::Mapped(map) = &self.out.vars[v.0].origin else { return false };
+        let whole = loops.iter().map(|l| (Map::var(*l), self.length_of(self.out.vars[l.0].extent)));
+        let whole = whole.reduce(|(outer, _), (inner, length)| (Map::split((&outer, &inner), &length), length));
+        whole.is_some_and(|(whole, _)| whole == *map)
+    }
+
     /// The variable under which a mode is read: a bare one, or one that is mapped to a coordinate or a sum of others.
     pub(super) fn index(&mut self, index: &typed::Index, extent: ClassId) -> Index {
         if let Some(v) = index.bare().filter(|_| !index.permit) {

@@ -6,8 +6,8 @@
 //!     i k j   rows of D are added up in a workspace: visits Σᵢ Σₖ |D[k]|      ◀ least
 //! ```
 //!
-//! The model knows no data: a dense level has `EXTENT` coordinates, a list `ENTRIES` (the outermost one `FIRST`), neither more than
-//! the program says of the extent, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
+//! The model knows no data: a dense level has 1000 coordinates, a list 10 entries (the outermost one 100), neither more than the
+//! program says of the extent, and a loop whose coordinate a condition fixes, as `j == p[i]` does inside of `i`, one. Inside of a loop that visits
 //! coordinates at which a list has no entry, levels below the list are present in that proportion: of
 //! `{dense, compressed}` plus `{compressed, dense}` few rows are full. Branch and bound over permutations leaves out
 //! orders that are worse than the best so far.
@@ -20,9 +20,27 @@ use crate::notation::typed::Fun;
 use crate::shape::Classes;
 use std::collections::BTreeMap;
 
-const EXTENT: f64 = 1000.0;
-const ENTRIES: f64 = 10.0;
-const FIRST: f64 = 100.0;
+/// Data that orders are judged by.
+#[derive(Clone, Copy)]
+struct Model {
+    /// The coordinates of a level that is no list.
+    extent: f64,
+    /// The entries of a list.
+    entries: f64,
+    /// Those of an outermost list.
+    first: f64,
+}
+
+/// Usual data.
+const USUAL: Model = Model { extent: 1e3, entries: 10.0, first: 100.0 };
+
+/// More rows of the same length: where orders differ by a power of the extent, it shows.
+const LARGE: Model = Model { extent: 1e5, entries: 10.0, first: 1e4 };
+
+/// The best order on usual data is not taken where another costs at most [`DEARER`] times as much there, and less than a part in
+/// [`WORSE`] on large data.
+const WORSE: f64 = 10.0;
+const DEARER: f64 = 4.0;
 
 /// Relative costs of a value's way into the result, and of copying an operand, per entry.
 const IN_PLACE: f64 = 1.2;
@@ -67,6 +85,7 @@ pub struct Target<'a> {
 
 struct Search<'a, 'b> {
     q: &'b Question<'a>,
+    model: Model,
     accesses: Vec<AccessId>,
     /// The sequence of a loop over these lists, by the lists: several orders need the same.
     visited: BTreeMap<Vec<AccessId>, Sequence>,
@@ -90,12 +109,32 @@ struct Trips {
 /// The cheapest order of the target's variables and the sums.
 pub fn choose(q: &Question) -> Vec<Index> {
     let vars: Vec<Index> = natural(q);
-    let mut search = Search { q, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None };
-    if vars.len() <= EXHAUSTIVE {
-        search.extend(&mut Vec::new(), &vars, (1.0, 0.0), &Presence::new());
-        return search.best.map_or(vars, |(_, order)| order);
+    if vars.len() > EXHAUSTIVE {
+        return Search::new(q, USUAL).greedy(vars);
     }
-    search.greedy(vars)
+    let mut usual = Search::new(q, USUAL);
+    let Some((cost, best)) = usual.least(&vars) else { return vars };
+    if q.is_vague() {
+        return best;
+    }
+    let mut large = Search::new(q, LARGE);
+    match large.least(&vars) {
+        Some((least, other)) if large.cost(&best) > WORSE * least && usual.cost(&other) <= DEARER * cost => other,
+        _ => best,
+    }
+}
+
+impl Question<'_> {
+    /// Whether the model says little of large data: how far each of several loops goes that move one level of an operand, and what a
+    /// list costs whose protocol the program says.
+    fn is_vague(&self) -> bool {
+        let several = |v: &Index| self.program.roots(*v).len() > 1;
+        let vague = |a: &AccessId| {
+            let access = &self.program.accesses[a.0];
+            access.vars.iter().any(several) || !access.protocols.is_empty()
+        };
+        self.body.accesses().iter().any(vague)
+    }
 }
 
 /// The variables in the order in which the result stores them, then the sums. Of orders that cost the same, the first
@@ -106,7 +145,27 @@ fn natural(q: &Question) -> Vec<Index> {
     vars
 }
 
-impl Search<'_, '_> {
+impl<'a, 'b> Search<'a, 'b> {
+    fn new(q: &'b Question<'a>, model: Model) -> Search<'a, 'b> {
+        Search { q, model, accesses: q.body.accesses(), visited: BTreeMap::new(), best: None }
+    }
+
+    /// The cheapest order of these variables, with its cost.
+    fn least(&mut self, vars: &[Index]) -> Option<(f64, Vec<Index>)> {
+        self.extend(&mut Vec::new(), vars, (1.0, 0.0), &Presence::new());
+        self.best.take()
+    }
+
+    /// The cost of an order.
+    fn cost(&mut self, order: &[Index]) -> f64 {
+        let (mut visits, mut cost, mut there) = (1.0, 0.0, Presence::new());
+        for (n, v) in order.iter().enumerate() {
+            let Trips { trips, work, there: inside } = self.trips(&order[..n], *v, &there);
+            (visits, cost, there) = (visits * trips, cost + visits * work, inside);
+        }
+        cost + self.leaf(order, visits)
+    }
+
     fn extend(&mut self, order: &mut Vec<Index>, vars: &[Index], (visits, cost): (f64, f64), there: &Presence) {
         if self.best.as_ref().is_some_and(|(best, _)| cost >= *best) {
             return;
@@ -191,7 +250,7 @@ impl Search<'_, '_> {
     /// The number of coordinates that the model gives a loop.
     fn extent(&self, v: Index) -> f64 {
         let stated = self.q.classes.value(self.q.program.vars[v.0].extent);
-        stated.map_or(EXTENT, |n| (n as f64).clamp(1.0, EXTENT))
+        stated.map_or(self.model.extent, |n| (n as f64).clamp(1.0, self.model.extent))
     }
 
     /// Whether a loop over `v` moves an access.
@@ -244,14 +303,15 @@ impl Search<'_, '_> {
         if !self.followed(order, a) {
             // It will be transposed into a dense level with lists below, of equal lengths.
             let open = access.vars.iter().any(|w| time(*w).is_some());
-            let shared = (self.stored(a) / EXTENT).powf(1.0 / (format.rank() - 1) as f64);
-            return open.then_some((a, shared.clamp(ENTRIES, EXTENT)));
+            let shared = (self.stored(a) / self.model.extent).powf(1.0 / (format.rank() - 1) as f64);
+            return open.then_some((a, shared.clamp(self.model.entries, self.model.extent)));
         }
         let level =
             (0..format.rank()).find(|&l| program.binds(v, access.vars[format.order[l]], |u| order.contains(&u)))?;
         let above = (0..level).all(bound);
         let first = level == 0;
-        (above && format.levels[level].is_short()).then_some((a, if first { FIRST } else { ENTRIES }))
+        (above && format.levels[level].is_short())
+            .then_some((a, if first { self.model.first } else { self.model.entries }))
     }
 
     /// Whether the access can be followed in this order: no variable is bound before those of levels above its own.
@@ -295,9 +355,9 @@ impl Search<'_, '_> {
     fn stored(&self, a: AccessId) -> f64 {
         let format = &self.q.program.tensor(a).format;
         let level = |(l, kind): (usize, &LevelKind)| match kind {
-            _ if !kind.is_short() => EXTENT,
-            _ if l == 0 => FIRST,
-            _ => ENTRIES,
+            _ if !kind.is_short() => self.model.extent,
+            _ if l == 0 => self.model.first,
+            _ => self.model.entries,
         };
         format.levels.iter().enumerate().map(level).product()
     }

@@ -24,13 +24,12 @@ use super::budget::Among;
 use super::fiber::{Asked, Scope};
 use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary};
+use crate::map::Size;
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
-use crate::loops::Var;
+use crate::loops::{Symbolic, Var};
 use crate::notation::concrete::{self, AccessId, Concat, Index, Iterated, Origin};
 use crate::notation::typed::Fun;
-use crate::shape::Size;
-use crate::stream::Symbolic;
 
 /// Most ranges of a loop, if the text has fewer.
 const RANGES: u64 = 9;

@@ -1,0 +1,288 @@
+//! Lists under coordinates that no loop follows, turned round: their entries are walked, and say where they are read.
+//!
+//! ```text
+//!  R[i,j] = A[i, P[j]] * x[j]                    each j asks each row of A
+//!    ─▶  inverse[P[j], j] any= true              of each coordinate of A where it is read
+//!        R[i,j] = sum(k: select(inverse[k,j], A[i,k] * x[j], 0))
+//!
+//!  R[i] = v[9 - i]                               each i asks v
+//!    ─▶  v_r[9 - k] += v[k];   R[i] = v_r[i]
+//! ```
+//!
+//! Where loops visit their whole extents only because nothing says where the list has entries, and where it has none nothing is added.
+//! At most one term of such a sum is another value: it joins what the fold begins with, which has to leave it as it is. In strict mode 0
+//! does not, of a sum of floats.
+
+use crate::map::ClassId;
+use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Role, Tensor};
+use crate::notation::typed::Fun;
+use super::Concretize;
+use crate::algebra::{Op, Type, Value};
+use crate::format::{Format, LevelKind};
+use crate::iteration::{Sequence, background};
+
+/// Coordinates that a row is asked for one by one, where the program says that there are no more.
+const FEW: u64 = 32;
+
+/// A nest's value as it is looked at: its loops, its fold, and the result's fill value.
+struct Nested<'a> {
+    loops: &'a [Index],
+    fold: Option<Fun>,
+    fill: Value,
+}
+
+/// A coordinate `base + factor * of`, where no loop moves `base`.
+struct Line {
+    base: Expr,
+    factor: i64,
+    of: Index,
+}
+
+impl Concretize<'_> {
+    /// The value of a nest in which lists that each turn of a loop would ask are walked; `fill` is the result's.
+    pub(super) fn turned(&mut self, rhs: Expr, target: &[Index], fill: Value) -> Expr {
+        if !self.scheduled.is_bare() || !self.structures.is_empty() {
+            return rhs;
+        }
+        let loops: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).collect();
+        match rhs {
+            Expr::Reduce(fun, vars, body, ty) => {
+                let loops = [&loops[..], &vars].concat();
+                match self.turned_in(*body, &Nested { loops: &loops, fold: Some(fun), fill }) {
+                    Expr::Reduce(inner, more, body, _) if inner == fun => {
+                        Expr::Reduce(fun, [vars, more].concat(), body, ty)
+                    }
+                    body => Expr::Reduce(fun, vars, Box::new(body), ty),
+                }
+            }
+            body => self.turned_in(body, &Nested { loops: &loops, fold: None, fill }),
+        }
+    }
+
+    fn turned_in(&mut self, body: Expr, nested: &Nested) -> Expr {
+        let all = body.accesses().into_iter().flat_map(|a| self.out.accesses[a.0].vars.clone());
+        let mut coordinates: Vec<Index> =
+            all.filter(|w| self.out.computed(*w).is_some_and(|c| !c.caught && !body.has_loops())).collect();
+        coordinates.sort();
+        coordinates.dedup();
+        let turned = coordinates.into_iter().find_map(|w| Some((w, self.turns(&body, w, nested)?)));
+        match turned {
+            Some((w, under)) => match self.line(w).filter(|_| self.are_vectors(&under)) {
+                Some(line) => under.into_iter().fold(body, |body, a| self.reversed(body, a, &line)),
+                None => self.inverted(body, w, &under, nested),
+            },
+            None => body,
+        }
+    }
+
+    /// The accesses to turn round under a computed coordinate, if that pays: lists, under what loops over whole extents compute.
+    fn turns(&self, body: &Expr, w: Index, nested: &Nested) -> Option<Vec<AccessId>> {
+        let of = self.out.made_of(w);
+        let loops = !of.is_empty() && of.iter().all(|v| nested.loops.contains(v));
+        let under: Vec<AccessId> = body.accesses().into_iter().filter(|a| self.is_list_under(*a, w)).collect();
+        if !loops || under.is_empty() || !under.iter().all(|a| self.may_turn(*a, w, &of)) {
+            return None;
+        }
+        // What each row reads is inverted once; what is read once is not, unless that takes no list of it.
+        let above = under.iter().any(|a| self.is_in_rows(*a, w)) && !self.are_few(&of);
+        let pays = above || self.line(w).is_some() && self.are_vectors(&under);
+        // An index that is read ends the program where it leaves its tensor: also where another list has no entry.
+        let alone = || body.accesses().iter().all(|a| under.contains(a) || self.is_located(*a));
+        let reads = self.out.computed(w).is_some_and(Computed::is_read);
+        let worth = pays && (!reads || alone()) && of.iter().all(|v| self.visits_all(body, *v));
+        (worth && self.joined(body, &under, nested).is_some()).then_some(under)
+    }
+
+    /// Whether the access's level under a coordinate is a list.
+    fn is_list_under(&self, a: AccessId, w: Index) -> bool {
+        let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+        (0..format.rank()).any(|l| self.out.level_var(access, l) == w && format.levels[l].is_list())
+    }
+
+    /// Whether an access can be walked in the place of asking it: of lists and located levels, with nothing else under the same loops.
+    fn may_turn(&self, a: AccessId, w: Index, of: &[Index]) -> bool {
+        let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(a).format);
+        let once = access.vars.iter().filter(|v| **v == w).count() == 1;
+        let apart = |v: &Index| *v == w || of.iter().all(|u| !self.out.follows(*v, *u));
+        let plain = format.levels.iter().all(|kind| kind.is_list() || kind.is_located());
+        once && plain && access.protocols.is_empty() && access.vars.iter().all(apart)
+    }
+
+    /// Whether loops move the levels above the coordinate's.
+    fn is_in_rows(&self, a: AccessId, w: Index) -> bool {
+        let access = &self.out.accesses[a.0];
+        let levels = (0..access.vars.len()).map(|l| self.out.level_var(access, l));
+        levels.take_while(|v| *v != w).any(|v| !self.out.roots(v).is_empty())
+    }
+
+    /// Whether these are vectors whose values a scatter can place: it joins them with what is there.
+    fn are_vectors(&self, under: &[AccessId]) -> bool {
+        let mut tensors = under.iter().map(|a| self.out.tensor(*a));
+        tensors.all(|t| t.format.rank() == 1 && self.joins(t.fill).is_some())
+    }
+
+    fn is_located(&self, a: AccessId) -> bool {
+        self.out.tensor(a).format.levels.iter().all(|kind| kind.is_located())
+    }
+
+    /// Whether loops have few turns together, as far as the program says: so many searches of a row cost less than to walk it.
+    fn are_few(&self, loops: &[Index]) -> bool {
+        let turns = loops.iter().map(|v| self.classes.value(self.out.vars[v.0].extent));
+        turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
+    }
+
+    /// Whether a loop visits its whole extent, as far as lists over it say.
+    fn visits_all(&self, body: &Expr, v: Index) -> bool {
+        let along = |a: &AccessId| {
+            let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
+            let over = |l: usize| self.out.binds(v, self.out.level_var(access, l), |_| true);
+            (0..format.rank()).any(|l| format.levels[l].is_short() && over(l))
+        };
+        let lists: Vec<AccessId> = body.accesses().into_iter().filter(along).collect();
+        let (sequence, rest) = background(body, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+        sequence == Sequence::Full || !matches!(rest, Expr::Literal(_))
+    }
+
+    /// What the value is where these accesses have no entry, with what joins it with another and leaves that as it is; `None` where it is
+    /// something to the result.
+    fn joined(&self, body: &Expr, under: &[AccessId], nested: &Nested) -> Option<(Value, Fun)> {
+        let fill = |a: AccessId| under.contains(&a).then(|| self.out.tensor(a).fill);
+        let Expr::Literal(nothing) = self.simplify.replace(body, &fill) else { return None };
+        match nested.fold {
+            Some(fun) => self.begins_with(fun, nothing).then_some((nothing, fun)),
+            None => {
+                let fun = self.joins(nothing)?;
+                self.simplify.same(nothing, nested.fill).then_some((nothing, fun))
+            }
+        }
+    }
+
+    /// A function that leaves what is joined with a value as it is.
+    fn joins(&self, v: Value) -> Option<Fun> {
+        let known: &[Op] = if v.ty() == Type::Bool { &[Op::OrElse, Op::AndAlso] } else { &[Op::Add, Op::Min, Op::Max] };
+        known.iter().map(|op| Fun::Op(*op)).find(|fun| self.begins_with(*fun, v))
+    }
+
+    /// Whether folds with a function may begin with a value, in any order.
+    fn begins_with(&self, fun: Fun, v: Value) -> bool {
+        self.gathered(fun, v.ty(), false).is_some_and(|identity| self.simplify.same(identity, v))
+    }
+
+    /// A computed coordinate of one loop, if it is one of a line.
+    fn line(&self, w: Index) -> Option<Line> {
+        let (base, moved) = self.linear(&self.out.computed(w)?.of)?;
+        let (of, factor) = moved.filter(|(of, factor)| *factor != 0 && self.out.vars[of.0].origin == Origin::Loop)?;
+        Some(Line { base, factor, of })
+    }
+
+    /// An expression as what no loop moves, and a multiple of an index variable.
+    fn linear(&self, e: &Expr) -> Option<(Expr, Option<(Index, i64)>)> {
+        let zero = || Expr::Literal(Value::i64(0));
+        let call = |op, a, b| self.simplify.simplify(&Expr::Call(Fun::Op(op), vec![a, b], Type::I64));
+        match e {
+            Expr::Literal(_) => Some((e.clone(), None)),
+            Expr::Index(v) if self.out.roots(*v).is_empty() => Some((e.clone(), None)),
+            Expr::Index(v) => Some((zero(), Some((*v, 1)))),
+            Expr::Call(Fun::Op(Op::Add), args, _) => {
+                let ((a, i), (b, j)) = (self.linear(&args[0])?, self.linear(&args[1])?);
+                (i.is_none() || j.is_none()).then(|| (call(Op::Add, a, b), i.or(j)))
+            }
+            Expr::Call(Fun::Op(Op::Mul), args, _) => {
+                let Expr::Literal(n) = &args[0] else { return None };
+                let (base, moved) = self.linear(&args[1])?;
+                let by = i64::try_from(n.as_i128()?).ok()?;
+                let moved = match moved {
+                    Some((v, factor)) => Some((v, factor.checked_mul(by)?)),
+                    None => None,
+                };
+                Some((call(Op::Mul, args[0].clone(), base), moved))
+            }
+            _ => None,
+        }
+    }
+
+    /// The body with a vector's copy in its place, whose entries stand where loops come to them.
+    fn reversed(&mut self, body: Expr, a: AccessId, line: &Line) -> Expr {
+        let Access { tensor: from, .. } = self.out.accesses[a.0].clone();
+        let tensor = self.out.tensors[from.0].clone();
+        let extent = self.out.vars[line.of.0].extent;
+        let (name, format) = (format!("{}_r", tensor.name), Format::of(vec![LevelKind::Compressed]));
+        let made = Tensor { name, extents: vec![extent], format, role: Role::Temporary, ..tensor.clone() };
+        let (made, own, target) = (self.place(made), self.modes(&tensor.extents), self.modes(&[extent]));
+        let at = self.where_it_is_read(line, own[0], extent);
+        let rhs = Expr::Access(self.out.access(from, own.clone()), tensor.ty);
+        // Like every copy it is made before the blocks in which its tensor stays what it is.
+        let inner = self.steps.leave(from);
+        let join = self.joins(tensor.fill).expect("looked at before");
+        self.scatter((made, target), (join, vec![Expr::Index(at)], None), &own, rhs);
+        self.steps.enter_again(inner);
+        let read = Expr::Access(self.out.access(made, vec![line.of]), tensor.ty);
+        body.map_accesses(&mut |b, ty| if b == a { read.clone() } else { Expr::Access(b, ty) })
+    }
+
+    /// The `i` for which a line comes to a coordinate: a permitted one, as there may be none.
+    fn where_it_is_read(&mut self, line: &Line, coordinate: Index, extent: ClassId) -> Index {
+        let call = |op, a, b| Expr::Call(Fun::Op(op), vec![a, b], Type::I64);
+        let number = |n: i64| Expr::Literal(Value::i64(n));
+        let (base, coordinate) = (line.base.clone(), Expr::Index(coordinate));
+        let distance = match line.factor < 0 {
+            true => call(Op::Sub, base, coordinate),
+            false => call(Op::Sub, coordinate, base),
+        };
+        let step = number(line.factor.saturating_abs());
+        let of = if line.factor.unsigned_abs() == 1 {
+            distance
+        } else {
+            let rest = call(Op::FloorRem, distance.clone(), step.clone());
+            let there = Expr::Call(Fun::Op(Op::Eq), vec![rest, number(0)], Type::Bool);
+            let whole = call(Op::FloorDiv, distance, step);
+            Expr::Call(Fun::Op(Op::Select), vec![there, whole, number(-1)], Type::I64)
+        };
+        let of = self.simplify.simplify(&of);
+        self.at(extent, Origin::Computed(Box::new(Computed { of, permit: true, caught: false })))
+    }
+
+    /// A sum over a coordinate's own values, of which its inverse says where they are read.
+    fn inverted(&mut self, body: Expr, w: Index, under: &[AccessId], nested: &Nested) -> Expr {
+        let (nothing, join) = self.joined(&body, under, nested).expect("looked at before");
+        let extent = self.out.vars[w.0].extent;
+        let mut of = self.out.made_of(w);
+        of.sort();
+        of.dedup();
+        let inverse = self.inverse(w, &of, extent);
+        let name = self.unused("k");
+        let k = self.fresh(name, extent);
+        let body = body.map_accesses(&mut |a, ty| {
+            let mut access = self.out.accesses[a.0].clone();
+            if under.contains(&a) {
+                access.vars.iter_mut().filter(|v| **v == w).for_each(|v| *v = k);
+            }
+            Expr::Access(self.out.accessed(access), ty)
+        });
+        let ty = body.ty();
+        let read = Expr::Access(self.out.access(inverse, [&[k][..], &of].concat()), Type::Bool);
+        let value = Expr::Call(Fun::Op(Op::Select), vec![read, body, Expr::Literal(nothing)], ty);
+        Expr::Reduce(join, vec![k], Box::new(value), ty)
+    }
+
+    /// Of each value of a coordinate the turns of these loops that read it.
+    fn inverse(&mut self, w: Index, loops: &[Index], extent: ClassId) -> Place {
+        let of = loops.iter().map(|v| self.out.vars[v.0].extent);
+        let extents: Vec<ClassId> = [extent].into_iter().chain(of).collect();
+        let mut levels = vec![LevelKind::Compressed; extents.len()];
+        if !self.sizes.wide(extent) {
+            levels[0] = LevelKind::Dense;
+        }
+        let (name, fill, format) = ("inverse".to_string(), Value::bool(false), Format::of(levels));
+        let tensor = Tensor { name, ty: Type::Bool, extents: extents.clone(), format, fill, role: Role::Temporary };
+        let place = self.place(tensor);
+        let mut fresh = self.fresh_loops(loops);
+        let at = self.renamed(w, &mut fresh);
+        let own: Vec<Index> = loops.iter().map(|v| fresh[v]).collect();
+        let places = [at].iter().chain(&own).map(|v| Expr::Index(*v)).collect();
+        let target = self.modes(&extents);
+        let there = Expr::Literal(Value::bool(true));
+        self.scatter((place, target), (Fun::Op(Op::OrElse), places, None), &own, there);
+        place
+    }
+}
