@@ -13,13 +13,13 @@
 //! At most one term of such a sum is another value: it joins what the fold begins with, which has to leave it as it is. In strict mode 0
 //! does not, of a sum of floats.
 
-use crate::map::ClassId;
-use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Role, Tensor};
-use crate::notation::typed::Fun;
 use super::Concretize;
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, background};
+use crate::map::ClassId;
+use crate::notation::concrete::{Access, AccessId, Computed, Expr, Index, Origin, Place, Role, Tensor};
+use crate::notation::typed::Fun;
 
 /// Coordinates that a row is asked for one by one, where the program says that there are no more.
 const FEW: u64 = 32;

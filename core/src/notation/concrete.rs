@@ -776,6 +776,20 @@ impl Program {
         }
     }
 
+    /// Whether loops over these variables decide how far a loop with this limit goes.
+    pub fn decides(&self, order: &[Index], limit: &Limit) -> bool {
+        let at = |within: &Within, place: usize| {
+            let same = |other: &Limit| matches!(other, Limit::Within(w) if (w.cut, w.place) == (within.cut, place));
+            order.iter().any(|v| self.vars[v.0].limits.iter().any(same))
+        };
+        // Where a piece ends in an inner loop depends on whether those around it are at its first or last coordinate.
+        let around = match limit {
+            Limit::Within(within) => (0..within.place).all(|place| at(within, place)),
+            Limit::Below { .. } | Limit::Pieces { .. } => true,
+        };
+        around && limit.vars().iter().all(|v| order.contains(v))
+    }
+
     /// Of a loop over pieces: all loops over pieces of its cut, larger pieces first, and the loops that they cut, outermost first.
     pub fn cut_by(&self, piece: Index) -> Option<(Vec<Index>, Vec<Index>)> {
         let within = |(on, limit): &(Option<Index>, Limit)| match limit {

@@ -113,7 +113,7 @@ fn derived(command: &Command, sizes: usize, counts: impl Fn(VarId) -> bool) -> O
             };
             (Form::Slice { from: node(from), to: node(to), start: zero(), end: None, step }, "split")
         }
-        CommandKind::Collapse { from: (outer, inner), to } => {
+        CommandKind::Collapse { from: (outer, inner), to } if !counts(*to) => {
             (Form::Product { parts: vec![node(outer), node(inner)], whole: node(to) }, "collapse")
         }
         _ => return None,

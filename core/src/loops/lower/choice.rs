@@ -24,10 +24,10 @@ use super::budget::Among;
 use super::fiber::{Asked, Scope};
 use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary};
-use crate::map::Size;
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
 use crate::loops::{Symbolic, Var};
+use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Concat, Index, Iterated, Origin};
 use crate::notation::typed::Fun;
 

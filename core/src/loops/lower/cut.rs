@@ -127,11 +127,11 @@ impl Context<'_> {
         Some((shift?, self.extent(self.program.vars[v.0].extent)))
     }
 
-    /// Of a located level's positions those in the tile that a loop sees.
+    /// Of a located level's positions those in the tile that a loop sees: none where the tile begins behind the extent.
     fn in_tile(&self, scope: &Scope, a: AccessId, level: usize, (begin, end): (Expr, Expr)) -> (Expr, Expr) {
         let Some((shift, extent)) = self.tile(scope, a, level) else { return (begin, end) };
         let begin = plus(begin, shift);
-        (begin.clone(), binary(Op::Min, plus(begin, extent), end))
+        (binary(Op::Min, begin.clone(), end.clone()), binary(Op::Min, plus(begin, extent), end))
     }
 
     /// The positions of a level below these of the level above.

@@ -106,6 +106,11 @@ impl Program {
                 CommandKind::Split { from, to: (outer, inner), .. } if counted.contains(from) => {
                     counted.extend([*outer, *inner]);
                 }
+                CommandKind::Collapse { from: (outer, inner), to }
+                    if [outer, inner].iter().any(|v| counted.contains(v)) =>
+                {
+                    counted.insert(*to);
+                }
                 _ => {}
             }
         }

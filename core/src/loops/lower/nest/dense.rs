@@ -143,7 +143,7 @@ impl Context<'_> {
         let inside = |vars: &[Index], e: &concrete::Expr| {
             let order = [order, vars].concat();
             let limits = vars.iter().flat_map(|v| &self.program.vars[v.0].limits);
-            let as_far = limits.into_iter().all(|limit| limit.vars().iter().all(|v| order.contains(v)));
+            let as_far = limits.into_iter().all(|limit| self.program.decides(&order, limit));
             as_far && self.is_one(scope, &order, e)
         };
         match e {
