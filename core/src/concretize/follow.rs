@@ -161,7 +161,7 @@ impl Concretize<'_> {
     }
 
     /// The accesses, each with its level, whose lists over `v` are intersected with one that every loop of `outer`
-    /// moves, and are not moved themselves.
+    /// moves, or follow such ones alone, and are not moved themselves.
     fn unmoved(&self, e: &Expr, outer: &[Index], v: Index) -> Vec<(AccessId, usize)> {
         let mut level: FxHashMap<AccessId, usize> = FxHashMap::default();
         for a in e.accesses() {
@@ -177,8 +177,15 @@ impl Concretize<'_> {
         let moved = |a: &AccessId| self.out.moved(*a, outer, v);
         let hashed = |a: &AccessId| self.out.tensor(*a).format.levels[level[a]].has_table();
         let free = |a: &AccessId| self.out.protocol(*a, level[a]).is_none();
-        let parts = sequence.intersections().into_iter().filter(|part| part.iter().any(moved));
-        let mut unmoved: Vec<AccessId> = parts.flatten().filter(|a| !moved(a) && !hashed(a) && free(a)).collect();
+        let mut parts = sequence.intersections();
+        parts.retain(|part| part.iter().any(moved));
+        let (mut any, mut all) = (|a, b| a || b, |a, b| a && b);
+        if sequence.fold(&mut |a| moved(&a), &|full| !full, &mut any, &mut all) {
+            let walked = sequence.lists();
+            parts.push(names.into_iter().filter(|a| !walked.contains(a)).collect());
+        }
+        let mut unmoved: Vec<AccessId> =
+            parts.into_iter().flatten().filter(|a| !moved(a) && !hashed(a) && free(a)).collect();
         unmoved.sort();
         unmoved.dedup();
         unmoved.into_iter().map(|a| (a, level[&a])).collect()
