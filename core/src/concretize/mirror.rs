@@ -71,7 +71,7 @@ impl Concretize<'_> {
 }
 
 /// Whether it is computed alike for all coordinates: nothing decides where it has no effect.
-fn is_arithmetic(e: &Expr) -> bool {
+pub(super) fn is_arithmetic(e: &Expr) -> bool {
     match e {
         Expr::Literal(_) | Expr::Access(..) => true,
         Expr::Call(Fun::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Min | Op::Max | Op::Abs), args, ty) => {

@@ -80,7 +80,11 @@ impl Concretize<'_> {
 
     /// A size's extent: a number if the program says it, else the value of a variable that is mapped to it.
     pub(super) fn size(&mut self, size: typed::SizeId) -> Expr {
-        let class = self.classes.class_of_size(size);
+        self.extent(self.classes.class_of_size(size))
+    }
+
+    /// An extent as a value.
+    pub(super) fn extent(&mut self, class: ClassId) -> Expr {
         let extent = self.classes.size(class);
         match extent.value() {
             Some(n) => Expr::Literal(Value::i64(n)),

@@ -14,6 +14,7 @@
 //! does not, of a sum of floats.
 
 use super::Concretize;
+use super::mirror::is_arithmetic;
 use crate::algebra::{Op, Type, Value};
 use crate::format::{Format, LevelKind};
 use crate::iteration::{Sequence, background};
@@ -86,11 +87,15 @@ impl Concretize<'_> {
         // What each row reads is inverted once; what is read once is not, unless that takes no list of it.
         let above = under.iter().any(|a| self.is_in_rows(*a, w)) && !self.are_few(&of);
         let pays = above || self.line(w).is_some() && self.are_vectors(&under);
-        // An index that is read ends the program where it leaves its tensor: also where another list has no entry.
-        let alone = || body.accesses().iter().all(|a| under.contains(a) || self.is_located(*a));
-        let reads = self.out.computed(w).is_some_and(Computed::is_read);
-        let worth = pays && (!reads || alone()) && of.iter().all(|v| self.visits_all(body, *v));
+        // An index that is read may end the program where it leaves its tensor: it has to be read at each turn anyway.
+        let always = || is_arithmetic(body) && body.accesses().iter().all(|a| under.contains(a) || self.is_located(*a));
+        let worth = pays && (!self.may_end(w) || always()) && of.iter().all(|v| self.visits_all(body, *v));
         (worth && self.joined(body, &under, nested).is_some()).then_some(under)
+    }
+
+    /// Whether a coordinate ends the program where it leaves its tensor.
+    fn may_end(&self, w: Index) -> bool {
+        self.out.computed(w).is_some_and(|c| c.is_read() && !c.permit)
     }
 
     /// Whether the access's level under a coordinate is a list.
@@ -249,7 +254,9 @@ impl Concretize<'_> {
         let mut of = self.out.made_of(w);
         of.sort();
         of.dedup();
-        let inverse = self.inverse(w, &of, extent);
+        let others = nested.loops.iter().filter(|v| !of.contains(v)).map(|v| self.out.vars[v.0].extent);
+        let others: Vec<ClassId> = if self.may_end(w) { others.collect() } else { vec![] };
+        let inverse = self.inverse(w, &of, &others);
         let name = self.unused("k");
         let k = self.fresh(name, extent);
         let body = body.map_accesses(&mut |a, ty| {
@@ -265,8 +272,9 @@ impl Concretize<'_> {
         Expr::Reduce(join, vec![k], Box::new(value), ty)
     }
 
-    /// Of each value of a coordinate the turns of these loops that read it.
-    fn inverse(&mut self, w: Index, loops: &[Index], extent: ClassId) -> Place {
+    /// Of each value of a coordinate the turns of these loops that read it, if other loops have any turns.
+    fn inverse(&mut self, w: Index, loops: &[Index], others: &[ClassId]) -> Place {
+        let extent = self.out.vars[w.0].extent;
         let of = loops.iter().map(|v| self.out.vars[v.0].extent);
         let extents: Vec<ClassId> = [extent].into_iter().chain(of).collect();
         let mut levels = vec![LevelKind::Compressed; extents.len()];
@@ -281,8 +289,16 @@ impl Concretize<'_> {
         let own: Vec<Index> = loops.iter().map(|v| fresh[v]).collect();
         let places = [at].iter().chain(&own).map(|v| Expr::Index(*v)).collect();
         let target = self.modes(&extents);
-        let there = Expr::Literal(Value::bool(true));
+        let there = others.iter().fold(Expr::Literal(Value::bool(true)), |there, class| self.where_some(*class, there));
         self.scatter((place, target), (Fun::Op(Op::OrElse), places, None), &own, there);
         place
+    }
+
+    /// A truth value where an extent is not 0, else false.
+    fn where_some(&mut self, class: ClassId, there: Expr) -> Expr {
+        let extent = self.extent(class);
+        let some = Expr::Call(Fun::Op(Op::Gt), vec![extent, Expr::Literal(Value::i64(0))], Type::Bool);
+        let there = Expr::Call(Fun::Op(Op::Select), vec![some, there, Expr::Literal(Value::bool(false))], Type::Bool);
+        self.simplify.simplify(&there)
     }
 }
