@@ -56,6 +56,11 @@ impl Context<'_> {
         }
         let [pos, coordinates] = ["pos", "crd"].map(|name| *level.named(name));
         let [row, column] = nest.order[..] else { return None };
+        // Both count a coordinate: a loop that does not comes to each entry more than once.
+        let counted = self.program.roots(self.program.accesses[access.0].vars[0]);
+        if ![row, column].iter().all(|v| counted.contains(v)) {
+            return None;
+        }
         let [outer, inner] = result.format.levels[..] else { return None };
         let entries = outer.begins_chain() && inner.continues_chain() || outer.is_full() && inner.is_plain();
         let extent = |v: concrete::Index| self.extent(self.program.vars[v.0].extent);
