@@ -163,7 +163,10 @@ impl Context<'_> {
         let (ranges, text) = self.alternatives(piece, v, &[&piece.body], &along);
         let located = self.is_all_located(&piece.scope, &piece.body);
         let few = ranges <= text.max(if located { RANGES } else { RANGES_OF_LISTS });
-        few && self.affords(&piece.scope, &piece.body, ranges)
+        // Where all end at the same coordinates, each choice has its lines in one range.
+        let ends = outermost(&piece.body, &along);
+        let parts = if ends.iter().all(|c| self.ends_with(ends[0], c)) { 1 } else { ranges };
+        few && self.affords(&piece.scope, &piece.body, parts)
     }
 
     /// Into how many ranges the concatenations of expressions that stand side by side can split a loop, and how many ranges these have
