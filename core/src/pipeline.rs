@@ -13,6 +13,7 @@ use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Stage;
 use crate::notation::{Diagnostic, Span, typed};
+use crate::schedule::divide::divided;
 use crate::schedule::eliminate::eliminate;
 use crate::schedule::stage::given;
 use crate::schedule::storage::{Asked, Sizes};
@@ -111,8 +112,11 @@ pub(crate) fn decide<T>(
     let program = given.as_ref().unwrap_or(program);
     let classes = Classes::of(program)?;
     let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
-    let program = &staged;
-    let classes = if stages.is_empty() { classes } else { Classes::of(program)? };
+    // A kernel for given extents has those of the program's variables alone.
+    let divided = if options.extents.is_none() { divided(&staged, options.mode) } else { None };
+    let as_it_was = stages.is_empty() && divided.is_none();
+    let program = divided.as_ref().unwrap_or(&staged);
+    let classes = if as_it_was { classes } else { Classes::of(program)? };
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;

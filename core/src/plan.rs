@@ -12,7 +12,7 @@ use crate::check::check;
 use crate::concretize::Copied;
 use crate::loops::lower::Options;
 use crate::notation::syntax::{self, Command, Item, Schedule};
-use crate::notation::typed::{self, Stage, VarId};
+use crate::notation::typed::{self, CommandKind, Parts, Stage, VarId};
 use crate::notation::{Diagnostic, Span, concrete};
 use crate::pipeline::{Decided, decide};
 use crate::schedule::loops::Loops;
@@ -76,7 +76,9 @@ fn each(items: &mut [Item], seen: &mut dyn FnMut(&mut syntax::Statement)) {
 
 /// What was decided, spelled.
 struct Decisions {
-    /// Sums that became temporaries.
+    /// Loops in parts.
+    splits: Vec<Planned>,
+    /// Sums that became temporaries, and how these are stored.
     stages: Vec<Planned>,
     /// Operands in another order or format.
     copies: Vec<Planned>,
@@ -91,42 +93,60 @@ impl Decisions {
         let owner = |n: usize| program.statements[..n].iter().filter(|s| own(s)).count();
         let stage = |(_, stage): &(usize, Stage)| {
             let made = program.statements.iter().position(|s| s.tensor == stage.tensor).expect("it has a statement");
-            Planned { statement: owner(made), command: spell::stage(program, stage) }
+            let temporary = &program.tensors[stage.tensor.index()];
+            let format = temporary.format.as_ref().filter(|format| format.rank() > 0);
+            let stored = format.map(|format| spell::store(&temporary.name, format));
+            let commands = [spell::stage(program, stage)].into_iter().chain(stored);
+            commands.map(|command| Planned { statement: owner(made), command }).collect::<Vec<_>>()
         };
         let order = |(n, s): (usize, &typed::Statement)| {
             let loops = ordered(program, s, concrete, mode).filter(|_| own(s))?;
             let names = loops.iter().map(|v| program.vars[v.index()].name.as_str());
             Some(Planned { statement: owner(n), command: spell::reorder(names) })
         };
+        let split = |(n, s): (usize, &typed::Statement)| {
+            let asked = s.schedule.is_some() || !own(s);
+            let command = |command: &typed::Command| match command.kind {
+                CommandKind::Split { from, to: (outer, inner), parts: Parts::Of(by) } if !asked => {
+                    let [from, outer, inner] = [from, outer, inner].map(|v| &program.vars[v.index()].name[..]);
+                    Some(Planned { statement: owner(n), command: spell::split(from, (outer, inner), by) })
+                }
+                _ => None,
+            };
+            s.commands.iter().filter_map(command).collect::<Vec<_>>()
+        };
+        let statements = || program.statements.iter().enumerate();
         Decisions {
-            stages: stages.iter().map(stage).collect(),
+            splits: statements().flat_map(split).collect(),
+            stages: stages.iter().flat_map(stage).collect(),
             copies: copies(program, copied, &owner),
-            orders: program.statements.iter().enumerate().filter_map(order).collect(),
+            orders: statements().filter_map(order).collect(),
         }
     }
 
     /// Those that read back: all, else of each statement what does with what is said of those before it.
     fn said(self, reads_back: impl Fn(&[Planned]) -> bool) -> Vec<Planned> {
-        let Decisions { stages, copies, orders } = &self;
+        let Decisions { splits, stages, copies, orders } = &self;
         let of = |n: Option<usize>, kinds: &[&Vec<Planned>]| -> Vec<Planned> {
             let all = kinds.iter().flat_map(|kind| kind.iter());
             all.filter(|p| n.is_none_or(|n| p.statement == n)).cloned().collect()
         };
-        let whole = of(None, &[stages, copies, orders]);
+        let whole = of(None, &[splits, stages, copies, orders]);
         if whole.is_empty() || reads_back(&whole) {
             return whole;
         }
         let mut statements: Vec<usize> = whole.iter().map(|p| p.statement).collect();
         statements.sort_unstable();
         statements.dedup();
-        let tried: [&[&Vec<Planned>]; 7] = [
-            &[stages, copies, orders],
-            &[stages, copies],
-            &[stages, orders],
-            &[stages],
-            &[copies, orders],
-            &[copies],
-            &[orders],
+        let tried: [&[&Vec<Planned>]; 8] = [
+            &[splits, stages, copies, orders],
+            &[splits, stages, copies],
+            &[splits, stages, orders],
+            &[splits, stages],
+            &[splits, copies, orders],
+            &[splits, copies],
+            &[splits, orders],
+            &[splits],
         ];
         let mut said: Vec<Planned> = vec![];
         for n in statements {

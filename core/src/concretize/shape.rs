@@ -304,6 +304,10 @@ impl Concretize<'_> {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.var(v);
         }
+        if let Some(map) = self.quotient(index) {
+            let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
+            return same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)));
+        }
         let ascends = linear(index).filter(|(_, factors)| factors.values().all(|f| *f > 0));
         let Some((at, factors)) = ascends.filter(|(_, f)| !index.permit || self.caught && !self.apart && !f.is_empty())
         else {
@@ -316,6 +320,29 @@ impl Concretize<'_> {
         }
         let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
         same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)))
+    }
+
+    /// A coordinate that divides, as a sum of loops' variables: what is split is divided by the rule `collapse of split`.
+    fn quotient(&mut self, index: &typed::Index) -> Option<Map<Index>> {
+        let divides = linear(index).is_none() && !index.permit;
+        let map = if divides { self.divided(&index.map)? } else { return None };
+        Some(map).filter(|map| !map.factors.is_empty())
+    }
+
+    fn divided(&mut self, map: &typed::Map) -> Option<Map<Index>> {
+        Some(match map {
+            typed::Map::Const(c) => Map::constant(Size::number(*c)),
+            typed::Map::Var(v) => self.map_of(*v),
+            typed::Map::Add(a, b) => self.divided(a)?.plus(&self.divided(b)?),
+            typed::Map::Mul(f, a) if *f > 0 => self.divided(a)?.times(&Size::number(*f)),
+            typed::Map::Div(a, n) | typed::Map::Mod(a, n) => {
+                let of = self.divided(a)?;
+                let extent = |u: Index| self.length_of(self.out.vars[u.0].extent);
+                let (quotient, rest) = of.divided(&Size::number(*n), extent)?;
+                if matches!(map, typed::Map::Div(..)) { quotient } else { rest }
+            }
+            _ => return None,
+        })
     }
 
     /// The variable of a mode under an index that no loop follows.

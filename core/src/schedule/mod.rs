@@ -7,6 +7,7 @@
 mod bare;
 mod bound;
 mod collapse;
+pub(crate) mod divide;
 pub mod eliminate;
 pub mod loops;
 mod occurs;

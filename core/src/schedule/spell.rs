@@ -37,6 +37,16 @@ pub(crate) fn copy(tensor: &str, format: &Format) -> CommandKind {
     CommandKind::Copy(ident(tensor), written(format))
 }
 
+/// How a temporary is stored as a command.
+pub(crate) fn store(tensor: &str, format: &Format) -> CommandKind {
+    CommandKind::Store(ident(tensor), written(format))
+}
+
+/// A loop in parts of so many turns as a command.
+pub(crate) fn split(from: &str, (outer, inner): (&str, &str), factor: u64) -> CommandKind {
+    CommandKind::Split { up: false, from: ident(from), to: (ident(outer), ident(inner)), factor }
+}
+
 /// An order of loops as a command.
 pub(crate) fn reorder<'a>(loops: impl Iterator<Item = &'a str>) -> CommandKind {
     CommandKind::Reorder(loops.map(ident).collect())

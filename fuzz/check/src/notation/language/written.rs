@@ -53,6 +53,9 @@ impl Display for Written {
     }
 }
 
+/// What strict mode refuses of commands.
+const ORDERED: [&str; 2] = ["folds in its order", "keeps the order of floats"];
+
 impl Subject for Written {
     fn mode(&self) -> Mode {
         self.mode
@@ -98,6 +101,9 @@ impl Subject for Written {
         match kind {
             "checker" | "extents" => Some("rejected"),
             "refusal" if ["is not lowered yet", UNKNOWN].iter().any(|may| words.contains(may)) => Some("not lowered"),
+            "refusal" if self.mode == Mode::Strict && ORDERED.iter().any(|may| words.contains(may)) => {
+                Some("not strict")
+            }
             "meaning" => Some("without a meaning, or one that takes too long"),
             _ => None,
         }
