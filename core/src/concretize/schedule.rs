@@ -47,6 +47,14 @@ impl Scheduled {
         self.loops.is_bare()
     }
 
+    /// Whether each turn of a loop begins within what it is a part of: it counts parts of so many turns of a loop that is no part itself.
+    pub(super) fn begins_within(&self, loop_: Index) -> bool {
+        let Some(v) = self.named.get(&loop_) else { return false };
+        let part = |whole: VarId| self.loops.splits.iter().any(|s| s.outer == whole || s.inner == whole);
+        let of = self.loops.splits.iter().find(|split| split.outer == *v);
+        of.is_some_and(|split| matches!(split.parts, Parts::Of(_)) && !part(split.whole))
+    }
+
     /// How a coordinate is split, if it is.
     pub(super) fn split(&self, v: VarId) -> Option<Split> {
         self.loops.split(v).filter(|split| self.loops.cut(split.whole).is_none()).cloned()

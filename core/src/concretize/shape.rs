@@ -26,7 +26,7 @@
 use super::{Concretize, distinct};
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};
-use crate::notation::concrete::{Computed, Concat, Expr, Index, Origin};
+use crate::notation::concrete::{Computed, Concat, Expr, Index, Limit, Origin};
 use crate::notation::typed::{self, Fun, Kind, VarId};
 use std::collections::BTreeMap;
 
@@ -177,7 +177,8 @@ impl Concretize<'_> {
         }
         parts.push(Some(left).filter(|left| !left.factors.is_empty())?);
         parts.reverse();
-        self.stays_inside(&parts[0], from).then_some(parts)
+        let reaches = self.overhangs(&parts[0]) && !self.ends_within(&parts[0], self.classes.class_of_var(from[0]));
+        (!reaches && self.stays_inside(&parts[0], from)).then_some(parts)
     }
 
     /// Whether the outermost part's map stays below its extent: where the other parts are nothing the whole is nothing, and says
@@ -304,7 +305,7 @@ impl Concretize<'_> {
         if let Some(v) = index.bare().filter(|_| !index.permit) {
             return self.var(v);
         }
-        if let Some(map) = self.quotient(index) {
+        if let Some(map) = self.quotient(index, extent) {
             let same = map.as_var().filter(|v| self.out.vars[v.0].extent == extent);
             return same.unwrap_or_else(|| self.at(extent, Origin::Mapped(map)));
         }
@@ -323,10 +324,32 @@ impl Concretize<'_> {
     }
 
     /// A coordinate that divides, as a sum of loops' variables: what is split is divided by the rule `collapse of split`.
-    fn quotient(&mut self, index: &typed::Index) -> Option<Map<Index>> {
+    fn quotient(&mut self, index: &typed::Index, extent: ClassId) -> Option<Map<Index>> {
         let divides = linear(index).is_none() && !index.permit;
         let map = if divides { self.divided(&index.map)? } else { return None };
-        Some(map).filter(|map| !map.factors.is_empty())
+        let inside = |map: &Map<Index>| !self.overhangs(map) || self.ends_within(map, extent);
+        Some(map).filter(|map| !map.factors.is_empty() && inside(map))
+    }
+
+    /// Whether loops that commands have split may take a map further than what they split goes: parts that a number of parts does not
+    /// fill, and parts of parts. An outer part of so many turns begins within.
+    fn overhangs(&self, map: &Map<Index>) -> bool {
+        let ended = |u: &Index| {
+            let ends = |(_, limit): &(Option<Index>, Limit)| matches!(limit, Limit::Below { at, .. } if at.factors.contains_key(u));
+            self.out.limits.iter().any(ends)
+        };
+        map.factors.keys().any(ended) && !map.as_var().is_some_and(|u| self.scheduled.begins_within(u))
+    }
+
+    /// Whether numbers say that a map ends within an extent.
+    fn ends_within(&self, map: &Map<Index>, extent: ClassId) -> bool {
+        let last = |(u, f): (&Index, &Size)| {
+            let turns = i64::try_from(self.classes.value(self.out.vars[u.0].extent)?).ok()?;
+            f.value()?.checked_mul(turns.checked_sub(1)?)
+        };
+        let reach = map.factors.iter().try_fold(map.constant.value(), |sum, term| Some(sum?.checked_add(last(term)?)));
+        let extent = self.classes.value(extent).and_then(|n| i64::try_from(n).ok());
+        matches!((reach.flatten(), extent), (Some(reach), Some(extent)) if reach < extent)
     }
 
     fn divided(&mut self, map: &typed::Map) -> Option<Map<Index>> {
