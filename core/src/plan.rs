@@ -1,7 +1,7 @@
 //! The planner's decisions as commands: given to their statements, they make the same loops.
 //!
 //! ```text
-//!  syntax ──check──▶ typed ──decide──▶ stages, copies, orders ──spell──▶ commands
+//!  syntax ──check──▶ typed ──decide──▶ splits, stages, copies, orders ──spell──▶ commands
 //!     └─ with commands ──check──▶ typed ──decide──▶ concrete notation, the same?
 //! ```
 //!
@@ -158,8 +158,7 @@ impl Decisions {
     }
 }
 
-/// Copies as commands. A command is about all statements that a statement has become, and about none where one of them defines its
-/// tensor.
+/// Copies as commands, each once: a command is about all statements that a statement has become.
 fn copies(program: &typed::Program, copied: &[Copied], owner: &dyn Fn(usize) -> usize) -> Vec<Planned> {
     let command = |copy: &Copied| {
         let name = &program.tensors[copy.tensor.index()].name;

@@ -12,22 +12,27 @@ use crate::notation::typed::{Command, CommandKind, Index, Kind, Map, Parts, Prog
 
 /// The program with the splits that pay, if there are any.
 pub(crate) fn divided(program: &Program, mode: Mode) -> Option<Program> {
-    let mut split = program.clone();
-    for (n, statement) in program.statements.iter().enumerate() {
-        for (v, by) in divisors(program, statement, mode) {
-            let Var { name, span } = program.vars[v.index()].clone();
-            let [outer, inner] = ["0", "1"].map(|part| {
-                let names = (0..).map(|more| format!("{name}{}{part}", "_".repeat(more)));
-                let taken = |name: &String| split.vars.iter().any(|v| v.name == *name);
-                let name = names.into_iter().find(|name| !taken(name) && !names_other(program, name));
-                split.vars.push(Var { name: name.expect("there are more names than are taken"), span });
-                VarId(split.vars.len() as u32 - 1)
-            });
-            let kind = CommandKind::Split { from: v, to: (outer, inner), parts: Parts::Of(by) };
-            split.statements[n].commands.push(Command { kind, span: statement.span });
-        }
+    let statements = program.statements.iter().enumerate();
+    let of = |(n, s): (usize, &Statement)| divisors(program, s, mode).into_iter().map(move |(v, by)| (n, v, by));
+    let found: Vec<(usize, VarId, u64)> = statements.flat_map(of).collect();
+    if found.is_empty() {
+        return None;
     }
-    (split.vars.len() > program.vars.len()).then_some(split)
+    let mut split = program.clone();
+    for (n, v, by) in found {
+        let Var { name, span } = program.vars[v.index()].clone();
+        let [outer, inner] = ["0", "1"].map(|part| {
+            let names = (0..).map(|more| format!("{name}{}{part}", "_".repeat(more)));
+            let taken = |name: &String| split.vars.iter().any(|v| v.name == *name);
+            let name = names.into_iter().find(|name| !taken(name) && !names_other(program, name));
+            split.vars.push(Var { name: name.expect("there are more names than are taken"), span });
+            VarId(split.vars.len() as u32 - 1)
+        });
+        let kind = CommandKind::Split { from: v, to: (outer, inner), parts: Parts::Of(by) };
+        let statement = &mut split.statements[n];
+        statement.commands.push(Command { kind, span: statement.span });
+    }
+    Some(split)
 }
 
 /// Whether a name is a tensor's or a size's.
@@ -39,10 +44,10 @@ fn names_other(program: &Program, name: &str) -> bool {
 /// The loops of a statement that pay to split, each with the number that divides its coordinate.
 fn divisors(program: &Program, statement: &Statement, mode: Mode) -> Vec<(VarId, u64)> {
     let free = statement.schedule.is_none() && statement.commands.is_empty();
-    let Ok(loops) = Loops::of(program, statement, mode) else { return vec![] };
     if !free || statement.scatters() || statement.is_part() || has_shapes(statement) {
         return vec![];
     }
+    let Ok(loops) = Loops::of(program, statement, mode) else { return vec![] };
     loops.order.iter().filter_map(|v| Some((*v, divisor(program, statement, *v)?))).collect()
 }
 

@@ -60,7 +60,7 @@ pub fn eliminate(
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
         let mut eliminate = Eliminate { classes, mode, formats: &formats, staging: &mut staging, statement: n };
         // A statement with a schedule of its own is left as written.
-        if statement.schedule.is_none() && statement.commands.is_empty() {
+        if statement.schedule.is_none() {
             let rhs = eliminate.expr(&statement.rhs);
             let rhs = staging.everywhere(n, rhs, mode);
             staging.program.statements[n].rhs = rhs;
