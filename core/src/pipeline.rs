@@ -7,8 +7,9 @@
 //! Where debug assertions are on, the loops are checked as they are emitted and after each rewrite, too.
 
 use crate::concretize::{Copied, concretize};
-use crate::iteration::draw;
-use crate::loops::lower::{self, Forall, Options};
+use crate::iteration::{Lattice, draw};
+use crate::loops::lower::{self, Options};
+use crate::loops::plan::{Fiber, Loop, Plan};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
 use crate::notation::typed::Stage;
@@ -26,8 +27,8 @@ use std::fmt::Write;
 pub struct Lowered {
     /// Loops over index variables.
     pub concrete: concrete::Program,
-    /// Each loop with its looplets and its lattice.
-    pub foralls: Vec<Forall>,
+    /// What is decided of them.
+    pub plan: Plan,
     /// What engines run.
     pub kernel: Sound,
     /// What of extents decided, where the program does not say them.
@@ -69,19 +70,36 @@ pub fn lower_by(
     options: &Options,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    with_room(|| lower_here(program, options, seen))
+    with_room(|| lower_here(program, options, None, seen))
+}
+
+/// Lowers a checked program under a plan of its loops, as text: what [`Lowered::show_plan`] prints of it, or the same with other ways.
+///
+/// # Errors
+/// As for [`lower()`], and what of the plan cannot be: a line that is no step, a step that its levels cannot take, or one to which the
+/// program does not come.
+pub fn lower_under(program: &typed::Program, options: &Options, plan: &str) -> Result<Lowered, Vec<Diagnostic>> {
+    with_room(|| lower_here(program, options, Some(plan), &mut |_, _| {}))
 }
 
 fn lower_here(
     program: &typed::Program,
     options: &Options,
+    given: Option<&str>,
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
+    let refused = |e: String| vec![Diagnostic::new(Span::default(), format!("the plan: {e}"))];
+    let defect = |e: String| if given.is_some() { refused(e) } else { defect(e) };
     decide(program, options, |decided| {
         let Decided { program, classes, sizes, concrete, .. } = decided;
-        let (kernel, foralls) = lower::lower("kernel", &concrete, classes, options);
+        let plan = match given {
+            Some(text) => Plan::read(text, &concrete).map_err(refused)?,
+            None => lower::plan(&concrete, classes, options),
+        };
+        plan.check(&concrete).map_err(defect)?;
+        let kernel = lower::emit("kernel", &concrete, classes, options, &plan).map_err(defect)?;
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
-        Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
+        Ok(Lowered { concrete, plan, kernel, asked: sizes.asked(program) })
     })
 }
 
@@ -159,18 +177,23 @@ impl Lowered {
         format!("{}[{}]", self.concrete.tensor(a).name, vars.join(","))
     }
 
-    fn forall(&self, f: &Forall) -> String {
-        let vars: Vec<&str> = f.vars.iter().map(|v| self.concrete.vars[v.0].name.as_str()).collect();
+    fn forall(&self, vars: &[concrete::Index]) -> String {
+        let vars: Vec<&str> = vars.iter().map(|v| self.concrete.vars[v.0].name.as_str()).collect();
         format!("forall {}", vars.join(" "))
+    }
+
+    /// What is decided of the loops, as text.
+    pub fn show_plan(&self) -> String {
+        self.plan.show(&self.concrete)
     }
 
     /// Each loop with what every access looks like along it.
     pub fn show_looplets(&self) -> String {
         let mut text = String::new();
-        for f in &self.foralls {
-            writeln!(text, "{}", self.forall(f)).expect("strings take everything");
-            for (a, level, looplet) in &f.looplets {
-                writeln!(text, "  {} level {level}: {looplet}", self.access(*a)).expect("strings take everything");
+        for Loop { vars, fibers, .. } in self.plan.loops() {
+            writeln!(text, "{}", self.forall(&vars)).expect("strings take everything");
+            for Fiber { level: (a, level), looplet } in fibers {
+                writeln!(text, "  {} level {level}: {looplet}", self.access(a)).expect("strings take everything");
             }
         }
         text
@@ -180,9 +203,9 @@ impl Lowered {
     /// exhausted.
     pub fn show_lattice(&self) -> String {
         let mut text = String::new();
-        for f in &self.foralls {
-            writeln!(text, "{}", self.forall(f)).expect("strings take everything");
-            for (n, p) in f.lattice.points.iter().enumerate() {
+        for Loop { vars, points, .. } in self.plan.loops() {
+            writeln!(text, "{}", self.forall(&vars)).expect("strings take everything");
+            for (n, p) in points.iter().enumerate() {
                 let sequence = p.sequence.show(&|a| self.access(a));
                 let edges: Vec<String> =
                     p.edges.iter().map(|(a, to)| format!(", {} exhausted → {to}", self.access(*a))).collect();
@@ -197,12 +220,14 @@ impl Lowered {
     pub fn draw_lattice(&self) -> String {
         let mut top = 0;
         let mut groups = Vec::new();
-        for f in &self.foralls {
-            let (svg, height) = draw::group(&f.lattice, &self.forall(f), &|a| self.access(a), top);
+        let mut columns = 0;
+        for Loop { vars, points, .. } in self.plan.loops() {
+            let lattice = Lattice { points: points.into_iter().map(Into::into).collect() };
+            let (svg, height) = draw::group(&lattice, &self.forall(&vars), &|a| self.access(a), top);
             top += height;
+            columns = columns.max(draw::columns(&lattice));
             groups.push((svg, height));
         }
-        let columns = self.foralls.iter().map(|f| draw::columns(&f.lattice)).max().unwrap_or(0);
         draw::picture(&groups, columns)
     }
 }

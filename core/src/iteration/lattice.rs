@@ -97,7 +97,8 @@ impl Lattice {
     }
 }
 
-fn shape(sequence: &Sequence, leaders: &[AccessId]) -> Shape {
+/// The shape of the loop of a sequence that these lists lead.
+pub fn shape(sequence: &Sequence, leaders: &[AccessId]) -> Shape {
     match sequence {
         Sequence::Empty => Shape::Nothing,
         Sequence::Full => Shape::Dense,

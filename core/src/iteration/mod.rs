@@ -24,7 +24,7 @@ mod simplify;
 mod space;
 
 pub use along::show as show_spaces;
-pub use lattice::{Lattice, Point, Shape};
+pub use lattice::{Lattice, Point, Shape, shape};
 pub use sequence::{Sequence, background};
 pub use simplify::Simplify;
 pub(crate) use simplify::literal;

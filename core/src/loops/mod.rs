@@ -27,6 +27,7 @@ mod jam;
 pub mod lower;
 pub(crate) mod names;
 mod partial;
+pub mod plan;
 mod print;
 mod read;
 mod strips;

@@ -146,16 +146,19 @@ impl Symbolic {
         Expr::Var(v)
     }
 
-    /// Number of statements in this block so far.
-    pub fn here(&self) -> usize {
-        self.body.len()
-    }
-
-    /// Changes the statements of this block from one on.
-    pub fn mend(&mut self, from: usize, f: impl FnOnce(&mut Vec<Stmt>)) {
-        let mut made = self.body.split_off(from);
-        f(&mut made);
-        self.body.append(&mut made);
+    /// The same with no statements yet, to see what would be emitted.
+    pub fn aside(&self) -> Symbolic {
+        let Symbolic { vars, buffers, names, version, turns, asked, .. } = self;
+        Symbolic {
+            vars: vars.clone(),
+            buffers: buffers.clone(),
+            body: vec![],
+            names: names.clone(),
+            version: version.clone(),
+            turns: turns.clone(),
+            asked: asked.clone(),
+            ..*self
+        }
     }
 
     /// The statements that `f` emits, which go nowhere else.

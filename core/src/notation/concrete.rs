@@ -570,6 +570,21 @@ impl Program {
         })
     }
 
+    /// What blocks ask before each turn, in order.
+    pub fn conditions(&self) -> Vec<&Expr> {
+        let mut all = vec![];
+        let mut open: Vec<&Step> = self.steps.iter().rev().collect();
+        while let Some(step) = open.pop() {
+            if let Step::Repeat(block) = step {
+                if let Turns::While(condition) = &block.turns {
+                    all.push(condition);
+                }
+                open.extend(block.steps.iter().rev());
+            }
+        }
+        all
+    }
+
     /// The tensors whose arrays move, to the next turn of a block or from the one before.
     pub fn moving(&self) -> FxHashSet<Place> {
         let mut moving = FxHashSet::default();

@@ -191,6 +191,7 @@ pub enum Stage {
     Notation,
     Schedule,
     Concrete,
+    Plan,
     Lattice,
     Looplets,
     Loops,

@@ -179,7 +179,8 @@ pub fn engine() -> impl TypedValueParser<Value = Engine> {
 }
 
 /// The stages, in their order.
-const STAGES: [&str; 9] = ["syntax", "notation", "schedule", "concrete", "lattice", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 10] =
+    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "looplets", "loops", "llvm", "asm"];
 
 /// `STAGE`
 pub fn stage() -> impl TypedValueParser<Value = Stage> {
@@ -190,13 +191,13 @@ pub fn stage() -> impl TypedValueParser<Value = Stage> {
             "notation" => Stage::Notation,
             "schedule" => Stage::Schedule,
             "concrete" => Stage::Concrete,
+            "plan" => Stage::Plan,
             "lattice" => Stage::Lattice,
             "looplets" => Stage::Looplets,
             "loops" => Stage::Loops,
             "llvm" => Stage::Llvm,
             "asm" => Stage::Asm,
             "ptx" => return later("there is no engine for GPUs"),
-            "plan" => return later("nothing chooses among plans; `concrete` shows the order of the loops"),
             _ => return Err(format!("`{given}` is no stage: one of {} expected", STAGES.join(", "))),
         })
     };

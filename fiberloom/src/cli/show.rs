@@ -16,6 +16,7 @@ fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<Strin
         Stage::Notation => program.typed().to_string(),
         Stage::Schedule => schedule(program, mode)?,
         Stage::Concrete => program.lowered(mode)?.concrete.to_string(),
+        Stage::Plan => program.lowered(mode)?.show_plan(),
         Stage::Lattice if svg => program.lowered(mode)?.draw_lattice(),
         Stage::Lattice => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),
         Stage::Looplets => program.lowered(mode)?.show_looplets(),

@@ -26,6 +26,7 @@ use super::range::{Bound, Piece, Range};
 use super::{Context, Expr, binary};
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
+use crate::loops::plan::Choices;
 use crate::loops::{Symbolic, Var};
 use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Concat, Index, Iterated, Origin};
@@ -73,7 +74,12 @@ impl Context<'_> {
         let range = self.limited(d, &mut scope, v);
         let mut whole = Piece { range, body, scope, in_runs: false, gapless: false, keys: 0 };
         self.loosen(&mut whole, v);
-        if self.is_split(&whole, v) {
+        let along = |c: &Concat| self.is_along(&whole.scope, v, c);
+        if outermost(&whole.body, &along).is_empty() {
+            return self.pieces(d, v, whole);
+        }
+        let choose = || if self.is_split(&whole, v) { Choices::Split } else { Choices::Asked };
+        if self.book.decide(choose) == Choices::Split {
             return self.pieces(d, v, whole);
         }
         let pieces = self.asked(d, v, rest, whole);
@@ -209,10 +215,11 @@ impl Context<'_> {
         let asked = Piece { body: self.simplify.simplify(&body), scope: of.scope, ..piece.clone() };
         let innermost = rest.is_empty() && !piece.body.has_loops();
         let worth = innermost || self.is_all_located(&piece.scope, &piece.body);
-        if !worth || !self.affords(&piece.scope, &piece.body, 3) || !self.is_full(v, &asked) {
-            return vec![asked];
-        }
-        let Some((body, holds)) = self.within_windows(v, &piece, &asked.scope) else { return vec![asked] };
+        let around = || worth && self.affords(&piece.scope, &piece.body, 3) && self.is_full(v, &asked);
+        let within = self.within_windows(v, &piece, &asked.scope);
+        let choose = || if within.is_some() && around() { Choices::Around } else { Choices::Everywhere };
+        let (Choices::Around, Some((body, holds))) = (self.book.decide(choose), &within) else { return vec![asked] };
+        let (body, holds) = (body.clone(), holds.clone());
         let joined = |op: Op, ends: Vec<Bound>, end: &Bound| {
             let mut inner: Vec<Expr> = ends.into_iter().map(|b| b.at).filter(|at| *at != end.at).collect();
             inner.dedup();

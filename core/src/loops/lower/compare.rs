@@ -30,7 +30,7 @@ const SMALL: i64 = 1 << 32;
 
 /// The two sides of a comparison.
 #[derive(Clone, PartialEq)]
-struct Key {
+pub(super) struct Key {
     side: Side,
     /// The loop-invariant side.
     with: concrete::Expr,
@@ -54,14 +54,27 @@ enum Less {
 }
 
 impl Context<'_> {
-    /// The parts of a piece, in each of which the comparisons with one key are constants; `None` if the body has no comparison, or the
-    /// loop is split by [`KEYS`] of them already, or its lines would be too many (`budget.rs`).
-    pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
-        let mut found: Vec<(Op, Key)> = Vec::new();
-        if piece.keys < KEYS && self.affords(&piece.scope, &piece.body, 3) {
-            piece.body.each(&mut |e| found.extend(self.comparison(v, piece, e)));
-        }
-        let (_, key) = found.first()?.clone();
+    /// Whether comparisons end ranges of a piece: not if the loop is split by [`KEYS`] of them already, or its lines would be too many
+    /// (`budget.rs`).
+    pub(super) fn decides(&self, piece: &Piece) -> bool {
+        piece.keys < KEYS && self.affords(&piece.scope, &piece.body, 3)
+    }
+
+    /// The first key of a piece's comparisons.
+    pub(super) fn first_key(&self, v: Index, piece: &Piece) -> Option<Key> {
+        self.comparisons(v, piece).into_iter().next().map(|(_, key)| key)
+    }
+
+    fn comparisons(&self, v: Index, piece: &Piece) -> Vec<(Op, Key)> {
+        let mut found = Vec::new();
+        piece.body.each(&mut |e| found.extend(self.comparison(v, piece, e)));
+        found
+    }
+
+    /// The parts of a piece, in each of which the comparisons with its first key are constants.
+    pub(super) fn decided(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece> {
+        let found = self.comparisons(v, piece);
+        let Some(key) = self.first_key(v, piece) else { return vec![piece.clone()] };
         let all = |of: [Op; 2]| found.iter().filter(|(_, k)| *k == key).all(|(op, _)| of.contains(op));
         let with = self.compared(d, v, piece, &key);
         // Each part begins where the one before ends. Two of the three signs are one part if no operator tells them apart.
@@ -83,7 +96,7 @@ impl Context<'_> {
             part.keys += 1;
             part
         };
-        Some(signs.iter().zip(ends).map(part).collect())
+        signs.iter().zip(ends).map(part).collect()
     }
 
     /// An expression as a comparison of a side that moves with the loop over `v` and an invariant one; the operator is turned so that

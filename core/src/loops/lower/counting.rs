@@ -15,6 +15,7 @@ use super::nest::Sink;
 use super::output::alloc;
 use super::{Context, Expr, binary, int, plus, store_index};
 use crate::algebra::{Op, Type, Value};
+use crate::loops::plan::Pass;
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Var};
 use crate::notation::concrete::{self, Nest};
 
@@ -39,9 +40,9 @@ impl Context<'_> {
             d.when(over, |d| d.call(Entry::Fail(Failure::Positions)), |_| {});
         }
         alloc(d, pos, plus(rows.clone(), int(1)), Some(Value::zero(d.element(pos))));
-        let seen = self.foralls.borrow().len();
-        self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&Tally { nest, pos, arrays: None }));
-        self.foralls.borrow_mut().truncate(seen);
+        let count = Tally { nest, pos, arrays: None };
+        self.book
+            .under(Pass::Counting, || self.nest(d, &nest.order, &nest.rhs, Scope::default(), &Sink::Tally(&count)));
 
         let sum = d.fresh("sum", Type::I64);
         self.shift(d, (pos, &rows), sum, plus);

@@ -19,6 +19,7 @@ use super::output::alloc;
 use super::{Context, binary, int, times};
 use crate::algebra::Op;
 use crate::iteration::background;
+use crate::loops::plan;
 use crate::loops::{Expr, Holds, Role, Symbolic, Term};
 use crate::map::Map;
 use crate::notation::concrete::{AccessId, Index, Iterated, Nest};
@@ -34,10 +35,14 @@ impl Context<'_> {
     /// Makes the directories for the lists of a nest.
     pub(super) fn directories(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<AccessId, Directory<Term>> {
         let mut all = BTreeMap::new();
-        for a in nest.rhs.accesses() {
+        let sought = |a: &AccessId| {
+            let plain = self.levels(*a).first().is_some_and(|level| level.kind().is_plain());
+            plain && self.sought_in(nest, *a).is_some()
+        };
+        let choose = || nest.rhs.accesses().into_iter().filter(sought).map(plan::Directory).collect();
+        for plan::Directory(a) in self.book.decide_all(choose) {
             let tensor = self.program.tensor(a);
-            let Some(level) = self.levels(a).first().filter(|level| level.kind().is_plain()) else { continue };
-            let [pos, crd] = ["pos", "crd"].map(|name| *level.named(name));
+            let [pos, crd] = ["pos", "crd"].map(|name| *self.levels(a)[0].named(name));
             let Some(sought) = self.sought_in(nest, a) else { continue };
             let extent = Term::fixed(self.extent(tensor.extents[tensor.format.order[0]]));
             let most = binary(

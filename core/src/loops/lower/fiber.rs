@@ -11,13 +11,13 @@ use super::{Context, Expr, Holds, LevelBuffers, binary, held, int, plus, times};
 use crate::algebra::{Op, Type, Value};
 use crate::format::LevelKind;
 use crate::iteration::{Sequence, background};
-use crate::looplet::Looplet;
+use crate::loops::plan::{self, Seek, Sought};
 use crate::loops::{self, Failure, Symbolic, Term};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
+use crate::stream::{Directory, Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How far an access has been opened.
@@ -404,9 +404,8 @@ impl Context<'_> {
         lists
     }
 
-    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound. For
-    /// `show looplets`.
-    pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<(AccessId, usize, Looplet)> {
+    /// The looplets of a body's accesses along `v`: one for each level that opens when `v` is bound.
+    pub(super) fn looplets(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<plan::Fiber> {
         let mut all = Vec::new();
         for a in body.accesses() {
             let access = &self.program.accesses[a.0];
@@ -418,7 +417,8 @@ impl Context<'_> {
                     break;
                 }
                 let looplet = self.program.tensor(a).format.levels[l].looplet();
-                all.push((a, l, if along || !here { looplet.bound() } else { looplet }));
+                let looplet = if along || !here { looplet.bound() } else { looplet };
+                all.push(plan::Fiber { level: (a, l), looplet });
                 along = true;
             }
         }
@@ -446,10 +446,7 @@ impl Context<'_> {
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        // A directory knows no coordinate out of the extent.
-        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
-        let sought = fiber.depth == 0 && scope.block(a).is_none() && within();
-        let directory = self.directories.get(&a).filter(|_| sought).cloned();
+        let directory = self.directory(scope, a);
         let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
         let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
@@ -492,10 +489,11 @@ impl Context<'_> {
                 inside.iter().for_each(|inside| scope.require(a, inside.clone()));
                 let fiber = scope.fiber(a);
                 let tensor = self.program.tensor(a);
+                let seek = self.seek(scope, a, flagged);
                 if tensor.format.levels[level].is_located() {
                     let extent = self.extent(tensor.extents[tensor.format.order[level]]);
                     let position = plus(times(fiber.position, extent), at);
-                    let flag = flag(&self.levels(a)[level], &position).filter(|_| flagged);
+                    let flag = flag(&self.levels(a)[level], &position).filter(|_| seek == Sought::Flag);
                     let present = match (fiber.present, flag) {
                         (present, None) => present,
                         (present, Some(flag)) => {
@@ -514,12 +512,39 @@ impl Context<'_> {
                 } else {
                     let at = held(d, &self.program.vars[v.0].name, at);
                     let inside = inside.into_iter().filter(|_| fiber.present.is_some());
-                    self.search(d, scope, a, (at, inside.reduce(|a, b| binary(Op::AndAlso, a, b))));
+                    let inside = inside.reduce(|a, b| binary(Op::AndAlso, a, b));
+                    self.search(d, scope, (a, seek), (at, inside));
                     searched.push(a);
                 }
             }
         }
         searched
+    }
+
+    /// How an access's next level is opened at a coordinate: the first way in which it can be.
+    fn seek(&self, scope: &Scope, a: AccessId, flagged: bool) -> Sought {
+        let level = (a, scope.fiber(a).depth);
+        let kind = self.program.tensor(a).format.levels[level.1];
+        let list = kind.is_list();
+        let can = |by: &Sought| match by {
+            Sought::Flag => flagged && kind.is_flagged(),
+            Sought::Locate => kind.is_located(),
+            Sought::Piece => !kind.is_located() && !list,
+            Sought::Table => list && scope.laid(a).is_some(),
+            Sought::Hash => list && kind.has_table() && scope.laid(a).is_none(),
+            Sought::Directory => list && self.directory(scope, a).is_some() && scope.laid(a).is_none(),
+            Sought::Search => list && scope.laid(a).is_none(),
+        };
+        let first = || Sought::ALL.into_iter().find(can).expect("a level is located, listed or in pieces");
+        self.book.decide_if(|seek: &Seek| seek.level == level && can(&seek.by), || Seek { level, by: first() }).by
+    }
+
+    /// The directory of the list that an access opens next, if it has one here.
+    fn directory(&self, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
+        // A directory knows no coordinate out of the extent.
+        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
+        let sought = scope.fiber(a).depth == 0 && scope.block(a).is_none() && within();
+        self.directories.get(&a).filter(|_| sought).cloned()
     }
 
     /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.
@@ -577,7 +602,13 @@ impl Context<'_> {
     }
 
     /// Opens a list at a coordinate, which may be out of its array where the condition does not hold.
-    fn search(&self, d: &mut Symbolic, scope: &mut Scope, a: AccessId, (at, inside): (Expr, Option<Expr>)) {
+    fn search(
+        &self,
+        d: &mut Symbolic,
+        scope: &mut Scope,
+        (a, by): (AccessId, Sought),
+        (at, inside): (Expr, Option<Expr>),
+    ) {
         let name = format!("p_{}", self.program.tensor(a).name);
         if let Some(table) = scope.laid(a) {
             return self.ask(d, scope, (a, table), (at, inside));
@@ -586,7 +617,7 @@ impl Context<'_> {
         let fiber = scope.fiber(a);
         let mut unopened = self.unopened(d, scope, a);
         let level = &self.levels(a)[fiber.depth];
-        if level.kind().has_table() {
+        if by == Sought::Hash {
             let [crd, table] = ["crd", "table"].map(|name| *level.named(name));
             let parent = Term::fixed(fiber.position);
             let size = Term::fixed(Expr::Capacity(table));
@@ -595,6 +626,7 @@ impl Context<'_> {
             return scope.descend(a, (position, None), Some(found));
         }
         unopened.end = d.snapshot("end", unopened.end);
+        unopened.directory = unopened.directory.filter(|_| by == Sought::Directory);
         let list = List::open(d, &name, unopened);
         list.seek(d, &target);
         let found = list.found(d, &target);

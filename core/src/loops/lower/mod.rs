@@ -13,10 +13,12 @@
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
+//!  book      what is decided: written into a plan, or read from it                            (book.rs)
 //! ```
 //!
 //! Loops over lists are emitted on the `Symbolic` domain by the iterators whose laws are checked on `Concrete`. Workspaces, runs
 //! and the assembly of results emit statements of `Symbolic` directly, outside of these laws.
+mod book;
 mod budget;
 mod builtin;
 mod call;
@@ -47,19 +49,19 @@ use super::{
     Argument, Buffer, BufferId, Entry, Expr, Failure, Holds, Kernel, LevelBuffers, Role as BufferRole, Stmt, Var,
 };
 use crate::algebra::{Mode, Op, Type, Value};
-use crate::iteration::{Lattice, Simplify};
-use crate::looplet::Looplet;
+use crate::iteration::Simplify;
+use crate::loops::plan::Plan;
 use crate::loops::{Symbolic, Term};
 use crate::map::{ClassId, Size};
-use crate::notation::concrete::{AccessId, Both, Index, Place, Program, Role, Tensor};
+use crate::notation::concrete::{AccessId, Both, Place, Program, Role, Tensor};
 use crate::notation::typed::Extents;
 use crate::notation::typed::{SizeId, TensorId, VarId};
 use crate::schedule::storage::Magnitude;
 use crate::shape::Classes;
 use crate::stream::Directory;
+use book::Book;
 use rustc_hash::FxHashSet;
 use shared::Kept;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Element types of positions and coordinates, each `I32` or `I64`.
@@ -174,23 +176,39 @@ struct Context<'a> {
     tables: BTreeMap<(AccessId, usize), spread::Laid>,
     /// Most lines that the current statement's loops may have.
     most: u64,
-    /// The loops so far that `show` prints.
-    foralls: RefCell<Vec<Forall>>,
+    /// What is decided.
+    book: Book<'a>,
 }
 
-/// One loop of the concrete notation, as it was lowered.
-#[derive(Clone, Debug)]
-pub struct Forall {
-    /// Index variables of the loops around it that are bound, outermost first, then its own.
-    pub vars: Vec<Index>,
-    /// The looplet of each access along its variable, by level.
-    pub looplets: Vec<(AccessId, usize, Looplet)>,
-    /// Its points.
-    pub lattice: Lattice,
+/// What is decided of a concrete program's loops.
+pub fn plan(program: &Program, classes: &Classes, options: &Options) -> Plan {
+    let (_, plan) = walk("kernel", program, classes, options, None);
+    plan.unwrap_or_default()
 }
 
-/// The kernel of a concrete program, and the loops of its notation with their lattices.
-pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options) -> (Kernel, Vec<Forall>) {
+/// The kernel of a concrete program under its plan.
+///
+/// # Errors
+/// Where the plan's steps are not the program's: which one the plan has, and which the program comes to.
+pub fn emit(
+    name: &str,
+    program: &Program,
+    classes: &Classes,
+    options: &Options,
+    plan: &Plan,
+) -> Result<Kernel, String> {
+    let (kernel, followed) = walk(name, program, classes, options, Some(plan));
+    followed.map(|_| kernel)
+}
+
+/// A walk over the loops of a program: it makes a plan, or follows the one that is given.
+fn walk<'a>(
+    name: &str,
+    program: &'a Program,
+    classes: &Classes,
+    options: &Options,
+    given: Option<&'a Plan>,
+) -> (Kernel, Result<Plan, String>) {
     let mut d = Symbolic::default();
     let params = extent::parameters(&mut d, program, classes);
     let operand = |t: &Tensor| match t.role {
@@ -204,7 +222,8 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let simplify = Simplify { mode: options.mode, functions: &program.functions };
     let constants = params.keys().filter_map(|c| Some((*c, i64::try_from(classes.value(*c)?).ok()?))).collect();
     let (made, few, sought) = (options.made, options.few.min(Entry::FEW), options.sought.max(1));
-    let (derived, guarded, sizes, foralls) = (BTreeMap::new(), BTreeSet::new(), classes.sizes(), RefCell::default());
+    let (derived, guarded, sizes) = (BTreeMap::new(), BTreeSet::new(), classes.sizes());
+    let book = Book::new(given);
     let (solved, both, marks, directories, tables) = (vec![], None, BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut cx = Context {
         program,
@@ -226,7 +245,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
         directories,
         tables,
         most: 0,
-        foralls,
+        book,
     };
     cx.derive(&mut d, classes);
     cx.in_order(&mut d, &program.steps);
@@ -236,7 +255,7 @@ pub fn lower(name: &str, program: &Program, classes: &Classes, options: &Options
     let (vars, buffers, body) = d.finish();
     let reassociate = options.mode == Mode::Algebraic;
     let kernel = Kernel { name: name.to_string(), vars, params, buffers, body, arguments, solved, reassociate, asked };
-    (kernel, cx.foralls.into_inner())
+    (kernel, cx.book.close())
 }
 
 /// Makes buffers for a tensor: `A1_pos` and `A1_crd` are those of storage level 1. `widths` gives the index types of a level. Arrays in
@@ -270,9 +289,6 @@ fn owner(t: &Tensor) -> BufferRole {
     }
 }
 
-/// The state of lowering before a statement: emitted statements, extents that fit, and the number of printed loops.
-type Before = (Symbolic, BTreeSet<ClassId>, usize);
-
 impl Context<'_> {
     fn fill(&self, a: AccessId) -> Value {
         self.program.tensor(a).fill
@@ -283,12 +299,12 @@ impl Context<'_> {
         self.arrays[place.0].as_ref().expect("tensors are made before they are read")
     }
 
-    /// Makes the arrays of a nest's target; with `along`, its levels are that access's.
-    fn make(&mut self, d: &mut Symbolic, place: Place, along: Option<AccessId>) {
+    /// Makes the arrays of a nest's target; with `along`, its levels are that access's. Those that are kept are there.
+    fn make(&mut self, d: &mut Symbolic, place: Place, along: Option<AccessId>, kept: Option<&Kept>) {
         let t = &self.program.tensors[place.0];
         let made = match along {
             Some(a) => Arrays { levels: self.levels(a)[..t.format.rank()].to_vec(), values: values(d, t) },
-            None => arrays(d, t, &|_| self.made, None),
+            None => arrays(d, t, &|_| self.made, kept),
         };
         self.arrays[place.0] = Some(made);
     }

@@ -6,15 +6,17 @@ mod places;
 mod stepped;
 mod tentative;
 
+use super::book::Frame;
 use super::counting::Tally;
 use super::few::Few;
 use super::fiber::{Place, Scope, placed};
-use super::output::{Output, Slot};
+use super::output::{Output, Shown, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
-use super::{Before, BufferId, Context, Expr, Holds, Kept, arrays, binary, held, int};
+use super::{BufferId, Context, Expr, Holds, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
+use crate::loops::plan::{self, Arm, Arrays, Assembly, Blocks, How, Level, Pass, Statement, Walk};
 use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
 use crate::map::Size;
 use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest, WorkspaceKind};
@@ -68,16 +70,18 @@ struct Here {
 }
 
 /// A range of a loop: its points, and the fibers that they walk.
-struct Part {
+struct Part<'a> {
     piece: Piece,
     lattice: Lattice,
     fibers: BTreeMap<AccessId, ListFiber<Term>>,
     /// Accesses whose levels have pieces that end within the range. If there are any, the range is split piece by
     /// piece.
     stepped: Vec<AccessId>,
+    /// Its step, to which the walk comes back.
+    step: Frame<'a>,
 }
 
-impl Part {
+impl Part<'_> {
     /// The point where it begins.
     fn top(&self) -> &Point {
         &self.lattice.points[0]
@@ -102,82 +106,78 @@ impl Forall<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// A whole statement: storage for its result, its loops, the result's end.
-    ///
-    /// How much room a result needs, and whether all of it is stored, is known after its loops are emitted: the
-    /// statements that allocate it are changed then. If the loops visit exactly the entries of one operand whose levels
-    /// the result can have, they are emitted a second time, onto those levels.
-    ///
-    /// A result that is an operand as it stands has the operand's arrays, and needs no loops.
+    /// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
+    /// arrays, and needs no loops.
     pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
-        let place = nest.target.tensor;
+        let target = nest.target.tensor;
         if let Some(operand) = self.is_operand(nest) {
-            self.arrays[place.0] = self.arrays[operand.0].clone();
-            return;
+            let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
+            self.arrays[target.0] = self.arrays[operand.0].clone();
+            return self.book.under(Statement { target, assembly }, || {});
         }
         self.most = self.most_lines(nest);
+        let fits = |given: &Statement| given.target == target;
+        let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
         self.directories = self.directories(d, nest);
-        if let Some(entries) = self.entries(nest)
-            && self.stored_of_operand(d, nest, &entries)
-        {
-            return;
+        if !self.book.follows_plan() {
+            let assembly = self.assembly(d, nest);
+            return self.book.leave_as(Statement { target, assembly });
         }
-        let may_share = nest.workspace.is_none() && nest.rhs.accesses().into_iter().any(|a| self.may_share(nest, a));
-        let before = may_share.then(|| (d.clone(), self.guarded.clone(), self.foralls.borrow().len()));
-        let from = d.here();
-        self.fits(d, place);
-        self.make(d, place, None);
-        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
-        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
-            return self.counted(d, nest);
+        let (needs, _) = self.assemble(d, nest, &given.assembly);
+        if needs != given.assembly {
+            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
         }
-        let mut output = Output::begin(self, d, nest, None);
-        self.fill_output(d, nest, &output);
-        let shared = output.along().filter(|a| self.may_share(nest, *a));
-        match before.filter(|_| shared.is_some()) {
-            Some(before) => {
-                self.go_back(d, before);
-                self.make(d, place, shared);
-                output = Output::begin(self, d, nest, shared);
-                self.fill_output(d, nest, &output);
-            }
-            None => d.mend(from, |made| output.settle(nest, made)),
-        }
-        output.finish(d);
+        self.book.leave();
     }
 
-    /// Lowers a statement whose result has `entries` of an operand. Returns false, and emits nothing, if the loops do
-    /// not append every entry.
-    fn stored_of_operand(&mut self, d: &mut Symbolic, nest: &'a Nest, entries: &Kept) -> bool {
+    /// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
+    /// loops visit exactly the entries of one operand whose levels it can have, it has those.
+    fn assembly(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
+        let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
+        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+            return self.assemble(d, nest, &of(Arrays::Counted)).0;
+        }
+        if let Some((a, _)) = self.entries(nest) {
+            let steps = self.book.steps_here();
+            if let (needs, Some(shown)) = self.assemble(d, nest, &of(Arrays::Entries(a)))
+                && shown.appends_all
+            {
+                return needs;
+            }
+            self.book.forget_from(steps);
+        }
+        let (needs, shown) = self.assemble(d, nest, &of(Arrays::Own));
+        let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
+        along.filter(|a| self.may_share(nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
+    }
+
+    /// Emits a statement. Returns how its result must be made, and what its loops show.
+    fn assemble(&mut self, d: &mut Symbolic, nest: &'a Nest, assembly: &Assembly) -> (Assembly, Option<Shown>) {
         let place = nest.target.tensor;
-        let before = (d.clone(), self.guarded.clone(), self.foralls.borrow().len());
-        let from = d.here();
-        self.fits(d, place);
-        self.arrays[place.0] = Some(arrays(d, &self.program.tensors[place.0], &|_| self.made, Some(entries)));
-        let output = Output::begin(self, d, nest, None);
+        let kept = self.entries(nest).filter(|(a, _)| assembly.arrays == Arrays::Entries(*a)).map(|(_, kept)| kept);
+        let along = if let Arrays::Levels(a) = assembly.arrays { Some(a) } else { None };
+        if along.is_none() {
+            self.fits(d, place);
+        }
+        self.make(d, place, along, kept.as_ref());
+        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
+        if assembly.arrays == Arrays::Counted {
+            self.counted(d, nest);
+            return (assembly.clone(), None);
+        }
+        let output = Output::begin(self, d, nest, assembly, kept.clone());
         let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output);
-        match self.splits(nest) {
+        match self.splits(nest).filter(|_| kept.is_some()) {
             Some(split) => split.or(d, &output, walk),
             None => walk(d),
         }
-        if !output.appends_all() {
-            self.go_back(d, before);
-            return false;
-        }
-        let count = output.appended();
-        d.mend(from, |made| output.settle(nest, made));
+        let (needs, shown) = (output.needs(nest), output.shown());
+        let count = kept.as_ref().map(|_| output.appended());
         output.finish(d);
-        d.mend(from, |made| entries.unmade(made));
-        entries.compare(d, count);
-        true
-    }
-
-    /// Undoes the emission of a statement.
-    fn go_back(&mut self, d: &mut Symbolic, (before, guarded, seen): Before) {
-        (*d, self.guarded) = (before, guarded);
-        self.foralls.borrow_mut().truncate(seen);
+        kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
+        (needs, Some(shown))
     }
 
     fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
@@ -244,11 +244,15 @@ impl<'a> Context<'a> {
     /// The loop over the first of `vars`, range by range, with the other loops inside.
     pub(super) fn loops(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         let (&v, rest) = vars.split_first().expect("there are loops");
-        scope.in_blocks = self.seen_in_blocks(&scope, body, v, sink);
+        self.book.enter_if(|given: &plan::Forall| given.0 == v, || plan::Forall(v));
+        let in_blocks = || self.seen_in_blocks(&scope, body, v, sink).into_iter().map(Blocks).collect();
+        scope.in_blocks = self.book.all(in_blocks).into_iter().map(|Blocks(a)| a).collect();
         self.open_cut(d, &mut scope, v, body);
-        self.point_fingers(d, &mut scope, &[vars, sink.inside()].concat(), body);
+        let fingers = || self.fingers(&scope, &[vars, sink.inside()].concat(), body);
+        let fingers = self.book.decide_all(fingers);
+        self.point_fingers(d, &mut scope, fingers);
         let pieces = self.ranges(d, &scope, (v, rest), body).into_iter();
-        let parts: Vec<Part> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
+        let parts: Vec<Part<'a>> = pieces.map(|piece| self.part(d, v, piece, sink)).collect();
         // Several parts may together visit a whole fiber, but nothing shows that they do.
         if let Some((output, _)) =
             sink.slot().filter(|_| parts.len() > 1 || parts.iter().any(|p| !p.stepped.is_empty()))
@@ -257,6 +261,8 @@ impl<'a> Context<'a> {
         }
         if let (Sink::Bound { most, .. }, []) = (sink, rest) {
             let more = self.at_most_of(d, &parts);
+            parts.into_iter().for_each(|part| self.book.end(part.step));
+            self.book.leave();
             return d.assign(*most, super::plus(Expr::Var(*most), more));
         }
         // If one part makes room piece by piece, every part makes its own.
@@ -278,6 +284,7 @@ impl<'a> Context<'a> {
         if let Some((output, slot)) = sink.appends(v) {
             output.close(d, slot);
         }
+        self.book.leave();
     }
 
     /// The lists that a loop over `v` sees in blocks: with them it visits their blocks, without them its whole extent.
@@ -302,18 +309,14 @@ impl<'a> Context<'a> {
     }
 
     /// A range of `v`: its lattice and the fibers that the lattice walks.
-    fn part(&self, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part {
+    fn part(&self, d: &mut Symbolic, v: Index, piece: Piece, sink: &Sink) -> Part<'a> {
+        self.book.enter(|| plan::Range);
         let (scope, body) = (&piece.scope, &piece.body);
+        self.book.all(|| self.looplets(scope, body, v));
         let mut names = self.walked(scope, body, v);
         let accesses = body.accesses();
         names.extend(scope.in_blocks.iter().filter(|a| accesses.contains(a)));
-        let fill = |a: AccessId| self.fill(a);
-        let lattice = Lattice::of(body, &names, &fill, &|e| self.nothing(sink, e), self.simplify);
-        self.foralls.borrow_mut().push(super::Forall {
-            vars: scope.order.iter().copied().chain([v]).collect(),
-            looplets: self.looplets(scope, body, v),
-            lattice: lattice.clone(),
-        });
+        let lattice = self.lattice(body, &names, sink);
         let alone = alone(&lattice.points[0]).is_some();
         let fiber = |&a: &AccessId| {
             let view = self.view(d, scope, (a, scope.fiber(a).depth), v, &piece.range);
@@ -338,23 +341,39 @@ impl<'a> Context<'a> {
         };
         let fibers = names.iter().map(fiber).collect();
         let stepped = self.stepped_along(scope, &lattice.points[0].body, v);
-        Part { piece, lattice, fibers, stepped }
+        Part { piece, lattice, fibers, stepped, step: self.book.pause() }
+    }
+
+    /// The lattice of a range over `lists`.
+    fn lattice(&self, body: &concrete::Expr, lists: &[AccessId], sink: &Sink) -> Lattice {
+        let fill = |a: AccessId| self.fill(a);
+        let lattice = Lattice::of(body, lists, &fill, &|e| self.nothing(sink, e), self.simplify);
+        self.book.all(|| lattice.points.iter().cloned().map(plan::Point::from).collect());
+        lattice
     }
 
     /// Emits the loops of a range.
-    fn run(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
+    fn run(&self, d: &mut Symbolic, part: Part<'a>, (v, rest): (Index, &[Index]), sink: &Sink) {
         let asked = self.program.vars[v.0].asked;
         let around = std::mem::replace(&mut d.wanted, (asked != Asked::default()).then_some(asked));
-        self.run_as_asked(d, part, (v, rest), sink);
+        let Part { piece, lattice, fibers, stepped, step } = part;
+        self.book.resume(step);
+        self.run_as_asked(d, (&piece, &lattice, &fibers, &stepped), (v, rest), sink);
+        self.book.leave();
         d.wanted = around;
     }
 
-    fn run_as_asked(&self, d: &mut Symbolic, part: Part, (v, rest): (Index, &[Index]), sink: &Sink) {
-        let Part { piece, lattice, fibers, stepped } = &part;
+    fn run_as_asked(
+        &self,
+        d: &mut Symbolic,
+        (piece, lattice, fibers, stepped): (&Piece, &Lattice, &BTreeMap<AccessId, ListFiber<Term>>, &[AccessId]),
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
         if !stepped.is_empty() {
             return self.stepped(d, piece, stepped, (v, rest), sink);
         }
-        let top = part.top();
+        let top = &lattice.points[0];
         if let Some(a) = alone(top) {
             return self.each(d, top, (v, rest), &fibers[&a], &piece.scope, sink);
         }
@@ -369,7 +388,7 @@ impl<'a> Context<'a> {
     /// Accesses whose coordinates bound the number of entries that a point appends: an entry of one of them leads to
     /// each coordinate of the point, and none leads twice, because every loop is over the variable of that entry's
     /// level or of one above. `None` if there is no such bound, as in a range that is split piece by piece.
-    fn led_by(&self, part: &Part, v: Index) -> Option<Vec<(AccessId, BufferId)>> {
+    fn led_by(&self, part: &Part, v: Index) -> Option<Vec<Level>> {
         let (scope, point) = (&part.piece.scope, part.top());
         if !part.stepped.is_empty() {
             return None;
@@ -383,18 +402,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// An access with the coordinates of its level over `v`, if the loops around visit none of its entries twice.
-    pub(super) fn comes_along(&self, scope: &Scope, a: AccessId, v: Index) -> Option<(AccessId, BufferId)> {
+    /// An access's list over `v`, if the loops around visit none of its entries twice.
+    pub(super) fn comes_along(&self, scope: &Scope, a: AccessId, v: Index) -> Option<Level> {
         let depth = scope.fiber(a).depth;
         let access = &self.program.accesses[a.0];
         let above: Vec<Index> = (0..=depth).map(|l| self.program.level_var(access, l)).collect();
-        let crd = self.levels(a)[depth].array(Holds::Coordinates)?;
+        self.levels(a)[depth].array(Holds::Coordinates)?;
         let moves = |u: &Index| above.iter().any(|w| self.program.follows(*w, *u));
         let loops: Vec<Index> = scope.order.iter().copied().chain([v]).collect();
         // Below a position that stands for several coordinates, entries are visited once for each of them.
         let shared = self.program.tensor(a).format.levels[..depth].iter().any(|kind| kind.shares());
         let above_once = || above.iter().all(|w| self.comes_once(*w, &loops));
-        (!shared && loops.iter().all(moves) && above_once()).then_some((a, crd))
+        (!shared && loops.iter().all(moves) && above_once()).then_some((a, depth))
     }
 
     /// Whether these loops visit no coordinate of `w` twice: one of them moves it, or each moves it by the whole range
@@ -415,7 +434,10 @@ impl<'a> Context<'a> {
 
     /// A bound on the number of coordinates that all parts visit, and so of entries that they append. It covers entries
     /// that are written tentatively: when one is, fewer entries are kept than the coordinates that are counted so far.
-    fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part>) -> Expr {
+    fn at_most_of<'p>(&self, d: &mut Symbolic, parts: impl IntoIterator<Item = &'p Part<'a>>) -> Expr
+    where
+        'a: 'p,
+    {
         let bounds = parts.into_iter().map(|part| self.at_most(d, part));
         bounds.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or(int(0))
     }
@@ -452,43 +474,69 @@ impl<'a> Context<'a> {
 
     /// Emits the loop of a point, and of the points that are left when its lists are exhausted.
     fn point(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        match point.shape {
-            Shape::Nothing => f.sink.skip(f.v),
-            Shape::Dense => self.dense(d, f, point),
-            Shape::Each if self.decides_tentatively(f, point) => self.store_decided(d, f, point),
-            Shape::Each if self.has_follower_in_lanes(f, point) => self.follow_in_lanes(d, f, point),
-            Shape::Each => self.alone(d, f, point),
-            Shape::Intersect
-                if point.followers.is_empty() && self.tentative(f.scope(), f.sink, point, (f.v, f.rest)) =>
-            {
-                self.store_always(d, f, point)
-            }
+        let place = f.lattice.points.iter().position(|p| p == point).unwrap_or_default();
+        let choose = || Walk { point: place, how: self.ways(f, point)[0] };
+        let fits = |walk: &Walk| walk.point == place && self.ways(f, point).contains(&walk.how);
+        self.book.inside_if(fits, choose, |walk| self.go(d, f, point, walk.how));
+    }
+
+    /// The ways to walk a point, what costs least first.
+    fn ways(&self, f: &Forall, point: &Point) -> Vec<How> {
+        let tentative = || self.tentative(f.scope(), f.sink, point, (f.v, f.rest));
+        let flat = || self.is_flat(f.scope(), point, f.rest);
+        let special = match point.shape {
+            Shape::Nothing => return vec![How::Nothing],
+            Shape::Dense => self.dense_ways(f, point),
+            Shape::Each if self.decides_tentatively(f, point) => Some(How::Decided),
+            Shape::Each if self.has_follower_in_lanes(f, point) => Some(How::Lanes),
+            Shape::Each => None,
+            Shape::Intersect if point.followers.is_empty() && tentative() => Some(How::Tentative),
+            Shape::Intersect if point.leaders.iter().any(|a| self.gallops(f.scope(), *a)) => Some(How::Leap),
             Shape::Intersect => {
-                let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
-                if point.leaders.iter().any(|a| self.gallops(f.scope(), *a)) {
-                    let galloping = point.leaders.iter().map(|a| (&f.lists[a], self.gallops(f.scope(), *a)));
-                    return leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| {
-                        let here = self.resting(d, f, &point.leaders);
-                        self.arrive(d, f, point, at, &here, Driven::Stored);
-                    });
-                }
-                if matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. })
-                    && self.is_flat(f.scope(), point, f.rest)
-                {
-                    // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
-                    return self.meets(d, f, point, &mut |d, at, mut here, met| {
-                        let met = d.place(met);
-                        here.iter_mut().for_each(|here| here.present = Some(met.clone()));
-                        self.arrive(d, f, point, at, &here, Driven::Stored);
-                    });
-                }
-                intersect(d, &lists, &mut |d, at| {
-                    let here = self.resting(d, f, &point.leaders);
-                    self.arrive(d, f, point, at, &here, Driven::Stored);
-                });
+                let folds = matches!(f.sink, Sink::Scalar { fun: Fun::Op(_), begun: None, .. });
+                (folds && flat()).then_some(How::Flat)
             }
-            Shape::Tree => self.tree(d, f, point),
-            Shape::Wide => self.wide(d, f, point),
+            Shape::Tree => (flat() && self.unites_flat(f, point)).then_some(How::FlatTree),
+            Shape::Wide => None,
+        };
+        let always = match point.shape {
+            Shape::Nothing | Shape::Dense => How::Every,
+            Shape::Each => How::Each,
+            Shape::Intersect => How::Meet,
+            Shape::Tree => How::Tree,
+            Shape::Wide => How::Wide,
+        };
+        special.into_iter().chain([always]).collect()
+    }
+
+    fn go(&self, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
+        let stored = |d: &mut Symbolic, at: &Term| {
+            let here = self.resting(d, f, &point.leaders);
+            self.arrive(d, f, point, at, &here, Driven::Stored);
+        };
+        match how {
+            How::Nothing => f.sink.skip(f.v),
+            How::Every | How::Constant | How::Gaps | How::CountedGaps | How::Between => self.dense(d, f, point, how),
+            How::Decided => self.store_decided(d, f, point),
+            How::Lanes => self.follow_in_lanes(d, f, point),
+            How::Each | How::Sift | How::Gapless => self.alone(d, f, point),
+            How::Tentative => self.store_always(d, f, point),
+            How::Leap => {
+                let galloping = point.leaders.iter().map(|a| (&f.lists[a], self.gallops(f.scope(), *a)));
+                leap(d, &galloping.collect::<Vec<_>>(), &mut |d, at| stored(d, at));
+            }
+            // Where the lists do not meet, operands read as their fill, and the sum is unchanged.
+            How::Flat => self.meets(d, f, point, &mut |d, at, mut here, met| {
+                let met = d.place(met);
+                here.iter_mut().for_each(|here| here.present = Some(met.clone()));
+                self.arrive(d, f, point, at, &here, Driven::Stored);
+            }),
+            How::Meet => {
+                let lists: Vec<&List<Term>> = point.leaders.iter().map(|a| &f.lists[a]).collect();
+                intersect(d, &lists, &mut |d, at| stored(d, at));
+            }
+            How::Tree | How::FlatTree => self.tree(d, f, point, how),
+            How::Wide => self.wide(d, f, point),
         }
     }
 
@@ -542,15 +590,22 @@ impl<'a> Context<'a> {
         here
     }
 
-    fn tree(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+    /// A point where an access has no entry.
+    fn without(&self, point: &Point, absent: Option<AccessId>) -> Point {
+        let body = self.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| self.fill(x)));
+        Point { body, ..point.clone() }
+    }
+
+    /// Whether the body of a union of two has an effect at each entry of either, and no entry repeats.
+    fn unites_flat(&self, f: &Forall, point: &Point) -> bool {
+        let alone = |a: &AccessId| !self.nothing(f.sink, &self.without(point, Some(*a)).body);
+        point.leaders.iter().all(|a| alone(a) && !f.lists[a].repeats())
+    }
+
+    fn tree(&self, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
         let (a, b) = (point.leaders[0], point.leaders[1]);
         let (first, second) = (&f.lists[&a], &f.lists[&b]);
-        let part = |absent: Option<AccessId>| {
-            let body = self.simplify.replace(&point.body, &|x| (Some(x) == absent).then(|| self.fill(x)));
-            Point { body, ..point.clone() }
-        };
-        let alone = [Some(a), Some(b)].map(|absent| !self.nothing(f.sink, &part(absent).body));
-        if alone == [true; 2] && self.is_flat(f.scope(), point, f.rest) && !first.repeats() && !second.repeats() {
+        if how == How::FlatTree {
             unite_flat(d, first, second, PATIENCE, &mut |d, at, present| {
                 let here = match present {
                     None => self.resting(d, f, &point.leaders),
@@ -566,7 +621,9 @@ impl<'a> Context<'a> {
                     Side::Second => (&[b], Some(a)),
                 };
                 let here = self.resting(d, f, present);
-                self.arrive(d, f, &part(absent), at, &here, Driven::Stored);
+                self.book.under(Arm(present.to_vec()), || {
+                    self.arrive(d, f, &self.without(point, absent), at, &here, Driven::Stored);
+                });
             });
         }
         for (_, next) in &point.edges {
@@ -816,15 +873,14 @@ impl<'a> Context<'a> {
                 if let Some(most) = scratch.most() {
                     // A pass that only counts, before the one that puts: it loads the ends of all inner fibers into the
                     // cache, with no load waiting for another, and spares the other pass the counting.
-                    let seen = self.foralls.borrow().len();
                     d.assign(most, int(0));
                     // The counting pass must not move fingers.
                     let mut through = scope.clone();
                     through.fingers.clear();
                     for (nest, body) in was.into_iter().chain([(*nest, body)]) {
-                        self.nest(d, nest.filling(), body, through.clone(), &Sink::Bound { nest, scratch, most });
+                        let sink = Sink::Bound { nest, scratch, most };
+                        self.book.under(Pass::Bounding, || self.nest(d, nest.filling(), body, through.clone(), &sink));
                     }
-                    self.foralls.borrow_mut().truncate(seen);
                 }
                 let through = |d: &mut Symbolic, scratch: &Scratch| {
                     if let Some((nest, body)) = was {
@@ -835,12 +891,9 @@ impl<'a> Context<'a> {
                     scratch.drain(self, d, scope, output, slot);
                 };
                 let (Some(few), Some(most)) = (scratch.of_few(), scratch.most()) else { return through(d, scratch) };
-                // `show` prints these loops once: those for rows of any length.
                 let with_few = |d: &mut Symbolic| {
-                    let seen = self.foralls.borrow().len();
                     few.clear(self, d);
-                    through(d, &few);
-                    self.foralls.borrow_mut().truncate(seen);
+                    self.book.under(Pass::Short, || through(d, &few));
                 };
                 d.when(Few::suffices(self, most), with_few, |d| through(d, scratch));
             }

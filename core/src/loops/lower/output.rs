@@ -15,15 +15,17 @@
 
 use super::nest::{Driven, yes};
 use super::runs::Ends;
+use super::shared::Kept;
 use super::{
     BufferRole, Context, Expr, Holds, LevelBuffers, binary, checked_product, compared, int, plus, store_index, times,
 };
 use crate::algebra::{Mode, Op, Type, Value};
+use crate::loops::plan::{Arrays, Assembly, Level, Room};
 use crate::loops::{BufferId, Entry, Failure, Stmt, Symbolic, Term, Var};
 use crate::notation::concrete::{self, AccessId, Index, Nest, WorkspaceKind};
 use crate::notation::typed::Fun;
 use crate::stream::Table;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Largest factor by which room grows beyond what is needed.
@@ -48,24 +50,40 @@ pub(super) struct Output {
     result: bool,
     /// The value of every element before anything is stored: the fill, or the identity of a fold in place.
     pub initial: Value,
-    /// Lists of which loops may pass over a parent, so that positions must be carried forward.
-    uncovered: RefCell<BTreeSet<usize>>,
-    /// Variables that hold the room that a loop asks for.
-    rooms: RefCell<BTreeSet<Var>>,
     /// If the last level is runs: how far they reach so far.
     pub(super) ends: Option<Ends>,
+    /// How its arrays are made.
+    assembly: Assembly,
+    /// Room for all entries, if something bounds their number.
+    room: Option<Expr>,
+    /// Arrays that are an operand's, of which nothing is stored.
+    kept: Option<Kept>,
+    notes: RefCell<Notes>,
+}
+
+/// What loops show of the result that they assemble.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// Whether they append every value that they reach.
+    pub appends_all: bool,
+    /// The access whose entries alone they visit.
+    pub along: Option<AccessId>,
+}
+
+/// What the loops emitted so far show of the result, from which it follows how its arrays are made.
+struct Notes {
+    /// Lists of which loops may pass over a parent, so that positions must be carried forward.
+    carried: BTreeSet<usize>,
     /// Whether loops may leave some value of dense levels unstored.
-    gaps: Cell<bool>,
+    gaps: bool,
     /// Whether loops may write an entry behind the last one and not keep it.
-    tentative: Cell<bool>,
+    tentative: bool,
     /// Whether some value is stored only if it differs from the fill.
-    sifted: Cell<bool>,
-    /// The access whose entries alone are stored, as far as the loops emitted so far show.
-    along: Cell<Along>,
-    /// The access whose levels the result has.
-    shared: Option<AccessId>,
-    /// Accesses, each with its array of coordinates, whose entries bound the appended ones; `None` once a loop appends without a bound.
-    leaders: RefCell<Option<BTreeSet<(AccessId, BufferId)>>>,
+    sifted: bool,
+    /// The access whose entries alone are stored.
+    along: Along,
+    /// Lists whose entries bound the appended ones; `None` once a loop appends without a bound.
+    leaders: Option<BTreeSet<Level>>,
 }
 
 /// Whether the loops of a result visit exactly the entries of one access, in all of its fibers.
@@ -75,6 +93,12 @@ enum Along {
     Open,
     By(AccessId),
     Not,
+}
+
+impl Along {
+    fn access(self) -> Option<AccessId> {
+        if let Along::By(a) = self { Some(a) } else { None }
+    }
 }
 
 /// The place in a result that loops have reached.
@@ -106,9 +130,8 @@ impl Slot {
 }
 
 impl Output {
-    /// Makes the nest's result, with nothing stored. With `along`, the access whose entries alone are stored, it has that access's
-    /// levels.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, along: Option<AccessId>) -> Output {
+    /// Makes the nest's result, with nothing stored.
+    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, assembly: &Assembly, kept: Option<Kept>) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
@@ -131,17 +154,20 @@ impl Output {
             mode: cx.simplify.mode,
             result: cx.is_finished(place),
             initial,
-            uncovered: RefCell::default(),
-            rooms: RefCell::default(),
             ends: Ends::of(d, tensor),
-            gaps: Cell::new(in_place.is_some() && nest.workspace.is_none()),
-            tentative: Cell::new(false),
-            sifted: Cell::new(false),
-            along: Cell::new(Along::Open),
-            shared: along,
-            leaders: RefCell::new(Some(BTreeSet::new())),
+            assembly: assembly.clone(),
+            room: assembly.room.as_ref().map(|room| cx.room(room)),
+            kept,
+            notes: RefCell::new(Notes {
+                carried: BTreeSet::new(),
+                gaps: in_place.is_some() && nest.workspace.is_none(),
+                tentative: false,
+                sifted: false,
+                along: Along::Open,
+                leaders: Some(BTreeSet::new()),
+            }),
         };
-        if along.is_some() {
+        if output.shared().is_some() {
             alloc(d, output.values, output.entries(), None);
             return output;
         }
@@ -152,14 +178,39 @@ impl Output {
         output
     }
 
-    /// The access whose entries alone are stored, once the loops are emitted.
-    pub fn along(&self) -> Option<AccessId> {
-        if let Along::By(a) = self.along.get() { Some(a) } else { None }
+    /// What loops show, once they are emitted.
+    pub fn shown(&self) -> Shown {
+        let notes = self.notes.borrow();
+        Shown { appends_all: !notes.sifted && !notes.tentative, along: notes.along.access() }
     }
 
-    /// Whether loops append every value that they reach, once they are emitted.
-    pub fn appends_all(&self) -> bool {
-        !self.sifted.get() && !self.tentative.get()
+    /// The access whose levels the result has.
+    fn shared(&self) -> Option<AccessId> {
+        if let Arrays::Levels(a) = self.assembly.arrays { Some(a) } else { None }
+    }
+
+    /// How the arrays of the result must be made, once the loops are emitted. If operands' entries bound the appended ones, room for all
+    /// can be allocated at once. If loops store every value, they need not be filled.
+    pub fn needs(&self, nest: &Nest) -> Assembly {
+        let (notes, arrays) = (self.notes.borrow(), self.assembly.arrays);
+        let some = |carried, filled, room| Assembly { arrays, filled, carried, room };
+        let Some(last) = self.levels.len().checked_sub(1).filter(|_| self.keeps_entries()) else {
+            return some(vec![], notes.gaps, None);
+        };
+        if self.shared().is_some() {
+            return some(vec![], false, None);
+        }
+        // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
+        let led = nest.workspace.is_none() || notes.leaders.as_ref().is_some_and(|all| !all.is_empty());
+        let bounded = led && self.is_list(last) && self.ends.is_none();
+        let leaders = notes.leaders.as_ref().filter(|_| bounded).map(|all| all.iter().copied().collect());
+        let room = leaders.map(|leaders| Room { leaders, spare: notes.tentative });
+        some(notes.carried.iter().copied().collect(), false, room)
+    }
+
+    /// Whether nothing is stored in an array, since it is an operand's.
+    fn is_kept(&self, buffer: BufferId) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.has(buffer))
     }
 
     /// The number of entries of the last list.
@@ -167,46 +218,22 @@ impl Output {
         self.count(self.levels.len() - 1)
     }
 
-    /// Changes `made`, the statements emitted since the result was begun, once its loops are known. If operands' entries bound the
-    /// appended ones, room for all is allocated at once, and no loop asks for more. If loops store every value, the allocation does not
-    /// fill them.
-    pub fn settle(&self, nest: &Nest, made: &mut Vec<Stmt>) {
-        if !self.keeps_entries() {
-            let fill = Some(self.initial).filter(|_| self.gaps.get());
-            return each_alloc(made, &[self.values], &|_, f| *f = fill);
-        }
-        let last = self.levels.len() - 1;
-        // Nothing bounds the number of entries that a workspace drains, unless its leaders are known.
-        let led = nest.workspace.is_none() || self.leaders.borrow().as_ref().is_some_and(|all| !all.is_empty());
-        if led
-            && self.is_list(last)
-            && self.ends.is_none()
-            && let Some(room) = self.room()
-        {
-            let buffers: Vec<BufferId> = self.chain(last).map(|(_, crd)| crd).chain([self.values]).collect();
-            each_alloc(made, &buffers, &|len, _| *len = room.clone());
-            ask_no_more(made, &self.rooms.borrow());
-        }
-    }
-
     /// Notes that the loop over a list's coordinates visits all entries of one access and nothing else; `None`: that the
     /// result is not along any access.
     pub fn goes_along(&self, access: Option<AccessId>) {
-        self.along.set(match (self.along.get(), access) {
+        let mut notes = self.notes.borrow_mut();
+        notes.along = match (notes.along, access) {
             (Along::Open, Some(a)) => Along::By(a),
             (Along::By(before), Some(a)) if before == a => Along::By(a),
             _ => Along::Not,
-        });
+        };
     }
 
     /// Notes the depth of accesses where loops reach a list's entry. An access that has descended further, through a level
     /// whose coordinate is known, no longer has that entry's position.
     pub fn reached(&self, slot: &Slot, depth: &dyn Fn(AccessId) -> usize) {
-        if let Along::By(a) = self.along.get()
-            && self.is_list(slot.level)
-            && depth(a) != slot.level + 1
-        {
-            self.along.set(Along::Not);
+        if self.shown().along.is_some_and(|a| self.is_list(slot.level) && depth(a) != slot.level + 1) {
+            self.notes.borrow_mut().along = Along::Not;
         }
     }
 
@@ -218,7 +245,7 @@ impl Output {
 
     /// The access whose entries' positions are those of the values below the slot's level.
     pub fn shared_with(&self, slot: &Slot) -> Option<AccessId> {
-        self.shared.filter(|_| self.is_list(slot.level))
+        self.shared().filter(|_| self.is_list(slot.level))
     }
 
     /// One level further, at an entry's position.
@@ -229,26 +256,19 @@ impl Output {
     /// Notes that a loop over `v` does not visit all of its coordinates.
     pub fn passes(&self, v: Index) {
         if self.roots.iter().any(|roots| roots.contains(&v)) {
-            self.gaps.set(true);
+            self.notes.borrow_mut().gaps = true;
         }
     }
 
-    /// Notes the accesses that bound the entries that one loop appends; `None` if nothing does.
-    pub fn led_by(&self, slot: &Slot, by: Option<Vec<(AccessId, BufferId)>>) {
+    /// Notes the lists that bound the entries that one loop appends; `None` if nothing does.
+    pub fn led_by(&self, slot: &Slot, by: Option<Vec<Level>>) {
         if slot.level + 1 == self.levels.len() {
-            let mut leaders = self.leaders.borrow_mut();
+            let leaders = &mut self.notes.borrow_mut().leaders;
             *leaders = match (leaders.take(), by) {
                 (Some(all), Some(more)) => Some(all.into_iter().chain(more).collect()),
                 _ => None,
             };
         }
-    }
-
-    fn room(&self) -> Option<Expr> {
-        let leaders = self.leaders.borrow();
-        let capacities = leaders.as_ref()?.iter().map(|(_, crd)| Expr::Capacity(*crd));
-        let all = capacities.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
-        Some(if self.tentative.get() { plus(all, int(1)) } else { all })
     }
 
     fn allocate(&self, d: &mut Symbolic, guess: Expr) {
@@ -259,16 +279,18 @@ impl Output {
             alloc(d, flags, len, Some(Value::bool(false)));
         }
         let Some(first) = first else {
-            return alloc(d, self.values, top, Some(self.initial));
+            let filled = self.assembly.filled || self.keeps_entries();
+            return alloc(d, self.values, top, filled.then_some(self.initial));
         };
         let last = self.heads[self.levels.len() - 1];
+        let entries = self.room.clone().unwrap_or(guess);
         for l in first..self.levels.len() {
             if let Some(pos) = self.pos(l) {
                 let parents = if l == first { plus(top.clone(), int(1)) } else { int(1) };
                 alloc(d, pos, parents, Some(Value::zero(d.element(pos))));
             }
-            if let Some(crd) = self.crd(l) {
-                alloc(d, crd, if self.heads[l] == last { guess.clone() } else { int(16) }, None);
+            if let Some(crd) = self.crd(l).filter(|crd| !self.is_kept(*crd)) {
+                alloc(d, crd, if self.heads[l] == last { entries.clone() } else { int(16) }, None);
             }
             if self.is_list(l) && self.heads[l] == l {
                 d.assign(self.counts[l].expect("lists count"), int(0));
@@ -276,7 +298,9 @@ impl Output {
         }
         self.begin_runs(d);
         let dense_tail = !self.is_list(self.levels.len() - 1);
-        alloc(d, self.values, if dense_tail { int(0) } else { guess }, None);
+        if !self.is_kept(self.values) {
+            alloc(d, self.values, if dense_tail { int(0) } else { entries }, None);
+        }
     }
 
     /// The slot above all levels.
@@ -363,7 +387,7 @@ impl Output {
 
     /// Emitted before the loop over a list's coordinates: makes room for `bound` more entries of the last level.
     pub fn open(&self, d: &mut Symbolic, slot: &Slot, bound: &dyn Fn(&mut Symbolic) -> Expr) {
-        if self.shared.is_some() || slot.level + 1 < self.levels.len() {
+        if self.shared().is_some() || slot.level + 1 < self.levels.len() {
             return;
         }
         if self.ends.is_some() {
@@ -373,13 +397,13 @@ impl Output {
             }
             return;
         }
+        if self.room.is_some() {
+            return;
+        }
         let needed = plus(self.count(slot.level), bound(d));
-        let room = d.fresh("room", Type::I64);
-        d.emit(Stmt::Let(room, needed));
-        self.rooms.borrow_mut().insert(room);
-        let needed = Expr::Var(room);
+        let needed = d.define("room", Type::I64, needed);
         let crds = self.chain(slot.level).map(|(_, crd)| crd);
-        for buffer in crds.chain([self.values]) {
+        for buffer in crds.chain([self.values]).filter(|b| !self.is_kept(*b)) {
             reserve_more(d, buffer, needed.clone(), self.foreseen(slot, buffer, needed.clone()));
         }
     }
@@ -399,13 +423,13 @@ impl Output {
 
     /// Emitted after the loop over a list's coordinates: stores where the fiber ends.
     pub fn close(&self, d: &mut Symbolic, slot: &Slot) {
-        let Some(pos) = self.pos(slot.level).filter(|_| self.shared.is_none()) else { return };
+        let Some(pos) = self.pos(slot.level).filter(|_| self.shared().is_none()) else { return };
         if slot.level + 1 == self.levels.len() && self.ends.is_some() {
             return;
         }
         // The loop around the innermost of a mapped level may have no turn.
         if !slot.covered || slot.level > 0 && self.is_mapped(slot.level) {
-            self.uncovered.borrow_mut().insert(slot.level);
+            self.notes.borrow_mut().carried.insert(slot.level);
         }
         store_index(d, pos, plus(slot.position.clone(), int(1)), self.count(slot.level));
     }
@@ -417,7 +441,7 @@ impl Output {
             && !self.is_list(slot.level)
             && let Some(next) = self.next_list(slot.level)
         {
-            self.uncovered.borrow_mut().insert(next);
+            self.notes.borrow_mut().carried.insert(next);
         }
     }
 
@@ -460,7 +484,7 @@ impl Output {
             return inner(d, Slot { pending: Some(at), counted, ..below });
         }
         let below = Slot { chain: vec![], marks: vec![], ..below };
-        for (_, crd) in self.chain(l) {
+        for (_, crd) in self.chain(l).filter(|(_, crd)| !self.is_kept(*crd)) {
             reserve(d, crd, plus(self.count(l), int(1)));
         }
         self.make_block(d, l);
@@ -537,7 +561,7 @@ impl Output {
 
     /// Stores the coordinates of the next entry of level `l` and of its chain, without counting it.
     fn write_coordinates(&self, d: &mut Symbolic, l: usize, slot: &Slot, at: Expr) {
-        for (k, crd) in self.chain(l) {
+        for (k, crd) in self.chain(l).filter(|(_, crd)| !self.is_kept(*crd)) {
             let at = slot.chain.iter().find(|(level, _)| *level == k).map_or(&at, |(_, at)| at);
             store_index(d, crd, self.count(l), at.clone());
         }
@@ -570,7 +594,7 @@ impl Output {
     pub fn note(&self, d: &mut Symbolic, slot: &Slot, at: Expr, kept: Option<Expr>) {
         let last = self.levels.len() - 1;
         self.write_coordinates(d, last, slot, at);
-        self.tentative.set(self.tentative.get() || kept.is_some());
+        self.notes.borrow_mut().tentative |= kept.is_some();
         let more = kept.map_or(int(1), |kept| Expr::Op(Op::Convert(Type::I64), vec![kept]));
         d.assign(self.counts[last].expect("lists count"), plus(self.count(last), more));
     }
@@ -614,7 +638,11 @@ impl Output {
 
     /// Stores a value below all levels. `folds` says that it replaces a stored one, into which it was folded.
     pub fn store(&self, d: &mut Symbolic, slot: &Slot, folds: bool, value: Expr) {
-        let put = |d: &mut Symbolic, value: Expr| d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+        let put = |d: &mut Symbolic, value: Expr| {
+            if !self.is_kept(self.values) {
+                d.emit(Stmt::Store(self.values, slot.position.clone(), value));
+            }
+        };
         let fill = (Expr::Const(self.fill), self.fill.ty());
         let differs = |value: &Expr| compared(self.mode, Op::Ne, value.clone(), fill.clone());
         if let Some(at) = slot.pending.clone() {
@@ -629,7 +657,7 @@ impl Output {
             if !slot.counted {
                 return append(d, value);
             }
-            self.sifted.set(true);
+            self.notes.borrow_mut().sifted = true;
             let value = d.define("value", self.fill.ty(), value);
             return d.when(differs(&value), |d| append(d, value), |_| {});
         }
@@ -652,7 +680,7 @@ impl Output {
 
     /// Ends the result: carries positions forward over parents that loops passed over, then sets all lengths.
     pub fn finish(self, d: &mut Symbolic) {
-        if self.shared.is_some() {
+        if self.shared().is_some() {
             return self.finished(d, self.values, self.entries());
         }
         let mut parents = int(1);
@@ -684,7 +712,7 @@ impl Output {
     }
 
     fn finish_positions(&self, d: &mut Symbolic, l: usize, pos: BufferId, parents: &Expr) {
-        if self.uncovered.borrow().contains(&l) {
+        if self.assembly.carried.contains(&l) {
             d.each("q", int(0), parents.clone(), |d, q| {
                 let next = plus(q.clone(), int(1));
                 let (here, there) = (d.index(pos, q), d.index(pos, next.clone()));
@@ -711,13 +739,21 @@ impl Output {
     }
 
     fn finished(&self, d: &mut Symbolic, buffer: BufferId, len: Expr) {
-        if self.result {
+        if self.result && !self.is_kept(buffer) {
             d.call(Entry::Finish { buffer, len });
         }
     }
 }
 
 impl Context<'_> {
+    /// Room for as many entries as lists have.
+    fn room(&self, Room { leaders, spare }: &Room) -> Expr {
+        let crd = |(a, l): &Level| self.levels(*a)[*l].array(Holds::Coordinates).expect("lists have coordinates");
+        let all = leaders.iter().map(|list| Expr::Capacity(crd(list)));
+        let all = all.reduce(|a, b| binary(Op::Add, a, b)).unwrap_or_else(|| int(0));
+        if *spare { plus(all, int(1)) } else { all }
+    }
+
     pub(super) fn values(&self, a: AccessId) -> BufferId {
         self.arrays(self.program.accesses[a.0].tensor).values
     }
@@ -811,49 +847,6 @@ fn product(factors: &[Expr]) -> Expr {
 
 pub(super) fn alloc(d: &mut Symbolic, buffer: BufferId, len: Expr, fill: Option<Value>) {
     d.call(Entry::Alloc { buffer, len, fill });
-}
-
-/// Applies `f` to the length and the fill of each allocation of these buffers.
-fn each_alloc(made: &mut [Stmt], of: &[BufferId], f: &dyn Fn(&mut Expr, &mut Option<Value>)) {
-    for stmt in made {
-        if let Stmt::Call(Entry::Alloc { buffer, len, fill }) = stmt
-            && of.contains(buffer)
-        {
-            f(len, fill);
-        }
-    }
-}
-
-/// Removes the tests for room, and blocks that are empty without them.
-fn ask_no_more(block: &mut Vec<Stmt>, rooms: &BTreeSet<Var>) {
-    prune(block, &|stmt| match stmt {
-        Stmt::Let(v, _) => rooms.contains(v),
-        Stmt::If(Expr::Op(Op::Gt, sides), ..) => matches!(sides[..], [Expr::Var(v), _] if rooms.contains(&v)),
-        _ => false,
-    });
-}
-
-/// Removes the statements for which `out` holds, and conditionals and counted loops that are empty without them.
-pub(super) fn prune(block: &mut Vec<Stmt>, out: &impl Fn(&Stmt) -> bool) {
-    block.retain_mut(|stmt| {
-        !out(stmt)
-            && match stmt {
-                Stmt::If(_, yes, no) => {
-                    prune(yes, out);
-                    prune(no, out);
-                    !(yes.is_empty() && no.is_empty())
-                }
-                Stmt::For { body, .. } => {
-                    prune(body, out);
-                    !body.is_empty()
-                }
-                Stmt::While(_, body) => {
-                    prune(body, out);
-                    true
-                }
-                _ => true,
-            }
-    });
 }
 
 /// Makes room for `len` elements, if there is less.

@@ -18,6 +18,7 @@
 use super::fiber::{Asked, Block, Finger, Scope};
 use super::{Context, Expr, ahead, binary, held, int, plus, times};
 use crate::algebra::{Op, Type};
+use crate::loops::plan::{self, Cut};
 use crate::loops::{Symbolic, Term};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{self, AccessId, Concat, Index, Limit};
@@ -205,28 +206,62 @@ impl Context<'_> {
     }
 
     fn split(&self, d: &mut Symbolic, v: Index, piece: Piece, pieces: &mut Vec<Piece>) {
-        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
-        let Some(c) = find(&piece.body, &along).cloned() else {
-            let parts = self.decided(d, v, &piece).or_else(|| self.phases(d, v, &piece));
-            let Some(parts) = parts else { return pieces.push(piece) };
-            let among = piece.scope.among.one_of(parts.len());
-            for mut part in parts {
-                part.scope.among = among;
-                self.split(d, v, part, pieces);
-            }
-            return;
+        let found = self.may_cut(v, &piece);
+        if found.is_empty() {
+            return pieces.push(piece);
+        }
+        let fits = |cut: &Cut| *cut == Cut::Whole || found.contains(cut);
+        let cut = self.book.enter_if(fits, || self.cut_of(v, &piece, &found));
+        let parts = match cut {
+            Cut::Choice => self.choices(d, v, &piece),
+            Cut::Comparison => self.decided(d, v, &piece),
+            Cut::Phases | Cut::Hull | Cut::Tested => self.phases(d, v, &piece, cut),
+            Cut::Whole => vec![],
         };
-        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
-        let within = |pair: &[Bound]| piece.within(pair[0].clone(), pair[1].clone());
-        let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
-        let parts = cuts.windows(2).map(within).enumerate().filter(|(_, part)| !empty(part));
-        let parts: Vec<(usize, Piece)> = parts.collect();
         let among = piece.scope.among.one_of(parts.len());
-        for (n, mut part) in parts {
+        if cut == Cut::Whole {
+            pieces.push(piece);
+        }
+        for mut part in parts {
             part.scope.among = among;
-            part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
             self.split(d, v, part, pieces);
         }
+        self.book.leave();
+    }
+
+    /// What may end ranges of a piece, what comes first first.
+    fn may_cut(&self, v: Index, piece: &Piece) -> Vec<Cut> {
+        if find(&piece.body, &|c: &Concat| self.is_along(&piece.scope, v, c)).is_some() {
+            return vec![Cut::Choice];
+        }
+        let compared = self.first_key(v, piece).map(|_| Cut::Comparison);
+        let phased = !self.phased(&piece.scope, &piece.body, v).is_empty();
+        let phases = if phased { &[Cut::Phases, Cut::Hull, Cut::Tested][..] } else { &[] };
+        compared.into_iter().chain(phases.iter().copied()).collect()
+    }
+
+    /// What ends ranges of a piece, of what may.
+    fn cut_of(&self, v: Index, piece: &Piece, found: &[Cut]) -> Cut {
+        match found {
+            [Cut::Comparison, ..] if self.decides(piece) => Cut::Comparison,
+            [Cut::Choice, ..] => Cut::Choice,
+            [.., Cut::Tested] => self.phases_or_hull(v, piece),
+            _ => Cut::Whole,
+        }
+    }
+
+    /// The choices of the first concatenation along `v`.
+    fn choices(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Vec<Piece> {
+        let along = |c: &Concat| self.is_along(&piece.scope, v, c);
+        let Some(c) = find(&piece.body, &along).cloned() else { return vec![piece.clone()] };
+        let cuts = self.cuts(d, &piece.scope, v, &piece.range, &c);
+        let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
+        let choice = |(n, pair): (usize, &[Bound])| {
+            let part = piece.within(pair[0].clone(), pair[1].clone());
+            let body = || self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            (!empty(&part)).then(|| Piece { body: body(), ..part })
+        };
+        cuts.windows(2).enumerate().filter_map(choice).collect()
     }
 
     /// The bound along `v` of a coordinate of an access's level: the first in the piece's range that is not before it.
@@ -389,23 +424,28 @@ impl Context<'_> {
         }
     }
 
-    /// Makes fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one
+    /// Fingers for the lists of which each turn of the outermost of these loops sees the piece behind the one
     /// before: coordinates `c + J·u + v` in a loop over `u` around one over `v` of extent `J`. No loop between the two
     /// sees a piece again, and no other loop walks the list.
-    pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, order: &[Index], body: &concrete::Expr) {
-        for a in body.accesses().into_iter().filter(|a| !scope.in_blocks.contains(a)) {
-            let Some((level, w)) = self.next_var(scope, a) else { continue };
-            let tensor = self.program.tensor(a);
-            if !tensor.format.levels[level].is_list() || scope.fingers.contains_key(&(a, level)) {
-                continue;
-            }
-            let Some(sums) = around(body, a) else { continue };
+    pub(super) fn fingers(&self, scope: &Scope, order: &[Index], body: &concrete::Expr) -> Vec<plan::Finger> {
+        let finger = |a: AccessId| {
+            let (level, w) = self.next_var(scope, a)?;
+            let list = self.program.tensor(a).format.levels[level].is_list();
+            let free = list && !scope.in_blocks.contains(&a) && !scope.fingers.contains_key(&(a, level));
+            let sums = around(body, a).filter(|_| free)?;
             let order: Vec<Index> = order.iter().copied().chain(sums).collect();
-            if let Some(through) = self.in_pieces(scope, w, &order) {
-                let begin = self.unopened(d, scope, a).begin;
-                let at = d.state(&format!("p_{}", tensor.name), begin);
-                scope.fingers.insert((a, level), Finger { at, through: through.to_vec() });
-            }
+            let through = self.in_pieces(scope, w, &order)?.to_vec();
+            Some(plan::Finger { list: (a, level), through })
+        };
+        body.accesses().into_iter().filter_map(finger).collect()
+    }
+
+    /// Points cursors at the begins of lists.
+    pub(super) fn point_fingers(&self, d: &mut Symbolic, scope: &mut Scope, fingers: Vec<plan::Finger>) {
+        for plan::Finger { list: (a, level), through } in fingers {
+            let begin = self.unopened(d, scope, a).begin;
+            let at = d.state(&format!("p_{}", self.program.tensor(a).name), begin);
+            scope.fingers.insert((a, level), Finger { at, through });
         }
     }
 

@@ -17,6 +17,7 @@ use super::fiber::Scope;
 use super::nest::{Sink, yes};
 use super::{Context, Expr, binary, int, minus, plus};
 use crate::algebra::{Op, Type};
+use crate::loops::plan::Pass;
 use crate::loops::{Entry, Failure, Symbolic, Var};
 use crate::notation::concrete::{self, Carried, Place, Repeat, Role, Step, Turns};
 use crate::notation::typed::{Fun, TURNS};
@@ -64,7 +65,7 @@ impl<'a> Context<'a> {
         d.during(Expr::Var(go), |d| {
             let sink = Sink::Scalar { var: go, fun: Fun::Op(Op::AndAlso), begun: None };
             self.both = None;
-            self.nest(d, &[], condition, Scope::default(), &sink);
+            self.book.under(Pass::Condition, || self.nest(d, &[], condition, Scope::default(), &sink));
             let taken = |d: &mut Symbolic| {
                 take(d, turns, int(1));
                 self.turn(d, block);

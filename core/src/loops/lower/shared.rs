@@ -11,14 +11,12 @@
 //! in order, follows from the statement; at its end the kernel compares the number that they stored with the operand's
 //! ([`Failure::Entries`]).
 
-use super::output::prune;
 use super::{Context, Expr, binary};
 use crate::algebra::Op;
 use crate::format::Format;
-use crate::loops::{BufferId, Entry, Failure, Holds, Stmt, Symbolic};
+use crate::loops::{BufferId, Entry, Failure, Holds, Symbolic};
 use crate::map::{ClassId, Map, Size};
 use crate::notation::concrete::{self, AccessId, Index, Nest, Place, Role};
-use std::collections::BTreeSet;
 
 /// The arrays of a result's entries that are an operand's.
 #[derive(Clone, Debug)]
@@ -34,14 +32,9 @@ impl Kept {
         self.coordinates[level].filter(|_| holds == Holds::Coordinates)
     }
 
-    /// Removes the statements that make these arrays.
-    pub fn unmade(&self, block: &mut Vec<Stmt>) {
-        let arrays: BTreeSet<BufferId> = self.coordinates.iter().flatten().copied().chain([self.values]).collect();
-        prune(block, &|stmt| match stmt {
-            Stmt::Store(b, ..) => arrays.contains(b),
-            Stmt::Call(entry) => entry.buffers().any(|b| arrays.contains(&b)),
-            _ => false,
-        });
+    /// Whether an array is one of them.
+    pub fn has(&self, buffer: BufferId) -> bool {
+        self.values == buffer || self.coordinates.contains(&Some(buffer))
     }
 
     /// Ends the kernel if the number of entries is not `count`.
@@ -93,7 +86,7 @@ impl Context<'_> {
 
     /// The arrays of an operand that a nest's result can have if it is that operand in another format or seen in other modes, with all of
     /// its entries in their order.
-    pub(super) fn entries(&self, nest: &Nest) -> Option<Kept> {
+    pub(super) fn entries(&self, nest: &Nest) -> Option<(AccessId, Kept)> {
         let a = self.copied(nest)?;
         let (result, operand) = (&self.program.tensors[nest.target.tensor.0], self.program.tensor(a));
         let access = &self.program.accesses[a.0];
@@ -112,7 +105,7 @@ impl Context<'_> {
                 let entry = is_of_entries(&result.format, l) && is_of_entries(&operand.format, theirs);
                 arrays.levels[theirs].array(Holds::Coordinates).filter(|_| entry)
             };
-            Kept { coordinates: (0..result.format.rank()).map(of).collect(), values: arrays.values }
+            (a, Kept { coordinates: (0..result.format.rank()).map(of).collect(), values: arrays.values })
         })
     }
 

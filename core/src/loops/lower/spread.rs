@@ -23,6 +23,7 @@ use super::output::alloc;
 use super::{BufferId, Context, Expr, binary, int, times};
 use crate::algebra::{Op, Type, Value};
 use crate::iteration::background;
+use crate::loops::plan::{self, Pass};
 use crate::loops::{Holds, Role, Stmt, Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index, Iterated, Nest};
 use crate::stream::Spread;
@@ -46,31 +47,46 @@ impl Context<'_> {
     /// Makes tables for the lists that a nest spreads, empty.
     pub(super) fn tables(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Laid> {
         let mut tables = BTreeMap::new();
-        for a in nest.rhs.accesses() {
+        for plan::Table { list: (a, l), by_value, flagged } in self.book.decide_all(|| self.spread_in(nest)) {
             let tensor = self.program.tensor(a);
-            let spread = |l: &usize| self.program.protocol(a, *l) == Some(Iterated::Spread);
-            for l in (0..tensor.format.rank()).filter(spread) {
-                let level = &self.levels(a)[l];
-                let Some(pos) = level.array(Holds::Positions).filter(|_| level.kind().is_plain()) else { continue };
-                let last = l + 1 == tensor.format.rank();
-                // Columns beside it need its positions.
-                let alone = !nest.rhs.has_columns_of(a);
-                let by_value = last && alone && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
-                let (ty, none) = match by_value {
-                    true => (tensor.ty, tensor.fill),
-                    false => (d.element(pos), Value::zero(d.element(pos))),
-                };
-                let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
-                alloc(d, buffer, self.extent(tensor.extents[tensor.format.order[l]]), Some(none));
-                let flags = (last && alone && !by_value && is_condition(&nest.rhs, a)).then(|| {
-                    let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
-                    alloc(d, flags, self.extent(tensor.extents[tensor.format.order[l]]), Some(Value::bool(false)));
-                    flags
-                });
-                tables.insert((a, l), Laid { buffer, by_value, flags });
-            }
+            let (ty, none) = match by_value {
+                true => (tensor.ty, tensor.fill),
+                false => {
+                    let pos = self.levels(a)[l].array(Holds::Positions).expect("lists that are spread have positions");
+                    (d.element(pos), Value::zero(d.element(pos)))
+                }
+            };
+            let extent = self.extent(tensor.extents[tensor.format.order[l]]);
+            let buffer = d.buffer(&format!("{}{l}_at", tensor.name), ty, Role::Workspace);
+            alloc(d, buffer, extent.clone(), Some(none));
+            let flags = flagged.then(|| {
+                let flags = d.buffer(&format!("{}{l}_is", tensor.name), Type::Bool, Role::Workspace);
+                alloc(d, flags, extent, Some(Value::bool(false)));
+                flags
+            });
+            tables.insert((a, l), Laid { buffer, by_value, flags });
         }
         tables
+    }
+
+    /// The tables of the lists that a nest spreads.
+    fn spread_in(&self, nest: &Nest) -> Vec<plan::Table> {
+        let of = |a: AccessId| {
+            let tensor = self.program.tensor(a);
+            let plain = move |l: &usize| {
+                let spread = self.program.protocol(a, *l) == Some(Iterated::Spread);
+                spread && self.levels(a)[*l].kind().is_plain()
+            };
+            // Columns beside it need its positions.
+            let alone = !nest.rhs.has_columns_of(a);
+            let table = move |l: usize| {
+                let last = alone && l + 1 == tensor.format.rank();
+                let by_value = last && !tensor.fill.is_nan() && only_in_sums(&nest.rhs, a);
+                plan::Table { list: (a, l), by_value, flagged: last && !by_value && is_condition(&nest.rhs, a) }
+            };
+            (0..tensor.format.rank()).filter(plain).map(table).collect::<Vec<_>>()
+        };
+        nest.rhs.accesses().into_iter().flat_map(of).collect()
     }
 
     /// Scatters the lists of a body that the loop over `v`, unlike those around it, does not move.
@@ -84,12 +100,14 @@ impl Context<'_> {
     ) -> Vec<(AccessId, Laid, Spread<Term>)> {
         let mut all = Vec::new();
         // The loops of a bound do not intersect lists.
-        if let Sink::Bound { .. } = sink {
-            return all;
-        }
-        for a in body.accesses() {
-            let Some((level, _)) = self.next_var(scope, a).filter(|(_, w)| *w != v) else { continue };
-            let Some(&table) = self.tables.get(&(a, level)).filter(|_| scope.laid(a).is_none()) else { continue };
+        let stays = |a: AccessId| {
+            let (level, _) = self.next_var(scope, a).filter(|(_, w)| *w != v)?;
+            let some = self.tables.contains_key(&(a, level)) && scope.laid(a).is_none();
+            (some && !matches!(sink, Sink::Bound { .. })).then_some(plan::Spread((a, level)))
+        };
+        for plan::Spread((a, level)) in self.book.decide_all(|| body.accesses().into_iter().filter_map(stays).collect())
+        {
+            let table = self.tables[&(a, level)];
             let fiber = self.unopened(d, scope, a);
             let list = Spread::open(d, fiber, table.buffer);
             if table.by_value {
@@ -228,6 +246,25 @@ impl Context<'_> {
         body: &concrete::Expr,
         sink: &Sink,
     ) -> Vec<(Expr, Scope)> {
+        let mut length = |a: AccessId| {
+            let fiber = self.unopened(d, scope, a);
+            let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
+            binary(Op::Sub, end, begin)
+        };
+        let far = |plan::Leap { far, near }: plan::Leap| {
+            (binary(Op::Gt, length(far), times(length(near), int(LONGER))), scope.leaping(far, near))
+        };
+        self.book.decide_all(|| self.may_leap(scope, (v, rest), body, sink)).into_iter().map(far).collect()
+    }
+
+    /// The lists of which one may be much longer than another.
+    fn may_leap(
+        &self,
+        scope: &Scope,
+        (v, rest): (Index, &[Index]),
+        body: &concrete::Expr,
+        sink: &Sink,
+    ) -> Vec<plan::Leap> {
         if !rest.is_empty() || body.has_loops() || !matches!(sink, Sink::Scalar { .. }) {
             return vec![];
         }
@@ -236,22 +273,16 @@ impl Context<'_> {
         let free = |a: &AccessId| self.program.protocol(*a, scope.fiber(*a).depth).is_none() && alike(a);
         let (laid, walked): (Vec<_>, Vec<_>) = along.into_iter().partition(|a| scope.laid(*a).is_some());
         let pairs = match (&laid[..], &walked[..]) {
-            ([stays], [moves]) => vec![(*moves, *stays)],
-            ([], [a, b]) if scope.order.is_empty() && self.meet(body, &walked, sink) => vec![(*a, *b), (*b, *a)],
+            ([stays], [moves]) => vec![plan::Leap { far: *moves, near: *stays }],
+            ([], [a, b]) if scope.order.is_empty() && self.meet(body, &walked, sink) => {
+                vec![plan::Leap { far: *a, near: *b }, plan::Leap { far: *b, near: *a }]
+            }
             _ => vec![],
         };
         if !walked.iter().all(free) || !self.opened_by(scope, body, v, |kind| kind.is_stepped()).is_empty() {
             return vec![];
         }
-        let mut length = |a: AccessId| {
-            let fiber = self.unopened(d, scope, a);
-            let (begin, end) = (d.place(&fiber.begin), d.place(&fiber.end));
-            binary(Op::Sub, end, begin)
-        };
-        let far = |(moves, stays): (AccessId, AccessId)| {
-            (binary(Op::Gt, length(moves), times(length(stays), int(LONGER))), scope.leaping(moves, stays))
-        };
-        pairs.into_iter().map(far).collect()
+        pairs
     }
 
     /// Emits the loops in the first of `leaped` whose condition holds, and in `scope` where none does.
@@ -264,11 +295,8 @@ impl Context<'_> {
         sink: &Sink,
     ) {
         let Some((far, leaping)) = leaped.next() else { return self.loops(d, vars, body, scope, sink) };
-        // `show` prints the loop once: the one that does not gallop.
         let leap = |d: &mut Symbolic| {
-            let seen = self.foralls.borrow().len();
-            self.loops(d, vars, body, leaping, sink);
-            self.foralls.borrow_mut().truncate(seen);
+            self.book.under(Pass::Leaping, || self.loops(d, vars, body, leaping, sink));
         };
         d.when(far, leap, |d| self.leap_or_loop(d, leaped, (vars, body), scope, sink));
     }

@@ -21,6 +21,7 @@ use super::{Context, Expr, Holds, ahead, binary, int, plus, times};
 use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::format::triangle::Triangle;
+use crate::loops::plan::Cut;
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::Interval;
@@ -146,7 +147,7 @@ impl Context<'_> {
     }
 
     /// The accesses of a body whose next level has phases along `v` and is in none yet.
-    fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
+    pub(super) fn phased(&self, scope: &Scope, body: &concrete::Expr, v: Index) -> Vec<AccessId> {
         let phases = |kind: LevelKind| kind.is_interval() || kind.is_mirrored() || kind.is_in_blocks();
         let mut all = self.opened_by(scope, body, v, phases);
         all.retain(|a| scope.phase(*a).is_none() && !scope.is_pending(*a));
@@ -156,11 +157,25 @@ impl Context<'_> {
         all
     }
 
-    /// Splits a range by the phases of one access, or by the hull of all if there are many; `None` if no access has
-    /// phases.
-    pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece) -> Option<Vec<Piece>> {
+    /// How a range is split where accesses have phases: by those of one access, or by the hull of all if there are many.
+    pub(super) fn phases_or_hull(&self, v: Index, piece: &Piece) -> Cut {
         let phased = self.phased(&piece.scope, &piece.body, v);
-        let (a, rest) = phased.split_first()?;
+        let affords = |parts| self.affords(&piece.scope, &piece.body, parts);
+        let symmetric = |a: &AccessId| {
+            let depth = piece.scope.fiber(*a).depth;
+            self.program.tensor(*a).format.levels[depth].is_mirrored()
+        };
+        match phased.len() {
+            0 => Cut::Whole,
+            n if n <= PHASES && affords(3_u64.saturating_pow(n as u32)) => Cut::Phases,
+            _ if phased.iter().any(symmetric) || !affords(3) => Cut::Tested,
+            _ => Cut::Hull,
+        }
+    }
+
+    /// The ranges into which phases split one.
+    pub(super) fn phases(&self, d: &mut Symbolic, v: Index, piece: &Piece, cut: Cut) -> Vec<Piece> {
+        let phased = self.phased(&piece.scope, &piece.body, v);
         let mut piece = piece.clone();
         for a in &phased {
             if piece.scope.interval(*a).is_none() {
@@ -168,9 +183,14 @@ impl Context<'_> {
                 piece.scope.found(*a, interval);
             }
         }
-        let parts = 3_u64.saturating_pow(phased.len() as u32);
-        let few = rest.len() < PHASES && self.affords(&piece.scope, &piece.body, parts);
-        Some(if few { self.phases_of(d, v, &piece, *a) } else { self.hull(d, v, piece, &phased) })
+        match cut {
+            Cut::Phases => self.phases_of(d, v, &piece, phased[0]),
+            Cut::Hull => self.hull(d, v, piece, &phased),
+            _ => {
+                phased.iter().for_each(|a| piece.scope.enter(*a, Phase::Asked));
+                vec![piece]
+            }
+        }
     }
 
     fn phases_of(&self, d: &mut Symbolic, v: Index, piece: &Piece, a: AccessId) -> Vec<Piece> {
@@ -207,12 +227,8 @@ impl Context<'_> {
     /// behind, where all are fill.
     fn hull(&self, d: &mut Symbolic, v: Index, piece: Piece, all: &[AccessId]) -> Vec<Piece> {
         let depth = |a: AccessId| piece.scope.fiber(a).depth;
-        let symmetric = |a: &AccessId| self.program.tensor(*a).format.levels[depth(*a)].is_mirrored();
         let mut middle = piece.clone();
         all.iter().for_each(|a| middle.scope.enter(*a, Phase::Asked));
-        if all.iter().any(symmetric) || !self.affords(&piece.scope, &piece.body, 3) {
-            return vec![middle];
-        }
         let ends = all.iter().map(|a| {
             let Interval { start, stop, .. } = piece.scope.interval(*a).expect("found before").clone();
             [start, stop].map(|at| self.coordinate_of(d, v, &piece, (*a, depth(*a)), at).at)

@@ -13,6 +13,7 @@ use super::fiber::Scope;
 use super::output::alloc;
 use super::{BufferId, Context, int};
 use crate::algebra::{Type, Value};
+use crate::loops::plan;
 use crate::loops::{Role, Symbolic, Term};
 use crate::map::Size;
 use crate::notation::concrete::{AccessId, Index, Nest};
@@ -44,24 +45,29 @@ impl Context<'_> {
     /// Tables for the windows of a nest, with nothing in them.
     pub(super) fn marks(&self, d: &mut Symbolic, nest: &Nest) -> BTreeMap<(AccessId, usize), Marks> {
         let mut marks = BTreeMap::new();
+        for plan::Marks { list: (a, l), by } in self.book.decide_all(|| self.marked_in(nest)) {
+            let table = d.buffer(&format!("{}{l}_from", self.program.tensor(a).name), Type::I64, Role::Workspace);
+            let len = by.map_or(1, |k| self.constants[&self.program.vars[k.0].extent]);
+            alloc(d, table, int(len), Some(Value::i64(0)));
+            marks.insert((a, l), Marks { table, by });
+        }
+        marks
+    }
+
+    /// The lists of a nest whose windows are marked.
+    fn marked_in(&self, nest: &Nest) -> Vec<plan::Marks> {
+        let mut all = Vec::new();
         for a in nest.rhs.accesses() {
             let Some(sums) = super::range::around(&nest.rhs, a) else { continue };
             let order = [&nest.order[..], &sums].concat();
-            let (tensor, access) = (self.program.tensor(a), &self.program.accesses[a.0]);
-            for l in 0..tensor.format.rank() {
-                if !tensor.format.levels[l].is_plain() {
-                    continue;
-                }
-                let above: Vec<Index> = (0..l).map(|l| self.program.level_var(access, l)).collect();
-                let w = self.program.level_var(access, l);
-                let Some(by) = self.marked_by(w, &above, &order) else { continue };
-                let table = d.buffer(&format!("{}{l}_from", tensor.name), Type::I64, Role::Workspace);
-                let len = by.map_or(1, |k| self.constants[&self.program.vars[k.0].extent]);
-                alloc(d, table, int(len), Some(Value::i64(0)));
-                marks.insert((a, l), Marks { table, by });
+            let (format, access) = (&self.program.tensor(a).format, &self.program.accesses[a.0]);
+            let level = |l: usize| self.program.level_var(access, l);
+            for l in (0..format.rank()).filter(|l| format.levels[*l].is_plain()) {
+                let above: Vec<Index> = (0..l).map(level).collect();
+                all.extend(self.marked_by(level(l), &above, &order).map(|by| plan::Marks { list: (a, l), by }));
             }
         }
-        marks
+        all
     }
 
     /// If a loop moves the windows of a list under `w` by one coordinate a turn: the loop between that one and the

@@ -13,6 +13,7 @@ use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
 use fiberloom_core::algebra::{Mode, Value};
 use fiberloom_core::format::{Assembly, Entries, Tensor};
+use fiberloom_core::loops::plan::Plan;
 use fiberloom_core::loops::{self, Bound, Failure, Kernel, Sound};
 use fiberloom_core::notation::{self, typed};
 use fiberloom_core::{Options, shape};
@@ -272,6 +273,10 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
     let print = lowered.concrete.to_string();
     if notation::concrete::read(&print).as_ref() != Ok(&lowered.concrete) {
         return Err(Finding::new("concrete round trip", print).into());
+    }
+    let plan = lowered.show_plan();
+    if Plan::read(&plan, &lowered.concrete).as_ref() != Ok(&lowered.plan) {
+        return Err(Finding::new("plan round trip", plan).into());
     }
     let text = lowered.kernel.to_string();
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {

@@ -19,6 +19,7 @@ use crate::algebra::{Mode, Op, Type, identity, properties};
 use crate::iteration::Point;
 use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::{Context, Expr, binary, int};
+use crate::loops::plan::{Arm, How};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::notation::typed::Fun;
@@ -26,16 +27,13 @@ use crate::stream::{Arith, Domain, List, wide};
 
 impl Context<'_> {
     /// The loop of a point over the whole extent.
-    pub(super) fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
-        if self.counted_whole(d, f, point) {
-            return;
-        }
-        let nowhere = |a: AccessId| point.followers.contains(&a).then(|| self.fill(a));
-        let rest = self.simplify.replace(&point.body, &nowhere);
-        let counts = self.counts(f, &rest);
-        match point.followers[..] {
-            [a] if counts || f.rest.is_empty() => return self.gaps(d, f, point, a, (&rest, counts)),
-            _ if counts => return self.between(d, f, point, &rest),
+    pub(super) fn dense(&self, d: &mut Symbolic, f: &Forall, point: &Point, how: How) {
+        match (how, &point.followers[..]) {
+            (How::Constant, _) => return self.store_run(d, f, point),
+            (How::Gaps | How::CountedGaps, [a]) => {
+                return self.gaps(d, f, point, *a, (&self.without_followers(point), how == How::CountedGaps));
+            }
+            (How::Between, _) => return self.between(d, f, point, &self.without_followers(point)),
             _ => {}
         }
         let name = self.program.vars[f.v.0].name.clone();
@@ -55,6 +53,24 @@ impl Context<'_> {
         });
     }
 
+    /// The way to walk a point over the whole extent that costs less than every coordinate, if there is one.
+    pub(super) fn dense_ways(&self, f: &Forall, point: &Point) -> Option<How> {
+        if self.is_one_run(f, point) {
+            return Some(How::Constant);
+        }
+        let counts = self.counts(f, &self.without_followers(point));
+        match point.followers[..] {
+            [_] if counts => Some(How::CountedGaps),
+            [_] if f.rest.is_empty() => Some(How::Gaps),
+            _ => counts.then_some(How::Between),
+        }
+    }
+
+    /// The body of a point where none of its followers has an entry.
+    fn without_followers(&self, point: &Point) -> concrete::Expr {
+        self.simplify.replace(&point.body, &|a| point.followers.contains(&a).then(|| self.fill(a)))
+    }
+
     /// One list beside a whole extent; in the gaps between its entries the body is `rest`. Gaps are loops without
     /// conditions, or are counted: all together behind the entries, if the list's loop is counted too. Folds of counted
     /// gaps may run in any order: idempotent built-ins are commutative and associative, as sums are.
@@ -65,7 +81,9 @@ impl Context<'_> {
         let absent = Point { body: rest.clone(), ..present.clone() };
         let gap = |d: &mut Symbolic, begin: Term, end: Term| match counts {
             true => self.count_gap(d, f, rest, (begin, end)),
-            false => d.count(name, begin, end, &mut |d, at| self.arrive(d, f, &absent, &at, &[], Driven::Counted)),
+            false => d.count(name, begin, end, &mut |d, at| {
+                self.book.under(Arm(vec![]), || self.arrive(d, f, &absent, &at, &[], Driven::Counted));
+            }),
         };
         let each = |d: &mut Symbolic, before: &dyn Fn(&mut Symbolic, &Term), behind: &dyn Fn(&mut Symbolic, &Term)| {
             list.each(d, &format!("q_{}", self.program.tensor(a).name), &mut |d, entry| {
@@ -73,7 +91,7 @@ impl Context<'_> {
                 let at = d.snapshot(name, at);
                 before(d, &at);
                 let here = Here { access: a, entry: placed(d, &entry), present: None };
-                self.arrive(d, f, &present, &at, &[here], Driven::Counted);
+                self.book.under(Arm(vec![a]), || self.arrive(d, f, &present, &at, &[here], Driven::Counted));
                 behind(d, &at);
             });
         };
@@ -194,10 +212,10 @@ impl Context<'_> {
             found,
             &mut |d| {
                 let here = self.resting(d, f, &[a]);
-                self.arrive(d, f, &present, at, &here, Driven::Counted);
+                self.book.under(Arm(vec![a]), || self.arrive(d, f, &present, at, &here, Driven::Counted));
                 list.next(d);
             },
-            &mut |d| self.arrive(d, f, &absent, at, &[], Driven::Counted),
+            &mut |d| self.book.under(Arm(vec![]), || self.arrive(d, f, &absent, at, &[], Driven::Counted)),
         );
     }
 

@@ -10,6 +10,7 @@ use super::{Driven, Here, Sink, has_loops, placed};
 use crate::iteration::Point;
 use crate::loops::lower::Context;
 use crate::loops::lower::fiber::Scope;
+use crate::loops::plan::{How, Pass, Walk};
 use crate::loops::{Stmt, Symbolic, Term};
 use crate::notation::concrete::{AccessId, Index, Nest};
 use crate::stream::{Arith, Compare, Domain, Entry, ListFiber, each};
@@ -38,24 +39,60 @@ impl Context<'_> {
         scope: &Scope,
         sink: &Sink,
     ) {
-        if self.sifts(scope, sink, (point, fiber), (v, rest)) {
+        let sifts = self.sifts(scope, sink, (point, fiber), (v, rest));
+        let gapless = self.may_be_gapless((v, rest), point, fiber, scope, sink);
+        let how = || match gapless && self.is_unconditional(d, point, v, fiber, (scope, sink)) {
+            _ if sifts => How::Sift,
+            true => How::Gapless,
+            false => How::Each,
+        };
+        let can = |how| how == How::Each || how == How::Sift && sifts || how == How::Gapless && gapless;
+        let choose = || Walk { point: 0, how: how() };
+        let walk = self.book.enter_if(|walk: &Walk| walk.point == 0 && can(walk.how), choose);
+        self.each_so(d, point, (v, rest), fiber, (scope, sink), walk.how);
+        self.book.leave();
+    }
+
+    fn each_so(
+        &self,
+        d: &mut Symbolic,
+        point: &Point,
+        (v, rest): (Index, &[Index]),
+        fiber: &ListFiber<Term>,
+        (scope, sink): (&Scope, &Sink),
+        how: How,
+    ) {
+        if how == How::Sift {
             let length = d.arith(Arith::Sub, &fiber.end, &fiber.begin);
             let most = d.int(SIFTED);
             let short = d.compare(Compare::Le, &length, &most);
-            let sift = &mut |d: &mut Symbolic| self.sift(d, (point, fiber), v, scope, sink);
+            let sift =
+                &mut |d: &mut Symbolic| self.book.under(Pass::Sifting, || self.sift(d, (point, fiber), v, scope, sink));
             return d.branch(short, sift, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
         }
-        if self.may_be_gapless((v, rest), point, fiber, scope, sink) {
+        if how == How::Gapless {
             let distance = self.distance(d, fiber);
-            let made = d.block(|d| self.gapless(d, point, v, (fiber, &distance), scope, sink));
-            // Every coordinate was inserted in bulk, so the body must be unconditional.
-            if !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body))) {
-                let no_gap = self.is_gapless(d, fiber, &distance);
-                let all = &mut |d: &mut Symbolic| made.iter().for_each(|stmt| d.emit(stmt.clone()));
-                return d.branch(no_gap, all, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
-            }
+            let no_gap = self.is_gapless(d, fiber, &distance);
+            let all = &mut |d: &mut Symbolic| self.gapless(d, point, v, (fiber, &distance), scope, sink);
+            return d.branch(no_gap, all, &mut |d| self.seen(d, point, (v, rest), fiber, scope, sink));
         }
         self.seen(d, point, (v, rest), fiber, scope, sink);
+    }
+
+    /// Whether the body of a fiber without gaps is: every coordinate is inserted in bulk, so it has to be.
+    fn is_unconditional(
+        &self,
+        d: &Symbolic,
+        point: &Point,
+        v: Index,
+        fiber: &ListFiber<Term>,
+        (scope, sink): (&Scope, &Sink),
+    ) -> bool {
+        let (mut d, steps) = (d.aside(), self.book.steps_here());
+        let distance = self.distance(&mut d, fiber);
+        let made = d.block(|d| self.gapless(d, point, v, (fiber, &distance), scope, sink));
+        self.book.forget_from(steps);
+        !made.iter().any(|stmt| matches!(stmt, Stmt::For { body, .. } if has_conditions(body)))
     }
 
     /// Whether a fiber without gaps can be inserted in bulk: its coordinates go to a set, and its values to a workspace
@@ -118,7 +155,8 @@ impl Context<'_> {
         d.count(&name, fiber.begin.clone(), fiber.end.clone(), &mut |d, position| {
             let further = d.arith(Arith::Sub, &position, &fiber.begin);
             let at = d.arith(Arith::Add, &first, &further);
-            self.come_to_entry(d, point, (v, &[]), (Entry { position, run: None }, at), scope, &sink);
+            let entry = (Entry { position, run: None }, at);
+            self.book.under(Pass::Gapless, || self.come_to_entry(d, point, (v, &[]), entry, scope, &sink));
         });
     }
 

@@ -21,10 +21,11 @@ use crate::algebra::{Op, Type};
 use crate::format::LevelKind;
 use crate::iteration::Point;
 use crate::looplet::Looplet;
-use crate::loops::lower::fiber::{Finger, Scope};
+use crate::loops::lower::fiber::Scope;
 use crate::loops::lower::range::{Bound, Piece};
 use crate::loops::lower::structure::Phase;
 use crate::loops::lower::{Context, Expr, binary, compared, held};
+use crate::loops::plan::{self, Arm, By};
 use crate::loops::{Symbolic, Term};
 use crate::notation::concrete::{self, AccessId, Index};
 use crate::stream::{Arith, Compare, Domain, Interval, Kind, ListFiber, Pieces, Places, View};
@@ -57,18 +58,49 @@ impl Context<'_> {
         (v, rest): (Index, &[Index]),
         sink: &Sink,
     ) {
-        if let Some((a, present)) = stepped.iter().find_map(|a| Some((*a, piece.scope.fiber(*a).present?))) {
-            return self.stepped_where(d, piece, (stepped, a, present), (v, rest), sink);
-        }
-        let seen = self.foralls.borrow().len();
+        let choose = || self.stepped_by(piece, stepped, v, sink);
+        let fits = |given: &plan::Stepped| given.accesses == stepped && given.by.fits(&choose().by);
+        self.book.inside_if(fits, choose, |step| match step.by {
+            By::Search => {
+                let mut asked = piece.clone();
+                stepped.iter().for_each(|a| asked.scope.enter(*a, Phase::Asked));
+                self.part_within(d, asked, (v, rest), sink);
+            }
+            By::Presence(a) => self.stepped_where(d, piece, a, (v, rest), sink),
+            By::Block | By::Piece(_) => self.step_by_step(d, piece, &step, (v, rest), sink),
+        });
+    }
+
+    /// How a range is split by levels with pieces.
+    fn stepped_by(&self, piece: &Piece, stepped: &[AccessId], v: Index, sink: &Sink) -> plan::Stepped {
+        let affords = |parts| self.affords(&piece.scope, &piece.body, parts);
+        let blocks = |a: &AccessId| self.leads_in_blocks(*a, v, piece, sink);
+        let by = match stepped.iter().find(|a| piece.scope.fiber(**a).present.is_some()) {
+            Some(a) if affords(2) => By::Presence(*a),
+            Some(_) => By::Search,
+            None if stepped.iter().all(blocks) => By::Block,
+            None => By::Piece(if affords(1 << SWITCHES) { SWITCHES } else { 0 }),
+        };
+        plan::Stepped { accesses: stepped.to_vec(), by }
+    }
+
+    /// The loop over a range in which all levels have a fiber.
+    fn step_by_step(
+        &self,
+        d: &mut Symbolic,
+        piece: &Piece,
+        plan::Stepped { accesses: stepped, by }: &plan::Stepped,
+        (v, rest): (Index, &[Index]),
+        sink: &Sink,
+    ) {
         let mut piece = piece.clone();
-        self.follow_lists(d, &mut piece, v);
+        let fingers = self.book.decide_all(|| self.followed(&piece, v));
+        self.point_fingers(d, &mut piece.scope, fingers);
         let all: Vec<Stepped> = stepped.iter().map(|a| self.open_stepped(d, v, &piece, *a)).collect();
-        if all.iter().all(|stepped| self.leads_in_blocks(stepped, v, &piece, sink)) {
+        let By::Piece(switches) = *by else {
             sink.skip(v);
-            self.block_by_block(d, &piece, &all, (v, rest), sink);
-            return self.foralls.borrow_mut().truncate(seen);
-        }
+            return self.block_by_block(d, &piece, &all, (v, rest), sink);
+        };
         // Packed pieces may not be runs.
         let gapless = all.iter().all(|stepped| stepped.pieces.kind() == Kind::Runs);
         if let Some((output, slot)) = sink.appends(v).filter(|_| gapless) {
@@ -101,7 +133,6 @@ impl Context<'_> {
             let in_runs = all.iter().all(runs) && stepped.iter().all(|a| !self.strides(&piece.scope, *a, v));
             let gapless = gapless && in_runs;
             let within = Piece { in_runs, gapless, ..piece.within(Bound::at(begin), Bound::at(stop.clone())) };
-            let switches = if self.affords(&within.scope, &within.body, 1 << SWITCHES) { SWITCHES } else { 0 };
             self.entered(d, within, (&all, switches), &|d, piece| {
                 let differs = self.differs(d, &piece, &passed, (rest, sink));
                 let go = |d: &mut Symbolic| {
@@ -119,32 +150,20 @@ impl Context<'_> {
             }
             d.set(from, Term::fixed(stop));
         });
-        self.foralls.borrow_mut().truncate(seen);
     }
 
-    /// The same where the fiber of one of the accesses may be absent: with it where it is present, and without it. If these were too many
-    /// lines, pieces are searched at each coordinate.
-    fn stepped_where(
-        &self,
-        d: &mut Symbolic,
-        piece: &Piece,
-        (stepped, a, present): (&[AccessId], AccessId, Expr),
-        (v, rest): (Index, &[Index]),
-        sink: &Sink,
-    ) {
-        let go = |d: &mut Symbolic, piece| self.part_within(d, piece, (v, rest), sink);
+    /// The same where the fiber of an access may be absent: with it where it is present, and without it.
+    fn stepped_where(&self, d: &mut Symbolic, piece: &Piece, a: AccessId, (v, rest): (Index, &[Index]), sink: &Sink) {
+        let go = |d: &mut Symbolic, piece, arm: &[AccessId]| {
+            self.book.under(Arm(arm.to_vec()), || self.part_within(d, piece, (v, rest), sink));
+        };
+        let Some(present) = piece.scope.fiber(a).present else { return go(d, piece.clone(), &[a]) };
         let mut with = piece.clone();
-        if !self.affords(&piece.scope, &piece.body, 2) {
-            stepped.iter().for_each(|a| with.scope.enter(*a, Phase::Asked));
-            return go(d, with);
-        }
         with.scope.among = with.scope.among.one_of(2);
         let mut without = with.clone();
         with.scope.certain(a);
         without.body = self.simplify.replace(&piece.body, &|x| (x == a).then(|| self.fill(a)));
-        let seen = self.foralls.borrow().len();
-        d.when(present, |d| go(d, with), |d| go(d, without));
-        self.foralls.borrow_mut().truncate(seen);
+        d.when(present, |d| go(d, with, &[a]), |d| go(d, without, &[]));
     }
 
     /// The accesses whose runs of the fill value may be skipped: the body has no effect there, no list needs to advance past them, and
@@ -180,15 +199,11 @@ impl Context<'_> {
     }
 
     /// Whether a level has blocks, all of them in the range, and nothing has an effect outside of them.
-    fn leads_in_blocks(
-        &self,
-        Stepped { access, depth, pieces }: &Stepped,
-        v: Index,
-        piece: &Piece,
-        sink: &Sink,
-    ) -> bool {
-        let blocks = matches!(pieces.kind(), Kind::Blocks(_));
-        blocks && self.is_whole(v, piece, (*access, *depth)) && self.leads(*access, &piece.body, sink)
+    fn leads_in_blocks(&self, access: AccessId, v: Index, piece: &Piece, sink: &Sink) -> bool {
+        let depth = piece.scope.fiber(access).depth;
+        let looplet = self.program.tensor(access).format.levels[depth].looplet();
+        let blocks = matches!(looplet, Looplet::Blocks | Looplet::Aligned(_));
+        blocks && self.is_whole(v, piece, (access, depth)) && self.leads(access, &piece.body, sink)
     }
 
     /// Whether a body has no effect where an access has no entry.
@@ -323,8 +338,10 @@ impl Context<'_> {
                     let mut run = piece.clone();
                     run.scope.descend(*access, (begin, None), None);
                     piece.scope.enter(*access, Phase::Inside(base));
-                    let go_on = |d: &mut Symbolic, piece| self.entered(d, piece, (rest, fewer), go);
-                    return d.when(lookup, |d| go_on(d, piece), |d| go_on(d, run));
+                    let go_on = |d: &mut Symbolic, piece, arm: &[AccessId]| {
+                        self.book.under(Arm(arm.to_vec()), || self.entered(d, piece, (rest, fewer), go));
+                    };
+                    return d.when(lookup, |d| go_on(d, piece, &[*access]), |d| go_on(d, run, &[]));
                 }
                 let lookup = d.define("lookup", Type::Bool, lookup);
                 let base = Expr::Op(Op::Select, vec![lookup.clone(), base, begin]);
@@ -348,42 +365,36 @@ impl Context<'_> {
         searched
     }
 
-    /// Makes fingers for the lists of a range: each turn sees the part behind the last one's.
-    fn follow_lists(&self, d: &mut Symbolic, piece: &mut Piece, v: Index) {
-        for a in self.walked(&piece.scope, &piece.body, v) {
-            let level = piece.scope.fiber(a).depth;
-            if !piece.scope.fingers.contains_key(&(a, level)) {
-                let begin = self.unopened(d, &piece.scope, a).begin;
-                let at = d.state(&format!("p_{}", self.program.tensor(a).name), begin);
-                piece.scope.fingers.insert((a, level), Finger { at, through: vec![v] });
-            }
-        }
+    /// Fingers for the lists of a range: each turn sees the part behind the last one's.
+    fn followed(&self, piece: &Piece, v: Index) -> Vec<plan::Finger> {
+        let lists = self.walked(&piece.scope, &piece.body, v).into_iter().map(|a| (a, piece.scope.fiber(a).depth));
+        let free = lists.filter(|list| !piece.scope.fingers.contains_key(list));
+        free.map(|list| plan::Finger { list, through: vec![v] }).collect()
     }
 
-    /// Stores one run of the result for a range throughout which the value is constant. Returns whether it did.
-    pub(super) fn counted_whole(&self, d: &mut Symbolic, f: &Forall, point: &Point) -> bool {
-        let whole =
-            f.rest.is_empty() && point.followers.is_empty() && self.is_one(f.scope(), &f.scope().order, &point.body);
-        if !whole {
-            return false;
-        }
-        if let Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } = f.sink
-            && output.ends.is_some()
-            && f.sink.appends(f.v).is_some()
-            && output.next_var(slot) == Some(f.v)
-        {
-            let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
-            let put = |d: &mut Symbolic, lo| {
-                let value = self.value(d, f.scope(), &point.body);
-                output.put_run(d, slot, (lo, hi.clone()), value)
-            };
-            if f.piece.in_runs {
-                put(d, (!f.piece.gapless).then_some(lo))
-            } else {
-                d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {})
+    /// Whether a range is one run of the result: its value is constant there.
+    pub(super) fn is_one_run(&self, f: &Forall, point: &Point) -> bool {
+        let stores = match f.sink {
+            Sink::Store { nest: Nest { places: None, fold: None, .. }, output, slot } => {
+                output.ends.is_some() && f.sink.appends(f.v).is_some() && output.next_var(slot) == Some(f.v)
             }
-            return true;
+            _ => false,
+        };
+        let innermost = f.rest.is_empty() && point.followers.is_empty();
+        stores && innermost && self.is_one(f.scope(), &f.scope().order, &point.body)
+    }
+
+    /// Stores one run of the result for a range.
+    pub(super) fn store_run(&self, d: &mut Symbolic, f: &Forall, point: &Point) {
+        let Some((output, slot)) = f.sink.slot() else { return };
+        let [lo, hi] = [&f.piece.range.lo, &f.piece.range.hi].map(|bound| bound.at.clone());
+        let put = |d: &mut Symbolic, lo| {
+            let value = self.value(d, f.scope(), &point.body);
+            output.put_run(d, slot, (lo, hi.clone()), value)
+        };
+        match f.piece.in_runs {
+            true => put(d, (!f.piece.gapless).then_some(lo)),
+            false => d.when(binary(Op::Lt, lo.clone(), hi.clone()), |d| put(d, Some(lo)), |_| {}),
         }
-        false
     }
 }

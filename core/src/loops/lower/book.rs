@@ -1,0 +1,221 @@
+//! The book of decisions: what a walk over the loops writes into a plan, or reads from it.
+//!
+//! ```text
+//!   plan    each decision is made where the walk comes to it, and written down
+//!   emit    the same walk; each decision is read, in the same order, and none is made
+//! ```
+
+use crate::loops::plan::{Decision, Node, Plan, Step};
+use std::cell::RefCell;
+
+/// A node whose inside the walk is at.
+pub(super) struct Frame<'p> {
+    step: Step,
+    written: Vec<Node>,
+    /// What is left to read.
+    given: &'p [Node],
+}
+
+/// What is written of a plan, and what is left of one that is given.
+struct State<'p> {
+    /// The open nodes, innermost last, below the plan itself.
+    open: Vec<Frame<'p>>,
+    written: Vec<Node>,
+    given: &'p [Node],
+    reads: bool,
+    /// The first place where the plan that is given is not the program's. Nothing is read from there on.
+    differs: Option<String>,
+}
+
+impl<'p> State<'p> {
+    fn rest(&mut self) -> &mut &'p [Node] {
+        self.open.last_mut().map_or(&mut self.given, |frame| &mut frame.given)
+    }
+
+    fn nodes(&mut self) -> &mut Vec<Node> {
+        self.open.last_mut().map_or(&mut self.written, |frame| &mut frame.written)
+    }
+
+    /// The next node that is given, if it is of this kind and fits.
+    fn read<T: Decision>(&mut self, fits: impl FnOnce(&T) -> bool) -> Option<(T, &'p [Node])> {
+        let (node, left) = self.rest().split_first()?;
+        let step = T::of(&node.step).filter(|step| fits(step))?.clone();
+        *self.rest() = left;
+        Some((step, &node.inside))
+    }
+
+    /// Notes that the walk has come to a step that is not what is given.
+    fn wants(&mut self, step: &Step) {
+        if self.reads {
+            let found = self.rest().first().map_or("nothing".to_string(), |node| format!("{:?}", node.step));
+            self.differs = Some(format!("the plan has {found} where the program has {step:?}"));
+            self.reads = false;
+        }
+    }
+
+    /// Notes what is given and not read.
+    fn ends(&mut self, left: &[Node]) {
+        if let Some(node) = left.first().filter(|_| self.reads) {
+            self.differs = Some(format!("the plan has {:?}, to which the program does not come", node.step));
+            self.reads = false;
+        }
+    }
+}
+
+/// What is decided, in the order of the walk.
+pub(super) struct Book<'p> {
+    state: RefCell<State<'p>>,
+}
+
+impl<'p> Book<'p> {
+    /// Follows a plan; without one, writes one.
+    pub fn new(given: Option<&'p Plan>) -> Book<'p> {
+        let steps = given.map_or(&[][..], |plan| &plan.steps);
+        let state = State { open: vec![], written: vec![], given: steps, reads: given.is_some(), differs: None };
+        Book { state: RefCell::new(state) }
+    }
+
+    /// The plan that was written; of one that was followed, nothing.
+    ///
+    /// # Errors
+    /// Where the plan that was given is not the program's.
+    pub fn close(self) -> Result<Plan, String> {
+        let mut state = self.state.into_inner();
+        state.ends(state.given);
+        state.differs.map_or(Ok(Plan { steps: state.written }), Err)
+    }
+
+    /// Whether a plan is followed, so that nothing is decided.
+    pub fn follows_plan(&self) -> bool {
+        self.state.borrow().reads
+    }
+
+    /// Begins a step; what is decided up to [`Book::leave`] is inside of it. Where no plan says what it is, `choose` does.
+    pub fn enter<T: Decision>(&self, choose: impl FnOnce() -> T) -> T {
+        self.enter_if(|_| true, choose)
+    }
+
+    /// The same. A step that is given and does not fit is not the program's.
+    pub fn enter_if<T: Decision>(&self, fits: impl FnOnce(&T) -> bool, choose: impl FnOnce() -> T) -> T {
+        let found = self.follows_plan().then(|| self.state.borrow_mut().read::<T>(fits)).flatten();
+        let (step, given) = found.unwrap_or_else(|| {
+            let step = choose();
+            self.state.borrow_mut().wants(&step.clone().step());
+            (step, &[])
+        });
+        let frame = Frame { step: step.clone().step(), written: vec![], given };
+        self.state.borrow_mut().open.push(frame);
+        step
+    }
+
+    /// Ends the step that was begun last.
+    pub fn leave(&self) {
+        let frame = self.pause();
+        self.end(frame);
+    }
+
+    /// Ends the step that was begun last, as another of its kind: what is inside of it has decided that.
+    pub fn leave_as<T: Decision>(&self, step: T) {
+        let frame = self.pause();
+        self.end(Frame { step: step.step(), ..frame });
+    }
+
+    /// Ends a step that the walk has left.
+    pub fn end(&self, frame: Frame<'p>) {
+        let mut state = self.state.borrow_mut();
+        state.ends(frame.given);
+        if !state.reads {
+            let node = Node { step: frame.step, inside: frame.written };
+            state.nodes().push(node);
+        }
+    }
+
+    /// Leaves the step that was begun last for a while.
+    pub fn pause(&self) -> Frame<'p> {
+        self.state.borrow_mut().open.pop().expect("a step was begun")
+    }
+
+    /// Comes back to a step.
+    pub fn resume(&self, frame: Frame<'p>) {
+        self.state.borrow_mut().open.push(frame);
+    }
+
+    /// A step, and what is decided inside of it.
+    pub fn inside<T: Decision, R>(&self, choose: impl FnOnce() -> T, f: impl FnOnce(T) -> R) -> R {
+        let step = self.enter(choose);
+        let made = f(step);
+        self.leave();
+        made
+    }
+
+    /// A step that must be this one, and what is decided inside of it.
+    pub fn under<T: Decision + PartialEq, R>(&self, step: T, f: impl FnOnce() -> R) -> R {
+        self.enter_if(|given| *given == step, || step.clone());
+        let made = f();
+        self.leave();
+        made
+    }
+
+    /// A step, one of those that fit, and what is decided inside of it.
+    pub fn inside_if<T: Decision, R>(
+        &self,
+        fits: impl FnOnce(&T) -> bool,
+        choose: impl FnOnce() -> T,
+        f: impl FnOnce(T) -> R,
+    ) -> R {
+        let step = self.enter_if(fits, choose);
+        let made = f(step);
+        self.leave();
+        made
+    }
+
+    /// A step with nothing inside, one of those that fit.
+    pub fn decide_if<T: Decision>(&self, fits: impl FnOnce(&T) -> bool, choose: impl FnOnce() -> T) -> T {
+        let step = self.enter_if(fits, choose);
+        self.leave();
+        step
+    }
+
+    /// A step with nothing inside.
+    pub fn decide<T: Decision>(&self, choose: impl FnOnce() -> T) -> T {
+        self.inside(choose, |step| step)
+    }
+
+    /// Steps of a kind that stand side by side: all that can be, or those of them that the plan has.
+    pub fn decide_all<T: Decision>(&self, can: impl FnOnce() -> Vec<T>) -> Vec<T> {
+        let can = can();
+        if !self.follows_plan() {
+            return can.into_iter().map(|step| self.decide(|| step)).collect();
+        }
+        let next = || self.state.borrow_mut().read::<T>(|step| can.contains(step)).map(|(step, _)| step);
+        std::iter::from_fn(next).collect()
+    }
+
+    /// The same of steps that the plan must have.
+    pub fn all<T: Decision>(&self, must: impl FnOnce() -> Vec<T>) -> Vec<T> {
+        let must = must();
+        let has = self.decide_all(|| must.clone());
+        if has != must {
+            self.state.borrow_mut().wants(&must[0].clone().step());
+        }
+        must
+    }
+
+    /// Notes that what the plan says here cannot be.
+    pub fn differs(&self, what: &str) {
+        let mut state = self.state.borrow_mut();
+        if state.reads {
+            (state.differs, state.reads) = (Some(what.to_string()), false);
+        }
+    }
+
+    /// The number of steps here so far.
+    pub fn steps_here(&self) -> usize {
+        self.state.borrow_mut().nodes().len()
+    }
+
+    /// Forgets the steps here from one on: something else is tried.
+    pub fn forget_from(&self, first: usize) {
+        self.state.borrow_mut().nodes().truncate(first);
+    }
+}
