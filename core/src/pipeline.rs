@@ -4,7 +4,7 @@
 //!  typed ──concretize──▶ concrete ──check──▶ lower ──▶ loops ──REWRITES──▶ loops ──check──▶ Lowered
 //! ```
 //!
-//! Where debug assertions are on, the loops are checked as they are emitted and after each rewrite, too.
+//! The loops are checked as they are emitted and after each rewrite.
 
 use crate::concretize::{Copied, concretize};
 use crate::iteration::{Lattice, draw};
@@ -144,7 +144,7 @@ pub(crate) fn decide<T>(
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.
 ///
 /// # Errors
-/// What the checker says and, where debug assertions are on, after which rewrite.
+/// What the checker says, and after which rewrite.
 fn rewritten(
     mut kernel: Kernel,
     rewrites: &[Rewrite],
@@ -152,7 +152,7 @@ fn rewritten(
 ) -> Result<Sound, String> {
     let mut step = |name, kernel: &Kernel| {
         seen(name, kernel);
-        if cfg!(debug_assertions) { loops::check(kernel).map_err(|e| format!("{name}: {e}")) } else { Ok(()) }
+        loops::check(kernel).map_err(|e| format!("{name}: {e}"))
     };
     step("emitted", &kernel)?;
     for (name, rewrite) in rewrites {
@@ -238,7 +238,6 @@ mod tests {
 
     /// Two rewrites, of which the second mends what the first breaks: the first is named.
     #[test]
-    #[cfg(debug_assertions)]
     fn a_rewrite_that_breaks_a_kernel_is_named() {
         let text = "kernel k(n)\n  result y: f64\n\n  alloc y[n] = 0.0\n  finish y[n]\n";
         let kernel = crate::loops::read(text).expect("the text is a kernel's");

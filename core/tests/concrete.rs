@@ -52,6 +52,7 @@ operand c@5: bool[] dense
 operand S@8: f64[I, I] {dense, symmetric}
 temporary w: f64[J] fill -inf {compressed}
 temporary n: i64[J] {compressed}
+temporary u: f64[J] {dense}
 result y@1: f64[I] {dense}
 result z@4: i64[4, J] {compressed, compressed} order(1, 0)
 result b@6: bool[] fill true dense
@@ -68,6 +69,7 @@ forall i: forall j: c_2[k: |J|*i + j] = A[i, j] * c_2[k = |J|*i + j]
 forall j: w[j] = concat(j; k: c_2[k], i in I: y[i_2 = 2*i + 3]) + f64(index(m in K = j + 1 - 2*|I|*|J|))
 forall i: y[i] = latest(j: A[i, j]) - latest(j, k: f64(f_2(j, c[])) * f64(B[k, j]) start y[i])
 forall i: y[i] = sum(j: S[i, j] * 2.0) + S[i, i] also y[j] += S[i, j]
+forall i: y[i] = 2.0 * sum(j: (u[j] where (forall jw: u[jw] = A[i, jw] * w[jw])))
 b[] = all(j: !(c[] || w[j] < 0.0) && &(k: B[k, j]) == 0i8)
 ";
 

@@ -545,8 +545,8 @@ impl Kernel {
 }
 
 /// The stages that can be shown.
-const STAGES: [&str; 10] =
-    ["syntax", "notation", "schedule", "concrete", "lattice", "lattice.svg", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 11] =
+    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "lattice.svg", "looplets", "loops", "llvm", "asm"];
 
 fn stage(program: &Program, mode: Mode, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(match name {
@@ -556,6 +556,7 @@ fn stage(program: &Program, mode: Mode, name: &str) -> Result<Option<String>, Er
         "concrete" | "schedule" => program.lowered(mode)?.concrete.to_string(),
         "lattice" => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),
         "lattice.svg" => program.lowered(mode)?.draw_lattice(),
+        "plan" => program.lowered(mode)?.show_plan(),
         "looplets" => program.lowered(mode)?.show_looplets(),
         "loops" => program.lowered(mode)?.kernel.to_string(),
         "llvm" => program.llvm_ir(mode)?,

@@ -59,7 +59,7 @@ def test_initial_values_are_inputs_too():
 def test_stages_are_shown(spmv):
     assert "for p_A in A1_pos[i]..A1_pos[i + 1] {" in spmv.show("loops")
     assert repr(spmv.show()) == str(spmv.show("loops"))
-    for stage in ("syntax", "notation", "schedule", "lattice", "looplets", "llvm", "asm"):
+    for stage in ("syntax", "notation", "schedule", "plan", "lattice", "looplets", "llvm", "asm"):
         assert spmv.show(stage)
     assert spmv.show("lattice.svg").startswith("<svg")
     with pytest.raises(fl.Error, match="there is no such stage: syntax, "):

@@ -20,7 +20,7 @@ impl Concretize<'_> {
         match e {
             Expr::Literal(value) => Some(*value),
             Expr::Index(v) => self.extent_of(*v),
-            Expr::Access(..) | Expr::Column(_) => None,
+            Expr::Access(..) | Expr::Column(_) | Expr::Where(..) => None,
             Expr::Call(fun, args, ty) => {
                 let known = |a: &Expr| self.ground(a).map_or_else(|| a.clone(), Expr::Literal);
                 self.applied(*fun, args.iter().map(known).collect(), *ty)

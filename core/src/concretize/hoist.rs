@@ -213,6 +213,7 @@ impl Concretize<'_> {
                     c.outside.iter().for_each(|e| visit(program, e, bound, free));
                 }
                 Expr::Call(_, args, _) => args.iter().for_each(|a| visit(program, a, bound, free)),
+                Expr::Where(made, _) => visit(program, &made.nest.rhs, bound, free),
                 Expr::Reduce(_, vars, body, _) => {
                     let outer = bound.len();
                     bound.extend(vars);
@@ -388,7 +389,7 @@ impl Concretize<'_> {
         self.out.accessed(concrete::Access { vars, ..access })
     }
 
-    fn rename(&mut self, e: &Expr, fresh: &mut FxHashMap<Index, Index>) -> Expr {
+    pub(super) fn rename(&mut self, e: &Expr, fresh: &mut FxHashMap<Index, Index>) -> Expr {
         match e {
             Expr::Literal(_) => e.clone(),
             Expr::Index(v) => Expr::Index(self.renamed(*v, fresh)),
@@ -404,6 +405,10 @@ impl Concretize<'_> {
             Expr::Fold(fold, ty) => {
                 let renamed = (**fold).clone().map(|e| self.rename(&e, fresh));
                 Expr::Fold(Box::new(renamed), *ty)
+            }
+            Expr::Where(made, ty) => {
+                let made = (**made).clone().map(|e| self.rename(&e, fresh));
+                Expr::Where(Box::new(made), *ty)
             }
             Expr::Concat(c, ty) => {
                 let of = self.renamed_map(&c.of, fresh);
@@ -437,6 +442,6 @@ impl Concretize<'_> {
 
     fn renamed_map(&mut self, map: &Map<Index>, fresh: &mut FxHashMap<Index, Index>) -> Map<Index> {
         let made: FxHashMap<Index, Index> = map.factors.keys().map(|v| (*v, self.renamed(*v, fresh))).collect();
-        map.within(|v| Map::var(made[&v]))
+        map.within(|v| self.out.map(made[&v]))
     }
 }

@@ -25,6 +25,7 @@ mod ground;
 mod hoist;
 mod mirror;
 mod part;
+mod precompute;
 mod refuse;
 mod schedule;
 mod shape;
@@ -101,6 +102,7 @@ pub fn concretize(
     };
     c.steps(&program.order);
     c.out.steps = std::mem::replace(&mut c.steps, Steps::new()).finish();
+    c.precomputed();
     let copied = c.copied_whole();
     Ok((c.named().numbered(), copied))
 }

@@ -191,6 +191,7 @@ pub fn background(body: &Expr, lists: &[AccessId], fill: &impl Fn(AccessId) -> V
         }
         Expr::Fold(fold, ty) => of_parts(&|part| s.fold((**fold).clone().map(part), *ty)),
         Expr::Concat(c, ty) => of_parts(&|part| s.concat((**c).clone().map(part), *ty)),
+        Expr::Where(made, ty) => of_parts(&|part| s.made((**made).clone().map(part), *ty)),
         Expr::Call(fun, args, ty) => {
             let (sets, values): (Vec<_>, Vec<_>) = args.iter().map(|a| background(a, lists, fill, s)).unzip();
             let whole = s.call(*fun, values.clone(), *ty);

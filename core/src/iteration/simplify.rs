@@ -4,7 +4,7 @@
 //! Before: `A[i,j] * x[j] + B[i,j]` with `A` exhausted; after: `B[i,j]`. Sound by the functions' properties alone.
 
 use crate::algebra::{Mode, Op, Properties, Type, Value, evaluate, identity, properties, subject};
-use crate::notation::concrete::{AccessId, Concat, Expr, Fold};
+use crate::notation::concrete::{AccessId, Concat, Expr, Fold, Where};
 use crate::notation::typed::{Fun, Function};
 
 /// Simplifies under a mode.
@@ -45,6 +45,18 @@ impl Simplify<'_> {
             Expr::Reduce(op, vars, body, ty) => self.reduce(*op, vars.clone(), self.replace(body, value), *ty),
             Expr::Fold(fold, ty) => self.fold((**fold).clone().map(|e| self.replace(&e, value)), *ty),
             Expr::Concat(c, ty) => self.concat((**c).clone().map(|part| self.replace(&part, value)), *ty),
+            Expr::Where(made, ty) => self.made((**made).clone().map(|e| self.replace(&e, value)), *ty),
+        }
+    }
+
+    /// A temporary of one value is that value.
+    pub(super) fn made(self, made: Where, ty: Type) -> Expr {
+        match (literal(&made.nest.rhs), made.nest.fold) {
+            (Some(v), None) => Expr::Literal(v),
+            (Some(v), Some(fun)) if self.neutral(fun, v) && self.begins(fun, ty).is_some_and(|i| i == v) => {
+                Expr::Literal(v)
+            }
+            _ => Expr::Where(Box::new(made), ty),
         }
     }
 

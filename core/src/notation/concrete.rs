@@ -24,6 +24,8 @@
 //!
 //! Functions are those of the checked program, and what they compute is emitted where they are called.
 //!
+//! A temporary that is made inside of loops is an expression ([`Where`]): what it is made of is bound before the loops that read it.
+//!
 //! Printed by `Display` (`concrete/print.rs`), read by [`read`]. `forall` and `where` are those of the schedules paper
 //! (section 2); a nested `sum` stands for `where` with a scalar.
 
@@ -385,6 +387,18 @@ pub enum Expr {
     Fold(Box<Fold>, Type),
     /// Expressions one behind the other.
     Concat(Box<Concat>, Type),
+    /// A temporary's value, which is made inside of the loops around.
+    Where(Box<Where>, Type),
+}
+
+/// A value that is read from a temporary, which is made anew where all is bound that its own loops do not bind, before the loops that
+/// read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Where {
+    /// What reads it, under variables of loops inside.
+    pub read: AccessId,
+    /// What makes it.
+    pub nest: Nest,
 }
 
 /// `f(… f(f(start, e), e) …)` over all coordinates, lexicographically; without `start` it begins with the first of them, and is
@@ -431,7 +445,7 @@ impl Expr {
             Expr::Literal(v) => v.ty(),
             Expr::Index(_) => Type::I64,
             Expr::Access(_, ty) | Expr::Call(_, _, ty) | Expr::Reduce(_, _, _, ty) => *ty,
-            Expr::Fold(_, ty) | Expr::Concat(_, ty) => *ty,
+            Expr::Fold(_, ty) | Expr::Concat(_, ty) | Expr::Where(_, ty) => *ty,
             Expr::Column(column) => column.fill.ty(),
         }
     }
@@ -444,6 +458,19 @@ impl Expr {
             Expr::Reduce(_, _, body, _) => body.each(f),
             Expr::Fold(fold, _) => fold.parts().for_each(|e| e.each(f)),
             Expr::Concat(c, _) => c.exprs().for_each(|e| e.each(f)),
+            Expr::Where(made, _) => made.nest.rhs.each(f),
+            Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_) => {}
+        }
+    }
+
+    /// Calls `f` with each nest that makes a temporary in it.
+    pub fn inside<'e>(&'e self, f: &mut dyn FnMut(&'e Nest)) {
+        match self {
+            Expr::Where(made, _) => f(&made.nest),
+            Expr::Call(_, args, _) => args.iter().for_each(|e| e.inside(f)),
+            Expr::Reduce(_, _, body, _) => body.inside(f),
+            Expr::Fold(fold, _) => fold.parts().for_each(|e| e.inside(f)),
+            Expr::Concat(c, _) => c.exprs().for_each(|e| e.inside(f)),
             Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_) => {}
         }
     }
@@ -464,10 +491,36 @@ impl Expr {
         found
     }
 
+    /// The variables of the sums around an access, outermost first; `None` unless it occurs exactly once, and not in what a temporary
+    /// is made of.
+    pub fn around(&self, a: AccessId) -> Option<Vec<Index>> {
+        let only = |parts: &mut dyn Iterator<Item = &Expr>| {
+            let mut found = parts.filter(|part| part.accesses().contains(&a));
+            let sums = found.next()?.around(a);
+            sums.filter(|_| found.next().is_none())
+        };
+        match self {
+            Expr::Access(b, _) => (a == *b).then(Vec::new),
+            Expr::Column(column) => (a == column.of).then(Vec::new),
+            Expr::Concat(c, _) => only(&mut c.exprs()),
+            Expr::Call(_, args, _) => only(&mut args.iter()),
+            Expr::Reduce(_, vars, body, _) => Some(vars.iter().copied().chain(body.around(a)?).collect()),
+            Expr::Fold(fold, _) => {
+                let within = |e: &Expr| e.accesses().contains(&a);
+                match (within(&fold.body), fold.start.as_ref().filter(|start| within(start))) {
+                    (true, None) => Some(fold.vars.iter().copied().chain(fold.body.around(a)?).collect()),
+                    (false, Some(start)) => start.around(a),
+                    _ => None,
+                }
+            }
+            Expr::Literal(_) | Expr::Index(_) | Expr::Where(..) => None,
+        }
+    }
+
     /// Whether there is a fold in it, which runs in loops of its own.
     pub fn has_loops(&self) -> bool {
         let mut found = false;
-        self.each(&mut |e| found |= matches!(e, Expr::Reduce(..) | Expr::Fold(..)));
+        self.each(&mut |e| found |= matches!(e, Expr::Reduce(..) | Expr::Fold(..) | Expr::Where(..)));
         found
     }
 
@@ -521,8 +574,22 @@ impl Expr {
                 Expr::Fold(Box::new(Fold { fun, vars, body, start }), ty)
             }
             Expr::Concat(c, ty) => Expr::Concat(Box::new(c.map(|e| f(e, bound))), ty),
+            Expr::Where(made, ty) => {
+                let outer = bound.len();
+                bound.extend(&made.nest.order);
+                let made = made.map(|e| f(e, bound));
+                bound.truncate(outer);
+                Expr::Where(Box::new(made), ty)
+            }
             leaf @ (Expr::Access(..) | Expr::Column(_) | Expr::Literal(_) | Expr::Index(_)) => leaf,
         }
+    }
+}
+
+impl Where {
+    /// The same with another value.
+    pub fn map(self, f: impl FnOnce(Expr) -> Expr) -> Where {
+        Where { nest: Nest { rhs: f(self.nest.rhs), ..self.nest }, ..self }
     }
 }
 
@@ -557,6 +624,17 @@ impl Concat {
 }
 
 impl Program {
+    /// Its nests, with those that make temporaries inside of them.
+    pub fn all_nests(&self) -> Vec<&Nest> {
+        fn visit<'p>(nest: &'p Nest, all: &mut Vec<&'p Nest>) {
+            all.push(nest);
+            nest.rhs.inside(&mut |nest| visit(nest, all));
+        }
+        let mut all = vec![];
+        self.nests().for_each(|nest| visit(nest, &mut all));
+        all
+    }
+
     /// Its nests, those of blocks too, in order.
     pub fn nests(&self) -> impl Iterator<Item = &Nest> {
         let mut open: Vec<&Step> = self.steps.iter().rev().collect();

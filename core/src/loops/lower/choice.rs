@@ -438,7 +438,8 @@ fn outermost<'e>(e: &'e concrete::Expr, along: Along) -> Vec<&'e Concat> {
         concrete::Expr::Call(_, args, _) => args.iter().flat_map(|a| outermost(a, along)).collect(),
         concrete::Expr::Reduce(_, _, body, _) => outermost(body, along),
         concrete::Expr::Fold(fold, _) => fold.parts().flat_map(|part| outermost(part, along)).collect(),
-        concrete::Expr::Literal(_)
+        concrete::Expr::Where(..)
+        | concrete::Expr::Literal(_)
         | concrete::Expr::Index(_)
         | concrete::Expr::Access(..)
         | concrete::Expr::Column(_) => vec![],

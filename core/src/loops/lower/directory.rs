@@ -68,7 +68,7 @@ impl Context<'_> {
     /// bands, or entries beside which it gallops, of an access that is needed.
     fn sought_in(&self, nest: &Nest, a: AccessId) -> Option<Expr> {
         let w = self.program.level_var(&self.program.accesses[a.0], 0);
-        let order = [&nest.order[..], &super::range::around(&nest.rhs, a)?].concat();
+        let order = [&nest.order[..], &nest.rhs.around(a)?].concat();
         let at = order.iter().position(|v| self.program.root_map(w) == Map::var(*v)).filter(|at| *at > 0)?;
         let lists = match self.program.protocol(a, 0) {
             Some(Iterated::As(Protocol::Gallop | Protocol::Locate)) => true,

@@ -713,6 +713,7 @@ impl Context<'_> {
             concrete::Expr::Reduce(op, vars, inner, ty) => self.reduction(d, scope, (*op, vars, inner, *ty)),
             concrete::Expr::Fold(fold, ty) => self.fold(d, scope, fold, *ty),
             concrete::Expr::Concat(c, ty) => self.asked_value(d, scope, c, *ty),
+            concrete::Expr::Where(..) => unreachable!("it is made before the loops that read it: checked"),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  extent    extents: parameters, numbers, and what follows from them                            (extent.rs)
+//!  statement what is prepared, the loops, the result                                        (statement.rs)
 //!  nest      loop by loop: sequence expression, lattice, one loop shape a point               (nest.rs)
 //!  range     the parts of concatenations as ranges of a loop; what of a fiber a range sees         (range.rs)
 //!  compare   comparisons of index variables as ends of ranges                                  (compare.rs)
@@ -13,6 +14,7 @@
 //!  set       sets of coordinates, read in ascending order                                     (set.rs)
 //!  repeat    blocks: loops around nests, at whose end arrays move                             (repeat.rs)
 //!  counting  copies into rows whose entries arrive column by column: counted, then placed     (counting.rs)
+//!  made      temporaries that are made inside of loops                                       (made.rs)
 //!  book      what is decided: written into a plan, or read from it                            (book.rs)
 //! ```
 //!
@@ -31,6 +33,7 @@ mod extent;
 mod few;
 mod fiber;
 mod keyed;
+mod made;
 mod nest;
 mod output;
 mod quotient;
@@ -41,6 +44,7 @@ mod set;
 mod shared;
 mod sieve;
 mod spread;
+mod statement;
 mod structure;
 mod window;
 mod workspace;

@@ -10,16 +10,16 @@ use super::book::Frame;
 use super::counting::Tally;
 use super::few::Few;
 use super::fiber::{Place, Scope, placed};
-use super::output::{Output, Shown, Slot};
+use super::output::{Output, Slot};
 use super::range::Piece;
 use super::workspace::Scratch;
 use super::{BufferId, Context, Expr, Holds, binary, held, int};
 use crate::algebra::{Op, Value};
 use crate::iteration::{Lattice, Point, Sequence, Shape, background};
-use crate::loops::plan::{self, Arm, Arrays, Assembly, Blocks, How, Level, Pass, Statement, Walk};
+use crate::loops::plan::{self, Arm, Blocks, How, Level, Pass, Walk};
 use crate::loops::{Asked, Stmt, Symbolic, Term, Var};
 use crate::map::Size;
-use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest, WorkspaceKind};
+use crate::notation::concrete::{self, AccessId, Both, Index, Iterated, Nest};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
 use crate::stream::{Domain, List, ListFiber, PATIENCE, Side};
@@ -106,102 +106,6 @@ impl Forall<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
-    /// arrays, and needs no loops.
-    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
-        let target = nest.target.tensor;
-        if let Some(operand) = self.is_operand(nest) {
-            let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
-            self.arrays[target.0] = self.arrays[operand.0].clone();
-            return self.book.under(Statement { target, assembly }, || {});
-        }
-        self.most = self.most_lines(nest);
-        let fits = |given: &Statement| given.target == target;
-        let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
-        self.tables = self.tables(d, nest);
-        self.marks = self.marks(d, nest);
-        self.directories = self.directories(d, nest);
-        if !self.book.follows_plan() {
-            let assembly = self.assembly(d, nest);
-            return self.book.leave_as(Statement { target, assembly });
-        }
-        let (needs, _) = self.assemble(d, nest, &given.assembly);
-        if needs != given.assembly {
-            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
-        }
-        self.book.leave();
-    }
-
-    /// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
-    /// loops visit exactly the entries of one operand whose levels it can have, it has those.
-    fn assembly(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
-        let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
-        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
-            return self.assemble(d, nest, &of(Arrays::Counted)).0;
-        }
-        if let Some((a, _)) = self.entries(nest) {
-            let steps = self.book.steps_here();
-            if let (needs, Some(shown)) = self.assemble(d, nest, &of(Arrays::Entries(a)))
-                && shown.appends_all
-            {
-                return needs;
-            }
-            self.book.forget_from(steps);
-        }
-        let (needs, shown) = self.assemble(d, nest, &of(Arrays::Own));
-        let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
-        along.filter(|a| self.may_share(nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
-    }
-
-    /// Emits a statement. Returns how its result must be made, and what its loops show.
-    fn assemble(&mut self, d: &mut Symbolic, nest: &'a Nest, assembly: &Assembly) -> (Assembly, Option<Shown>) {
-        let place = nest.target.tensor;
-        let kept = self.entries(nest).filter(|(a, _)| assembly.arrays == Arrays::Entries(*a)).map(|(_, kept)| kept);
-        let along = if let Arrays::Levels(a) = assembly.arrays { Some(a) } else { None };
-        if along.is_none() {
-            self.fits(d, place);
-        }
-        self.make(d, place, along, kept.as_ref());
-        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
-        if assembly.arrays == Arrays::Counted {
-            self.counted(d, nest);
-            return (assembly.clone(), None);
-        }
-        let output = Output::begin(self, d, nest, assembly, kept.clone());
-        let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output);
-        match self.splits(nest).filter(|_| kept.is_some()) {
-            Some(split) => split.or(d, &output, walk),
-            None => walk(d),
-        }
-        let (needs, shown) = (output.needs(nest), output.shown());
-        let count = kept.as_ref().map(|_| output.appended());
-        output.finish(d);
-        kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
-        (needs, Some(shown))
-    }
-
-    fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output) {
-        let slot = output.root();
-        let Some(w) = nest.workspace else {
-            for nest in self.before(nest).iter().chain([nest]) {
-                let sink = Sink::Store { nest, output, slot: slot.clone() };
-                self.nest(d, &nest.order, &nest.rhs, Scope::default(), &sink);
-            }
-            return;
-        };
-        let scratch = Scratch::begin(self, d, nest, w, output);
-        let sink = Sink::Around { nest, output, slot, scratch: &scratch };
-        self.nest(d, &nest.order[..w.prefix], &nest.rhs, Scope::default(), &sink);
-    }
-
-    /// The nest that copies the old version of a scatter's target to where the scatter folds.
-    fn before(&self, nest: &Nest) -> Option<Nest> {
-        let (a, target) = (nest.before?, nest.target.clone());
-        let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
-        let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
-        Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
-    }
-
     /// Whether running a body leaves the sink unchanged.
     pub(super) fn nothing(&self, sink: &Sink, body: &concrete::Expr) -> bool {
         let concrete::Expr::Literal(v) = body else { return false };
@@ -226,6 +130,9 @@ impl<'a> Context<'a> {
     pub(super) fn nest(&self, d: &mut Symbolic, vars: &[Index], body: &concrete::Expr, mut scope: Scope, sink: &Sink) {
         // Levels whose coordinates no loop binds are searched here, before the loops.
         self.locate(d, &mut scope, body, false);
+        if let Some(body) = self.made(d, &scope, body) {
+            return self.nest(d, vars, &body, scope, sink);
+        }
         let Some((&v, rest)) = vars.split_first() else { return self.landed(d, body, &scope, sink) };
         if let Sink::Scalar { .. } = sink
             && let Some((c, body)) = self.sieve(d, &scope, body, &|e| self.nothing(sink, e))
@@ -1006,7 +913,7 @@ fn walked_whole(parts: &[Part]) -> Option<AccessId> {
 
 fn has_loops(e: &concrete::Expr) -> bool {
     match e {
-        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) => true,
+        concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Where(..) => true,
         concrete::Expr::Call(_, args, _) => args.iter().any(has_loops),
         concrete::Expr::Concat(c, _) => c.exprs().any(has_loops),
         _ => false,
@@ -1032,6 +939,7 @@ pub(super) fn cheap(e: &concrete::Expr) -> bool {
             simple && args.len() <= 3 && args.iter().all(cheap)
         }
         concrete::Expr::Reduce(..) | concrete::Expr::Fold(..) | concrete::Expr::Concat(..) => false,
+        concrete::Expr::Where(..) => false,
     }
 }
 

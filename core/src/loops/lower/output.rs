@@ -130,8 +130,15 @@ impl Slot {
 }
 
 impl Output {
-    /// Makes the nest's result, with nothing stored.
-    pub fn begin(cx: &Context, d: &mut Symbolic, nest: &Nest, assembly: &Assembly, kept: Option<Kept>) -> Output {
+    /// Makes the nest's result, with nothing stored; `again`, in the arrays that it had before.
+    pub fn begin(
+        cx: &Context,
+        d: &mut Symbolic,
+        nest: &Nest,
+        assembly: &Assembly,
+        kept: Option<Kept>,
+        again: bool,
+    ) -> Output {
         let place = nest.target.tensor;
         let (tensor, arrays) = (&cx.program.tensors[place.0], cx.arrays(place));
         let rank = tensor.format.rank();
@@ -171,11 +178,21 @@ impl Output {
             alloc(d, output.values, output.entries(), None);
             return output;
         }
+        if again {
+            output.clear(d);
+            return output;
+        }
         // Half of the operands' entries: growing copies everything stored by then, so more room would cost more where it fails.
         let half = cx.stored_guess(&nest.rhs).map(|stored| binary(Op::Shr, stored, int(1)));
         let guess = plus(half.unwrap_or_else(|| int(0)), int(16));
         output.allocate(d, guess);
         output
+    }
+
+    /// The arrays of a nest's result that is made again and again.
+    pub fn arrays(cx: &Context, d: &mut Symbolic, nest: &Nest) {
+        let output = Output::begin(cx, d, nest, &Assembly::default(), None, true);
+        output.allocate(d, int(16));
     }
 
     /// What loops show, once they are emitted.
@@ -268,6 +285,29 @@ impl Output {
                 (Some(all), Some(more)) => Some(all.into_iter().chain(more).collect()),
                 _ => None,
             };
+        }
+    }
+
+    /// Empties a result that is made again, of dense levels and plain lists.
+    fn clear(&self, d: &mut Symbolic) {
+        let first = self.next_list(0).unwrap_or(self.levels.len());
+        let top = product(&self.extents[..first]);
+        let fill = |d: &mut Symbolic, buffer: BufferId, len: Expr, value: Value| {
+            d.each("b", int(0), len, |d, b| d.emit(Stmt::Store(buffer, b, Expr::Const(value))));
+        };
+        if first == self.levels.len() {
+            return if self.assembly.filled {
+                fill(d, self.values, top, self.initial)
+            };
+        }
+        for l in first..self.levels.len() {
+            if self.is_list(l) && self.heads[l] == l {
+                d.assign(self.counts[l].expect("lists count"), int(0));
+            }
+        }
+        // The end of an outermost fiber is always stored.
+        if let Some(pos) = self.pos(first).filter(|_| first > 0) {
+            fill(d, pos, plus(top, int(1)), Value::zero(d.element(pos)));
         }
     }
 
@@ -775,6 +815,7 @@ impl Context<'_> {
             }
             concrete::Expr::Reduce(_, _, body, _) => self.stored_guess(body),
             concrete::Expr::Fold(fold, _) => self.stored_guess(&fold.body),
+            concrete::Expr::Where(made, _) => self.stored_guess(&made.nest.rhs),
             concrete::Expr::Concat(c, _) => {
                 let known = c.exprs().filter_map(|part| self.stored_guess(part));
                 known.reduce(|a, b| binary(Op::Add, a, b))

@@ -392,6 +392,9 @@ impl Context<'_> {
                 concrete::Expr::Reduce(*op, vars.clone(), Box::new(again(inner)), *ty)
             }
             concrete::Expr::Fold(fold, ty) => concrete::Expr::Fold(Box::new((**fold).clone().map(|e| again(&e))), *ty),
+            concrete::Expr::Where(made, ty) => {
+                concrete::Expr::Where(Box::new((**made).clone().map(|e| again(&e))), *ty)
+            }
             concrete::Expr::Literal(_)
             | concrete::Expr::Index(_)
             | concrete::Expr::Access(..)
@@ -432,7 +435,7 @@ impl Context<'_> {
             let (level, w) = self.next_var(scope, a)?;
             let list = self.program.tensor(a).format.levels[level].is_list();
             let free = list && !scope.in_blocks.contains(&a) && !scope.fingers.contains_key(&(a, level));
-            let sums = around(body, a).filter(|_| free)?;
+            let sums = body.around(a).filter(|_| free)?;
             let order: Vec<Index> = order.iter().copied().chain(sums).collect();
             let through = self.in_pieces(scope, w, &order)?.to_vec();
             Some(plan::Finger { list: (a, level), through })
@@ -633,31 +636,6 @@ fn sum(terms: Vec<(bool, Expr)>) -> Expr {
     terms.fold(first, |sum, (minus, e)| if minus { binary(Op::Sub, sum, e) } else { plus(sum, e) })
 }
 
-/// The variables of the sums around an access in a body, outermost first; `None` unless it occurs exactly once.
-pub(super) fn around(e: &concrete::Expr, a: AccessId) -> Option<Vec<Index>> {
-    let only = |parts: &mut dyn Iterator<Item = &concrete::Expr>| {
-        let mut found = parts.filter(|part| part.accesses().contains(&a));
-        let sums = around(found.next()?, a);
-        sums.filter(|_| found.next().is_none())
-    };
-    match e {
-        concrete::Expr::Access(b, _) => (a == *b).then(Vec::new),
-        concrete::Expr::Column(column) => (a == column.of).then(Vec::new),
-        concrete::Expr::Concat(c, _) => only(&mut c.exprs()),
-        concrete::Expr::Call(_, args, _) => only(&mut args.iter()),
-        concrete::Expr::Reduce(_, vars, body, _) => Some(vars.iter().copied().chain(around(body, a)?).collect()),
-        concrete::Expr::Fold(fold, _) => {
-            let within = |e: &concrete::Expr| e.accesses().contains(&a);
-            match (within(&fold.body), fold.start.as_ref().filter(|start| within(start))) {
-                (true, None) => Some(fold.vars.iter().copied().chain(around(&fold.body, a)?).collect()),
-                (false, Some(start)) => around(start, a),
-                _ => None,
-            }
-        }
-        concrete::Expr::Literal(_) | concrete::Expr::Index(_) => None,
-    }
-}
-
 /// The first concatenation of a body, from the outside in, for which `of` holds.
 fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e Concat> {
     match e {
@@ -666,7 +644,8 @@ fn find<'e>(e: &'e concrete::Expr, of: &impl Fn(&Concat) -> bool) -> Option<&'e 
         concrete::Expr::Call(_, args, _) => args.iter().find_map(|a| find(a, of)),
         concrete::Expr::Reduce(_, _, body, _) => find(body, of),
         concrete::Expr::Fold(fold, _) => fold.parts().find_map(|part| find(part, of)),
-        concrete::Expr::Literal(_)
+        concrete::Expr::Where(..)
+        | concrete::Expr::Literal(_)
         | concrete::Expr::Index(_)
         | concrete::Expr::Access(..)
         | concrete::Expr::Column(_) => None,

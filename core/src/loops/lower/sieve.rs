@@ -132,7 +132,7 @@ impl Context<'_> {
 
     /// The outermost conditions in an expression that loops around have decided.
     fn conditions<'e>(&self, scope: &Scope, e: &'e concrete::Expr, all: &mut Vec<&'e concrete::Expr>) {
-        use concrete::Expr::{Access, Call, Column, Concat, Fold, Index, Literal, Reduce};
+        use concrete::Expr::{Access, Call, Column, Concat, Fold, Index, Literal, Reduce, Where};
         match e {
             Literal(_) | Index(_) => {}
             e if e.ty() == Type::Bool && self.is_decided(scope, e) => all.push(e),
@@ -141,6 +141,7 @@ impl Context<'_> {
             Reduce(_, _, body, _) => self.conditions(scope, body, all),
             Fold(fold, _) => fold.parts().for_each(|e| self.conditions(scope, e, all)),
             Concat(c, _) => c.exprs().for_each(|e| self.conditions(scope, e, all)),
+            Where(made, _) => self.conditions(scope, &made.nest.rhs, all),
         }
     }
 

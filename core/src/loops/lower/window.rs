@@ -58,7 +58,7 @@ impl Context<'_> {
     fn marked_in(&self, nest: &Nest) -> Vec<plan::Marks> {
         let mut all = Vec::new();
         for a in nest.rhs.accesses() {
-            let Some(sums) = super::range::around(&nest.rhs, a) else { continue };
+            let Some(sums) = nest.rhs.around(a) else { continue };
             let order = [&nest.order[..], &sums].concat();
             let (format, access) = (&self.program.tensor(a).format, &self.program.accesses[a.0]);
             let level = |l: usize| self.program.level_var(access, l);

@@ -19,7 +19,7 @@ impl<'p> Names<'p> {
     /// Those of the statement that defines a tensor; of no statement, those of the conditions of blocks.
     pub fn of(program: &'p Program, target: Option<Place>) -> Names<'p> {
         let mut names = Names { program, accesses: vec![], vars: vec![] };
-        for nest in program.nests().filter(|nest| Some(nest.target.tensor) == target) {
+        for nest in program.all_nests().into_iter().filter(|nest| Some(nest.target.tensor) == target) {
             nest.order.iter().for_each(|v| names.give_var(*v));
             let both = nest.both.iter().map(|both| &both.rhs);
             both.chain(nest.places.iter().flatten()).chain([&nest.rhs]).for_each(|e| names.expr(e));
@@ -38,6 +38,10 @@ impl<'p> Names<'p> {
         e.each(&mut |e| match e {
             Expr::Reduce(_, vars, ..) => vars.iter().for_each(|v| self.give_var(*v)),
             Expr::Fold(fold, _) => fold.vars.iter().for_each(|v| self.give_var(*v)),
+            Expr::Where(made, _) => {
+                made.nest.order.iter().for_each(|v| self.give_var(*v));
+                self.give(made.read);
+            }
             _ => {}
         });
         self.program.reads(e).into_iter().for_each(|a| self.give(a));

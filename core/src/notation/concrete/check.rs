@@ -184,9 +184,38 @@ impl Program {
                 }
             }
             Expr::Concat(c, _) => self.check_concat(c, bound),
+            Expr::Where(made, ty) => self.check_where(made, *ty, bound),
             Expr::Access(a, _) => self.check_followed(*a, bound),
             Expr::Column(column) => self.check_column(column).and_then(|()| self.check_followed(column.of, bound)),
         }
+    }
+
+    /// A temporary is made of what loops bind before those that read it, into all of it.
+    fn check_where(&self, Where { read, nest }: &Where, ty: Type, bound: &[Index]) -> Result<(), String> {
+        self.check_followed(*read, bound)?;
+        let tensor = &self.tensors[nest.target.tensor.0];
+        let wrong = |what: &str| Err(format!("{what} of {}, which is made inside of loops", tensor.name));
+        let plain = nest.places.is_none() && nest.before.is_none() && nest.both.is_none() && nest.workspace.is_none();
+        if !plain || self.accesses[read.0].tensor != nest.target.tensor || tensor.role != Role::Temporary {
+            return wrong("another statement is that");
+        }
+        if (nest.rhs.ty(), ty) != (tensor.ty, tensor.ty) || nest.fold.is_some_and(|f| self.unordered(f, ty).is_none()) {
+            return wrong("the value is of another type than that");
+        }
+        let places = self.accesses[read.0].vars.iter().flat_map(|v| self.roots(*v));
+        let first = places.filter_map(|v| bound.iter().position(|u| *u == v)).min().unwrap_or(bound.len());
+        let mut before = bound[..first].to_vec();
+        let mut names = bound.to_vec();
+        for v in &nest.order {
+            bind(&mut names, *v, self)?;
+            before.push(*v);
+        }
+        let vars = &nest.target.vars;
+        let extents = vars.iter().map(|v| self.vars[v.0].extent);
+        if !vars.iter().all(|v| nest.order.contains(v)) || !extents.eq(tensor.extents.iter().copied()) {
+            return wrong("loops do not visit all");
+        }
+        self.check_expr(&nest.rhs, &mut before)
     }
 
     fn check_followed(&self, a: AccessId, bound: &[Index]) -> Result<(), String> {

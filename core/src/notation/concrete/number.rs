@@ -2,7 +2,7 @@
 
 use super::{
     Access, AccessId, Both, Column, Computed, Concat, Expr, Fold, Index, Limit, Nest, Origin, Program, Repeat, Step,
-    Turns, Var,
+    Turns, Var, Where,
 };
 use crate::map::Map;
 
@@ -163,6 +163,17 @@ impl Number<'_> {
                 self.scope.truncate(outer);
                 let start = fold.start.as_ref().map(|e| self.expr(e));
                 Expr::Fold(Box::new(Fold { fun: fold.fun, vars, body, start }), *ty)
+            }
+            Expr::Where(made, ty) => {
+                let Where { read, nest } = &**made;
+                let read = self.access(*read);
+                let outer = self.scope.len();
+                let order = nest.order.iter().map(|v| self.bind(*v)).collect();
+                let vars = nest.target.vars.iter().map(|v| self.of(*v)).collect();
+                let rhs = self.expr(&nest.rhs);
+                self.scope.truncate(outer);
+                let target = Access::of(nest.target.tensor, vars);
+                Expr::Where(Box::new(Where { read, nest: Nest { target, order, rhs, ..nest.clone() } }), *ty)
             }
             Expr::Concat(c, ty) => {
                 let of = self.map(&c.of);

@@ -18,6 +18,7 @@
 //!  forall i: t[i] = sum(j: sum(k: A[j, k] * A[i, k spread]))    # a list that stays while others move
 //!  forall k: t[k] = x[i from p[k]] + x[m within 3 - k]       # computed ones; m may leave x
 //!  forall l: z[l] = concat(l; i: x[i], k: y[k])     # parts, each with its own variable
+//!  forall i: forall k: M[i, k] = (W[k] where (forall kw: W[kw] = A[i, kw]))      # a temporary that is made inside of loops
 //!
 //!  while e[] > 1.0e-6 {                             # a block; also `repeat 20 {`, and `repeat |N| {` of an extent
 //!    forall i: x_2[i] = 0.5 * x[i]
@@ -138,7 +139,17 @@ impl Program {
             let places = nest.places.as_ref()?;
             self.written(nest).into_iter().find_map(|m| accesses(places.get(m)?))
         };
-        at(&nest.target).or_else(places).or_else(|| accesses(&nest.rhs))
+        // What is made inside of loops is read under loops, too.
+        let made = || {
+            let mut found = None;
+            nest.rhs.each(&mut |e| {
+                if let Expr::Where(made, _) = e {
+                    found = found.or_else(|| at(&self.accesses[made.read.0]));
+                }
+            });
+            found
+        };
+        at(&nest.target).or_else(places).or_else(|| accesses(&nest.rhs)).or_else(made)
     }
 }
 
@@ -366,6 +377,14 @@ impl Printing for Printer<'_, '_, '_> {
                     write!(self.out, " in order")?;
                 }
                 write!(self.out, ")")?;
+            }
+            Expr::Where(made, ty) => {
+                write!(self.out, "(")?;
+                self.expr(&Expr::Access(made.read, *ty), 0)?;
+                write!(self.out, " where (")?;
+                let mut inner = Printer { program: self.program, nest: Some(&made.nest), depth, out: self.out };
+                inner.nest(&made.nest)?;
+                write!(self.out, "))")?;
             }
             Expr::Concat(c, _) => {
                 write!(self.out, "concat({}", self.map(&c.of))?;

@@ -9,9 +9,9 @@
 mod function;
 
 use super::{
-    Access, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated, Length, Limit, Nest,
-    Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Within, Workspace, WorkspaceKind,
-    reduction_name,
+    Access, AccessId, Both, Carried, Column, Computed, Concat, Counted, Cut, Expr, Fold, Index, Iterated, Length,
+    Limit, Nest, Origin, Place, Program, Repeat, Role, Step, Tensor, Terms, Turns, Var, Where, Within, Workspace,
+    WorkspaceKind, reduction_name,
 };
 use crate::algebra::{Op, Type, Value};
 use crate::map::{ClassId, Map, Size};
@@ -503,6 +503,18 @@ impl<'t> Reader<'t> {
         Ok(nest)
     }
 
+    /// `(forall …: T[…] op= e)`, which makes what an access reads.
+    fn made(&mut self, read: AccessId, deepest: usize) -> Read<Term> {
+        self.sign("(")?;
+        let outer = self.scope.len();
+        let order = self.foralls()?;
+        let nest = self.direct(order)?;
+        self.scope.truncate(outer);
+        self.sign(")")?;
+        let ty = nest.rhs.ty();
+        deeper(Expr::Where(Box::new(Where { read, nest }), ty), deepest)
+    }
+
     /// `T[…] op= e`
     fn direct(&mut self, order: Vec<Index>) -> Read<Nest> {
         let tensor = self.place()?;
@@ -760,7 +772,11 @@ impl<'t> Operators<'t> for Reader<'t> {
                 let ty = self.program.tensors[tensor.0].ty;
                 let deepest = modes.iter().map(|((_, depth), _)| *depth).max().unwrap_or(0);
                 let protocols = modes.iter().enumerate().filter_map(|(m, (_, how))| Some((m, (*how)?))).collect();
-                deeper(Expr::Access(self.program.accessed(Access { tensor, vars, protocols }), ty), deepest)
+                let read = self.program.accessed(Access { tensor, vars, protocols });
+                match self.eat(Token::Word("where")) {
+                    true => self.made(read, deepest),
+                    false => deeper(Expr::Access(read, ty), deepest),
+                }
             }
             Token::Sign("(") if word == "concat" => self.concat(),
             Token::Sign("(") if word == "index" => {

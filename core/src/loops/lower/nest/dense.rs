@@ -175,7 +175,7 @@ impl Context<'_> {
             concrete::Expr::Call(_, args, _) => args.iter().all(same),
             concrete::Expr::Reduce(_, vars, body, _) => inside(vars, body),
             concrete::Expr::Fold(fold, _) => fold.start.iter().all(same) && inside(&fold.vars, &fold.body),
-            concrete::Expr::Concat(..) => false,
+            concrete::Expr::Concat(..) | concrete::Expr::Where(..) => false,
         }
     }
 

@@ -1,0 +1,248 @@
+//! What `precompute` asks for is made inside of loops, where all that it does not range over itself is bound.
+//!
+//! ```text
+//!  precompute(T[i,j,l] * F[l,k], k -> kw, W)
+//!
+//!  forall i: forall j: forall l: forall kw: W[i,j,l,kw] = T[i,j,l] * F[l,kw]
+//!  forall i: forall j: forall l: forall k: M[i,k] += E[j,k] * W[i,j,l,k]
+//!    ─▶  forall i: forall j: forall l: forall k:
+//!          M[i,k] += E[j,k] * W[k] where (forall kw: W[kw] = T[i,j,l] * F[l,kw])
+//! ```
+//!
+//! A temporary stays in a statement of its own where a loop that it ranges over stands around one that it does not, where several
+//! accesses read it, or where what makes it needs a workspace.
+
+use super::{Concretize, distinct};
+use crate::format::{Format, LevelKind};
+use crate::iteration::{Sequence, background};
+use crate::notation::concrete::{
+    self, ALWAYS, AccessId, Expr, Index, Iterated, Nest, Origin, Place, Step, Where, WorkspaceKind,
+};
+use crate::notation::syntax;
+use crate::notation::typed::{Command, CommandKind, Statement, TensorId};
+use rustc_hash::FxHashMap;
+
+/// A temporary that a command asks for.
+struct Precomputed {
+    /// The temporary.
+    place: Place,
+    /// The modes that it ranges over itself.
+    own: Vec<usize>,
+    /// Whether a command says how it is stored.
+    stored: bool,
+}
+
+impl Concretize<'_> {
+    /// Moves what the program's commands precompute inside of the loops that read it.
+    pub(super) fn precomputed(&mut self) {
+        for asked in self.typed.statements.iter().flat_map(|s| self.asked_of(s)).collect::<Vec<_>>() {
+            let mut steps = std::mem::take(&mut self.out.steps);
+            if reads(&self.out, &steps, asked.place) == 1 {
+                self.move_inside(&mut steps, &asked);
+            }
+            self.out.steps = steps;
+        }
+    }
+
+    /// What a statement's commands precompute over some of the variables that it has.
+    fn asked_of(&self, s: &Statement) -> Vec<Precomputed> {
+        let stored = |id: TensorId| {
+            let name = &self.typed.tensors[id.index()].name;
+            let stores = |c: &syntax::Command| matches!(&c.kind, syntax::CommandKind::Store(t, _) if t.name == *name);
+            s.schedule.iter().any(|schedule| schedule.commands.iter().any(stores))
+        };
+        let of = |command: &Command| {
+            let CommandKind::Stage(stage) = &command.kind else { return None };
+            let named = |m: &usize| stage.loops.iter().any(|(_, of)| *of == stage.vars[*m]);
+            let own: Vec<usize> = (0..stage.vars.len()).filter(named).collect();
+            let some = !own.is_empty() && own.len() < stage.vars.len();
+            let place = self.current[stage.tensor.index()].filter(|_| some)?;
+            Some(Precomputed { place, own, stored: stored(stage.tensor) })
+        };
+        s.commands.iter().filter_map(of).collect()
+    }
+
+    fn move_inside(&mut self, steps: &mut Vec<Step>, asked: &Precomputed) {
+        let makes = |step: &Step| matches!(step, Step::Nest(nest) if nest.target.tensor == asked.place);
+        let Some(at) = steps.iter().position(makes) else {
+            for step in steps {
+                if let Step::Repeat(block) = step {
+                    self.move_inside(&mut block.steps, asked);
+                }
+            }
+            return;
+        };
+        let Step::Nest(maker) = steps[at].clone() else { return };
+        for step in &mut steps[at + 1..] {
+            if let Step::Nest(reader) = step
+                && let Some(rhs) = self.moved(&maker, reader, asked)
+            {
+                reader.rhs = rhs;
+                steps.remove(at);
+                return;
+            }
+        }
+    }
+
+    /// The right side of a nest with a temporary made inside of its loops; `None` if it does not read it, or it stays where it is.
+    fn moved(&mut self, maker: &Nest, reader: &Nest, asked: &Precomputed) -> Option<Expr> {
+        let Precomputed { place, own, .. } = asked;
+        let place = *place;
+        let reads = |a: &AccessId| self.out.accesses[a.0].tensor == place;
+        let a = reader.rhs.accesses().into_iter().find(reads)?;
+        let access = self.out.accesses[a.0].clone();
+        let plain = |nest: &Nest| nest.places.is_none() && nest.both.is_none();
+        let concat = |e: &Expr| {
+            let mut found = false;
+            e.each(&mut |e| found |= matches!(e, Expr::Concat(..) | Expr::Where(..)));
+            found
+        };
+        // A copy is made of all of a temporary.
+        let copies = matches!(reader.rhs, Expr::Access(..));
+        let loops = maker.target.vars.iter().all(|v| self.out.vars[v.0].origin == Origin::Loop);
+        if copies || !loops || !plain(maker) || maker.workspace.is_some() || reader.both.is_some() || concat(&maker.rhs)
+        {
+            return None;
+        }
+        let is_own = |m: &usize| own.contains(m);
+        let around = [&reader.order[..], &reader.rhs.around(a)?].concat();
+        let when = |m: usize| self.out.time(access.vars[m], &around);
+        let outer: Vec<usize> = (0..access.vars.len()).filter(|m| !is_own(m)).collect();
+        let bound: Vec<usize> = outer.iter().map(|m| when(*m)).collect::<Option<_>>()?;
+        let bound = bound.into_iter().filter(|t| *t != ALWAYS).max();
+        let first = own.iter().flat_map(|m| self.out.roots(access.vars[*m]));
+        let first =
+            first.map(|v| around.iter().position(|u| *u == v)).collect::<Option<Vec<_>>>()?.into_iter().min()?;
+        if !access.protocols.is_empty() || bound.is_some_and(|bound| bound >= first) {
+            return None;
+        }
+        let order: Vec<Index> =
+            maker.order.iter().copied().filter(|v| outer.iter().all(|m| maker.target.vars[*m] != *v)).collect();
+        let format = self.own_format(maker, &order, asked)?;
+        let mut fresh: FxHashMap<Index, Index> =
+            outer.iter().map(|m| (maker.target.vars[*m], access.vars[*m])).collect();
+        let rhs = self.rename(&maker.rhs, &mut fresh);
+        let rhs = self.not_spread(rhs);
+        let known = [&around[..first], &order].concat();
+        let followed = |a: AccessId| {
+            let sums = rhs.around(a)?;
+            let order = [&known[..], &sums].concat();
+            let times =
+                self.out.accesses[a.0].vars.iter().map(|v| self.out.time(*v, &order)).collect::<Option<Vec<_>>>()?;
+            self.out.concordant(a, &times).then_some(())
+        };
+        rhs.accesses().into_iter().try_for_each(followed)?;
+        self.names_apart(&order, &rhs, (&around, reader));
+        let tensor = &mut self.out.tensors[place.0];
+        tensor.extents = own.iter().map(|m| tensor.extents[*m]).collect();
+        tensor.format = format;
+        let target = concrete::Access::of(place, own.iter().map(|m| maker.target.vars[*m]).collect());
+        let read = self.out.access(place, own.iter().map(|m| access.vars[*m]).collect());
+        let nest = Nest { target, order, rhs, ..maker.clone() };
+        let read = Where { read, nest };
+        Some(reader.rhs.clone().map_accesses(&mut |b, ty| match b == a {
+            true => Expr::Where(Box::new(read.clone()), ty),
+            false => Expr::Access(b, ty),
+        }))
+    }
+
+    /// The same with lists walked that were spread: inside of loops there is no table for them.
+    fn not_spread(&mut self, e: Expr) -> Expr {
+        e.map_accesses(&mut |a, ty| {
+            let mut access = self.out.accesses[a.0].clone();
+            access.protocols.retain(|_, how| *how != Iterated::Spread);
+            Expr::Access(self.out.accessed(access), ty)
+        })
+    }
+
+    /// The format of a temporary over these of its modes: the levels that a command asks for, lists where only entries of lists have
+    /// values, else dense ones. `None` if they cannot be made in this order, or dense ones would be too long.
+    fn own_format(&self, maker: &Nest, order: &[Index], asked: &Precomputed) -> Option<Format> {
+        let Precomputed { place, own, stored: given } = asked;
+        let tensor = &self.out.tensors[place.0];
+        let stored: Vec<(usize, LevelKind)> =
+            tensor.format.order.iter().copied().zip(tensor.format.levels.iter().copied()).collect();
+        let kept: Vec<(usize, LevelKind)> = stored.into_iter().filter(|(m, _)| own.contains(m)).collect();
+        let modes = kept.iter().map(|(m, _)| own.iter().position(|o| o == m)).collect::<Option<Vec<usize>>>()?;
+        let vars: Vec<Index> = kept.iter().map(|(m, _)| maker.target.vars[*m]).collect();
+        let in_order = order == vars;
+        let levels: Vec<LevelKind> = if *given {
+            kept.iter().map(|(_, kind)| *kind).collect()
+        } else {
+            let over = |a: &AccessId| {
+                let access = &self.out.accesses[a.0];
+                let levels = &self.out.tensor(*a).format.levels;
+                (0..levels.len()).any(|l| {
+                    levels[l].is_list() && vars.iter().any(|v| self.out.follows(self.out.level_var(access, l), *v))
+                })
+            };
+            let lists: Vec<AccessId> = maker.rhs.accesses().into_iter().filter(over).collect();
+            let (set, rest) = background(&maker.rhs, &lists, &|a| self.out.tensor(a).fill, self.simplify);
+            let listed = set != Sequence::Full
+                && set != Sequence::Empty
+                && matches!(rest, Expr::Literal(v) if self.simplify.same(v, tensor.fill));
+            let kind =
+                if listed && in_order && maker.fold.is_none() { LevelKind::Compressed } else { LevelKind::Dense };
+            vec![kind; kept.len()]
+        };
+        let extents: Vec<_> = own.iter().map(|m| tensor.extents[*m]).collect();
+        let short = || self.sizes.workspace(&extents, true).0 == WorkspaceKind::Dense || extents.len() > 1;
+        let dense = levels.iter().all(|kind| kind.is_full());
+        let made = if dense {
+            short()
+        } else {
+            in_order && maker.fold.is_none() && levels.iter().all(|k| k.is_full() || k.is_plain() || k.is_flagged())
+        };
+        made.then(|| Format { levels: levels.into(), order: modes.into() })
+    }
+
+    /// Names the loops that make a temporary otherwise than those around it.
+    fn names_apart(&mut self, order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest)) {
+        let mut own = order.to_vec();
+        bound(rhs, &mut own);
+        let mut others = around.to_vec();
+        others.extend(&reader.order);
+        bound(&reader.rhs, &mut others);
+        let mut taken: Vec<String> = others.iter().map(|v| self.out.vars[v.0].name.clone()).collect();
+        for v in own {
+            let name = distinct(&self.out.vars[v.0].name, |name| taken.contains(name));
+            taken.push(name.clone());
+            self.out.vars[v.0].name = name;
+        }
+    }
+}
+
+/// The variables that an expression's sums bind.
+fn bound(e: &Expr, all: &mut Vec<Index>) {
+    e.each(&mut |e| match e {
+        Expr::Reduce(_, vars, ..) => all.extend(vars),
+        Expr::Fold(fold, _) => all.extend(&fold.vars),
+        _ => {}
+    });
+}
+
+/// How many accesses of steps read a tensor.
+fn reads(program: &concrete::Program, steps: &[Step], place: Place) -> usize {
+    let of = |e: &Expr| {
+        let mut found = 0;
+        let own = |a: AccessId| program.accesses[a.0].tensor == place;
+        e.each_access(&mut |a| found += own(a) as usize);
+        // Coordinates that are computed from it.
+        let all = program.reads(e).into_iter().filter(|a| own(*a)).count();
+        found.max(all)
+    };
+    let step = |step: &Step| match step {
+        Step::Repeat(block) => {
+            let condition = if let concrete::Turns::While(e) = &block.turns { of(e) } else { 0 };
+            let carried = block.carried.iter().filter(|c| c.tensor == place || c.last == place).count();
+            reads(program, &block.steps, place) + condition + 2 * carried
+        }
+        Step::Nest(nest) => {
+            let both = nest.both.iter().map(|both| of(&both.rhs)).sum::<usize>();
+            let places = nest.places.iter().flatten().map(of).sum::<usize>();
+            let before = nest.before.is_some_and(|a| program.accesses[a.0].tensor == place);
+            of(&nest.rhs) + both + 2 * places + 2 * before as usize
+        }
+    };
+    steps.iter().map(step).sum()
+}

@@ -1,0 +1,82 @@
+//! Temporaries that are made inside of loops: where all that they are made of is bound, before the loops that read them.
+//!
+//! ```text
+//!  forall i: forall k: M[i,k] = E[k] * (W[k] where (forall kw: W[kw] = A[i,kw] * x[kw]))
+//!    ─▶  alloc W; for i { for kw { W[kw] = … }; for k { M[i,k] = E[k] * W[k] } }
+//! ```
+//!
+//! Loops around see what a temporary is made of, so that they visit what that has; loops inside see the temporary. Its arrays are
+//! allocated before the statement; those of levels with flags, anew in each turn.
+
+use super::Context;
+use super::fiber::Scope;
+use super::output::Output;
+use crate::loops::Symbolic;
+use crate::loops::plan::{Assembly, Statement};
+use crate::notation::concrete::{self, Nest, Where};
+
+impl Context<'_> {
+    /// Makes the temporaries of a body that can be made here. The body that reads them; `None` if there are none.
+    pub(super) fn made(&self, d: &mut Symbolic, scope: &Scope, body: &concrete::Expr) -> Option<concrete::Expr> {
+        let mut ready = vec![];
+        body.inside(&mut |nest| ready.extend(self.is_bound(scope, nest).then_some(nest)));
+        ready.dedup();
+        ready.iter().for_each(|nest| self.make_inside(d, scope, nest));
+        (!ready.is_empty()).then(|| self.simplify.simplify(&self.read(scope, body)))
+    }
+
+    /// Whether loops around have bound all that a nest does not.
+    fn is_bound(&self, scope: &Scope, nest: &Nest) -> bool {
+        let mut own = nest.order.clone();
+        let mut used = vec![];
+        nest.rhs.each(&mut |e| match e {
+            concrete::Expr::Reduce(_, vars, ..) => own.extend(vars),
+            concrete::Expr::Fold(fold, _) => own.extend(&fold.vars),
+            concrete::Expr::Index(v) => used.push(*v),
+            e => used.extend(e.access().into_iter().flat_map(|a| &self.program.accesses[a.0].vars)),
+        });
+        let roots = used.into_iter().flat_map(|v| self.program.roots(v));
+        roots.into_iter().all(|u| own.contains(&u) || scope.coordinate(u).is_some())
+    }
+
+    /// Emitted before a statement's loops: the arrays of a temporary that is made inside of them.
+    pub(super) fn prepare_inside(&mut self, d: &mut Symbolic, nest: &Nest) {
+        let place = nest.target.tensor;
+        self.fits(d, place);
+        self.make(d, place, None, None);
+        if self.is_made_again(nest) {
+            Output::arrays(self, d, nest);
+        }
+    }
+
+    /// Whether the arrays of a temporary stay from turn to turn.
+    fn is_made_again(&self, nest: &Nest) -> bool {
+        self.program.tensors[nest.target.tensor.0].format.levels.iter().all(|kind| kind.is_full() || kind.is_plain())
+    }
+
+    fn make_inside(&self, d: &mut Symbolic, scope: &Scope, nest: &Nest) {
+        let target = nest.target.tensor;
+        let fits = |given: &Statement| given.target == target;
+        let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
+        let output = Output::begin(self, d, nest, &given.assembly, None, self.is_made_again(nest));
+        self.fill_output(d, nest, &output, scope);
+        // Arrays grow from turn to turn.
+        let needs = Assembly { room: None, ..output.needs(nest) };
+        output.finish(d);
+        if self.book.follows_plan() && needs != given.assembly {
+            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
+        }
+        self.book.leave_as(Statement { target, assembly: needs });
+    }
+
+    /// A body that reads the temporaries that are made.
+    fn read(&self, scope: &Scope, body: &concrete::Expr) -> concrete::Expr {
+        match body {
+            concrete::Expr::Where(made, ty) if self.is_bound(scope, &made.nest) => {
+                let Where { read, .. } = **made;
+                concrete::Expr::Access(read, *ty)
+            }
+            other => other.clone().map_parts(&mut vec![], &mut |part, _| self.read(scope, &part)),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A statement: what is prepared before its loops, how its result is made, the loops, the result's end.
+//!
+//! ```text
+//!   plan    loops are walked for an assembly that holds for any, and show what the result needs:
+//!             entries    an operand's, in another format, if the loops append all of them
+//!             levels     an operand's, if the loops visit exactly its entries
+//!             own        filled beforehand or not; room for all at once, or made by each loop
+//!   emit    the plan says it
+//! ```
+
+use super::Context;
+use super::fiber::Scope;
+use super::nest::Sink;
+use super::output::{Output, Shown};
+use super::workspace::Scratch;
+use crate::loops::Symbolic;
+use crate::loops::plan::{Arrays, Assembly, Statement};
+use crate::notation::concrete::{self, Nest, WorkspaceKind};
+
+impl<'a> Context<'a> {
+    /// A whole statement: storage for its result, its loops, the result's end. A result that is an operand as it stands has the operand's
+    /// arrays, and needs no loops.
+    pub(super) fn statement(&mut self, d: &mut Symbolic, nest: &'a Nest) {
+        let target = nest.target.tensor;
+        if let Some(operand) = self.is_operand(nest) {
+            let assembly = Assembly { arrays: Arrays::Operand(operand), ..Assembly::default() };
+            self.arrays[target.0] = self.arrays[operand.0].clone();
+            return self.book.under(Statement { target, assembly }, || {});
+        }
+        self.most = self.most_lines(nest);
+        let fits = |given: &Statement| given.target == target;
+        let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
+        self.tables = self.tables(d, nest);
+        self.marks = self.marks(d, nest);
+        self.directories = self.directories(d, nest);
+        if !self.book.follows_plan() {
+            let assembly = self.assembly(d, nest);
+            return self.book.leave_as(Statement { target, assembly });
+        }
+        let (needs, _) = self.assemble(d, nest, &given.assembly);
+        if needs != given.assembly {
+            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
+        }
+        self.book.leave();
+    }
+
+    /// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
+    /// loops visit exactly the entries of one operand whose levels it can have, it has those.
+    fn assembly(&mut self, d: &mut Symbolic, nest: &'a Nest) -> Assembly {
+        let of = |arrays: Arrays| Assembly { arrays, ..Assembly::default() };
+        if nest.workspace.is_some_and(|w| w.kind == WorkspaceKind::Counts) {
+            return self.assemble(d, nest, &of(Arrays::Counted)).0;
+        }
+        if let Some((a, _)) = self.entries(nest) {
+            let steps = self.book.steps_here();
+            if let (needs, Some(shown)) = self.assemble(d, nest, &of(Arrays::Entries(a)))
+                && shown.appends_all
+            {
+                return needs;
+            }
+            self.book.forget_from(steps);
+        }
+        let (needs, shown) = self.assemble(d, nest, &of(Arrays::Own));
+        let along = shown.and_then(|shown| shown.along).filter(|_| nest.workspace.is_none());
+        along.filter(|a| self.may_share(nest, *a)).map_or(needs, |a| of(Arrays::Levels(a)))
+    }
+
+    /// Emits a statement. Returns how its result must be made, and what its loops show.
+    fn assemble(&mut self, d: &mut Symbolic, nest: &'a Nest, assembly: &Assembly) -> (Assembly, Option<Shown>) {
+        let place = nest.target.tensor;
+        let kept = self.entries(nest).filter(|(a, _)| assembly.arrays == Arrays::Entries(*a)).map(|(_, kept)| kept);
+        let along = if let Arrays::Levels(a) = assembly.arrays { Some(a) } else { None };
+        if along.is_none() {
+            self.fits(d, place);
+        }
+        nest.rhs.inside(&mut |nest| self.prepare_inside(d, nest));
+        self.make(d, place, along, kept.as_ref());
+        self.both = nest.both.as_ref().map(|both| (both, self.arrays(place).values));
+        if assembly.arrays == Arrays::Counted {
+            self.counted(d, nest);
+            return (assembly.clone(), None);
+        }
+        let output = Output::begin(self, d, nest, assembly, kept.clone(), false);
+        let walk = |d: &mut Symbolic| self.fill_output(d, nest, &output, &Scope::default());
+        match self.splits(nest).filter(|_| kept.is_some()) {
+            Some(split) => split.or(d, &output, walk),
+            None => walk(d),
+        }
+        let (needs, shown) = (output.needs(nest), output.shown());
+        let count = kept.as_ref().map(|_| output.appended());
+        output.finish(d);
+        kept.iter().zip(count).for_each(|(kept, count)| kept.compare(d, count));
+        (needs, Some(shown))
+    }
+
+    pub(super) fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
+        let slot = output.root();
+        let Some(w) = nest.workspace else {
+            for nest in self.before(nest).iter().chain([nest]) {
+                let sink = Sink::Store { nest, output, slot: slot.clone() };
+                self.nest(d, &nest.order, &nest.rhs, scope.clone(), &sink);
+            }
+            return;
+        };
+        let scratch = Scratch::begin(self, d, nest, w, output);
+        let sink = Sink::Around { nest, output, slot, scratch: &scratch };
+        self.nest(d, &nest.order[..w.prefix], &nest.rhs, scope.clone(), &sink);
+    }
+
+    /// The nest that copies the old version of a scatter's target to where the scatter folds.
+    pub(super) fn before(&self, nest: &Nest) -> Option<Nest> {
+        let (a, target) = (nest.before?, nest.target.clone());
+        let order = (0..target.vars.len()).map(|l| self.program.level_var(&self.program.accesses[a.0], l)).collect();
+        let rhs = concrete::Expr::Access(a, self.program.tensor(a).ty);
+        Some(Nest { target, order, rhs, fold: None, places: None, before: None, both: None, workspace: nest.workspace })
+    }
+}
