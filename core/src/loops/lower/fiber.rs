@@ -17,7 +17,7 @@ use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Computed, Fold, Index, Iterated};
 use crate::notation::syntax::Protocol;
 use crate::notation::typed::Fun;
-use crate::stream::{Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
+use crate::stream::{Directory, Domain, Entry, EntryRun, Interval, List, ListFiber, State, Table, bounds};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How far an access has been opened.
@@ -81,6 +81,8 @@ pub(super) struct Scope {
     pub among: Among,
     /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
     loose: FxHashSet<Index>,
+    /// Parts of concatenations behind which the range may begin in which they hold.
+    stray: FxHashSet<Index>,
     /// Parts of concatenations of which each coordinate is asked whether they hold there.
     asked: Vec<Asked>,
 }
@@ -281,6 +283,16 @@ impl Scope {
         self.loose.contains(&w)
     }
 
+    /// Notes that a loop's range in which a part holds may begin behind the part; it is empty then.
+    pub fn stray(&mut self, w: Index) {
+        self.stray.insert(w);
+    }
+
+    /// The variables of parts behind which a range may begin.
+    pub fn strays(&self) -> impl Iterator<Item = Index> {
+        self.stray.iter().copied()
+    }
+
     /// Notes a part that is asked. What is walked in its range is no piece behind another.
     pub fn ask(&mut self, asked: Asked) {
         asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
@@ -446,10 +458,8 @@ impl Context<'_> {
         let within = scope.block(a).map(|block| (Term::fixed(block.begin.clone()), Term::fixed(block.end.clone())));
         let (begin, end) = within.unwrap_or((begin, end));
         let repeats = self.program.tensor(a).format.repeats(fiber.depth);
-        // A directory knows no coordinate out of the extent.
-        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
-        let sought = fiber.depth == 0 && scope.block(a).is_none() && within();
-        let directory = self.directories.get(&a).filter(|_| sought).cloned();
+        let directory = self.directories.get(&a).filter(|_| fiber.depth == 0 && scope.block(a).is_none());
+        let directory = directory.and_then(|directory| self.directory_here(scope, a, directory));
         let all = |begin: Term, end: Term| ListFiber { repeats, directory, ..ListFiber::unique(crd, begin, end) };
         let Some(present) = fiber.present else { return all(begin, end) };
         let present = Term::fixed(present);
@@ -457,6 +467,18 @@ impl Context<'_> {
         let begin = d.select(&present, &|_| begin.clone(), zero.clone());
         let end = d.select(&present, &|_| end.clone(), zero);
         all(begin, end)
+    }
+
+    /// The directory of an access's first list, where its loop is: it knows the extent where the loop's range may begin behind
+    /// it. There is none where the loop itself goes on behind it.
+    fn directory_here(&self, scope: &Scope, a: AccessId, directory: &Directory<Term>) -> Option<Directory<Term>> {
+        let Some((level, w)) = self.next_var(scope, a) else { return Some(directory.clone()) };
+        if scope.is_loose(w) || self.is_of_asked(scope, w) {
+            return None;
+        }
+        let tensor = self.program.tensor(a);
+        let extent = || Term::fixed(self.extent(tensor.extents[tensor.format.order[level]]));
+        Some(Directory { extent: self.is_of_stray(scope, w).then(extent), ..directory.clone() })
     }
 
     /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.

@@ -225,6 +225,7 @@ impl Context<'_> {
         for (n, mut part) in parts {
             part.scope.among = among;
             part.body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+            self.mark_strays(&mut part, c.parts.iter().map(|(w, _)| *w));
             self.split(d, v, part, pieces);
         }
     }
