@@ -68,7 +68,8 @@ impl<I: Clone> Directory<I> {
     /// A position at or before the first whose stored coordinate is `at` or greater.
     pub fn near<D: Domain<I = I>>(&self, d: &mut D, at: &I) -> I {
         let within = self.extent.as_ref().map(|extent| d.arith(Arith::Min, at, extent));
-        let stretch = d.arith(Arith::Shr, within.as_ref().unwrap_or(at), &self.shift);
+        let at = within.as_ref().unwrap_or(at);
+        let stretch = d.arith(Arith::Shr, at, &self.shift);
         d.load(self.table, &stretch)
     }
 }
