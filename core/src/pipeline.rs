@@ -11,14 +11,15 @@ use crate::iteration::draw;
 use crate::loops::lower::{self, Forall, Options};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::typed::Stage;
+use crate::notation::typed::{Stage, VarId};
 use crate::notation::{Diagnostic, Span, typed};
 use crate::schedule::divide::divided;
 use crate::schedule::eliminate::eliminate;
-use crate::schedule::stage::given;
+use crate::schedule::stage::{given, summed};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A program at every stage below the typed one.
@@ -78,10 +79,10 @@ fn lower_here(
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Lowered, Vec<Diagnostic>> {
     decide(program, options, |decided| {
-        let Decided { program, classes, sizes, concrete, .. } = decided;
+        let Decided { program, classes, sizes, concrete, summed, .. } = decided;
         let (kernel, foralls) = lower::lower("kernel", &concrete, classes, options);
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
-        Ok(Lowered { concrete, foralls, kernel, asked: sizes.asked(program) })
+        Ok(Lowered { concrete, foralls, kernel, asked: Asked { summed, ..sizes.asked(program) } })
     })
 }
 
@@ -93,6 +94,8 @@ pub(crate) struct Decided<'a> {
     sizes: &'a Sizes<'a>,
     /// The temporaries, each with the statement that reads it, of those that there were before.
     pub(crate) stages: Vec<(usize, Stage)>,
+    /// As [`Asked::summed`].
+    summed: BTreeSet<VarId>,
     /// Copies of operands.
     pub(crate) copied: Vec<Copied>,
     /// Loops.
@@ -108,10 +111,11 @@ pub(crate) fn decide<T>(
     options: &Options,
     then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
 ) -> Result<T, Vec<Diagnostic>> {
-    let given = given(program, options.mode, &options.thin)?;
-    let program = given.as_ref().unwrap_or(program);
+    let given = given(program, options.mode, (&options.thin, &options.empty))?;
+    let (program, made) = given.as_ref().map_or((program, &[][..]), |(program, made)| (program, made));
     let classes = Classes::of(program)?;
-    let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
+    let (staged, stages) = eliminate(program, &classes, options.mode, (&options.thin, &options.empty));
+    let summed = summed(made.iter().chain(&stages).map(|(_, stage)| stage), options.mode);
     // A kernel for given extents has those of the program's variables alone.
     let divided = if options.extents.is_none() { divided(&staged, options.mode) } else { None };
     let as_it_was = stages.is_empty() && divided.is_none();
@@ -120,7 +124,7 @@ pub(crate) fn decide<T>(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
-    then(Decided { program, classes: &classes, sizes: &sizes, stages, copied, concrete })
+    then(Decided { program, classes: &classes, sizes: &sizes, stages, summed, copied, concrete })
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

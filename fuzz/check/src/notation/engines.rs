@@ -7,7 +7,7 @@
 use super::einsum;
 use super::extents;
 use super::planned;
-use super::subject::Subject;
+use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
@@ -19,7 +19,7 @@ use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What answers, beside the meaning.
@@ -155,17 +155,19 @@ fn try_run<S: Subject>(
     let mut work = Work::default();
     let typed = work.time(Stage::Check, || checked(subject, engine.reads_back()))?;
     let mut stages = vec![];
+    let mut summed = BTreeSet::new();
     if engine != Engine::Meaning {
-        let (kernel, before) = work.time(Stage::Lower, || lowered(subject, &typed, engine))?;
-        stages = before;
-        *made = Some(Box::new(kernel));
+        let lowered = work.time(Stage::Lower, || lowered(subject, &typed, engine, &BTreeSet::new()))?;
+        (stages, summed) = (lowered.stages, lowered.summed);
+        *made = Some(Box::new(lowered.kernel));
         work.kernels = 1;
     }
     let kernel = made.as_deref();
     let codes = kernel.map_or(Ok(vec![]), |k| codes(subject, k, &stages, engine, &mut work))?;
-    on_data(subject, &typed, kernel, &codes, &mut work)?;
+    let made = Made { typed: &typed, engine, kernel, codes, summed };
+    on_data(subject, &made, &mut work)?;
     // Other data may have no meaning: extents that contradict each other, a fold of nothing.
-    let mut on_other = |data: &S| match on_data(data, &typed, kernel, &codes, &mut work) {
+    let mut on_other = |data: &S| match on_data(data, &made, &mut work) {
         Err(Stop::Left(_)) => Ok(()),
         other => other,
     };
@@ -180,30 +182,51 @@ fn try_run<S: Subject>(
     Ok(work)
 }
 
+/// What was made of a program, for data of any extents but those of what it sums over: where such a one is 0 it is made anew.
+struct Made<'k> {
+    typed: &'k typed::Program,
+    engine: Engine,
+    kernel: Option<&'k Sound>,
+    codes: Vec<Code<'k>>,
+    /// Variables whose extents are not 0.
+    summed: BTreeSet<typed::VarId>,
+}
+
 /// Runs codes on a program's data.
-fn on_data(
-    subject: &impl Subject,
-    typed: &typed::Program,
-    kernel: Option<&Sound>,
-    codes: &[Code],
-    work: &mut Work,
-) -> Result<(), Stop> {
+fn on_data(subject: &impl Subject, made: &Made, work: &mut Work) -> Result<(), Stop> {
+    let Made { typed, engine, kernel, codes, summed } = made;
     let Some(operands) = subject.operands(typed) else { return Err(Stop::Left("no data")) };
     let extents = solved(typed, &operands).map_err(|words| refused(subject, "extents", words))?;
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
+    let empty: BTreeSet<_> = summed.iter().copied().filter(|v| extents.var(*v) == 0).collect();
+    if empty.is_empty() {
+        return compared(subject, (typed, *kernel, codes), (&operands, &extents), work);
+    }
+    let again = work.time(Stage::Lower, || lowered(subject, typed, *engine, &empty))?;
+    let codes = self::codes(subject, &again.kernel, &again.stages, *engine, work)?;
+    compared(subject, (typed, Some(&again.kernel), &codes), (&operands, &extents), work)
+}
+
+/// Compares what codes make of data with what these mean.
+fn compared(
+    subject: &impl Subject,
+    (typed, kernel, codes): (&typed::Program, Option<&Sound>, &[Code]),
+    (operands, extents): (&Operands, &typed::Extents),
+    work: &mut Work,
+) -> Result<(), Stop> {
     let (mode, limits) = (subject.mode(), subject.limits());
     let evaluate = if subject.is_long() { meaning::evaluate_stored } else { meaning::evaluate };
-    let meant = work.time(Stage::Meaning, || evaluate(typed, &operands, mode, &limits));
+    let meant = work.time(Stage::Meaning, || evaluate(typed, operands, mode, &limits));
     let too_many = meant == Err(Refusal::Turns);
     let meant = match meant {
         Err(Refusal::Turns) => BTreeMap::new(),
         meant => meant.map_err(|e| refused(subject, "meaning", format!("{e:?}")))?,
     };
     let Some(kernel) = kernel else {
-        return if too_many { Ok(()) } else { Ok(stored_agrees(typed, &operands)?) };
+        return if too_many { Ok(()) } else { Ok(stored_agrees(typed, operands)?) };
     };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t), &|v| extents.var(v));
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, extents, t), &|v| extents.var(v));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
@@ -244,11 +267,23 @@ fn first(wrong: &[notation::Diagnostic]) -> &str {
     wrong.first().map_or("", |d| &d.message)
 }
 
+/// A kernel, with what it was after each rewrite, and what it sums over.
+struct Lowered {
+    kernel: Sound,
+    stages: Vec<Kernel>,
+    summed: BTreeSet<typed::VarId>,
+}
+
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them; and in strips of two.
-fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Stop> {
+fn lowered(
+    subject: &impl Subject,
+    typed: &typed::Program,
+    engine: Engine,
+    empty: &BTreeSet<typed::VarId>,
+) -> Result<Lowered, Stop> {
     let mut stages = Vec::new();
-    let options = Options { mode: subject.mode(), ..subject.options(typed) };
+    let options = Options { mode: subject.mode(), empty: empty.clone(), ..subject.options(typed) };
     let lowered = fiberloom_core::lower_by(typed, &options, &mut |name, kernel| {
         if engine != Engine::Rewrites {
             return;
@@ -265,8 +300,9 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
         super::stand_in(&subject.to_string(), &wrong);
         refused(subject, "refusal", first(&wrong))
     })?;
-    if !engine.reads_back() {
-        return Ok((lowered.kernel, stages));
+    let summed = lowered.asked.summed.clone();
+    if !engine.reads_back() || !empty.is_empty() {
+        return Ok(Lowered { kernel: lowered.kernel, stages, summed });
     }
     planned::reads_back(subject, &lowered)?;
     let print = lowered.concrete.to_string();
@@ -277,7 +313,7 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
         return Err(Finding::new("loops read back", text).into());
     }
-    Ok((lowered.kernel, stages))
+    Ok(Lowered { kernel: lowered.kernel, stages, summed })
 }
 
 /// What runs a kernel.
