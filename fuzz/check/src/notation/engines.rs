@@ -74,9 +74,25 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Kinds of findings that are refusals.
+    const REFUSALS: [&'static str; 4] = ["checker", "extents", "meaning", "refusal"];
+
     pub(super) fn new(kind: &'static str, what: impl ToString) -> Finding {
         Finding { kind, what: what.to_string(), kernel: None, draw: 0 }
     }
+
+    /// Whether another is one of the same thing: of refusals only those in the same words, but for names and numbers, since a smaller
+    /// program may be refused for what is wrong with it.
+    pub(super) fn is_like(&self, other: &Finding) -> bool {
+        let refused = Finding::REFUSALS.contains(&self.kind);
+        self.kind == other.kind && (!refused || unnamed(&self.what) == unnamed(&other.what))
+    }
+}
+
+/// A message without names and numbers.
+fn unnamed(message: &str) -> String {
+    let outside = message.split('`').step_by(2);
+    outside.flat_map(str::chars).filter(|c| !c.is_ascii_digit() && *c != '-').collect()
 }
 
 /// What stops a run.
@@ -506,6 +522,16 @@ mod tests {
     use super::*;
     use fiberloom_core::algebra::Type;
     use fiberloom_core::format::{Array, Format, Level};
+
+    /// A refusal is the same whatever names and numbers it has; other findings are by their kind.
+    #[test]
+    fn refusals_are_told_apart_by_their_words() {
+        let like = |kind, a: &str, b: &str| Finding::new(kind, a).is_like(&Finding::new(kind, b));
+        assert!(like("checker", "mode 0 of `R0` is -3", "mode 1 of `R1` is 12"));
+        assert!(!like("checker", "mode 0 of `R0` is 3", "`W0` occurs nowhere"));
+        assert!(!Finding::new("checker", "as it is").is_like(&Finding::new("extents", "as it is")));
+        assert!(like("answer", "`R0` is 3", "other words"));
+    }
 
     /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.
     #[test]
