@@ -12,14 +12,15 @@ use crate::loops::lower::{self, Options};
 use crate::loops::plan::{Fiber, Loop, Plan};
 use crate::loops::{self, Kernel, Sound};
 use crate::notation::concrete::{self, AccessId};
-use crate::notation::typed::Stage;
+use crate::notation::typed::{Stage, VarId};
 use crate::notation::{Diagnostic, Span, typed};
 use crate::schedule::divide::divided;
 use crate::schedule::eliminate::eliminate;
-use crate::schedule::stage::given;
+use crate::schedule::stage::{given, summed};
 use crate::schedule::storage::{Asked, Sizes};
 use crate::shape::Classes;
 use crate::stack::with_room;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A program at every stage below the typed one.
@@ -91,7 +92,7 @@ fn lower_here(
     let refused = |e: String| vec![Diagnostic::new(Span::default(), format!("the plan: {e}"))];
     let defect = |e: String| if given.is_some() { refused(e) } else { defect(e) };
     decide(program, options, |decided| {
-        let Decided { program, classes, sizes, concrete, .. } = decided;
+        let Decided { program, classes, sizes, concrete, summed, .. } = decided;
         let plan = match given {
             Some(text) => Plan::read(text, &concrete).map_err(refused)?,
             None => lower::plan(&concrete, classes, options),
@@ -99,7 +100,7 @@ fn lower_here(
         plan.check(&concrete).map_err(defect)?;
         let kernel = lower::emit("kernel", &concrete, classes, options, &plan).map_err(defect)?;
         let kernel = rewritten(kernel, &REWRITES, seen).map_err(defect)?;
-        Ok(Lowered { concrete, plan, kernel, asked: sizes.asked(program) })
+        Ok(Lowered { concrete, plan, kernel, asked: Asked { summed, ..sizes.asked(program) } })
     })
 }
 
@@ -111,6 +112,8 @@ pub(crate) struct Decided<'a> {
     sizes: &'a Sizes<'a>,
     /// The temporaries, each with the statement that reads it, of those that there were before.
     pub(crate) stages: Vec<(usize, Stage)>,
+    /// As [`Asked::summed`].
+    summed: BTreeSet<VarId>,
     /// Copies of operands.
     pub(crate) copied: Vec<Copied>,
     /// Loops.
@@ -126,10 +129,11 @@ pub(crate) fn decide<T>(
     options: &Options,
     then: impl FnOnce(Decided) -> Result<T, Vec<Diagnostic>>,
 ) -> Result<T, Vec<Diagnostic>> {
-    let given = given(program, options.mode, &options.thin)?;
-    let program = given.as_ref().unwrap_or(program);
+    let given = given(program, options.mode, (&options.thin, &options.empty))?;
+    let (program, made) = given.as_ref().map_or((program, &[][..]), |(program, made)| (program, made));
     let classes = Classes::of(program)?;
-    let (staged, stages) = eliminate(program, &classes, options.mode, &options.thin);
+    let (staged, stages) = eliminate(program, &classes, options.mode, (&options.thin, &options.empty));
+    let summed = summed(made.iter().chain(&stages).map(|(_, stage)| stage), options.mode);
     // A kernel for given extents has those of the program's variables alone.
     let divided = if options.extents.is_none() { divided(&staged, options.mode) } else { None };
     let as_it_was = stages.is_empty() && divided.is_none();
@@ -138,7 +142,7 @@ pub(crate) fn decide<T>(
     let sizes = Sizes::new(&classes, &options.sizes, options.extents.as_ref());
     let (concrete, copied) = concretize(program, (&classes, &sizes), options.mode, (&options.initial, &options.thin))?;
     concrete.check().map_err(defect)?;
-    then(Decided { program, classes: &classes, sizes: &sizes, stages, copied, concrete })
+    then(Decided { program, classes: &classes, sizes: &sizes, stages, summed, copied, concrete })
 }
 
 /// The kernel after all rewrites, checked. `seen` is shown it as it is given, and after each rewrite.

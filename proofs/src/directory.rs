@@ -1,7 +1,7 @@
 //! Laws of directories of lists, `core::stream::Directory`, and of lists that look themselves up in one, on their `Concrete` reading.
 //!
-//! Data of a law: a fiber of up to [`POSITIONS`] positions below [`EXTENT`], each coordinate once, in the middle of a longer array, and
-//! stretches of every length from one coordinate to more than there are.
+//! Data of a law: a fiber of up to [`POSITIONS`] positions below an extent of up to [`EXTENT`], each coordinate once, in the middle of a
+//! longer array, and stretches of every length from one coordinate to more than there are.
 
 use crate::choose::Choose;
 use crate::stream::{Broken, Fiber, LISTS, Operations as Moves};
@@ -9,8 +9,10 @@ use fiberloom_core::stream::{Concrete, Directory, Domain, List, ListFiber, TABLE
 
 /// Most positions of a fiber.
 pub const POSITIONS: usize = 4;
-/// Coordinates are below this.
+/// Extents are up to this.
 pub const EXTENT: usize = 6;
+/// A directory that knows its extent is asked this far behind it.
+const BEHIND: usize = 3;
 /// The logarithm of the longest stretch: one that holds all.
 const LONGEST: usize = 3;
 /// Turns that all loops may take together.
@@ -21,8 +23,8 @@ const FUEL: u32 = 64;
 pub struct Operations {
     /// The logarithm of a stretch, of an extent and of how many there may be.
     pub shift: fn(&mut Concrete, i64, i64) -> i64,
-    /// Writes the directory of a list.
-    pub make: fn(&mut Concrete, &Directory<i64>, ListFiber<i64>),
+    /// Writes the directory of a list of an extent.
+    pub make: fn(&mut Concrete, &Directory<i64>, ListFiber<i64>, i64),
     /// What a list that has a directory is.
     pub with: fn(ListFiber<i64>, Directory<i64>) -> ListFiber<i64>,
 }
@@ -30,7 +32,7 @@ pub struct Operations {
 /// What the compiler emits.
 pub const DIRECTORY: Operations = Operations {
     shift: |d, extent, most| Directory::shift(d, &extent, &most),
-    make: |d, directory, list| directory.make(d, "p", list, &(EXTENT as i64)),
+    make: |d, directory, list, extent| directory.make(d, "p", list, &extent),
     with: |list, directory| ListFiber { directory: Some(directory), ..list },
 };
 
@@ -45,36 +47,65 @@ pub fn stretches_are_short(extent: i64, most: i64, ops: Operations) -> Result<()
     if shift > 0 && extent >> (shift - 1) <= most { Err("stretches are too long") } else { Ok(()) }
 }
 
-/// The fiber's directory, made in a table that has just as many places as it is to have.
-fn made<'a>(arrays: &'a [&'a [i64]], fiber: &Fiber, shift: usize, ops: Operations) -> (Concrete<'a>, ListFiber<i64>) {
-    let places = Directory::places(&mut Concrete::new(&[], FUEL), &(EXTENT as i64), &(shift as i64));
-    let mut d = Concrete::new(arrays, FUEL).with_table(places as usize);
-    let directory = Directory { table: TABLE, shift: shift as i64 };
-    (ops.make)(&mut d, &directory, fiber.from(1));
-    (d, (ops.with)(fiber.from(1), directory))
+/// A fiber with what its directory is made of.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The fiber.
+    pub fiber: Fiber,
+    /// Its coordinates are below this.
+    pub extent: usize,
+    /// The logarithm of a stretch.
+    pub shift: usize,
+    /// Whether the directory knows the extent.
+    pub known: bool,
+}
+
+impl Listed {
+    /// A fiber in which each coordinate stands once.
+    fn unique(c: &mut impl Choose) -> Listed {
+        let extent = c.upto(EXTENT);
+        Listed { fiber: Fiber::of(c, POSITIONS, extent, false), extent, shift: c.upto(LONGEST), known: c.flag() }
+    }
+
+    /// The last coordinate that it may be asked for.
+    fn last(&self) -> usize {
+        if self.known { self.extent + BEHIND } else { self.extent }
+    }
+
+    /// Its directory, made in a table that has just as many places as it is to have.
+    fn made<'a>(&self, arrays: &'a [&'a [i64]], ops: Operations) -> (Concrete<'a>, ListFiber<i64>) {
+        let (extent, shift) = (self.extent as i64, self.shift as i64);
+        let places = Directory::places(&mut Concrete::new(&[], FUEL), &extent, &shift);
+        let mut d = Concrete::new(arrays, FUEL).with_table(places as usize);
+        let directory = Directory { table: TABLE, shift, extent: self.known.then_some(extent) };
+        (ops.make)(&mut d, &directory, self.fiber.from(1), extent);
+        (d, (ops.with)(self.fiber.from(1), directory))
+    }
 }
 
 /// *Each stretch begins where it says*: every place has the first position whose coordinate is not before it, the last one that of the
 /// extent's stretch; and all is in bounds.
-pub fn stretches_begin_there(fiber: &Fiber, shift: usize, ops: Operations) -> Result<(), Broken> {
-    let arrays = [fiber.array()];
-    let (d, _) = made(&arrays, fiber, shift, ops);
+pub fn stretches_begin_there(of: &Listed, ops: Operations) -> Result<(), Broken> {
+    let arrays = [of.fiber.array()];
+    let (d, _) = of.made(&arrays, ops);
     d.fault().map_or(Ok(()), Err)?;
-    let wanted: Vec<i64> = (0..=EXTENT >> shift).map(|s| fiber.first_from((s << shift) as i64).begin as i64).collect();
+    let first = |stretch: usize| of.fiber.first_from((stretch << of.shift) as i64).begin as i64;
+    let wanted: Vec<i64> = (0..=of.extent >> of.shift).map(first).collect();
     if d.table() == wanted { Ok(()) } else { Err("a stretch does not begin where it says") }
 }
 
-/// *A directory changes nothing*: from each entry to each coordinate, up to the extent itself, a list with a directory comes to where one
-/// without does, however it moves; so does one that is opened where a view begins, with a finger or without; and one that ends early
-/// does not leave its end.
+/// *A directory changes nothing*: from each entry to each coordinate, up to the extent itself, and behind it where the directory knows
+/// it, a list with a directory comes to where one without does, however it moves; so does one that is opened where a view begins, with
+/// a finger or without; and one that ends early does not leave its end.
 pub fn a_directory_changes_nothing(
-    fiber: &Fiber,
-    [shift, start, target]: [usize; 3],
+    of: &Listed,
+    [start, target]: [usize; 2],
     ops: Operations,
     moves: Moves,
 ) -> Result<(), Broken> {
+    let fiber = &of.fiber;
     let (arrays, target) = ([fiber.array()], target as i64);
-    let (mut d, list) = made(&arrays, fiber, shift, ops);
+    let (mut d, list) = of.made(&arrays, ops);
     let d = &mut d;
     let wanted = fiber.first_from(target).begin as i64;
     let rests = |d: &mut Concrete, list: &List<i64>, at: i64, broken| {
@@ -102,34 +133,32 @@ pub fn a_directory_changes_nothing(
 }
 
 /// *Leaps too*: from an entry before a coordinate.
-pub fn leaps_land_there(fiber: &Fiber, [shift, target]: [usize; 2], ops: Operations) -> Result<(), Broken> {
-    let (arrays, target) = ([fiber.array()], target as i64);
-    let (mut d, list) = made(&arrays, fiber, shift, ops);
+pub fn leaps_land_there(of: &Listed, target: usize, ops: Operations) -> Result<(), Broken> {
+    let (arrays, target) = ([of.fiber.array()], target as i64);
+    let (mut d, list) = of.made(&arrays, ops);
     let list = List::open(&mut d, "p", list);
     if list.index_or(&mut d, target) < target {
         list.leap(&mut d, &target);
-        if list.entry(&mut d).position != fiber.first_from(target).begin as i64 {
+        if list.entry(&mut d).position != of.fiber.first_from(target).begin as i64 {
             return Err("a leap does not land there");
         }
     }
     d.fault().map_or(Ok(()), Err)
 }
 
-/// A fiber in which each coordinate stands once.
-fn unique(c: &mut impl Choose) -> Option<Fiber> {
-    Some(Fiber::within(c, POSITIONS, EXTENT)).filter(|fiber| !fiber.repeats())
-}
-
 /// Every law, on one choice of data.
 pub fn laws(c: &mut impl Choose) {
-    let Some(fiber) = unique(c) else { return };
-    let (shift, start, target) = (c.upto(LONGEST), c.upto(POSITIONS), c.upto(EXTENT));
-    assert_eq!(stretches_begin_there(&fiber, shift, DIRECTORY), Ok(()), "{fiber:?} {shift}");
+    let of = Listed::unique(c);
+    let (start, target) = (c.upto(POSITIONS), c.upto(of.last()));
+    assert_eq!(stretches_begin_there(&of, DIRECTORY), Ok(()), "{of:?}");
     for moves in LISTS {
-        let held = a_directory_changes_nothing(&fiber, [shift, start, target], DIRECTORY, moves);
-        assert_eq!(held, Ok(()), "{fiber:?} {shift} {start} {target}");
+        assert_eq!(
+            a_directory_changes_nothing(&of, [start, target], DIRECTORY, moves),
+            Ok(()),
+            "{of:?} {start} {target}"
+        );
     }
-    assert_eq!(leaps_land_there(&fiber, [shift, target], DIRECTORY), Ok(()), "{fiber:?} {shift} {target}");
+    assert_eq!(leaps_land_there(&of, target, DIRECTORY), Ok(()), "{of:?} {target}");
 }
 
 /// An extent of any size: a power of two, one less or one more; and any number of stretches from none to nine.
@@ -144,8 +173,8 @@ pub fn shift_laws(c: &mut impl Choose) {
     assert_eq!(stretches_are_short(extent, most, DIRECTORY), Ok(()), "{extent} {most}");
 }
 
-/// Bounds: a list of at most 4 entries below 6, stretches of 1, 2, 4 or 8 coordinates, any entry and any target up to the extent;
-/// loops unwound 65 times.
+/// Bounds: a list of at most 4 entries below an extent of at most 6, stretches of 1, 2, 4 or 8 coordinates, any entry and any target
+/// up to the extent, or up to three behind it where the directory knows it; loops unwound 65 times.
 #[cfg(kani)]
 #[kani::proof]
 #[kani::unwind(66)]
@@ -171,7 +200,7 @@ pub(crate) mod tests {
     #[test]
     fn every_list_and_stretch() {
         let runs = every(laws);
-        assert!(runs > 5000, "only {runs} choices");
+        assert!(runs > 30_000, "only {runs} choices");
     }
 
     /// Bounds: as stated on the harness; every choice is run.
@@ -193,19 +222,19 @@ pub(crate) mod tests {
 
     /// Directories that are wrong in one thing each.
     pub fn wrong() -> Vec<Wrong> {
-        let wrong: [(&str, Operations); 3] = [
+        let wrong: [(&str, Operations); 5] = [
             (
                 "the first entry is in no stretch",
                 Operations {
-                    make: |d, directory, f| {
-                        (DIRECTORY.make)(d, directory, ListFiber { begin: (f.begin + 1).min(f.end), ..f })
+                    make: |d, directory, f, extent| {
+                        (DIRECTORY.make)(d, directory, ListFiber { begin: (f.begin + 1).min(f.end), ..f }, extent)
                     },
                     ..DIRECTORY
                 },
             ),
             (
                 "the last stretch has no place",
-                Operations { make: |d, directory, f| directory.make(d, "p", f, &(EXTENT as i64 - 1)), ..DIRECTORY },
+                Operations { make: |d, directory, f, extent| directory.make(d, "p", f, &(extent - 1)), ..DIRECTORY },
             ),
             (
                 "who looks it up takes stretches for shorter",
@@ -213,6 +242,23 @@ pub(crate) mod tests {
                     with: |f, directory| {
                         let shift = (directory.shift - 1).max(0);
                         ListFiber { directory: Some(Directory { shift, ..directory }), ..f }
+                    },
+                    ..DIRECTORY
+                },
+            ),
+            (
+                "who looks it up goes behind the extent",
+                Operations {
+                    with: |f, directory| ListFiber { directory: Some(Directory { extent: None, ..directory }), ..f },
+                    ..DIRECTORY
+                },
+            ),
+            (
+                "who looks it up takes the extent for greater",
+                Operations {
+                    with: |f, directory| {
+                        let extent = directory.extent.map(|extent| extent + 1);
+                        ListFiber { directory: Some(Directory { extent, ..directory }), ..f }
                     },
                     ..DIRECTORY
                 },
@@ -225,10 +271,10 @@ pub(crate) mod tests {
     }
 
     fn broken_on_lists(c: &mut impl Choose, ops: Operations) -> Vec<Broken> {
-        let Some(fiber) = unique(c) else { return vec![] };
-        let (shift, start, target) = (c.upto(LONGEST), c.upto(POSITIONS), c.upto(EXTENT));
-        let moved = LISTS.map(|moves| a_directory_changes_nothing(&fiber, [shift, start, target], ops, moves));
-        let others = [stretches_begin_there(&fiber, shift, ops), leaps_land_there(&fiber, [shift, target], ops)];
+        let of = Listed::unique(c);
+        let (start, target) = (c.upto(POSITIONS), c.upto(of.last()));
+        let moved = LISTS.map(|moves| a_directory_changes_nothing(&of, [start, target], ops, moves));
+        let others = [stretches_begin_there(&of, ops), leaps_land_there(&of, target, ops)];
         let mut said: Vec<Broken> = moved.into_iter().chain(others).filter_map(Result::err).collect();
         said.sort();
         said.dedup();

@@ -446,31 +446,40 @@ impl<const SHIFT: i64> Law for Stretches<SHIFT> {
         let fits = d.le(&places, &given.table);
         d.assume(fits);
         d.assume_within(&zero, &stretch, &places);
-        Directory { table: TABLE, shift: shift.clone() }.make(d, "p", place.fiber(), &extent);
+        Directory { table: TABLE, shift: shift.clone(), extent: None }.make(d, "p", place.fiber(), &extent);
         let (begin, here) = (d.arith(Arith::Shl, &stretch, &shift), d.load(TABLE, &stretch));
         is_first(d, place, &here, &begin);
     }
 }
 
 /// *A directory changes nothing*: a list with one lands where it does without, by every kind of seek. The directory is
-/// the second array, and says of the target's stretch what it should.
-pub struct LandsByDirectory<S, const SHIFT: i64>(PhantomData<S>);
+/// the second array, and says of the target's stretch what it should. One that knows the extent may be asked for what is behind
+/// it: it says of the extent's stretch what it should.
+pub struct LandsByDirectory<S, const SHIFT: i64, const KNOWN: bool = false>(PhantomData<S>);
 
-impl<S: Seek, const SHIFT: i64> Law for LandsByDirectory<S, SHIFT> {
+impl<S: Seek, const SHIFT: i64, const KNOWN: bool> Law for LandsByDirectory<S, SHIFT, KNOWN> {
     const NAME: &'static str = S::NAME;
     const ARRAYS: &'static [Order] = &[Order::Ascending, Order::None];
-    const NUMBERS: usize = 1;
+    const NUMBERS: usize = 2;
 
     fn text<D: Claims>(d: &mut D, given: &Given<D::I>) {
-        let (place, table, target) = (&given.places[0], &given.places[1], &given.numbers[0]);
+        let (place, table) = (&given.places[0], &given.places[1]);
+        let (target, extent) = (&given.numbers[0], &given.numbers[1]);
         let (zero, shift) = (d.int(0), d.int(SHIFT));
         let legal = d.le(&zero, target);
         d.assume(legal);
-        let stretch = d.arith(Arith::Shr, target, &shift);
+        let mut reached = target.clone();
+        if KNOWN {
+            place.assume_below(d, extent);
+            let legal = d.le(&zero, extent);
+            d.assume(legal);
+            reached = d.arith(Arith::Min, target, extent);
+        }
+        let stretch = d.arith(Arith::Shr, &reached, &shift);
         table.assume_inside(d, &stretch);
         let (here, begin) = (table.at(d, &stretch), d.arith(Arith::Shl, &stretch, &shift));
         assume_first(d, place, &here, &begin);
-        let directory = Some(Directory { table: table.array, shift });
+        let directory = Some(Directory { table: table.array, shift, extent: KNOWN.then(|| extent.clone()) });
         let list = List::open(d, "p", ListFiber { directory, ..place.fiber() });
         if S::FROM_BEFORE {
             let valid = list.valid(d);
@@ -552,5 +561,7 @@ mod tests {
         exhausts::<LandsByDirectory<Gallop, 1>>([3, 4]);
         exhausts::<LandsByDirectory<Leap, 1>>([3, 4]);
         exhausts::<LandsByDirectory<ComeNear, 2>>([3, 4]);
+        exhausts::<LandsByDirectory<Gallop, 1, true>>([3, 4]);
+        exhausts::<LandsByDirectory<Search, 2, true>>([3, 4]);
     }
 }

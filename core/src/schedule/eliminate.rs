@@ -48,17 +48,18 @@ const FACTORS: usize = 16;
 /// Modes of a temporary at most.
 const MODES: usize = 4;
 
-/// The program with what pays staged, and the stages, each with the statement that reads it; `thin` has the undeclared results that are thin.
+/// The program with what pays staged, and the stages, each with the statement that reads it; `thin` has the undeclared results that are
+/// thin, and `empty` variables whose extents are 0.
 pub fn eliminate(
     program: &Program,
     classes: &Classes,
     mode: Mode,
-    thin: &BTreeSet<TensorId>,
+    (thin, empty): (&BTreeSet<TensorId>, &BTreeSet<VarId>),
 ) -> (Program, Vec<(usize, Stage)>) {
     let mut staging = Staging::new(program);
     let mut formats: Vec<Option<Format>> = program.tensors.iter().map(|t| t.format.clone()).collect();
     for (n, (statement, format)) in program.statements.iter().zip(program.formats(thin)).enumerate() {
-        let mut eliminate = Eliminate { classes, mode, formats: &formats, staging: &mut staging, statement: n };
+        let mut eliminate = Eliminate { classes, mode, empty, formats: &formats, staging: &mut staging, statement: n };
         // A statement with a schedule of its own is left as written.
         if statement.schedule.is_none() {
             let rhs = eliminate.expr(&statement.rhs);
@@ -73,6 +74,8 @@ pub fn eliminate(
 struct Eliminate<'a> {
     classes: &'a Classes,
     mode: Mode,
+    /// Variables whose extents are 0, besides those of which the program says it.
+    empty: &'a BTreeSet<VarId>,
     /// The format of each tensor before the statement.
     formats: &'a [Option<Format>],
     staging: &'a mut Staging,
@@ -119,10 +122,19 @@ impl Eliminate<'_> {
         let mut all = vars.to_vec();
         let mut factors = Vec::new();
         flatten(body, (plus, times), &mut all, &mut factors);
+        // Of nothing no sum is taken out: a factor that is infinite would be multiplied with its 0.
+        if e.ty.is_float() && all.iter().any(|v| self.is_empty(*v)) {
+            return None;
+        }
         if let Some(apart) = self.distributed(e, (plus, times), (&all, &factors)) {
             return Some(apart);
         }
         self.staged(e, (plus, times), &all, factors)
+    }
+
+    /// Whether the extent of a variable is known to be 0.
+    fn is_empty(&self, v: VarId) -> bool {
+        self.empty.contains(&v) || self.classes.value(self.classes.class_of_var(v)) == Some(0)
     }
 
     /// The product with its only factor that is a sum distributed over, if its terms are cheaper apart.

@@ -38,5 +38,5 @@ pub fn legal(program: &Program, mode: Mode) -> Result<(), Vec<Diagnostic>> {
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    stage::given(program, mode, &BTreeSet::new()).map(|_| ())
+    stage::given(program, mode, (&BTreeSet::new(), &BTreeSet::new())).map(|_| ())
 }

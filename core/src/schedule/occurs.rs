@@ -11,9 +11,10 @@
 //! binds, a free one for those of its name. What may be regrouped follows from the type and the mode (`times`, `algebra::properties`).
 
 use super::eliminate::{flatten, product, times};
-use crate::algebra::{Mode, Op, properties};
+use crate::algebra::{Mode, Op, identity, properties};
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Var, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Which variable of the expression each of the pattern's stands for.
 pub(super) type Bound = FxHashMap<VarId, VarId>;
@@ -32,13 +33,23 @@ pub(super) struct Pattern<'p> {
     mode: Mode,
     /// The variables that the pattern binds.
     own: FxHashSet<VarId>,
+    /// Variables of the expression whose extents are 0: no sum of floats over one of them is taken out of a product.
+    empty: &'p BTreeSet<VarId>,
 }
 
-impl Pattern<'_> {
-    pub(super) fn new<'p>(expr: &'p Expr, vars: &'p [Var], mode: Mode) -> Pattern<'p> {
+/// No variable.
+static NONE: BTreeSet<VarId> = BTreeSet::new();
+
+impl<'p> Pattern<'p> {
+    pub(super) fn new(expr: &'p Expr, vars: &'p [Var], mode: Mode) -> Pattern<'p> {
         let mut own = FxHashSet::default();
         expr.walk(&mut |e| own.extend(e.bound()));
-        Pattern { expr, vars, mode, own }
+        Pattern { expr, vars, mode, own, empty: &NONE }
+    }
+
+    /// The same, where the extents of these variables are 0.
+    pub(super) fn without(self, empty: &'p BTreeSet<VarId>) -> Pattern<'p> {
+        Pattern { empty, ..self }
     }
 
     /// The expression with what `read` gives in the place of every occurrence; `None` if there is none. A factor that is a sum is
@@ -98,6 +109,9 @@ impl Pattern<'_> {
             own && !rest.iter().any(|factor| gone.iter().any(|v| factor.free().contains(v)))
         })?;
         let gone: Vec<VarId> = summed.iter().map(|v| bound[v]).collect();
+        if e.ty.is_float() && gone.iter().any(|v| self.empty.contains(v)) {
+            return Some(Expr { kind: Kind::Literal(identity(*plus, e.ty)?), ..e.clone() });
+        }
         all.retain(|v| !gone.contains(v));
         let body = product(times, e, rest.into_iter().cloned().chain([read(&bound)]).collect());
         if all.is_empty() {

@@ -35,11 +35,13 @@ impl Stage {
 pub(crate) struct Staged {
     pub(crate) rhs: Expr,
     stages: Vec<Stage>,
+    /// Variables whose extents are 0.
+    empty: BTreeSet<VarId>,
 }
 
 impl Staged {
     pub(crate) fn new(rhs: Expr) -> Staged {
-        Staged { rhs, stages: vec![] }
+        Staged { rhs, stages: vec![], empty: BTreeSet::new() }
     }
 
     /// Reads a temporary wherever its value occurs, in the temporaries before it too; `vars` has the names of variables. The
@@ -51,7 +53,7 @@ impl Staged {
             first.borrow_mut().get_or_insert_with(|| bound.clone());
             stage.read(bound)
         };
-        let pattern = Pattern::new(expr, vars, mode);
+        let pattern = Pattern::new(expr, vars, mode).without(&self.empty);
         let replace = |e: &mut Expr| match pattern.replaced(e, &read) {
             Some(made) => {
                 *e = made;
@@ -91,19 +93,34 @@ pub(crate) fn refused(e: &Expr) -> Option<Diagnostic> {
     Some(Diagnostic::new(e.span, message).help("stage a part that cannot fail"))
 }
 
-/// The program with the temporaries that its commands ask for, if there are any; `thin` has the undeclared results that are thin.
+/// The variables that temporaries of floats sum over, where the mode lets other factors stand outside of these sums.
+pub(crate) fn summed<'s>(stages: impl Iterator<Item = &'s Stage>, mode: Mode) -> BTreeSet<VarId> {
+    let mut all = BTreeSet::new();
+    for Stage { expr, .. } in stages.filter(|s| s.expr.ty.is_float() && mode == Mode::Algebraic) {
+        if let Kind::Reduce { .. } = expr.kind {
+            expr.walk(&mut |e| all.extend(e.bound()));
+        }
+    }
+    all
+}
+
+/// A program with a statement for each temporary, and the temporaries, each with the statement that reads it.
+type Given = (Program, Vec<(usize, Stage)>);
+
+/// The program with the temporaries that its commands ask for, and these, each with the statement that reads it, if there are any; `thin`
+/// has the undeclared results that are thin, and `empty` variables whose extents are 0.
 ///
 /// # Errors
 /// Values that occur only if sums and products are regrouped, which the mode does not allow.
 pub(crate) fn given(
     program: &Program,
     mode: Mode,
-    thin: &BTreeSet<TensorId>,
-) -> Result<Option<Program>, Vec<Diagnostic>> {
+    (thin, empty): (&BTreeSet<TensorId>, &BTreeSet<VarId>),
+) -> Result<Option<Given>, Vec<Diagnostic>> {
     let mut staging = Staging::new(program);
     let mut wrong = vec![];
     for (n, statement) in program.statements.iter().enumerate() {
-        let mut staged = Staged::new(statement.rhs.clone());
+        let mut staged = Staged { empty: empty.clone(), ..Staged::new(statement.rhs.clone()) };
         for Command { kind, span } in &statement.commands {
             let CommandKind::Stage(stage) = kind else { continue };
             if staged.stage(stage.clone(), &program.vars, mode).is_none() {
@@ -117,7 +134,7 @@ pub(crate) fn given(
         return Err(wrong);
     }
     let any = staging.stages.iter().any(|stages| !stages.is_empty());
-    Ok(any.then(|| staging.finish(thin).0))
+    Ok(any.then(|| staging.finish(thin)))
 }
 
 fn regrouped(span: Span) -> Diagnostic {

@@ -17,7 +17,7 @@
 use crate::map::ClassId;
 use crate::notation::concrete::WorkspaceKind;
 use crate::notation::typed::Extents;
-use crate::notation::typed::{Program, SizeId};
+use crate::notation::typed::{Program, SizeId, VarId};
 use crate::shape::Classes;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +49,10 @@ pub struct Asked {
     pub magnitudes: BTreeSet<SizeId>,
     /// Whether the fill value of an undeclared result depends on extents.
     pub extents: bool,
+    /// The index variables of sums of floats that were taken out of products. Where the extent of one is 0, the sum is 0 and an infinite
+    /// factor times it NaN, while the sum of the products is 0: on such data the program is lowered anew, with these in
+    /// [`Options::empty`](crate::Options::empty).
+    pub summed: BTreeSet<VarId>,
 }
 
 /// The extents that are known when a program is lowered, with a record of their use.
@@ -72,7 +76,7 @@ impl<'a> Sizes<'a> {
         let asked = self.asked.borrow();
         let sizes = (0..program.sizes.len() as u32).map(SizeId);
         let magnitudes = sizes.filter(|s| asked.contains(&self.classes.class_of_size(*s))).collect();
-        Asked { magnitudes, extents: self.asked_exactly.get() }
+        Asked { magnitudes, extents: self.asked_exactly.get(), summed: BTreeSet::new() }
     }
 
     /// An extent, if the program states it or it is given.

@@ -10,7 +10,8 @@
 //! number of slots. With one slot, a search gallops through the whole list, as without a directory.
 //!
 //! Invariants: there are `(extent >> s) + 1` slots; each holds the first position whose coordinate is not before its
-//! stretch, or the list's end. Targets are neither negative nor greater than the extent.
+//! stretch, or the list's end. No target is negative; one behind the extent is looked up only if the directory knows its
+//! extent.
 
 use super::BufferId;
 use super::domain::{Arith, Compare, Domain};
@@ -23,6 +24,8 @@ pub struct Directory<I> {
     pub table: BufferId,
     /// `s`: log₂ of the number of coordinates of a stretch.
     pub shift: I,
+    /// The list's extent, if targets may be behind it; `None`: no target is.
+    pub extent: Option<I>,
 }
 
 impl<I: Clone> Directory<I> {
@@ -64,6 +67,8 @@ impl<I: Clone> Directory<I> {
 
     /// A position at or before the first whose stored coordinate is `at` or greater.
     pub fn near<D: Domain<I = I>>(&self, d: &mut D, at: &I) -> I {
+        let within = self.extent.as_ref().map(|extent| d.arith(Arith::Min, at, extent));
+        let at = within.as_ref().unwrap_or(at);
         let stretch = d.arith(Arith::Shr, at, &self.shift);
         d.load(self.table, &stretch)
     }

@@ -99,7 +99,8 @@ impl Plan {
         };
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
         let extents = asked.extents.then(|| self.extents.clone());
-        let lowering = Lowering { mode, operands, initial, made, sizes, thin, extents, ..Lowering::default() };
+        let empty = asked.summed.iter().copied().filter(|v| self.extents.vars.get(v.index()) == Some(&0)).collect();
+        let lowering = Lowering { mode, operands, initial, made, sizes, thin, extents, empty, ..Lowering::default() };
         let code = cache::code(program, engine, &lowering)?;
         if remembered {
             // Another thread may have been faster, with the same code.

@@ -121,4 +121,5 @@ fn steps() {
 fn directories() {
     proved::<LandsByDirectory<Gallop, 3>>();
     proved::<LandsByDirectory<Search, 3>>();
+    proved::<LandsByDirectory<Gallop, 3, true>>();
 }

@@ -173,4 +173,6 @@ fn directories() {
     in_tables_of::<Stretches<1>>(3, 4);
     each_seek!(3, LandsByDirectory, 1);
     holds::<LandsByDirectory<Gallop, 61>>(3);
+    holds::<LandsByDirectory<Gallop, 1, true>>(3);
+    holds::<LandsByDirectory<Search, 61, true>>(3);
 }

@@ -23,7 +23,7 @@
 use super::budget::Among;
 use super::fiber::{Asked, Scope};
 use super::range::{Bound, Piece, Range};
-use super::{Context, Expr, binary};
+use super::{Context, Expr, binary, int};
 use crate::algebra::{Op, Type};
 use crate::iteration::{Sequence, background};
 use crate::loops::plan::Choices;
@@ -232,7 +232,9 @@ impl Context<'_> {
         let last = joined(Op::Min, stops, &piece.range.hi);
         let last = last.map(|at| bound(d, "last", binary(Op::Max, at, lo.at.clone())));
         let hi = last.clone().unwrap_or(piece.range.hi.clone());
-        let middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
+        let mut middle = Piece { body, ..piece.within(lo.clone(), hi.clone()) };
+        let parts = asked.scope.all_asked().iter().filter(|asked| asked.by == v);
+        self.mark_strays(&mut middle, parts.map(|asked| asked.part));
         // What is before it and behind it is short.
         let mut short = asked;
         short.scope.among = Among::whole();
@@ -393,6 +395,19 @@ impl Context<'_> {
     /// Whether a variable is made of that of a part that is asked.
     pub(super) fn is_of_asked(&self, scope: &Scope, u: Index) -> bool {
         scope.all_asked().iter().any(|asked| self.depends(u, asked.part))
+    }
+
+    /// Notes that a range in which these parts hold may begin behind them: where it does not begin with 0, its ends say nothing of
+    /// where they lie, but that it is empty if that is elsewhere.
+    pub(super) fn mark_strays(&self, piece: &mut Piece, parts: impl IntoIterator<Item = Index>) {
+        if piece.range.lo.at != int(0) {
+            parts.into_iter().for_each(|w| piece.scope.stray(w));
+        }
+    }
+
+    /// Whether a variable is made of that of a part behind which a range may begin.
+    pub(super) fn is_of_stray(&self, scope: &Scope, u: Index) -> bool {
+        scope.strays().any(|w| self.depends(u, w))
     }
 
     /// The conditions that the parts hold, of those that are asked, of whose variables a variable is made.

@@ -13,7 +13,9 @@
 //! would without. So a search takes a constant number of steps where entries do not crowd in one stretch, and never
 //! more than a gallop.
 //!
-//! Invariant: the target of a search is at most the list's extent. A loop that goes further is cut where the list ends.
+//! Invariant: the target of a search is at most the list's extent, unless the directory knows that extent. A loop that goes
+//! further is cut where the list ends. What is left of the loop is empty where a window lies elsewhere, and may begin
+//! anywhere: lists of such a window have directories that know their extents ([`super::fiber::Scope::stray`]).
 
 use super::output::alloc;
 use super::{Context, binary, int, times};
@@ -56,7 +58,7 @@ impl Context<'_> {
             let table = d.buffer(&format!("{}0_by", tensor.name), d.element(pos), Role::Workspace);
             let places = d.place(&places);
             alloc(d, table, places, None);
-            let directory = Directory { table, shift };
+            let directory = Directory { table, shift, extent: None };
             let list = self.unopened(d, &Default::default(), a);
             directory.make(d, &format!("p_{}", tensor.name), list, &extent);
             all.insert(a, directory);

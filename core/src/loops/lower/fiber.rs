@@ -81,6 +81,8 @@ pub(super) struct Scope {
     pub among: Among,
     /// Variables that may leave their extents, and under which there are lists alone: those have no entry there.
     loose: FxHashSet<Index>,
+    /// Parts of concatenations behind which the range may begin in which they hold.
+    stray: FxHashSet<Index>,
     /// Parts of concatenations of which each coordinate is asked whether they hold there.
     asked: Vec<Asked>,
 }
@@ -281,6 +283,16 @@ impl Scope {
         self.loose.contains(&w)
     }
 
+    /// Notes that a loop's range in which a part holds may begin behind the part; it is empty then.
+    pub fn stray(&mut self, w: Index) {
+        self.stray.insert(w);
+    }
+
+    /// The variables of parts behind which a range may begin.
+    pub fn strays(&self) -> impl Iterator<Item = Index> {
+        self.stray.iter().copied()
+    }
+
     /// Notes a part that is asked. What is walked in its range is no piece behind another.
     pub fn ask(&mut self, asked: Asked) {
         asked.walked.iter().for_each(|a| drop(self.fingers.remove(&(*a, self.fiber(*a).depth))));
@@ -456,6 +468,18 @@ impl Context<'_> {
         all(begin, end)
     }
 
+    /// The directory of an access's first list, where its loop is: it knows the extent where the loop's range may begin behind
+    /// it. There is none where the loop itself goes on behind it.
+    fn directory_here(&self, scope: &Scope, a: AccessId, directory: &Directory<Term>) -> Option<Directory<Term>> {
+        let Some((level, w)) = self.next_var(scope, a) else { return Some(directory.clone()) };
+        if scope.is_loose(w) || self.is_of_asked(scope, w) {
+            return None;
+        }
+        let tensor = self.program.tensor(a);
+        let extent = || Term::fixed(self.extent(tensor.extents[tensor.format.order[level]]));
+        Some(Directory { extent: self.is_of_stray(scope, w).then(extent), ..directory.clone() })
+    }
+
     /// The fiber below an entry whose run of positions has no known end, if walking it one by one may find the end.
     pub(super) fn of_run(&self, scope: &Scope, a: AccessId) -> Option<ListFiber<Term>> {
         let Fiber { depth, position, run, present, .. } = scope.fiber(a);
@@ -541,10 +565,8 @@ impl Context<'_> {
 
     /// The directory of the list that an access opens next, if it has one here.
     fn directory(&self, scope: &Scope, a: AccessId) -> Option<Directory<Term>> {
-        // A directory knows no coordinate out of the extent.
-        let within = || self.next_var(scope, a).is_none_or(|(_, w)| !scope.is_loose(w) && scope.asked(w).is_none());
-        let sought = scope.fiber(a).depth == 0 && scope.block(a).is_none() && within();
-        self.directories.get(&a).filter(|_| sought).cloned()
+        let first = scope.fiber(a).depth == 0 && scope.block(a).is_none();
+        self.directories.get(&a).filter(|_| first).and_then(|directory| self.directory_here(scope, a, directory))
     }
 
     /// The conditions that the coordinate of an access's level is one of its array; none of a list that has no entry elsewhere.

@@ -114,6 +114,9 @@ pub struct Options {
     pub thin: BTreeSet<TensorId>,
     /// All extents, if the fill value of an undeclared result depends on them: the kernel is right for these alone.
     pub extents: Option<Extents>,
+    /// Index variables whose extents are 0, of those that [`Asked::summed`](crate::schedule::storage::Asked::summed) names: no sum over
+    /// one of them is taken out of a product.
+    pub empty: BTreeSet<VarId>,
 }
 
 impl Options {
@@ -133,6 +136,7 @@ impl Default for Options {
             sought: Options::SOUGHT,
             thin: BTreeSet::new(),
             extents: None,
+            empty: BTreeSet::new(),
         }
     }
 }

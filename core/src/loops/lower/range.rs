@@ -258,8 +258,12 @@ impl Context<'_> {
         let empty = |part: &Piece| part.range.lo.size.is_some() && part.range.lo.size == part.range.hi.size;
         let choice = |(n, pair): (usize, &[Bound])| {
             let part = piece.within(pair[0].clone(), pair[1].clone());
-            let body = || self.simplify.simplify(&self.chosen(&piece.body, &c, n));
-            (!empty(&part)).then(|| Piece { body: body(), ..part })
+            (!empty(&part)).then(|| {
+                let body = self.simplify.simplify(&self.chosen(&piece.body, &c, n));
+                let mut part = Piece { body, ..part };
+                self.mark_strays(&mut part, c.parts.iter().map(|(w, _)| *w));
+                part
+            })
         };
         cuts.windows(2).enumerate().filter_map(choice).collect()
     }

@@ -18,7 +18,7 @@ use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
 
 /// Bytes that a case is made of: the largest operands take some hundred each.
-const BYTES: usize = 3000;
+pub(super) const BYTES: usize = 3000;
 
 /// Cases that are tried until the program of a seed is one that can run.
 const TRIES: u64 = 20;

@@ -147,6 +147,18 @@ pub enum Place {
     Constant(u64),
 }
 
+impl Statement {
+    /// The index variables on its left side.
+    pub fn on_the_left(&self) -> Vec<usize> {
+        let of_place = |place: &Place| match place {
+            Place::Var(v) | Place::Quotient(v, _) => vec![*v],
+            Place::Mixed(v, _, w, _) => vec![*v, *w],
+            Place::Constant(_) => vec![],
+        };
+        if self.places.is_empty() { self.vars.clone() } else { self.places.iter().flat_map(of_place).collect() }
+    }
+}
+
 impl Tensor {
     /// Whether statements only read it.
     pub fn is_operand(&self) -> bool {

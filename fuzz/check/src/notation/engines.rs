@@ -7,7 +7,7 @@
 use super::einsum;
 use super::extents;
 use super::planned;
-use super::subject::Subject;
+use super::subject::{Operands, Subject};
 use super::work::{Stage, Work};
 use arbitrary::Unstructured;
 use fiberloom_codegen::{Compiled, OptLevel, compile};
@@ -20,7 +20,7 @@ use fiberloom_core::{Options, shape};
 use fiberloom_semantics::algebra::same;
 use fiberloom_semantics::meaning::{Function, Refusal};
 use fiberloom_semantics::{agree, machine, meaning};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What answers, beside the meaning.
@@ -75,9 +75,25 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Kinds of findings that are refusals.
+    const REFUSALS: [&'static str; 4] = ["checker", "extents", "meaning", "refusal"];
+
     pub(super) fn new(kind: &'static str, what: impl ToString) -> Finding {
         Finding { kind, what: what.to_string(), kernel: None, draw: 0 }
     }
+
+    /// Whether another is one of the same thing: of refusals only those in the same words, but for names and numbers, since a smaller
+    /// program may be refused for what is wrong with it.
+    pub(super) fn is_like(&self, other: &Finding) -> bool {
+        let refused = Finding::REFUSALS.contains(&self.kind);
+        self.kind == other.kind && (!refused || unnamed(&self.what) == unnamed(&other.what))
+    }
+}
+
+/// A message without names and numbers.
+fn unnamed(message: &str) -> String {
+    let outside = message.split('`').step_by(2);
+    outside.flat_map(str::chars).filter(|c| !c.is_ascii_digit() && *c != '-').collect()
 }
 
 /// What stops a run.
@@ -156,17 +172,19 @@ fn try_run<S: Subject>(
     let mut work = Work::default();
     let typed = work.time(Stage::Check, || checked(subject, engine.reads_back()))?;
     let mut stages = vec![];
+    let mut summed = BTreeSet::new();
     if engine != Engine::Meaning {
-        let (kernel, before) = work.time(Stage::Lower, || lowered(subject, &typed, engine))?;
-        stages = before;
-        *made = Some(Box::new(kernel));
+        let lowered = work.time(Stage::Lower, || lowered(subject, &typed, engine, &BTreeSet::new()))?;
+        (stages, summed) = (lowered.stages, lowered.summed);
+        *made = Some(Box::new(lowered.kernel));
         work.kernels = 1;
     }
     let kernel = made.as_deref();
     let codes = kernel.map_or(Ok(vec![]), |k| codes(subject, k, &stages, engine, &mut work))?;
-    on_data(subject, &typed, kernel, &codes, &mut work)?;
+    let made = Made { typed: &typed, engine, kernel, codes, summed };
+    on_data(subject, &made, &mut work)?;
     // Other data may have no meaning: extents that contradict each other, a fold of nothing.
-    let mut on_other = |data: &S| match on_data(data, &typed, kernel, &codes, &mut work) {
+    let mut on_other = |data: &S| match on_data(data, &made, &mut work) {
         Err(Stop::Left(_)) => Ok(()),
         other => other,
     };
@@ -181,30 +199,51 @@ fn try_run<S: Subject>(
     Ok(work)
 }
 
+/// What was made of a program, for data of any extents but those of what it sums over: where such a one is 0 it is made anew.
+struct Made<'k> {
+    typed: &'k typed::Program,
+    engine: Engine,
+    kernel: Option<&'k Sound>,
+    codes: Vec<Code<'k>>,
+    /// Variables whose extents are not 0.
+    summed: BTreeSet<typed::VarId>,
+}
+
 /// Runs codes on a program's data.
-fn on_data(
-    subject: &impl Subject,
-    typed: &typed::Program,
-    kernel: Option<&Sound>,
-    codes: &[Code],
-    work: &mut Work,
-) -> Result<(), Stop> {
+fn on_data(subject: &impl Subject, made: &Made, work: &mut Work) -> Result<(), Stop> {
+    let Made { typed, engine, kernel, codes, summed } = made;
     let Some(operands) = subject.operands(typed) else { return Err(Stop::Left("no data")) };
     let extents = solved(typed, &operands).map_err(|words| refused(subject, "extents", words))?;
     extents::follow(typed, &extents).map_err(|e| Finding::new("formula", e))?;
+    let empty: BTreeSet<_> = summed.iter().copied().filter(|v| extents.var(*v) == 0).collect();
+    if empty.is_empty() {
+        return compared(subject, (typed, *kernel, codes), (&operands, &extents), work);
+    }
+    let again = work.time(Stage::Lower, || lowered(subject, typed, *engine, &empty))?;
+    let codes = self::codes(subject, &again.kernel, &again.stages, *engine, work)?;
+    compared(subject, (typed, Some(&again.kernel), &codes), (&operands, &extents), work)
+}
+
+/// Compares what codes make of data with what these mean.
+fn compared(
+    subject: &impl Subject,
+    (typed, kernel, codes): (&typed::Program, Option<&Sound>, &[Code]),
+    (operands, extents): (&Operands, &typed::Extents),
+    work: &mut Work,
+) -> Result<(), Stop> {
     let (mode, limits) = (subject.mode(), subject.limits());
     let evaluate = if subject.is_long() { meaning::evaluate_stored } else { meaning::evaluate };
-    let meant = work.time(Stage::Meaning, || evaluate(typed, &operands, mode, &limits));
+    let meant = work.time(Stage::Meaning, || evaluate(typed, operands, mode, &limits));
     let too_many = meant == Err(Refusal::Turns);
     let meant = match meant {
         Err(Refusal::Turns) => BTreeMap::new(),
         meant => meant.map_err(|e| refused(subject, "meaning", format!("{e:?}")))?,
     };
     let Some(kernel) = kernel else {
-        return if too_many { Ok(()) } else { Ok(stored_agrees(typed, &operands)?) };
+        return if too_many { Ok(()) } else { Ok(stored_agrees(typed, operands)?) };
     };
     let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, &extents, t), &|v| extents.var(v));
+    let bound = loops::bind(kernel, &given, &|t| extents_of(typed, extents, t), &|v| extents.var(v));
     let bound = bound.map_err(|e| Finding::new("bind", e))?;
     let mut first = None;
     for code in codes {
@@ -245,11 +284,23 @@ fn first(wrong: &[notation::Diagnostic]) -> &str {
     wrong.first().map_or("", |d| &d.message)
 }
 
+/// A kernel, with what it was after each rewrite, and what it sums over.
+struct Lowered {
+    kernel: Sound,
+    stages: Vec<Kernel>,
+    summed: BTreeSet<typed::VarId>,
+}
+
 /// The kernel, whose print reads as itself, if the engine asks for that; so does that of the concrete notation before it. And the kernel as it was
 /// emitted and after each rewrite, for the engine that runs them; and in strips of two.
-fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Result<(Sound, Vec<Kernel>), Stop> {
+fn lowered(
+    subject: &impl Subject,
+    typed: &typed::Program,
+    engine: Engine,
+    empty: &BTreeSet<typed::VarId>,
+) -> Result<Lowered, Stop> {
     let mut stages = Vec::new();
-    let options = Options { mode: subject.mode(), ..subject.options(typed) };
+    let options = Options { mode: subject.mode(), empty: empty.clone(), ..subject.options(typed) };
     let lowered = fiberloom_core::lower_by(typed, &options, &mut |name, kernel| {
         if engine != Engine::Rewrites {
             return;
@@ -266,8 +317,9 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
         super::stand_in(&subject.to_string(), &wrong);
         refused(subject, "refusal", first(&wrong))
     })?;
-    if !engine.reads_back() {
-        return Ok((lowered.kernel, stages));
+    let summed = lowered.asked.summed.clone();
+    if !engine.reads_back() || !empty.is_empty() {
+        return Ok(Lowered { kernel: lowered.kernel, stages, summed });
     }
     planned::reads_back(subject, &lowered)?;
     let print = lowered.concrete.to_string();
@@ -282,7 +334,7 @@ fn lowered(subject: &impl Subject, typed: &typed::Program, engine: Engine) -> Re
     if loops::read(&text).map(|k| k.to_string()).as_ref() != Ok(&text) {
         return Err(Finding::new("loops read back", text).into());
     }
-    Ok((lowered.kernel, stages))
+    Ok(Lowered { kernel: lowered.kernel, stages, summed })
 }
 
 /// What runs a kernel.
@@ -475,6 +527,16 @@ mod tests {
     use super::*;
     use fiberloom_core::algebra::Type;
     use fiberloom_core::format::{Array, Format, Level};
+
+    /// A refusal is the same whatever names and numbers it has; other findings are by their kind.
+    #[test]
+    fn refusals_are_told_apart_by_their_words() {
+        let like = |kind, a: &str, b: &str| Finding::new(kind, a).is_like(&Finding::new(kind, b));
+        assert!(like("checker", "mode 0 of `R0` is -3", "mode 1 of `R1` is 12"));
+        assert!(!like("checker", "mode 0 of `R0` is 3", "`W0` occurs nowhere"));
+        assert!(!Finding::new("checker", "as it is").is_like(&Finding::new("extents", "as it is")));
+        assert!(like("answer", "`R0` is 3", "other words"));
+    }
 
     /// A wrong order, a coordinate twice, one that leaves its mode, positions that do not fit, and a wrong value.
     #[test]

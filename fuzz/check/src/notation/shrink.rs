@@ -1,7 +1,7 @@
 //! The smallest case that still goes wrong in the same way: what a test is made of.
 //!
-//! Greedy: of all cases that are one step smaller the first that keeps the kind of its finding is taken, until none
-//! does. A step drops a statement or an entry, puts a part in the place of an expression, lowers an extent, or makes
+//! Greedy: of all cases that are one step smaller the first that keeps the kind of its finding, and the words of a refusal,
+//! is taken, until none does. A step drops a statement or an entry, puts a part in the place of an expression, lowers an extent, or makes
 //! a format, fill value, width or value plainer.
 
 use super::case::{At, Case, Expr};
@@ -25,7 +25,7 @@ pub fn shrink<S: Subject>(mut case: S, mut finding: Finding, engine: Engine) -> 
                 return (case, finding);
             }
             if let Err(found) = smaller.run_on(engine, &[])
-                && found.kind == finding.kind
+                && found.is_like(&finding)
             {
                 (case, finding) = (smaller, found);
                 continue 'again;
