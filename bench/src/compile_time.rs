@@ -27,6 +27,8 @@ pub fn all() -> Result<Vec<Row>, Error> {
     }
     let times = (1..=TIMES).map(spmv).collect::<Result<_, _>>()?;
     rows.push(("spmv: text to callable".to_string(), middle(times)));
+    let times = (1..=TIMES).map(spgemm).collect::<Result<_, _>>()?;
+    rows.push(("spgemm: text to callable".to_string(), middle(times)));
     let tensor = matrix.tensor();
     let program = Program::parse(&sum(2, 0))?;
     let operands = [("A0", &tensor), ("A1", &tensor)];
@@ -118,6 +120,14 @@ fn spmv(n: usize) -> Result<Duration, Error> {
     let text =
         format!("tensor A: f64[I, J] csr tensor x: f64[J] dense tensor y{n}: f64[I] dense y{n}[i] = A[i,j] * x[j]");
     callable(&text, &[("A", &matrix.tensor()), ("x", &x.tensor())])
+}
+
+fn spgemm(n: usize) -> Result<Duration, Error> {
+    let matrix = Kind::Uniform.matrix(1000, 1).expect("drawn");
+    let text = format!(
+        "tensor A: f64[I, K] csr tensor B: f64[K, J] csr tensor C{n}: f64[I, J] csr C{n}[i,j] = A[i,k] * B[k,j]"
+    );
+    callable(&text, &[("A", &matrix.tensor()), ("B", &matrix.tensor())])
 }
 
 fn callable(text: &str, operands: &[(&str, &Tensor)]) -> Result<Duration, Error> {

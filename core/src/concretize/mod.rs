@@ -23,6 +23,7 @@ mod columns;
 mod follow;
 mod ground;
 mod hoist;
+mod join;
 mod mirror;
 mod part;
 mod precompute;
@@ -49,6 +50,7 @@ use crate::schedule::storage::Sizes;
 use crate::shape::Classes;
 pub use columns::structures;
 pub use follow::Copied;
+use join::Into;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use schedule::Scheduled;
@@ -426,6 +428,8 @@ impl Concretize<'_> {
             other => (None, Vec::new(), other),
         };
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).chain(sums.iter().copied()).collect();
+        let into = fold.map_or(Into::Fill(self.out.tensors[place.0].fill), Into::Fold);
+        let body = self.looked_up(body, &outer, into);
         let body = match body {
             // What the result is made of runs in its loops.
             Expr::Fold(fold, ty) => Expr::Fold(Box::new(self.hoist_parts(*fold, &outer)), ty),

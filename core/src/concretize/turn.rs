@@ -131,13 +131,13 @@ impl Concretize<'_> {
     }
 
     /// Whether loops have few turns together, as far as the program says: so many searches of a row cost less than to walk it.
-    fn are_few(&self, loops: &[Index]) -> bool {
+    pub(super) fn are_few(&self, loops: &[Index]) -> bool {
         let turns = loops.iter().map(|v| self.classes.value(self.out.vars[v.0].extent));
         turns.reduce(|a, b| a?.checked_mul(b?)).flatten().is_some_and(|turns| turns <= FEW)
     }
 
     /// Whether a loop visits its whole extent, as far as lists over it say.
-    fn visits_all(&self, body: &Expr, v: Index) -> bool {
+    pub(super) fn visits_all(&self, body: &Expr, v: Index) -> bool {
         let along = |a: &AccessId| {
             let (access, format) = (&self.out.accesses[a.0], &self.out.tensor(*a).format);
             let over = |l: usize| self.out.binds(v, self.out.level_var(access, l), |_| true);
@@ -169,7 +169,7 @@ impl Concretize<'_> {
     }
 
     /// Whether folds with a function may begin with a value, in any order.
-    fn begins_with(&self, fun: Fun, v: Value) -> bool {
+    pub(super) fn begins_with(&self, fun: Fun, v: Value) -> bool {
         self.gathered(fun, v.ty(), false).is_some_and(|identity| self.simplify.same(identity, v))
     }
 
@@ -273,7 +273,7 @@ impl Concretize<'_> {
     }
 
     /// Of each value of a coordinate the turns of these loops that read it, if other loops have any turns.
-    fn inverse(&mut self, w: Index, loops: &[Index], others: &[ClassId]) -> Place {
+    pub(super) fn inverse(&mut self, w: Index, loops: &[Index], others: &[ClassId]) -> Place {
         let extent = self.out.vars[w.0].extent;
         let of = loops.iter().map(|v| self.out.vars[v.0].extent);
         let extents: Vec<ClassId> = [extent].into_iter().chain(of).collect();
