@@ -27,14 +27,15 @@ use crate::cache::{Code, Stop};
 use crate::error::Error;
 use crate::program::Program;
 use fiberloom_codegen::{Interrupt, Prepared, Take};
-use fiberloom_core::Widths;
 use fiberloom_core::algebra::Mode;
 use fiberloom_core::counted;
 use fiberloom_core::format::{self, Assembly, Entries, Format, Malformed, Tensor, room};
 use fiberloom_core::loops::{self, Bound, Failure};
 use fiberloom_core::notation::Diagnostic;
 use fiberloom_core::notation::typed::{self, TensorId};
+use fiberloom_core::schedule::spell::Planned;
 use fiberloom_core::shape::{self, Extents, Unsolved};
+use fiberloom_core::{Lowered, Widths};
 use fiberloom_semantics::algebra::{Agreement, agree};
 use fiberloom_semantics::meaning::{self, Function, Limits, Refusal};
 use outside::outside;
@@ -416,6 +417,24 @@ impl<'a> Call<'a> {
         let copies = loops::shares_borrowed(&code.kernel, &bound);
         self.ready = Some(Ready { prepared: code.prepare(&bound), code, bound, assembles, copies });
         Ok(())
+    }
+
+    /// The program at every stage between the typed one and machine code, for these operands.
+    ///
+    /// # Errors
+    /// A construct that is not lowered.
+    pub fn lowered(&self) -> Result<Lowered, Error> {
+        let Kernel { program, options, .. } = &self.kernel;
+        program.lowered_for(&self.plan.lowering(program, options.mode, self.made)?)
+    }
+
+    /// What the planner decides for these operands, as commands.
+    ///
+    /// # Errors
+    /// A construct that is not lowered.
+    pub fn planned(&self) -> Result<Vec<Planned>, Error> {
+        let Kernel { program, options, .. } = &self.kernel;
+        program.planned_for(&self.plan.lowering(program, options.mode, self.made)?)
     }
 
     /// One call of the engine.

@@ -51,6 +51,7 @@ pub mod shards;
 
 pub use error::Error;
 pub use fiberloom_codegen::{Interrupt, addresses_left};
+pub use fiberloom_core::Lowered;
 pub use fiberloom_core::algebra::{Mode, OtherType, Type, Value};
 pub use fiberloom_core::format::{
     Array, Assembly, Checked, Duplicates, Element, Elements, Entries, Error as AssemblyError, Format, Level, LevelKind,
@@ -58,6 +59,7 @@ pub use fiberloom_core::format::{
 };
 pub use fiberloom_core::notation::typed::Role;
 pub use fiberloom_core::notation::{Diagnostic, Severity, syntax};
+pub use fiberloom_core::schedule::spell::Planned;
 pub use fiberloom_semantics::algebra::{Agreement, Unpromised};
 pub use kernel::{Call, Engine, Kernel, Operand, Options, Outcome, Shape};
 pub use program::{Given, Program};

@@ -185,8 +185,24 @@ impl Program {
     /// # Errors
     /// [`Error::Program`] says what is not lowered.
     pub fn plan(&self, mode: Mode) -> Result<Vec<Planned>, Error> {
-        let options = |_: &typed::Program| fiberloom_core::Options { mode, ..Default::default() };
-        plan(&self.inner.syntax, &options).map_err(|diagnostics| self.refused(diagnostics))
+        self.planned_for(&fiberloom_core::Options { mode, ..Default::default() })
+    }
+
+    /// The same under these options.
+    pub(crate) fn planned_for(&self, options: &fiberloom_core::Options) -> Result<Vec<Planned>, Error> {
+        let own = &self.inner.typed;
+        // A program with more commands has other numbers, of the same names.
+        let of = |program: &typed::Program| {
+            let tensor = |id: TensorId| {
+                let name = &own.tensors[id.index()].name;
+                program.tensors.iter().position(|t| t.name == *name).map(|n| TensorId(n as u32))
+            };
+            let operands = options.operands.iter().filter_map(|(id, w)| Some((tensor(*id)?, w.clone()))).collect();
+            let initial = options.initial.iter().filter_map(|id| tensor(*id)).collect();
+            let thin = options.thin.iter().filter_map(|id| tensor(*id)).collect();
+            fiberloom_core::Options { operands, initial, thin, ..options.clone() }
+        };
+        plan(&self.inner.syntax, &of).map_err(|diagnostics| self.refused(diagnostics))
     }
 
     /// What of extents says how it is lowered, if it can be: found out once.
@@ -220,7 +236,15 @@ impl Program {
     /// # Errors
     /// As of [`Program::lowered`].
     pub fn llvm_ir(&self, mode: Mode) -> Result<String, Error> {
-        codegen::llvm_ir(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(cache::refused)
+        self.llvm_ir_of(&self.lowered(mode)?)
+    }
+
+    /// The optimized LLVM IR of what was lowered.
+    ///
+    /// # Errors
+    /// What LLVM does not take: a defect.
+    pub fn llvm_ir_of(&self, lowered: &Lowered) -> Result<String, Error> {
+        codegen::llvm_ir(&lowered.kernel, &codegen::Options::default()).map_err(cache::refused)
     }
 
     /// The assembly of [`Program::lowered`].
@@ -228,7 +252,15 @@ impl Program {
     /// # Errors
     /// As of [`Program::lowered`].
     pub fn assembly(&self, mode: Mode) -> Result<String, Error> {
-        codegen::assembly(&self.lowered(mode)?.kernel, &codegen::Options::default()).map_err(cache::refused)
+        self.assembly_of(&self.lowered(mode)?)
+    }
+
+    /// The assembly of what was lowered.
+    ///
+    /// # Errors
+    /// What LLVM does not take: a defect.
+    pub fn assembly_of(&self, lowered: &Lowered) -> Result<String, Error> {
+        codegen::assembly(&lowered.kernel, &codegen::Options::default()).map_err(cache::refused)
     }
 
     /// An object file of [`Program::lowered`] for any x86-64, and the C header that declares it, of a kernel of this name: those that are

@@ -538,6 +538,22 @@ fn a_program_is_in_a_file_on_standard_input_or_in_the_arguments() {
     assert_eq!(run(&["check", "-e", "-1"], "").0, Some(2), "a text may begin with a dash");
 }
 
+/// Data say how large a workspace is, and so how it is stored; what is missing is named as in a run.
+#[test]
+fn what_is_shown_is_planned_for_data() {
+    let dir = Scratch::new("planned");
+    let program = "tensor A: f64[I,J] csr  tensor B: f64[J,K] csr  tensor C: f64[I,K] csr  C[i,k] = A[i,j] * B[j,k]";
+    std::fs::write(dir.0.join("p.loom"), program).unwrap();
+    let data = "--in A=random:5x10:0.5:1 --in B=random:10x4000000:0.000001:2";
+    dir.exits(0, "show concrete p.loom", ") where dense (");
+    dir.exits(0, &format!("show concrete p.loom {data}"), ") where hashed (");
+    for stage in ["schedule", "plan", "loops", "lattice", "looplets", "llvm", "asm"] {
+        dir.exits(0, &format!("show {stage} p.loom {data}"), "");
+    }
+    dir.exits(2, "show plan p.loom --in A=random:5x10:0.5:1", "no data are given for tensor `B`");
+    dir.exits(2, &format!("show plan p.loom {data} --in D=random:5:1:1"), "`D`");
+}
+
 /// A pack answers as the files that it is of; it is not taken for other tables, nor after they have changed.
 #[test]
 fn packs_take_the_place_of_tables() {
@@ -726,9 +742,7 @@ fn what_is_not_there_yet_is_refused_by_name() {
             &format!("the engine `{engine}` is not there yet"),
         );
     }
-    for stage in ["ptx", "plan"] {
-        dir.exits(2, &format!("show {stage} p.loom"), &format!("the stage `{stage}` is not there yet"));
-    }
+    dir.exits(2, "show ptx p.loom", "the stage `ptx` is not there yet");
 }
 
 #[test]

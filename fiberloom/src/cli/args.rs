@@ -178,6 +178,14 @@ pub struct Show {
     pub stage: Stage,
     #[command(flatten)]
     pub program: Program,
+    /// A tensor's data, as for `run`: what is planned for it is shown
+    ///
+    /// All that the program reads, or nothing.
+    #[arg(long = "in", value_name = "NAME=FILE", value_parser = parse::file("--in"))]
+    pub inputs: Vec<(String, PathBuf)>,
+    /// Fold entries of a tensor's file at equal coordinates into one: sum, min, max or last
+    #[arg(long, value_name = "NAME=HOW", value_parser = parse::combine())]
+    pub combine: Vec<(String, Combine)>,
     /// Draw the lattice as a picture
     #[arg(long)]
     pub svg: bool,

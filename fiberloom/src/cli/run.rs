@@ -4,8 +4,9 @@ use super::args::Run;
 use super::progress::during;
 use super::tables::{self, Input, Tables};
 use super::{memory, print, report, source};
+use fiberloom::data::Combine;
 use fiberloom::relation::{self, Frame};
-use fiberloom::{Call, Error, Options, Outcome, Program, Role, Tensor, data};
+use fiberloom::{Call, Error, Kernel, Options, Outcome, Program, Role, Tensor, data};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub struct Measured {
 }
 
 /// Reads operands, runs, writes or prints results.
-pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
+pub fn run(args: &Run) -> Result<(), Error> {
     let program = source::program_on(&args.program, &args.inputs)?;
     if args.threads > 1 {
         let threads = args.threads;
@@ -33,18 +34,9 @@ pub fn run<'a>(args: &'a Run) -> Result<(), Error> {
     let begin = Instant::now();
     let kernel = during("compiling", || program.compile(&options))?;
     let lowering = begin.elapsed();
-    let (of_tables, of_tensors) = tables::parted(&program, &args.inputs);
-    let names = |files: &[&'a Input]| -> Vec<&'a str> { files.iter().map(|(name, _)| name.as_str()).collect() };
-    let from_tables = program.operands_of_tables(&names(&of_tables))?;
-    let mut given = names(&of_tensors);
-    given.extend(from_tables.iter().map(String::as_str));
-    kernel.complete(&given)?;
-    print::warnings(&program, &given);
-    let room = kernel.room()?;
-    let most = memory::available(room)?;
-    let mut operands = during("reading operands", || read(&program, args, &of_tensors, most))?;
-    let tables = during("reading tables", || tables::append(&program, &of_tables, &mut operands, most))?;
-    let kernel = kernel.within(memory::available(room)?);
+    let (operands, tables) = operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let most = memory::available(kernel.room()?)?;
+    let kernel = kernel.within(most);
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
     let mut call = during("checking operands", || kernel.bind(&operands))?;
     let begin = Instant::now();
@@ -121,16 +113,42 @@ impl Shown<'_> {
     }
 }
 
+/// Operands by name, and the tables from which some of them are.
+type Operands = (Vec<(String, Tensor<'static>)>, Option<Tables>);
+
+/// Reads all that a kernel needs from files.
+///
+/// # Errors
+/// What is missing, before anything is read; what the files hold.
+pub fn operands(
+    program: &Program,
+    kernel: &Kernel,
+    (inputs, combine): (&[Input], &[(String, Combine)]),
+) -> Result<Operands, Error> {
+    let (of_tables, of_tensors) = tables::parted(program, inputs);
+    let names = |files: &[&Input]| -> Vec<String> { files.iter().map(|(name, _)| name.clone()).collect() };
+    let tables_named = names(&of_tables);
+    let from_tables = program.operands_of_tables(&tables_named.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let given = [names(&of_tensors), from_tables].concat();
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    kernel.complete(&given)?;
+    print::warnings(program, &given);
+    let most = memory::available(kernel.room()?)?;
+    let mut operands = during("reading operands", || read(program, combine, &of_tensors, most))?;
+    let tables = during("reading tables", || tables::append(program, &of_tables, &mut operands, most))?;
+    Ok((operands, tables))
+}
+
 /// The operands that are tensors, in the order of the arguments.
 fn read<'f>(
     program: &Program,
-    args: &Run,
+    combine: &[(String, Combine)],
     files: &[&'f Input],
     memory: u64,
 ) -> Result<Vec<(String, Tensor<'static>)>, Error> {
     let options = data::Options { limit: memory, ..data::Options::default() };
     let source = |(name, path): &&'f Input| {
-        let combine = args.combine.iter().find(|(n, _)| n == name);
+        let combine = combine.iter().find(|(n, _)| n == name);
         let duplicates = combine.map_or(options.duplicates, |(_, how)| how.duplicates());
         Ok((name.as_str(), data::Source::of(path)?, data::Options { duplicates, ..options }))
     };

@@ -1,36 +1,46 @@
 //! `fiberloom show` and `fiberloom build`: the stages of a program, and its kernel ahead of time.
 
 use super::args::{Build, Check, Show, Stage};
-use super::{print, source};
-use fiberloom::{Error, Mode, Program};
+use super::{print, run, source};
+use fiberloom::{Call, Error, Lowered, Mode, Options, Planned, Program, Tensor};
 
-/// Prints a stage, each by its own printer.
+/// Prints a stage, each by its own printer; where data are given, what is made for them.
 pub fn show(args: &Show) -> Result<(), Error> {
-    let program = source::program(&args.program)?;
-    print::out(&stage(args.stage, args.svg, &program, args.program.mode)?)
+    let mode = args.program.mode;
+    if args.inputs.is_empty() {
+        let program = source::program(&args.program)?;
+        return print::out(&stage(args.stage, args.svg, &program, mode, None)?);
+    }
+    let program = source::program_on(&args.program, &args.inputs)?;
+    let kernel = program.compile(&Options { mode, ..Options::default() })?;
+    let (operands, _) = run::operands(&program, &kernel, (&args.inputs, &args.combine))?;
+    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(name, t)| (name.as_str(), t)).collect();
+    let call = kernel.bind(&operands)?;
+    print::out(&stage(args.stage, args.svg, &program, mode, Some(&call))?)
 }
 
-fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode) -> Result<String, Error> {
+fn stage(stage: Stage, svg: bool, program: &Program, mode: Mode, call: Option<&Call>) -> Result<String, Error> {
+    let lowered = || -> Result<Lowered, Error> { call.map_or_else(|| program.lowered(mode), Call::lowered) };
     Ok(match stage {
         Stage::Syntax => program.syntax().to_string(),
         Stage::Notation => program.typed().to_string(),
-        Stage::Schedule => schedule(program, mode)?,
-        Stage::Concrete => program.lowered(mode)?.concrete.to_string(),
-        Stage::Plan => program.lowered(mode)?.show_plan(),
-        Stage::Lattice if svg => program.lowered(mode)?.draw_lattice(),
-        Stage::Lattice => program.spaces(mode)? + &program.lowered(mode)?.show_lattice(),
-        Stage::Looplets => program.lowered(mode)?.show_looplets(),
-        Stage::Loops => program.lowered(mode)?.kernel.to_string(),
-        Stage::Llvm => program.llvm_ir(mode)?,
-        Stage::Asm => program.assembly(mode)?,
+        Stage::Schedule => schedule(program, &call.map_or_else(|| program.plan(mode), Call::planned)?)?,
+        Stage::Concrete => lowered()?.concrete.to_string(),
+        Stage::Plan => lowered()?.show_plan(),
+        Stage::Lattice if svg => lowered()?.draw_lattice(),
+        Stage::Lattice => program.spaces(mode)? + &lowered()?.show_lattice(),
+        Stage::Looplets => lowered()?.show_looplets(),
+        Stage::Loops => lowered()?.kernel.to_string(),
+        Stage::Llvm => program.llvm_ir_of(&lowered()?)?,
+        Stage::Asm => program.assembly_of(&lowered()?)?,
     })
 }
 
 /// What the planner decided, as commands. Where the program has several statements, the left side of each stands before its commands.
-fn schedule(program: &Program, mode: Mode) -> Result<String, Error> {
+fn schedule(program: &Program, plan: &[Planned]) -> Result<String, Error> {
     let (mut text, mut last) = (String::new(), None);
     let typed = program.typed();
-    for planned in &program.plan(mode)? {
+    for planned in plan {
         if typed.statements.len() > 1 && last != Some(planned.statement) {
             last = Some(planned.statement);
             let statement = &typed.statements[planned.statement];

@@ -88,6 +88,16 @@ impl Plan {
         if let Some(code) = self.code.get().filter(|_| remembered) {
             return Ok(code.clone());
         }
+        let code = cache::code(program, engine, &self.lowering(program, mode, made)?)?;
+        if remembered {
+            // Another thread may have been faster, with the same code.
+            let _ = self.code.set(code.clone());
+        }
+        Ok(code)
+    }
+
+    /// What the program is lowered for.
+    pub(super) fn lowering(&self, program: &Program, mode: Mode, made: Widths) -> Result<Lowering, Error> {
         let operands = self.shapes.iter().map(|(id, shape)| (*id, shape.widths.clone())).collect();
         let given = |id: &TensorId| self.shapes.contains_key(id);
         let initial = program.typed().starts().into_iter().filter(given).collect();
@@ -100,12 +110,6 @@ impl Plan {
         let sizes = asked.magnitudes.iter().map(|s| (*s, Magnitude::of(self.extents.sizes[s.index()]))).collect();
         let extents = asked.extents.then(|| self.extents.clone());
         let empty = asked.summed.iter().copied().filter(|v| self.extents.vars.get(v.index()) == Some(&0)).collect();
-        let lowering = Lowering { mode, operands, initial, made, sizes, thin, extents, empty, ..Lowering::default() };
-        let code = cache::code(program, engine, &lowering)?;
-        if remembered {
-            // Another thread may have been faster, with the same code.
-            let _ = self.code.set(code.clone());
-        }
-        Ok(code)
+        Ok(Lowering { mode, operands, initial, made, sizes, thin, extents, empty, ..Lowering::default() })
     }
 }
