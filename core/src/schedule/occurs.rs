@@ -108,12 +108,12 @@ impl<'p> Pattern<'p> {
             let own = gone.len() == summed.len() && gone.iter().all(|v| all.contains(v)) && distinct(&gone);
             own && !rest.iter().any(|factor| gone.iter().any(|v| factor.free().contains(v)))
         })?;
-        let gone: Vec<VarId> = summed.iter().map(|v| bound[v]).collect();
+        let (gone, made): (Vec<VarId>, _) = (summed.iter().map(|v| bound[v]).collect(), read(&bound));
         if e.ty.is_float() && gone.iter().any(|v| self.empty.contains(v)) {
             return Some(Expr { kind: Kind::Literal(identity(*plus, e.ty)?), ..e.clone() });
         }
         all.retain(|v| !gone.contains(v));
-        let body = product(times, e, rest.into_iter().cloned().chain([read(&bound)]).collect());
+        let body = product(times, e, rest.into_iter().cloned().chain([made]).collect());
         if all.is_empty() {
             return Some(body);
         }
