@@ -11,7 +11,7 @@
 //! binds, a free one for those of its name. What may be regrouped follows from the type and the mode (`times`, `algebra::properties`).
 
 use super::eliminate::{flatten, product, times};
-use crate::algebra::{Mode, Op, identity, properties};
+use crate::algebra::{Mode, Op, properties};
 use crate::notation::typed::{Expr, Fun, Index, Kind, Map, Var, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -90,13 +90,14 @@ impl<'p> Pattern<'p> {
         if let Some(bound) = self.is(e) {
             return Some(read(&bound));
         }
-        let made = self.of_sum(e, read).or_else(|| self.of_product(e, read))?;
+        let (made, whole) = self.of_sum(e, read).or_else(|| Some((self.of_product(e, read)?, false)))?;
         // Among the factors that are left it may occur once more.
-        Some(self.here(&made, read).unwrap_or(made))
+        let again = if whole { None } else { self.here(&made, read) };
+        Some(again.unwrap_or(made))
     }
 
-    /// The sum without some of its factors.
-    fn of_sum(&self, e: &Expr, read: &dyn Fn(&Bound) -> Expr) -> Option<Expr> {
+    /// The sum without some of its factors, and whether it stays whole: over nothing.
+    fn of_sum(&self, e: &Expr, read: &dyn Fn(&Bound) -> Expr) -> Option<(Expr, bool)> {
         let Kind::Reduce { fun: Fun::Op(plus), vars, body, start: None } = &e.kind else { return None };
         let times = times(*plus, e.ty, self.mode)?;
         let (mut all, mut factors) = (vars.clone(), vec![]);
@@ -110,15 +111,15 @@ impl<'p> Pattern<'p> {
         })?;
         let (gone, made): (Vec<VarId>, _) = (summed.iter().map(|v| bound[v]).collect(), read(&bound));
         if e.ty.is_float() && gone.iter().any(|v| self.empty.contains(v)) {
-            return Some(Expr { kind: Kind::Literal(identity(*plus, e.ty)?), ..e.clone() });
+            return Some((e.clone(), true));
         }
         all.retain(|v| !gone.contains(v));
         let body = product(times, e, rest.into_iter().cloned().chain([made]).collect());
         if all.is_empty() {
-            return Some(body);
+            return Some((body, false));
         }
         let kind = Kind::Reduce { fun: Fun::Op(*plus), vars: all, body: Box::new(body), start: None };
-        Some(Expr { kind, ..e.clone() })
+        Some((Expr { kind, ..e.clone() }, false))
     }
 
     /// The product, or what else has no order, without some of its factors.

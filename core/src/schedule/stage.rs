@@ -123,7 +123,8 @@ pub(crate) fn given(
         let mut staged = Staged { empty: empty.clone(), ..Staged::new(statement.rhs.clone()) };
         for Command { kind, span } in &statement.commands {
             let CommandKind::Stage(stage) = kind else { continue };
-            if staged.stage(stage.clone(), &program.vars, mode).is_none() {
+            // A sum over nothing stays whole, and has no other temporary in it.
+            if staged.stage(stage.clone(), &program.vars, mode).is_none() && empty.is_empty() {
                 wrong.push(regrouped(*span));
             }
         }
