@@ -178,6 +178,40 @@ fn loops_are_linear_in_shifted_copies() {
     }
 }
 
+/// Values that have to be equal are looked up: small ones, strides, those that are all alike modulo the extent, and pairs.
+#[test]
+fn equal_values_are_looked_up() {
+    let text = "tensor p: i64[I] dense  tensor q: i64[J] dense  s[] = sum(i, j: mask(p[i] == q[j], 1))";
+    let by: [fn(i64) -> i64; 5] = [|_| 1, |_| -3, |n| n, |n| n - 1, |_| 1 << 40];
+    for stride in by {
+        let keys = |n: i64, seed: i64| (0..n).map(|i| (vec![i], (i * 7 + seed) % n * stride(n))).collect::<Entries>();
+        grows_linearly(text, &|n| vec![("p", keys(n, 0)), ("q", keys(n, 5))]);
+    }
+    let text = "tensor p: i64[I] dense  tensor q: i64[J] dense  tensor a: i64[I] dense  tensor b: i64[J] dense  tensor y: i64[I] dense  \
+                y[i] = a[i] + sum(j: if p[i] == q[j] && b[j] == a[i] then b[j] else 0)";
+    // Of each pair's parts there are few: only both together tell.
+    let part = |n: i64, of: fn(i64, i64) -> i64| (0..n).map(|i| (vec![i], of(i, 16))).collect::<Entries>();
+    let pairs = |n| {
+        let (low, high) = (part(n, |i, m| i % m), part(n, |i, m| i / m));
+        vec![("p", low.clone()), ("q", low), ("a", high.clone()), ("b", high)]
+    };
+    grows_linearly(text, &pairs);
+}
+
+/// A fold up to where the turn is goes on from the turn before, over places and over lists.
+#[test]
+fn prefixes_go_on() {
+    let given = |n| vec![("x", vector(n)), ("v", sparse(n / 5, n))];
+    let declared = "tensor x: i64[N] dense  tensor v: i64[N] sparse  tensor c: i64[N] dense  ";
+    for statement in [
+        "c[i] = sum(k: if k <= i then x[k] else 0) + v[i]",
+        "c[i] = x[i] * sum(k: if k < i + 2 then x[k] * x[k] else 0) + v[i]",
+        "c[i] = sum(k: if k < i then v[k] else 0) * x[i]",
+    ] {
+        grows_linearly(&format!("{declared}{statement}"), &given);
+    }
+}
+
 /// Ranges of all loops of a statement count together, whatever splits them: the windows of each loop, and the intervals and pieces
 /// of levels. Lines are no more than 40 for each access and each range of its windows and levels.
 #[test]

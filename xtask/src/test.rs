@@ -3,8 +3,9 @@
 //! Every step runs, whatever the ones before it said; the last lines are the counts of all.
 
 use crate::{cargo, python, tidy};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, PipeReader, Read, Write, stdout};
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Instant;
 
 /// How many checks passed and failed.
@@ -13,6 +14,16 @@ struct Count {
     passed: u64,
     failed: u64,
 }
+
+/// What steps have said so far: their counts, and lines for the end.
+#[derive(Default)]
+struct Report {
+    total: Count,
+    summary: Vec<String>,
+}
+
+/// A step's name, and its command.
+type Step = (&'static str, Command);
 
 /// The steps that are cargo commands: a name, and its arguments.
 const STEPS: &[(&str, &[&str])] = &[
@@ -26,17 +37,48 @@ const STEPS: &[(&str, &[&str])] = &[
 /// The member that links the solver's library: the laws that are asked of a solver.
 const SOLVER: &str = "fiberloom-smt";
 
-/// Runs every step and counts.
+/// Runs every step and counts. The Python package's run beside the workspace's, which leave a core idle for long: its target directory is
+/// another. What they print comes behind all else.
 ///
 /// # Errors
 /// If anything failed.
 pub fn test() -> Result<(), String> {
     let begin = Instant::now();
-    let mut total = Count::default();
-    let mut summary = Vec::new();
+    let mut report = Report::default();
     let solver = cargo::links("libz3.so");
-    let mut commands = Vec::new();
-    for (name, args) in STEPS {
+    let steps = commands(solver)?;
+    let of = 1 + steps.len();
+    let no_python = python::missing();
+    let beside = no_python.is_none().then(|| thread::spawn(python_steps));
+    banner(&mut stdout(), (1, of), "tidy", "cargo xtask tidy");
+    let tidied = tidy::check();
+    tidied.print();
+    report.note("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
+    for (n, (name, mut command)) in steps.into_iter().enumerate() {
+        banner(&mut stdout(), (n + 2, of), name, &cargo::text(&command));
+        let since = Instant::now();
+        report.note(name, step(&mut command)?, since);
+    }
+    if let Some(beside) = beside {
+        let (text, steps) = beside.join().map_err(|_| "the steps of the Python package panicked")??;
+        stdout().write_all(&text).map_err(|e| e.to_string())?;
+        report.add(steps);
+    }
+    if !solver {
+        report.summary.push("solver   not run: there is no libz3 (Debian: libz3-dev)".to_string());
+    }
+    if let Some(what) = no_python {
+        report.summary.push(format!("python   not run: {what}"));
+    }
+    let Report { total, summary } = report;
+    println!("\n{}", summary.join("\n"));
+    println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
+    if total.failed == 0 { Ok(()) } else { Err("not everything passed".to_string()) }
+}
+
+/// The workspace's steps but for the first.
+fn commands(solver: bool) -> Result<Vec<Step>, String> {
+    let command = |(name, args): &(&'static str, &[&str])| {
         let mut command = cargo::cargo()?;
         for arg in *args {
             command.arg(arg);
@@ -45,64 +87,85 @@ pub fn test() -> Result<(), String> {
             }
         }
         command.env("RUSTDOCFLAGS", "-D warnings");
-        commands.push((*name, command));
-    }
-    let no_python = python::missing();
-    let python = if no_python.is_none() { python::steps() } else { Ok(Vec::new()) };
-    let no_environment = python.as_ref().err().cloned();
-    commands.extend(python.into_iter().flatten().map(|command| ("python", command)));
-    let steps = commands.len() + 1;
-    banner(1, steps, "tidy", "cargo xtask tidy");
-    let mut report = |name: &str, count: Count, since: Instant| {
-        total.passed += count.passed;
-        total.failed += count.failed;
-        let seconds = since.elapsed().as_secs();
-        summary.push(format!("{name:<8} {:>5} passed {:>3} failed  {seconds:>4} s", count.passed, count.failed));
+        Ok((*name, command))
     };
-    let tidied = tidy::check();
-    tidied.print();
-    report("tidy", Count { passed: tidied.checked, failed: tidied.wrong.len() as u64 }, begin);
-    for (i, (name, mut command)) in commands.into_iter().enumerate() {
-        let since = Instant::now();
-        banner(i + 2, steps, name, &cargo::text(&command));
-        report(name, step(&mut command)?, since);
-    }
-    if !solver {
-        summary.push("solver   not run: there is no libz3 (Debian: libz3-dev)".to_string());
-    }
-    if let Some(what) = no_python {
-        summary.push(format!("python   not run: {what}"));
-    }
-    if let Some(what) = no_environment {
-        total.failed += 1;
-        summary.push(format!("python   failed: no environment for its tests could be made: {what}"));
-    }
-    println!("\n{}", summary.join("\n"));
-    println!("{} passed, {} failed in {} s", total.passed, total.failed, begin.elapsed().as_secs());
-    if total.failed == 0 { Ok(()) } else { Err("not everything passed".to_string()) }
+    STEPS.iter().map(command).collect()
 }
 
-fn banner(number: usize, of: usize, name: &str, command: &str) {
-    println!("\n[{number}/{of}] {name}: {command}");
+/// Runs the Python package's steps: what they print, and say.
+fn python_steps() -> Result<(Vec<u8>, Report), String> {
+    let (mut text, mut report) = (vec![], Report::default());
+    match python::steps() {
+        Err(what) => {
+            report.total.failed += 1;
+            report.summary.push(format!("python   failed: no environment for its tests could be made: {what}"));
+        }
+        Ok(steps) => {
+            let of = steps.len();
+            for (n, mut command) in steps.into_iter().enumerate() {
+                banner(&mut text, (n + 1, of), "python", &cargo::text(&command));
+                let since = Instant::now();
+                report.note("python", step_into(&mut command, &mut text)?, since);
+            }
+        }
+    }
+    Ok((text, report))
+}
+
+impl Report {
+    /// Notes what a step has counted since it began.
+    fn note(&mut self, name: &str, count: Count, since: Instant) {
+        self.total.passed += count.passed;
+        self.total.failed += count.failed;
+        let seconds = since.elapsed().as_secs();
+        self.summary.push(format!("{name:<8} {:>5} passed {:>3} failed  {seconds:>4} s", count.passed, count.failed));
+    }
+
+    fn add(&mut self, other: Report) {
+        self.total.passed += other.total.passed;
+        self.total.failed += other.total.failed;
+        self.summary.extend(other.summary);
+    }
+}
+
+fn banner(to: &mut dyn Write, (number, of): (usize, usize), name: &str, command: &str) {
+    // Nothing is lost where it is not printed.
+    let _ = writeln!(to, "\n[{number}/{of}] {name}: {command}");
 }
 
 /// Runs one command, passes its output on, and adds up the closing lines of the test runners in it. A command without
 /// such lines counts as one check.
 fn step(command: &mut Command) -> Result<Count, String> {
+    followed(command.stdout(Stdio::piped()), None, &mut stdout())
+}
+
+/// The same of a command whose output, errors too, is kept.
+fn step_into(command: &mut Command, to: &mut Vec<u8>) -> Result<Count, String> {
+    let (from, into) = std::io::pipe().map_err(|e| e.to_string())?;
+    let errors = into.try_clone().map_err(|e| e.to_string())?;
+    followed(command.stdout(into).stderr(errors), Some(from), to)
+}
+
+/// Runs a command and reads what it prints, from a pipe or its standard output.
+fn followed(command: &mut Command, from: Option<PipeReader>, to: &mut dyn Write) -> Result<Count, String> {
     let shown = cargo::text(command);
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("{shown}: {e}"))?;
+    let mut child = command.spawn().map_err(|e| format!("{shown}: {e}"))?;
+    // The ends of the pipe that are ours: reading ends when the command's are closed.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let output: Box<dyn Read> = match (from, child.stdout.take()) {
+        (Some(from), _) => Box::new(from),
+        (None, output) => Box::new(output.expect("it was piped")),
+    };
     let mut count = Count::default();
-    let output = child.stdout.take().expect("it was piped");
     for line in BufReader::new(output).split(b'\n') {
         let line = line.map_err(|e| format!("{shown}: {e}"))?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
+        writeln!(to, "{line}").map_err(|e| format!("{shown}: {e}"))?;
         if let Some(closing) = closing_line(&line) {
             count.passed += closing.passed;
             count.failed += closing.failed;
         }
     }
-    let _ = std::io::stdout().flush();
     let status = child.wait().map_err(|e| format!("{shown}: {e}"))?;
     match (status.success(), count) {
         (true, Count { passed: 0, .. }) => count.passed = 1,
@@ -145,7 +208,21 @@ fn pytests(line: &str) -> Option<Count> {
 
 #[cfg(test)]
 mod tests {
-    use super::closing_line;
+    use super::*;
+
+    /// Both streams are kept, in order, and a failure is counted.
+    #[test]
+    fn output_is_kept() {
+        let mut text = vec![];
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "echo one; echo two >&2; echo 'test result: FAILED. 3 passed; 2 failed; 0 ignored'; exit 1"]);
+        let count = step_into(&mut command, &mut text).unwrap();
+        assert_eq!((count.passed, count.failed), (3, 2));
+        assert!(text.starts_with(b"one\ntwo\n"), "{}", String::from_utf8_lossy(&text));
+        let count = step_into(&mut Command::new("false"), &mut text).unwrap();
+        assert_eq!((count.passed, count.failed), (0, 1));
+    }
 
     #[test]
     fn closing_lines_of_pytest_are_read() {

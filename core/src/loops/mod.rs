@@ -17,6 +17,7 @@
 mod appending;
 mod bind;
 mod blocks;
+mod carry;
 mod check;
 mod copies;
 mod exit;
@@ -39,6 +40,7 @@ pub use crate::stream::{BufferId, LANES, Sought};
 pub use crate::text::{DEPTH, LITERALS, is_name};
 pub use bind::{Bound, assembles, bind, collect, settle, shares_borrowed, taken};
 pub use blocks::blocks;
+pub use carry::carries;
 pub use check::{NESTING, Sound, accumulates, check, private};
 pub use copies::{Element, copies, whole_copy};
 pub use exit::exits;

@@ -318,9 +318,51 @@ const FOLDED_GAPS: &[Gap] = &[
     ("place", &["i * n_J + k", "i * n_J + k", "k", "i * n_J + j", "i * n_J + k * 0", "i * n_J + n_J - 1 - k"]),
     ("jammed", &["a * x_vals[k]", "a", "a * x_vals[j]", "a * y_vals[0]", "f64(k) * a", "a * y_vals[i * n_J + k]"]),
     ("how", &["+", "+", "-", "*"]),
+    ("beginning", &["0", "0", "1", "min(i, 2)", "n_J", "min(n_I, 3)"]),
+    (
+        "grown",
+        &[
+            "i + 1",
+            "i + 1",
+            "i",
+            "min(i + 2, n_J)",
+            "n_J - i",
+            "max(i, 3)",
+            "w_vals[i]",
+            "i64(A1_pos[i])",
+            "i + i64(t)",
+        ],
+    ),
+    (
+        "carried",
+        &[
+            "t + x_vals[k]",
+            "t - x_vals[k] * 2.0",
+            "x_vals[k] + t * 2.0",
+            "t + x_vals[i]",
+            "t + f64(N_vals[k])",
+            "t + f64(w_vals[k])",
+            "max(t, x_vals[k])",
+        ],
+    ),
+    ("above", &["", "", "    t = t + 1.0\n", "    N_vals[0] = i64(t)\n", "    t = f64(i)\n", "    s = s + 1.0\n"]),
+    ("inside", &["", "", "      s = s + t\n", "      N_vals[n_I + 1] = k\n", "      let v = x_vals[k]\n"]),
+    (
+        "upto",
+        &[
+            "i64(A1_crd[p]) < i",
+            "i64(A1_crd[p]) <= i",
+            "i64(A1_crd[p]) == i",
+            "i64(A1_crd[p]) < n_J - i",
+            "i64(A1_crd[p]) < min(i * 2, 5)",
+            "i64(A1_crd[p]) < max(i + 3, n_I)",
+        ],
+    ),
+    ("entry", &["t + A_vals[p]", "t + A_vals[p] * x_vals[i]", "t * 2.0 + A_vals[p]", "A_vals[p]"]),
+    ("origin", &["0", "i64(A1_pos[0])", "i64(A1_pos[1])", "i"]),
 ];
 
-/// Loops that fold: into a variable, until nothing changes it, into rows.
+/// Loops that fold: into a variable, until nothing changes it, into rows, and each up to where the turn is.
 const FOLDED: &[&str] = &[
     "  t = {begins}
   s = 0.0
@@ -357,6 +399,27 @@ const FOLDED: &[&str] = &[
       }
     }
   }",
+    "  s = 0.0
+  for i in {lo}..{hi} {
+    t = {begins}
+{above}    for k in {beginning}..{grown} {
+      t = {carried}
+{inside}    }
+    N_vals[i + 1] = i64(t)
+  }
+  y_vals[0] = s",
+    "  let end = i64(A1_pos[n_I])
+  s = 0.0
+  for i in {lo}..{hi} {
+    p = {origin}
+    t = {begins}
+{above}    while p < end && {upto} {
+      t = {entry}
+      p = p + {step}
+    }
+    N_vals[i + 1] = i64(t) * 50 + p
+  }
+  y_vals[0] = s",
 ];
 
 struct Maker<'u, 'b> {

@@ -1,4 +1,4 @@
-//! Every kind of workspace is among what generated programs are lowered to.
+//! Every kind of workspace is among what generated programs are lowered to, as are joins, and folds that turns go on with.
 
 use arbitrary::Unstructured;
 use fiberloom_check::notation::case::case;
@@ -25,4 +25,23 @@ fn every_kind_of_workspace_is_generated() {
     let all = WorkspaceKind::ALL.map(|k| (k.name(), false)).into_iter().chain(apart);
     let missing: Vec<(&str, bool)> = all.filter(|k| !seen.contains_key(k)).collect();
     assert!(missing.is_empty(), "never made: {missing:?}; made: {seen:?}");
+}
+
+#[test]
+fn joins_and_carried_folds_are_generated() {
+    let (mut joins, mut carried) = (0, 0);
+    for seed in 0..3000 {
+        let case = case(&mut Unstructured::new(&fiberloom_check::bytes(seed, 600)));
+        let syntax = fiberloom_front::parse(&case.to_string()).0.expect("generated programs can be read");
+        let Ok(typed) = check(&syntax) else { continue };
+        let options = Options { mode: case.mode, sizes: case.magnitudes(&typed), ..Options::default() };
+        let mut before = String::new();
+        let lowered = fiberloom_core::lower_by(&typed, &options, &mut |name, kernel| {
+            carried += (name == "carries" && kernel.to_string() != before) as usize;
+            before = kernel.to_string();
+        });
+        let concrete = lowered.expect("generated programs are lowered").concrete.to_string();
+        joins += (concrete.contains("inverse[at") && concrete.contains("floormod")) as usize;
+    }
+    assert!(joins >= 10 && carried >= 10, "{joins} joins, {carried} kernels with carried folds");
 }

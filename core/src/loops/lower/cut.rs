@@ -9,6 +9,8 @@
 //!                                                    j begins where it does, in the last it ends
 //! ```
 //!
+//! Edges are searched from where the one before was found, by steps that double: of pieces in a row each begins where one ended.
+//!
 //! A piece is a range of tuples of coordinates. The loops inside are what they are without it, over these ranges; the list that is
 //! counted begins and ends at positions that are known. The first piece begins with the first coordinates, whether or not anything is
 //! stored there, and the last ends with the last.
@@ -20,7 +22,7 @@ use crate::algebra::{Op, Type};
 use crate::loops::{BufferId, Symbolic, Term};
 use crate::map::{Map, Size};
 use crate::notation::concrete::{self, AccessId, Counted, Index, Length, Limit, Terms, Within};
-use crate::stream::Domain;
+use crate::stream::{Domain, State};
 
 /// A cut whose loops have not begun yet.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub(super) struct Opened {
     count: Expr,
     /// What is counted.
     of: Of,
+    /// Where the search of a piece's edge begins, for each level that is searched: where the edge before was found. Any place will do.
+    hints: Vec<State>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,11 +79,11 @@ impl Context<'_> {
             Counted::Coordinates => {
                 let extents: Vec<Expr> = extents.iter().map(|e| self.extent(*e)).collect();
                 let count = extents.iter().cloned().reduce(times).unwrap_or(int(1));
-                Opened { count: held(d, "count", count), of: Of::Coordinates(extents) }
+                Opened { count: held(d, "count", count), of: Of::Coordinates(extents), hints: vec![] }
             }
             Counted::Entries => {
                 let found = read.iter().find_map(|a| self.entries_of(d, scope, *a, extents.len()));
-                found.unwrap_or(Opened { count: int(0), of: Of::Nothing })
+                found.unwrap_or(Opened { count: int(0), of: Of::Nothing, hints: vec![] })
             }
             Counted::Weight => {
                 let lists: Vec<(BufferId, Expr, Expr)> =
@@ -88,7 +92,8 @@ impl Context<'_> {
                     binary(Op::Sub, load(*pos, end.clone()), load(*pos, begin.clone()))
                 };
                 let count = lists.iter().map(entries).reduce(plus).unwrap_or(int(0));
-                Opened { count: held(d, "count", count), of: Of::Weight(lists) }
+                let hints = vec![d.state("hint", Term::fixed(int(0)))];
+                Opened { count: held(d, "count", count), of: Of::Weight(lists), hints }
             }
         }
     }
@@ -112,7 +117,9 @@ impl Context<'_> {
         }
         let begin = held(d, "first", begin);
         let count = held(d, "count", binary(Op::Sub, end, begin.clone()));
-        Some(Opened { count, of: Of::Entries { access: a, first, begin } })
+        let searched = (first + 1..=last).filter(|level| self.searched(a, *level).is_some());
+        let hints = searched.map(|_| d.state("hint", Term::fixed(int(0)))).collect();
+        Some(Opened { count, of: Of::Entries { access: a, first, begin }, hints })
     }
 
     /// Of a level that a loop sees a tile of: the first coordinate of the tile, and how many it has.
@@ -213,7 +220,7 @@ impl Context<'_> {
 
     /// The piece that the loops over pieces have reached.
     fn piece(&self, d: &mut Symbolic, scope: &Scope, within: &Within) -> Piece {
-        let Opened { count, of } = scope.cuts[&within.cut].clone();
+        let Opened { count, of, hints } = scope.cuts[&within.cut].clone();
         let at = |terms: &Terms| {
             let term = |(v, by): &(Index, Vec<Length>)| {
                 let at = scope.coordinate(*v).expect("pieces stand around what they cut").clone();
@@ -235,8 +242,8 @@ impl Context<'_> {
         let end = ends.fold(end, |end, other| binary(Op::Min, end, other));
         let end = held(d, "end", binary(Op::Min, end, count.clone()));
         let extents: Vec<Expr> = self.program.cuts[within.cut].extents.iter().map(|e| self.extent(*e)).collect();
-        let mut lo = self.tuple(d, &of, begin.clone(), (&count, &extents), true);
-        let mut hi = self.tuple(d, &of, end.clone(), (&count, &extents), false);
+        let mut lo = self.tuple(d, (&of, &hints), begin.clone(), (&count, &extents), true);
+        let mut hi = self.tuple(d, (&of, &hints), end.clone(), (&count, &extents), false);
         if let Of::Entries { access, first, .. } = of {
             let tiles: Vec<_> = (0..extents.len()).map(|k| self.tile(scope, access, first + k)).collect();
             let behind = binary(Op::Lt, end.clone(), count.clone());
@@ -268,7 +275,7 @@ impl Context<'_> {
     fn tuple(
         &self,
         d: &mut Symbolic,
-        of: &Of,
+        of: (&Of, &[State]),
         at: Expr,
         (count, extents): (&Expr, &[Expr]),
         begins: bool,
@@ -301,7 +308,7 @@ impl Context<'_> {
     }
 
     /// The coordinates at which `at`, less than all, has been counted.
-    fn counted_at(&self, d: &mut Symbolic, of: &Of, at: Expr, extents: &[Expr]) -> Vec<Expr> {
+    fn counted_at(&self, d: &mut Symbolic, (of, hints): (&Of, &[State]), at: Expr, extents: &[Expr]) -> Vec<Expr> {
         match of {
             Of::Nothing => extents.iter().map(|_| int(0)).collect(),
             Of::Coordinates(extents) => {
@@ -324,11 +331,11 @@ impl Context<'_> {
                 };
                 let most = lists.iter().map(|(_, begin, end)| binary(Op::Sub, end.clone(), begin.clone()));
                 let most = most.fold(extents[0].clone(), |least, n| binary(Op::Min, least, n));
-                vec![bisected(d, (int(0), most), |c| binary(Op::Le, weight(c), at.clone()))]
+                vec![found_from(d, hints[0], most, |c| binary(Op::Le, weight(c), at.clone()))]
             }
             Of::Entries { access, first, begin } => {
                 let position = plus(begin.clone(), at);
-                self.coordinates_at(d, *access, (*first, extents.len()), position)
+                self.coordinates_at(d, (*access, hints), (*first, extents.len()), position)
             }
         }
     }
@@ -337,10 +344,11 @@ impl Context<'_> {
     fn coordinates_at(
         &self,
         d: &mut Symbolic,
-        a: AccessId,
+        (a, hints): (AccessId, &[State]),
         (first, levels): (usize, usize),
         position: Expr,
     ) -> Vec<Expr> {
+        let mut hints = hints.iter().rev();
         let tensor = self.program.tensor(a);
         let (mut at, mut all) = (held(d, "at", position), vec![]);
         for level in (first..first + levels).rev() {
@@ -354,14 +362,21 @@ impl Context<'_> {
             }
             let crd = buffers.array(Holds::Coordinates).expect("a list has coordinates");
             all.push(load(crd, at.clone()));
-            if let Some(pos) = buffers.array(Holds::Positions).filter(|_| level > first) {
+            if let Some(pos) = self.searched(a, level).filter(|_| level > first) {
+                let hint = hints.next().expect("one for each level that is searched");
                 let above = binary(Op::Sub, Expr::Capacity(pos), int(1));
                 let here = at.clone();
-                at = bisected(d, (int(0), above), |q| binary(Op::Le, load(pos, q), here.clone()));
+                at = found_from(d, *hint, above, |q| binary(Op::Le, load(pos, q), here.clone()));
             }
         }
         all.reverse();
         all
+    }
+
+    /// The array in which the parents of a level's positions are searched, of a list below others.
+    fn searched(&self, a: AccessId, level: usize) -> Option<BufferId> {
+        let kind = self.program.tensor(a).format.levels[level];
+        self.levels(a)[level].array(Holds::Positions).filter(|_| !kind.is_located())
     }
 
     /// The positions of a list that is counted, of those that a loop over `v` would walk: where the loop visits a piece, and nothing
@@ -423,9 +438,42 @@ fn in_tiles(d: &mut Symbolic, tuple: Vec<Expr>, tiles: &[Option<(Expr, Expr)>], 
     all
 }
 
-/// The greatest number from `lo` on, below `hi`, at which a condition holds that holds at `lo`, and nowhere behind where it does not.
-fn bisected(d: &mut Symbolic, (lo, hi): (Expr, Expr), holds: impl Fn(Expr) -> Expr) -> Expr {
-    let (low, high) = (d.state("low", Term::fixed(lo)), d.state("high", Term::fixed(hi)));
+/// The greatest number below `end`, from 0 on, at which a condition holds that holds at 0, and nowhere behind where it does not. The
+/// search begins at the hint, which is where it ends.
+fn found_from(d: &mut Symbolic, hint: State, end: Expr, holds: impl Fn(Expr) -> Expr) -> Expr {
+    let read = |d: &mut Symbolic, state| {
+        let at = d.get(state);
+        d.place(&at)
+    };
+    let begin = read(d, hint);
+    let begin = d.define("begin", Type::I64, begin);
+    let (low, high) = (d.state("low", Term::fixed(int(0))), d.state("high", Term::fixed(begin.clone())));
+    let ascend = |d: &mut Symbolic| {
+        let step = d.state("step", Term::fixed(int(1)));
+        d.set(low, Term::fixed(begin.clone()));
+        let next = |d: &mut Symbolic| plus(read(d, low), read(d, step));
+        let goes_on = |d: &mut Symbolic| {
+            let next = next(d);
+            binary(Op::AndAlso, binary(Op::Lt, next.clone(), end.clone()), holds(next))
+        };
+        d.repeat(&|d| Term::fixed(goes_on(d)), &mut |d| {
+            let (next, twice) = (next(d), times(read(d, step), int(2)));
+            d.set(low, Term::fixed(next));
+            d.set(step, Term::fixed(twice));
+        });
+        let next = next(d);
+        d.set(high, Term::fixed(binary(Op::Min, next, end.clone())));
+    };
+    d.when(holds(begin.clone()), ascend, |_| {});
+    bisect(d, (low, high), &holds);
+    let at = read(d, low);
+    let found = d.define("found", Type::I64, at);
+    d.set(hint, Term::fixed(found.clone()));
+    found
+}
+
+/// Brings two numbers together, so that a condition holds at the first, and not at the second, unless that is the end.
+fn bisect(d: &mut Symbolic, (low, high): (State, State), holds: &impl Fn(Expr) -> Expr) {
     let read = |d: &mut Symbolic, state| {
         let at = d.get(state);
         d.place(&at)
@@ -440,8 +488,6 @@ fn bisected(d: &mut Symbolic, (lo, hi): (Expr, Expr), holds: impl Fn(Expr) -> Ex
         let holds = holds(middle.clone());
         d.when(holds, |d| d.set(low, Term::fixed(middle.clone())), |d| d.set(high, Term::fixed(middle.clone())));
     });
-    let at = read(d, low);
-    d.define("found", Type::I64, at)
 }
 
 /// A length, of which all is `count`.

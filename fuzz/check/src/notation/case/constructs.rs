@@ -3,6 +3,7 @@
 use super::{Case, Expr};
 use crate::notation::legal::named;
 use crate::notation::statistics::shaped;
+use fiberloom_core::algebra::Op;
 use std::collections::BTreeSet;
 
 /// The words of a case, each once.
@@ -37,6 +38,8 @@ pub fn constructs(case: &Case) -> Vec<String> {
                 Expr::Apply(op, args) => {
                     let compares = op.is_comparison() && args.iter().any(|a| matches!(a, Expr::Var(..)));
                     all.extend(compares.then(|| format!("index compared {}", named(*op))));
+                    let read = *op == Op::Eq && args.iter().all(|a| matches!(a, Expr::Access(..)));
+                    all.extend(read.then(|| "values compared ==".to_string()));
                     format!("{strict}operator {}", named(*op))
                 }
                 Expr::Reduce(op, ..) => format!("{strict}reduction {op}"),

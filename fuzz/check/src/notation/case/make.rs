@@ -378,8 +378,13 @@ impl<'u, 'b> Maker<'u, 'b> {
         }
     }
 
-    /// A comparison of an index variable, or of its difference from something, with another, a number, or whatever is read.
+    /// A comparison of an index variable, or of its difference from something, with another, a number, or whatever is read; or of what
+    /// is read, mostly whether it is equal.
     fn comparison(&mut self) -> Expr {
+        if self.below(4) == 3 {
+            let sides = vec![self.of_type(Type::I64, |m| m.leaf()), self.of_type(Type::I64, |m| m.leaf())];
+            return Expr::Apply(self.one(&[Op::Eq, Op::Eq, Op::Eq, Op::Lt, Op::Ne]), sides);
+        }
         let op = self.one(&[Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::Eq, Op::Ne]);
         let var = |m: &mut Self| Expr::Var(m.one(&m.scope.clone()), Type::I64);
         let number = |m: &mut Self| Expr::Literal(Value::i64(m.one(&[1, 0, 2, 3, -1, i64::MAX, i64::MIN])));

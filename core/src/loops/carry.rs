@@ -1,0 +1,403 @@
+//! A fold over a range that grows from turn to turn goes on from where it was.
+//!
+//! ```text
+//!   for i in 0..n_I                                run = 0.0; next = 0
+//!     t = 0.0                                      for i in 0..n_I
+//!     for k in 0..i + 1                              let end = i + 1
+//!       t = t + x_vals[k]                  ──▶       if end < next: run = 0.0; next = 0
+//!     c_vals[i] = t                                  t = run
+//!                                                    for k in next..end: t = t + x_vals[k]
+//!                                                    run = t; next = max(next, end)
+//!                                                    c_vals[i] = t
+//!
+//!     while p < n && x_crd[p] < i          ──▶       the same, by the bound of x_crd[p] in the place of p's
+//! ```
+//!
+//! The loop inside must read nothing that changes from turn to turn but what it sets itself: a fold up to a bound is then the beginning
+//! of the fold up to a greater one, value by value, so that nothing is regrouped. Where a bound is less than the one before, the fold
+//! begins anew: that bounds look as if they grew decides what it costs, not what it computes.
+
+use super::flatten::map_blocks;
+use super::names::Vars;
+use super::{BufferId, Expr, Holds, How, Kernel, Stmt, Var, runs_statements};
+use crate::algebra::{Op, Type, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Carries folds over ranges that grow from turn to turn of the loop around.
+pub fn carries(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    let asked = kernel.asked.keys().copied().collect();
+    let operands = kernel.arguments.iter().filter(|a| a.operand).flat_map(|a| &a.levels);
+    let held = operands.flat_map(|level| level.buffers());
+    let positions = held.filter(|(_, holds)| *holds == Holds::Positions).map(|(b, _)| b).collect();
+    kernel.body = Carries { vars: Vars::of(&mut kernel.vars), asked, positions }.block(body);
+}
+
+struct Carries<'k> {
+    vars: Vars<'k>,
+    /// Loops of which a schedule asks something: they stay.
+    asked: BTreeSet<Var>,
+    /// Operands' positions, of which there is one at least.
+    positions: BTreeSet<BufferId>,
+}
+
+/// What a loop's body defines, sets and stores to.
+#[derive(Default)]
+struct Turn {
+    /// Variables that it defines or sets.
+    defined: BTreeSet<Var>,
+    /// Those of them that may have another value in another turn.
+    changing: BTreeSet<Var>,
+    /// Buffers that it changes.
+    stored: BTreeSet<BufferId>,
+}
+
+/// A fold in a loop that a turn of the loop around may go on with.
+struct Fold {
+    /// What it sets, each with the value with which it begins and its place in the block.
+    begins: Vec<(Var, Expr, usize)>,
+    /// What grows: the end of a counted loop, or the bound in a condition.
+    bound: Expr,
+}
+
+impl Carries<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(stmts.len());
+        for stmt in map_blocks(stmts, &mut |inner| self.block(inner)) {
+            match stmt {
+                Stmt::For { var, lo, hi, how: How::Serial, body } if self.may_carry(var, &body) => {
+                    let turn = Turn::of(var, &body);
+                    let body = self.turn(body, var, &turn, &mut out);
+                    out.push(Stmt::For { var, lo, hi, how: How::Serial, body });
+                }
+                stmt => out.push(stmt),
+            }
+        }
+        out
+    }
+
+    /// Whether some loop in each turn has a bound that grows.
+    fn may_carry(&self, i: Var, body: &[Stmt]) -> bool {
+        let inside = |stmt: &Stmt| match stmt {
+            Stmt::If(_, yes, no) => self.may_carry(i, yes) || self.may_carry(i, no),
+            stmt => bound(stmt).is_some_and(|bound| grows(bound, i)),
+        };
+        !self.asked.contains(&i) && body.iter().any(inside) && !runs_statements(body)
+    }
+
+    /// A block of each turn, its folds carried; what they begin with is put in `before` the loop.
+    fn turn(&mut self, block: Vec<Stmt>, i: Var, turn: &Turn, before: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let folds: BTreeMap<usize, Fold> =
+            (0..block.len()).filter_map(|n| Some((n, self.fold(&block[..=n], i, turn)?))).collect();
+        let begun: BTreeSet<usize> = folds.values().flat_map(|f| f.begins.iter().map(|(_, _, n)| *n)).collect();
+        let mut out = Vec::with_capacity(block.len());
+        for (n, stmt) in block.into_iter().enumerate() {
+            match (stmt, folds.get(&n)) {
+                (stmt, Some(fold)) => out.extend(self.carried(stmt, fold, before)),
+                (Stmt::If(c, yes, no), None) => {
+                    let [yes, no] = [yes, no].map(|inner| self.turn(inner, i, turn, before));
+                    out.push(Stmt::If(c, yes, no));
+                }
+                (stmt, None) if !begun.contains(&n) => out.push(stmt),
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// The fold of a block's last statement, if it is a loop that can be gone on with.
+    fn fold(&self, block: &[Stmt], i: Var, turn: &Turn) -> Option<Fold> {
+        let (stmt, above) = block.split_last()?;
+        let bound = bound(stmt).filter(|bound| grows(bound, i))?;
+        let (body, counted) = match stmt {
+            Stmt::For { var, lo, body, .. } => (body, Some((*var, lo))),
+            Stmt::While(_, body) => (body, None),
+            _ => return None,
+        };
+        if counted.is_some_and(|(k, lo)| self.asked.contains(&k) || !self.is_known(lo, turn)) {
+            return None;
+        }
+        let mut own = BTreeSet::new();
+        stmt.each_set(&mut |v, _| _ = own.insert(v));
+        let begins = own.iter().map(|v| self.begins(above, *v, turn)).collect::<Option<Vec<_>>>()?;
+        let mut inside = Turn::default();
+        inside.note(std::slice::from_ref(stmt));
+        // What is compared with the bound, and how long a list is, stays too.
+        let condition = if let Stmt::While(c, _) = stmt { beside_bound(c)? } else { vec![] };
+        let stays = |e: &Expr| turn.stays(e, &inside.defined);
+        let all = all_stay(body, &stays) && condition.into_iter().all(stays);
+        (all && !begins.is_empty() && !own.iter().any(|v| bound.reads(*v)))
+            .then(|| Fold { begins, bound: bound.clone() })
+    }
+
+    /// What a variable begins with above a loop, where nothing between reads or sets it.
+    fn begins(&self, above: &[Stmt], v: Var, turn: &Turn) -> Option<(Var, Expr, usize)> {
+        let touches = |stmt: &Stmt| {
+            let mut found = false;
+            stmt.each_set(&mut |w, _| found |= w == v);
+            found || reads(stmt, v)
+        };
+        let n = above.iter().rposition(touches)?;
+        match &above[n] {
+            Stmt::Set(_, e) if self.is_known(e, turn) => Some((v, e.clone(), n)),
+            _ => None,
+        }
+    }
+
+    /// Whether an expression can be computed before the loop around, and has that value in each turn.
+    fn is_known(&self, e: &Expr, turn: &Turn) -> bool {
+        match e {
+            Expr::Var(v) => !turn.defined.contains(v),
+            Expr::Const(_) => true,
+            Expr::Op(Op::Add | Op::Sub | Op::Min | Op::Max | Op::Convert(_), args) => {
+                args.iter().all(|e| self.is_known(e, turn))
+            }
+            Expr::Load(b, at) => self.positions.contains(b) && **at == Expr::Const(Value::i64(0)),
+            _ => false,
+        }
+    }
+
+    /// A loop that goes on from where the turn before left it.
+    fn carried(&mut self, stmt: Stmt, fold: &Fold, before: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let (mut begin, mut taken_up, mut left): (Vec<_>, Vec<_>, Vec<_>) = Default::default();
+        for (v, e, _) in &fold.begins {
+            let run = self.vars.fresh("run", self.vars.ty(*v));
+            begin.push(Stmt::Set(run, e.clone()));
+            taken_up.push(Stmt::Set(*v, Expr::Var(run)));
+            left.push(Stmt::Set(run, Expr::Var(*v)));
+        }
+        let (end, next) = (self.vars.fresh("end", Type::I64), self.vars.fresh("next", Type::I64));
+        let op = |op, a, b| Expr::Op(op, vec![Expr::Var(a), Expr::Var(b)]);
+        let (on, reached, first) = match stmt {
+            Stmt::For { var, lo, how, body, .. } => {
+                let on = Stmt::For { var, lo: Expr::Var(next), hi: Expr::Var(end), how, body };
+                (on, op(Op::Max, next, end), lo)
+            }
+            Stmt::While(c, body) => {
+                let least = Expr::Const(Value::i64(i64::MIN));
+                (Stmt::While(with_bound(c, Expr::Var(end)), body), Expr::Var(end), least)
+            }
+            _ => unreachable!("a fold is a loop"),
+        };
+        begin.push(Stmt::Set(next, first));
+        before.extend(begin.iter().cloned());
+        let mut out = vec![Stmt::Let(end, fold.bound.clone()), Stmt::If(op(Op::Lt, end, next), begin, vec![])];
+        out.extend(taken_up);
+        out.push(on);
+        out.extend(left);
+        out.push(Stmt::Set(next, reached));
+        out
+    }
+}
+
+impl Turn {
+    /// Of a loop over `i`.
+    fn of(i: Var, body: &[Stmt]) -> Turn {
+        let mut turn = Turn::default();
+        turn.defined.insert(i);
+        turn.note(body);
+        turn.changing = turn.defined.clone();
+        // What is named before everything else, and reads nothing that changes, is the same in each turn.
+        for stmt in body {
+            if let Stmt::Let(v, e) = stmt
+                && turn.stays(e, &BTreeSet::new())
+            {
+                turn.changing.remove(v);
+            }
+        }
+        turn
+    }
+
+    fn note(&mut self, block: &[Stmt]) {
+        for stmt in block {
+            match stmt {
+                Stmt::Let(v, _) | Stmt::Set(v, _) | Stmt::For { var: v, .. } => _ = self.defined.insert(*v),
+                Stmt::Store(b, ..) => _ = self.stored.insert(*b),
+                Stmt::Call(entry) => self.stored.extend(entry.buffers()),
+                Stmt::If(..) | Stmt::While(..) | Stmt::Comment(_) => {}
+            }
+            stmt.blocks().for_each(|inner| self.note(inner));
+        }
+    }
+
+    /// Whether an expression has the same value in each turn, but for what a loop in the turn defines and sets itself.
+    fn stays(&self, e: &Expr, inside: &BTreeSet<Var>) -> bool {
+        let mut stays = true;
+        e.each(&mut |e| {
+            stays &= match e {
+                Expr::Var(v) => inside.contains(v) || !self.changing.contains(v),
+                Expr::Load(b, _) | Expr::Among(_, b, _) | Expr::Capacity(b) => !self.stored.contains(b),
+                Expr::Const(_) | Expr::Op(..) => true,
+            };
+        });
+        stays
+    }
+}
+
+/// What ends a loop: the end of a counted one, or the right side of `… && e < bound`.
+fn bound(stmt: &Stmt) -> Option<&Expr> {
+    match stmt {
+        Stmt::For { hi, how: How::Serial | How::Vector, .. } => Some(hi),
+        Stmt::While(Expr::Op(Op::AndAlso, both), _) => match &both[1] {
+            Expr::Op(Op::Lt | Op::Le, sides) => Some(&sides[1]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The parts of a loop's condition beside its bound.
+fn beside_bound(condition: &Expr) -> Option<Vec<&Expr>> {
+    let Expr::Op(Op::AndAlso, both) = condition else { return None };
+    let Expr::Op(Op::Lt | Op::Le, sides) = &both[1] else { return None };
+    Some(vec![&both[0], &sides[0]])
+}
+
+/// The condition with another bound.
+fn with_bound(condition: Expr, bound: Expr) -> Expr {
+    match condition {
+        Expr::Op(Op::AndAlso, mut both) => {
+            if let Some(Expr::Op(_, sides)) = both.get_mut(1) {
+                sides[1] = bound;
+            }
+            Expr::Op(Op::AndAlso, both)
+        }
+        other => other,
+    }
+}
+
+/// Whether a number grows with `i`, as far as it looks so.
+fn grows(e: &Expr, i: Var) -> bool {
+    let stays = |e: &Expr| !e.reads(i) && !e.loads();
+    match e {
+        Expr::Var(v) => *v == i,
+        Expr::Op(Op::Add, args) => {
+            let [a, b] = &args[..] else { return false };
+            grows(a, i) && stays(b) || stays(a) && grows(b, i)
+        }
+        Expr::Op(Op::Sub, args) => grows(&args[0], i) && args[1..].iter().all(stays),
+        Expr::Op(Op::Min | Op::Max, args) => {
+            args.iter().any(|e| grows(e, i)) && args.iter().all(|e| grows(e, i) || stays(e))
+        }
+        _ => false,
+    }
+}
+
+/// Whether statements only name and set variables, to what stays.
+fn all_stay(block: &[Stmt], stays: &impl Fn(&Expr) -> bool) -> bool {
+    block.iter().all(|stmt| {
+        let quiet = matches!(stmt, Stmt::Let(..) | Stmt::Set(..) | Stmt::If(..) | Stmt::Comment(_));
+        quiet && stmt.exprs().all(stays) && stmt.blocks().all(|inner| all_stay(inner, stays))
+    })
+}
+
+fn reads(stmt: &Stmt, v: Var) -> bool {
+    stmt.exprs().any(|e| e.reads(v)) || stmt.blocks().flatten().any(|inner| reads(inner, v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{check, read};
+
+    fn rewritten(body: &str) -> String {
+        let text = format!(
+            "kernel k(n_I)
+  operand A_pos: i32, A_crd: i32, A_vals: f64, x_vals: f64
+  result y_vals: f64
+  in A@0: f64[n_I] {{compressed}} at compressed(A_pos, A_crd), A_vals
+  in x@1: f64[n_I] {{dense}} at dense, x_vals
+  out y@2: f64[n_I] {{dense}} at dense, y_vals
+
+  alloc y_vals[n_I] = 0.0
+{body}
+  finish y_vals[n_I]
+"
+        );
+        let mut kernel = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(check(&kernel), Ok(()), "{text}");
+        carries(&mut kernel);
+        assert_eq!(check(&kernel), Ok(()), "{kernel}");
+        kernel.to_string()
+    }
+
+    const SUMS: &str = "  for i in 0..n_I {
+    t = 0.0
+    for k in 0..i + 1 {
+      t = t + x_vals[k]
+    }
+    y_vals[i] = t
+  }";
+
+    #[test]
+    fn a_sum_goes_on() {
+        let carried = "  run = 0.0
+  next = 0
+  for i in 0..n_I {
+    let end = i + 1
+    if end < next {
+      run = 0.0
+      next = 0
+    }
+    t = run
+    for k in next..end {
+      t = t + x_vals[k]
+    }
+    run = t
+    next = max(next, end)
+    y_vals[i] = t
+  }
+";
+        let got = rewritten(SUMS);
+        assert!(got.contains(carried), "{got}");
+    }
+
+    #[test]
+    fn a_list_goes_on() {
+        let list = "  for i in 0..n_I {
+    t = 0.0
+    let end = A_pos[1]
+    p = A_pos[0]
+    while p < end && A_crd[p] < i {
+      t = t + A_vals[p]
+      p = p + 1
+    }
+    y_vals[i] = t
+  }";
+        let carried = "    t = run
+    p = run_2
+    while p < end && A_crd[p] < end_2 {
+      t = t + A_vals[p]
+      p = p + 1
+    }
+    run = t
+    run_2 = p
+    next = end_2
+";
+        let got = rewritten(list);
+        assert!(got.contains(carried), "{got}");
+    }
+
+    /// What reads the outer variable, or what a turn stores or sets; what begins elsewhere, or with what changes; bounds that fall, or
+    /// are read.
+    #[test]
+    fn other_loops_stay() {
+        let changes = [
+            ("x_vals[k]", "x_vals[k] * x_vals[i]"),
+            ("x_vals[k]", "y_vals[k]"),
+            ("t = 0.0", "t = x_vals[i]"),
+            ("t = 0.0", "t = 0.0\n    t = t + 1.0"),
+            ("for k in 0..i + 1", "for k in i..n_I"),
+            ("for k in 0..i + 1", "for k in 0..n_I - i"),
+            ("for k in 0..i + 1", "for k in 0..i64(A_pos[i])"),
+            ("for k in 0..i + 1", "for k in min(i, 3)..i + 1"),
+            ("x_vals[k]\n", "x_vals[k]\n      y_vals[k] = t\n"),
+        ];
+        for (from, to) in changes {
+            let body = SUMS.replace(from, to);
+            assert_ne!(body, SUMS, "{from}");
+            let got = rewritten(&body);
+            assert!(!got.contains("run"), "{got}");
+        }
+    }
+}
