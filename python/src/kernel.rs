@@ -545,8 +545,19 @@ impl Kernel {
 }
 
 /// The stages that can be shown.
-const STAGES: [&str; 11] =
-    ["syntax", "notation", "schedule", "concrete", "plan", "lattice", "lattice.svg", "looplets", "loops", "llvm", "asm"];
+const STAGES: [&str; 11] = [
+    "syntax",
+    "notation",
+    "schedule",
+    "concrete",
+    "plan",
+    "lattice",
+    "lattice.svg",
+    "looplets",
+    "loops",
+    "llvm",
+    "asm",
+];
 
 fn stage(program: &Program, mode: Mode, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(match name {
