@@ -1,36 +1,19 @@
 //! Concrete notation as text: what is read from a print is the program, and no text makes the reader panic.
 
-use fiberloom_core::check::check;
+mod common;
+
 use fiberloom_core::notation::concrete;
 use fiberloom_core::{Lowered, Options, lower};
-use std::path::{Path, PathBuf};
 
 /// The program at every stage, if it is one and lowers.
 fn lowered(text: &str) -> Option<Lowered> {
-    let (program, errors) = fiberloom_front::parse(text);
-    let typed = check(&program.filter(|_| errors.is_empty())?).ok()?;
-    lower(&typed, &Options::default()).ok()
-}
-
-fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
-        let path = entry.expect("readable").path();
-        match path.is_dir() {
-            true => programs(&path, found),
-            false if path.extension().is_some_and(|e| e == "loom") => found.push(path),
-            false => {}
-        }
-    }
+    lower(&common::typed(text)?, &Options::default()).ok()
 }
 
 #[test]
 fn every_program_that_lowers_is_read_from_its_print() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut found = Vec::new();
-    ["tests", "examples"].iter().for_each(|folder| programs(&root.join(folder), &mut found));
     let mut lowers = 0;
-    for path in found {
-        let text = std::fs::read_to_string(&path).expect("a text");
+    for (path, text) in common::texts() {
         let Some(Lowered { concrete, .. }) = lowered(&text) else { continue };
         lowers += 1;
         let print = concrete.to_string();

@@ -1,39 +1,20 @@
 //! Plans of loops as text: what is read from a print is the plan, under it a program has the same loops, and no text makes a panic.
 
-use fiberloom_core::check::check;
+mod common;
+
+use common::typed;
 use fiberloom_core::loops::plan::Plan;
 use fiberloom_core::notation::typed;
 use fiberloom_core::{Lowered, Options, lower, lower_under};
-use std::path::{Path, PathBuf};
-
-fn typed(text: &str) -> Option<typed::Program> {
-    let (program, errors) = fiberloom_front::parse(text);
-    check(&program.filter(|_| errors.is_empty())?).ok()
-}
 
 fn lowered(program: &typed::Program) -> Option<Lowered> {
     lower(program, &Options::default()).ok()
 }
 
-fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
-        let path = entry.expect("readable").path();
-        match path.is_dir() {
-            true => programs(&path, found),
-            false if path.extension().is_some_and(|e| e == "loom") => found.push(path),
-            false => {}
-        }
-    }
-}
-
 #[test]
 fn programs_have_the_same_loops_under_their_plans() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut found = Vec::new();
-    ["tests", "examples"].iter().for_each(|folder| programs(&root.join(folder), &mut found));
     let mut plans = 0;
-    for path in found {
-        let text = std::fs::read_to_string(&path).expect("a text");
+    for (path, text) in common::texts() {
         let Some(program) = typed(&text) else { continue };
         let Some(free) = lowered(&program) else { continue };
         plans += 1;
