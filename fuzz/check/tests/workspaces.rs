@@ -1,7 +1,7 @@
-//! Every kind of workspace is among what generated programs are lowered to, as are joins, and folds that turns go on with.
+//! Every kind of workspace is among what generated programs are lowered to, as are joins.
 
 use arbitrary::Unstructured;
-use fiberloom_check::notation::case::case;
+use fiberloom_check::notation::case::{case, compared};
 use fiberloom_core::Options;
 use fiberloom_core::check::check;
 use fiberloom_core::notation::concrete::WorkspaceKind;
@@ -28,20 +28,16 @@ fn every_kind_of_workspace_is_generated() {
 }
 
 #[test]
-fn joins_and_carried_folds_are_generated() {
-    let (mut joins, mut carried) = (0, 0);
-    for seed in 0..3000 {
-        let case = case(&mut Unstructured::new(&fiberloom_check::bytes(seed, 600)));
+fn joins_are_generated() {
+    let mut joins = 0;
+    for seed in 0..500 {
+        let case = compared(&mut Unstructured::new(&fiberloom_check::bytes(seed, 1000)));
         let syntax = fiberloom_front::parse(&case.to_string()).0.expect("generated programs can be read");
         let Ok(typed) = check(&syntax) else { continue };
         let options = Options { mode: case.mode, sizes: case.magnitudes(&typed), ..Options::default() };
-        let mut before = String::new();
-        let lowered = fiberloom_core::lower_by(&typed, &options, &mut |name, kernel| {
-            carried += (name == "carries" && kernel.to_string() != before) as usize;
-            before = kernel.to_string();
-        });
-        let concrete = lowered.expect("generated programs are lowered").concrete.to_string();
+        let lowered = fiberloom_core::lower(&typed, &options).expect("generated programs are lowered");
+        let concrete = lowered.concrete.to_string();
         joins += (concrete.contains("inverse[at") && concrete.contains("floormod")) as usize;
     }
-    assert!(joins >= 10 && carried >= 10, "{joins} joins, {carried} kernels with carried folds");
+    assert!(joins >= 50, "{joins} joins");
 }

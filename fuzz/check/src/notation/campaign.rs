@@ -1,6 +1,6 @@
 //! Many cases from a seed, what they exercised, and the findings, one of each kind.
 
-use super::case::{case, chain, contraction, directed, nested, products, scheduled};
+use super::case::{case, chain, compared, contraction, directed, nested, products, scheduled};
 use super::engines::{Engine, Finding, Outcome, on_other_data};
 use super::language::Written;
 use super::long::Long;
@@ -34,6 +34,8 @@ pub enum Walk {
     Products,
     /// Sums of products that several loop nests may compute (`case/contractions.rs`).
     Contractions,
+    /// Joins by equal values, and prefixes (`case/compared.rs`).
+    Compared,
     /// Any of these and products, with commands in their schedules (`case/commands.rs`).
     Schedules,
     /// Any of these and products, with commands about loops (`looped.rs`).
@@ -131,6 +133,7 @@ impl Report {
             Walk::Random => self.run(wanted, seed, case(u)),
             Walk::Products => self.run(wanted, seed, products(u)),
             Walk::Contractions => self.run(wanted, seed, contraction(u)),
+            Walk::Compared => self.run(wanted, seed, compared(u)),
             Walk::Schedules => self.run(wanted, seed, scheduled(u)),
             Walk::Shapes => self.run(wanted, seed, nested(u, &chain(seed))),
             Walk::Language => self.run(wanted, seed, Written::lowered(u)),
@@ -380,6 +383,14 @@ mod tests {
     fn contractions_answer_as_the_meaning() {
         let report = run(1500, Engine::Loops, Walk::Contractions);
         for wanted in ["reduction sum", "reduction min", "reduction max", "operator *", "operator +", "operator -"] {
+            assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
+        }
+    }
+
+    #[test]
+    fn joins_and_prefixes_answer_as_the_meaning() {
+        let report = run(800, Engine::Rewrites, Walk::Compared);
+        for wanted in ["values compared ==", "index compared <=", "reduction sum", "operator &&"] {
             assert!(report.exercised.contains_key(wanted), "`{wanted}` was never generated\n{report}");
         }
     }

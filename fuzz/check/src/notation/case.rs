@@ -12,6 +12,7 @@
 
 mod at;
 mod commands;
+mod compared;
 mod constructs;
 mod contractions;
 mod directed;
@@ -24,6 +25,7 @@ mod subject;
 
 pub use at::At;
 pub use commands::scheduled;
+pub use compared::compared;
 pub use contractions::contraction;
 pub use directed::directed;
 pub use make::{case, redrawn};
