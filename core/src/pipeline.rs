@@ -155,19 +155,18 @@ fn rewritten(
     rewrites: &[Rewrite],
     seen: &mut dyn FnMut(&'static str, &Kernel),
 ) -> Result<Sound, String> {
-    let mut step = |name, kernel: &Kernel| {
-        seen(name, kernel);
-        loops::check(kernel).map_err(|e| format!("{name}: {e}"))
-    };
-    step("emitted", &kernel)?;
+    let mut last = "emitted";
+    seen(last, &kernel);
     for (name, rewrite) in rewrites {
+        loops::check(&kernel).map_err(|e| format!("{last}: {e}"))?;
         rewrite(&mut kernel);
-        step(name, &kernel)?;
+        last = name;
+        seen(last, &kernel);
     }
     // Of loops that rewrites have taken away nothing is asked.
     let loops = kernel.loops();
     kernel.asked.retain(|var, _| loops.contains(var));
-    Sound::new(kernel)
+    Sound::new(kernel).map_err(|e| format!("{last}: {e}"))
 }
 
 fn defect(what: String) -> Vec<Diagnostic> {

@@ -18,7 +18,7 @@
 //! ```
 
 use super::Concretize;
-use super::join::Into;
+use super::join::Around;
 use crate::algebra::{Op, Type, Value, evaluate};
 use crate::format::{Format, LevelKind};
 use crate::iteration::background;
@@ -91,7 +91,7 @@ impl Concretize<'_> {
                 Expr::Call(fun, hoisted.collect(), ty)
             }
             Expr::Reduce(fun, vars, body, ty) => {
-                let body = self.looked_up(*body, &vars, Into::Fold(fun));
+                let body = self.looked_up(*body, &vars, Around::Fold(fun));
                 let body = self.hoist(body, &[outer, &vars].concat());
                 if let Some(inner) = self.runs_inside(&vars, &body, outer, needed) {
                     return Expr::Reduce(fun, inner, Box::new(body), ty);

@@ -22,7 +22,7 @@ const SPREAD: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
 
 /// What values stand in: a fold, or a result with a fill value.
 #[derive(Clone, Copy)]
-pub(super) enum Into {
+pub(super) enum Around {
     /// Folded with this function.
     Fold(Fun),
     /// Stored, in a tensor with this fill value.
@@ -43,13 +43,13 @@ struct Join {
 
 impl Concretize<'_> {
     /// A body in which equal values are looked up, where that pays; `loops` are those that may be led by it, outermost first.
-    pub(super) fn looked_up(&mut self, body: Expr, loops: &[Index], into: Into) -> Expr {
+    pub(super) fn looked_up(&mut self, body: Expr, loops: &[Index], around: Around) -> Expr {
         let plain = self.scheduled.is_bare() && self.structures.is_empty() && !body.has_loops();
         if !plain || self.may_end_somewhere(&body) {
             return body;
         }
         // Each loop is led once.
-        loops.iter().rev().fold(body, |body, of| match self.join(&body, *of, into) {
+        loops.iter().rev().fold(body, |body, of| match self.join(&body, *of, around) {
             Some(join) => self.by_slots(body, join),
             None => body,
         })
@@ -63,7 +63,7 @@ impl Concretize<'_> {
     }
 
     /// The equalities by which a loop's turns are looked up, if that pays.
-    fn join(&self, body: &Expr, of: Index, into: Into) -> Option<Join> {
+    fn join(&self, body: &Expr, of: Index, around: Around) -> Option<Join> {
         if self.out.vars[of.0].origin != Origin::Loop || self.are_few(&[of]) || !self.visits_all(body, of) {
             return None;
         }
@@ -73,7 +73,7 @@ impl Concretize<'_> {
             if self.are_led(body, &loops, of) {
                 return;
             }
-            let Some(nothing) = self.where_unequal(body, e, into) else { return };
+            let Some(nothing) = self.where_unequal(body, e, around) else { return };
             let (with, join) = found.get_or_insert_with(|| {
                 let join = Join { of, by: vec![], values: vec![], nothing };
                 (loops.clone(), join)
@@ -119,12 +119,12 @@ impl Concretize<'_> {
     }
 
     /// What the body is where an equality does not hold, if that changes nothing of what it stands in.
-    fn where_unequal(&self, body: &Expr, equality: &Expr, into: Into) -> Option<Value> {
+    fn where_unequal(&self, body: &Expr, equality: &Expr, around: Around) -> Option<Value> {
         let unequal = body.clone().settled(&|e| (e == equality).then_some(Value::bool(false)));
         let Expr::Literal(nothing) = self.simplify.simplify(&unequal) else { return None };
-        let passes = match into {
-            Into::Fold(fun) => self.begins_with(fun, nothing),
-            Into::Fill(fill) => self.simplify.same(nothing, fill),
+        let passes = match around {
+            Around::Fold(fun) => self.begins_with(fun, nothing),
+            Around::Fill(fill) => self.simplify.same(nothing, fill),
         };
         passes.then_some(nothing)
     }

@@ -50,7 +50,7 @@ use crate::schedule::storage::Sizes;
 use crate::shape::Classes;
 pub use columns::structures;
 pub use follow::Copied;
-use join::Into;
+use join::Around;
 pub use refuse::refuse;
 use rustc_hash::{FxHashMap, FxHashSet};
 use schedule::Scheduled;
@@ -428,8 +428,8 @@ impl Concretize<'_> {
             other => (None, Vec::new(), other),
         };
         let outer: Vec<Index> = target.iter().flat_map(|v| self.out.roots(*v)).chain(sums.iter().copied()).collect();
-        let into = fold.map_or(Into::Fill(self.out.tensors[place.0].fill), Into::Fold);
-        let body = self.looked_up(body, &outer, into);
+        let around = fold.map_or(Around::Fill(self.out.tensors[place.0].fill), Around::Fold);
+        let body = self.looked_up(body, &outer, around);
         let body = match body {
             // What the result is made of runs in its loops.
             Expr::Fold(fold, ty) => Expr::Fold(Box::new(self.hoist_parts(*fold, &outer)), ty),

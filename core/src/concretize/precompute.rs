@@ -198,11 +198,8 @@ impl Concretize<'_> {
 
     /// Names the loops that make a temporary otherwise than those around it.
     fn names_apart(&mut self, order: &[Index], rhs: &Expr, (around, reader): (&[Index], &Nest)) {
-        let mut own = order.to_vec();
-        bound(rhs, &mut own);
-        let mut others = around.to_vec();
-        others.extend(&reader.order);
-        bound(&reader.rhs, &mut others);
+        let own = [order, &rhs.fold_vars()].concat();
+        let others = [around, &reader.order, &reader.rhs.fold_vars()].concat();
         let mut taken: Vec<String> = others.iter().map(|v| self.out.vars[v.0].name.clone()).collect();
         for v in own {
             let name = distinct(&self.out.vars[v.0].name, |name| taken.contains(name));
@@ -210,15 +207,6 @@ impl Concretize<'_> {
             self.out.vars[v.0].name = name;
         }
     }
-}
-
-/// The variables that an expression's sums bind.
-fn bound(e: &Expr, all: &mut Vec<Index>) {
-    e.each(&mut |e| match e {
-        Expr::Reduce(_, vars, ..) => all.extend(vars),
-        Expr::Fold(fold, _) => all.extend(&fold.vars),
-        _ => {}
-    });
 }
 
 /// How many accesses of steps read a tensor.

@@ -397,7 +397,7 @@ impl From<Point> for iteration::Point {
 }
 
 impl By {
-    /// Whether a range can be split so where it can be split in another way: what depends on lines alone is free.
+    /// Whether a range may be split so in the place of `other`: the two differ in lines or in speed, not in answers.
     pub fn fits(self, other: &By) -> bool {
         use By::{Block, Piece, Presence, Search};
         match (self, *other) {

@@ -517,6 +517,17 @@ impl Expr {
         }
     }
 
+    /// The variables of its folds, in order of appearance.
+    pub fn fold_vars(&self) -> Vec<Index> {
+        let mut all = Vec::new();
+        self.each(&mut |e| match e {
+            Expr::Reduce(_, vars, ..) => all.extend(vars),
+            Expr::Fold(fold, _) => all.extend(&fold.vars),
+            _ => {}
+        });
+        all
+    }
+
     /// Whether there is a fold in it, which runs in loops of its own.
     pub fn has_loops(&self) -> bool {
         let mut found = false;

@@ -140,22 +140,6 @@ impl<'p> Book<'p> {
         self.state.borrow_mut().open.push(frame);
     }
 
-    /// A step, and what is decided inside of it.
-    pub fn inside<T: Decision, R>(&self, choose: impl FnOnce() -> T, f: impl FnOnce(T) -> R) -> R {
-        let step = self.enter(choose);
-        let made = f(step);
-        self.leave();
-        made
-    }
-
-    /// A step that must be this one, and what is decided inside of it.
-    pub fn under<T: Decision + PartialEq, R>(&self, step: T, f: impl FnOnce() -> R) -> R {
-        self.enter_if(|given| *given == step, || step.clone());
-        let made = f();
-        self.leave();
-        made
-    }
-
     /// A step, one of those that fit, and what is decided inside of it.
     pub fn inside_if<T: Decision, R>(
         &self,
@@ -169,16 +153,19 @@ impl<'p> Book<'p> {
         made
     }
 
+    /// A step that must be this one, and what is decided inside of it.
+    pub fn under<T: Decision, R>(&self, step: T, f: impl FnOnce() -> R) -> R {
+        self.inside_if(|given| *given == step, || step.clone(), |_| f())
+    }
+
     /// A step with nothing inside, one of those that fit.
     pub fn decide_if<T: Decision>(&self, fits: impl FnOnce(&T) -> bool, choose: impl FnOnce() -> T) -> T {
-        let step = self.enter_if(fits, choose);
-        self.leave();
-        step
+        self.inside_if(fits, choose, |step| step)
     }
 
     /// A step with nothing inside.
     pub fn decide<T: Decision>(&self, choose: impl FnOnce() -> T) -> T {
-        self.inside(choose, |step| step)
+        self.decide_if(|_| true, choose)
     }
 
     /// Steps of a kind that stand side by side: all that can be, or those of them that the plan has.

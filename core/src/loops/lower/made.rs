@@ -27,16 +27,9 @@ impl Context<'_> {
 
     /// Whether loops around have bound all that a nest does not.
     fn is_bound(&self, scope: &Scope, nest: &Nest) -> bool {
-        let mut own = nest.order.clone();
-        let mut used = vec![];
-        nest.rhs.each(&mut |e| match e {
-            concrete::Expr::Reduce(_, vars, ..) => own.extend(vars),
-            concrete::Expr::Fold(fold, _) => own.extend(&fold.vars),
-            concrete::Expr::Index(v) => used.push(*v),
-            e => used.extend(e.access().into_iter().flat_map(|a| &self.program.accesses[a.0].vars)),
-        });
-        let roots = used.into_iter().flat_map(|v| self.program.roots(v));
-        roots.into_iter().all(|u| own.contains(&u) || scope.coordinate(u).is_some())
+        let own = [&nest.order[..], &nest.rhs.fold_vars()].concat();
+        let mut roots = self.program.under(&nest.rhs).into_iter().flat_map(|v| self.program.roots(v));
+        roots.all(|u| own.contains(&u) || scope.coordinate(u).is_some())
     }
 
     /// Emitted before a statement's loops: the arrays of a temporary that is made inside of them.
@@ -60,13 +53,10 @@ impl Context<'_> {
         let given = self.book.enter_if(fits, || Statement { target, assembly: Assembly::default() });
         let output = Output::begin(self, d, nest, &given.assembly, None, self.is_made_again(nest));
         self.fill_output(d, nest, &output, scope);
-        // Arrays grow from turn to turn.
+        // Its arrays keep their room from turn to turn: no bound allocates them.
         let needs = Assembly { room: None, ..output.needs(nest) };
         output.finish(d);
-        if self.book.follows_plan() && needs != given.assembly {
-            self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
-        }
-        self.book.leave_as(Statement { target, assembly: needs });
+        self.assembled(&given, needs);
     }
 
     /// A body that reads the temporaries that are made.

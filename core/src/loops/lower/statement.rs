@@ -33,15 +33,19 @@ impl<'a> Context<'a> {
         self.tables = self.tables(d, nest);
         self.marks = self.marks(d, nest);
         self.directories = self.directories(d, nest);
-        if !self.book.follows_plan() {
-            let assembly = self.assembly(d, nest);
-            return self.book.leave_as(Statement { target, assembly });
-        }
-        let (needs, _) = self.assemble(d, nest, &given.assembly);
-        if needs != given.assembly {
+        let needs = match self.book.follows_plan() {
+            true => self.assemble(d, nest, &given.assembly).0,
+            false => self.assembly(d, nest),
+        };
+        self.assembled(&given, needs);
+    }
+
+    /// Ends a statement's step: it is made as its loops need, which a plan that is followed has said.
+    pub(super) fn assembled(&self, given: &Statement, needs: Assembly) {
+        if self.book.follows_plan() && needs != given.assembly {
             self.book.differs(&format!("the plan has {:?} where loops need {needs:?}", given.assembly));
         }
-        self.book.leave();
+        self.book.leave_as(Statement { target: given.target, assembly: needs });
     }
 
     /// How a statement's result is made, which its loops show. It has an operand's entries, if it can and every value is appended; if the
@@ -93,6 +97,7 @@ impl<'a> Context<'a> {
         (needs, Some(shown))
     }
 
+    /// The loops of a statement inside of a scope, through its workspace if it has one.
     pub(super) fn fill_output(&self, d: &mut Symbolic, nest: &Nest, output: &Output, scope: &Scope) {
         let slot = output.root();
         let Some(w) = nest.workspace else {

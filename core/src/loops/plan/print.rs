@@ -35,14 +35,12 @@ impl<'p> Names<'p> {
     }
 
     fn expr(&mut self, e: &Expr) {
-        e.each(&mut |e| match e {
-            Expr::Reduce(_, vars, ..) => vars.iter().for_each(|v| self.give_var(*v)),
-            Expr::Fold(fold, _) => fold.vars.iter().for_each(|v| self.give_var(*v)),
-            Expr::Where(made, _) => {
+        e.fold_vars().into_iter().for_each(|v| self.give_var(v));
+        e.each(&mut |e| {
+            if let Expr::Where(made, _) = e {
                 made.nest.order.iter().for_each(|v| self.give_var(*v));
                 self.give(made.read);
             }
-            _ => {}
         });
         self.program.reads(e).into_iter().for_each(|a| self.give(a));
     }
